@@ -1,4 +1,4 @@
-//! Sending damaged packets again on the link: selective repeat below IP, in order (RFC 3366).
+//! Sending damaged packets again on the link: selective repeat below IP (RFC 3366).
 //!
 //! A packet that arrives damaged is reported at once. After a round trip of the link the sender sends it again, ahead of what
 //! waits: that takes the link for itself, and what is being sent then ends later by as much. So the sending of a copy is *booked*
@@ -120,11 +120,11 @@ fn book(booked: &mut VecDeque<Booking>, due: Time, mut finish: impl FnMut(Time) 
 mod tests {
     use super::super::tests::{packet, spec};
     use super::super::{LazyLink, Losses};
-    use crate::spec::{Arq, ErrorModel, ErrorUnit, Link, QueueLimit};
+    use crate::spec::{Arq, ErrorModel, ErrorUnit, Link, Order, QueueLimit};
     use bentpipe_units::{Duration, Time};
 
     fn link(error: ErrorModel, retransmissions: u32) -> Link {
-        Link { error, arq: Some(Arq { retransmissions }), ..spec(QueueLimit::Unlimited) }
+        Link { error, arq: Some(Arq { retransmissions, order: Order::InOrder }), ..spec(QueueLimit::Unlimited) }
     }
 
     /// (second, whether it is damaged) of each of `count` packets that are offered at once; a sending takes 1 s, the way 10 s.
@@ -137,8 +137,10 @@ mod tests {
         while link.next_arrival() != Time::NEVER {
             let now = link.next_arrival();
             link.advance(now, &mut losses);
-            let packet = link.take(now).expect("one is due");
-            arrivals.push(((now - Time::ZERO).as_secs_f64(), packet.is_damaged()));
+            // None: a sending began.
+            if let Some(packet) = link.take(now) {
+                arrivals.push(((now - Time::ZERO).as_secs_f64(), packet.is_damaged()));
+            }
         }
         (arrivals, link)
     }
@@ -151,6 +153,27 @@ mod tests {
         assert_eq!(arrivals, [(32.0, false); 3]);
         assert_eq!(link.busy_ps(Time::ZERO + Duration::from_secs(40)), Duration::from_secs(4).as_ps());
         assert_eq!(link.row("l", Time::ZERO + Duration::from_secs(40)).resent_packets, 1);
+    }
+
+    /// The same; the others go on. Their own errors are as before, and so is what the copies take of the link.
+    #[test]
+    fn in_free_order_those_behind_go_on() {
+        let free = |error, retransmissions| {
+            let arq = Some(Arq { retransmissions, order: Order::Free });
+            Link { arq, ..link(error, retransmissions) }
+        };
+        let first = ErrorModel::Arrivals { list: vec![0], period: None };
+        let (few, link) = arrivals(&free(first.clone(), 1), 3);
+        assert_eq!(few, [(12.0, false), (13.0, false), (32.0, false)]);
+        assert_eq!(link.busy_ps(Time::ZERO + Duration::from_secs(40)), Duration::from_secs(4).as_ps());
+        let (many, _) = arrivals(&free(first, 1), 30);
+        assert_eq!(many.iter().map(|arrival| arrival.0 as u32).collect::<Vec<_>>(), (12..=41).collect::<Vec<_>>());
+        let error = ErrorModel::Independent { unit: ErrorUnit::Packet, rate: 0.1 };
+        let (mut there, _) = arrivals(&free(error.clone(), 2), 20_000);
+        assert!(there.windows(2).all(|pair| pair[0].0 <= pair[1].0), "as they arrive");
+        let (in_order, _) = arrivals(&super::tests::link(error, 2), 20_000);
+        there.retain(|arrival| arrival.1);
+        assert_eq!(there.len(), in_order.iter().filter(|arrival| arrival.1).count());
     }
 
     /// The copy of the first takes the link from 21 s to 22 s: the 22nd packet ends a second later.

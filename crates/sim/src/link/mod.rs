@@ -28,7 +28,7 @@ use crate::dictionary::Cause;
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use crate::spec::{Absence, Effect, Link as Spec, Profile, Waiting};
+use crate::spec::{Absence, Effect, Link as Spec, Order, Profile, Waiting};
 use arq::ArqState;
 use bentpipe_units::{Duration, Rate, Time};
 pub(crate) use downtime::Downtime;
@@ -61,6 +61,8 @@ pub(crate) struct LazyLink {
     errors_erase: bool,
     outages: Option<Box<Outages>>,
     arq: Option<Box<ArqState>>,
+    /// Whether packets that are sent again arrive behind others that were sent after them.
+    reorders: bool,
     /// Of the host at the far end.
     processing: Option<Box<Processing>>,
     counters: LinkCounters,
@@ -111,6 +113,7 @@ impl LazyLink {
             errors_erase: spec.effect == Effect::Lose,
             outages: Outages::of(spec, &[], seed, end).map(Box::new),
             arq: ArqState::of(spec, seed, end).map(Box::new),
+            reorders: spec.arq.is_some_and(|arq| arq.order == Order::Free),
             processing: None,
             counters: LinkCounters::default(),
             waits: Histogram::default(),
@@ -139,13 +142,23 @@ impl LazyLink {
         Self { plain, ..self }
     }
 
-    /// A packet is offered at `now`. Returns when the link must be scheduled, if it was idle: when its head arrives.
+    /// A packet is offered at `now`. Returns when the link must be scheduled, if that changes: when its head arrives.
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.counters.offered += 1;
         if self.plain.is_some() {
             return self.accept_plainly(now, packet, losses);
         }
+        let began = self.take_in(now, packet, losses);
+        if self.reorders {
+            return Some(self.next_arrival());
+        }
+        began
+    }
+
+    /// Returns when the head arrives, if the link was idle.
+    #[inline(always)]
+    fn take_in(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.advance(now, losses);
         let was_empty = self.ring.len() == 0;
         if self.outages.is_some() {
@@ -249,9 +262,13 @@ impl LazyLink {
         lost.iter_mut().for_each(|(packet, _)| packet.at = at);
     }
 
-    /// When the head of the ring arrives; [`Time::NEVER`]: there is none.
+    /// When the head of the ring arrives; [`Time::NEVER`]: there is none. Where a packet that is sent next may arrive before it: when
+    /// that begins.
     #[inline]
     pub(crate) fn next_arrival(&self) -> Time {
+        if self.reorders && self.queue.len() > 0 {
+            return self.ring.next_at().min(self.free_at);
+        }
         self.ring.next_at()
     }
 
@@ -320,12 +337,17 @@ impl LazyLink {
         self.counters.corrupted += u64::from(has_error && !self.errors_erase);
         let index = self.counters.carried - 1;
         let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
-        // A moving satellite never lets packets overtake one another; a delay that falls in a step would.
-        self.last_arrival = (sent + self.delay.at(sent) + processing).max(self.last_arrival);
+        let mut arrival = sent + self.delay.at(sent) + processing;
+        let overtakes = self.reorders && sent > finish;
+        if !overtakes {
+            // A moving satellite never lets packets overtake one another; a delay that falls in a step would.
+            arrival = arrival.max(self.last_arrival);
+            self.last_arrival = arrival;
+        }
         self.free_at = finish;
         self.note_fast_path(size);
-        let slot = self.ring.push(packet);
-        slot.at = self.last_arrival;
+        let slot = if self.reorders { self.ring.insert(packet, arrival) } else { self.ring.push(packet) };
+        slot.at = arrival;
         slot.next += 1;
         if full > down_at {
             slot.truncate();

@@ -12,7 +12,7 @@ use crate::dictionary::Cause;
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use crate::spec::{Absence, Effect, InFlight, Link as Spec, Waiting};
+use crate::spec::{Absence, Effect, InFlight, Link as Spec, Order, Waiting};
 use bentpipe_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
@@ -30,6 +30,7 @@ pub(crate) struct NaiveLink {
     last_arrival: Time,
     processing: Option<Box<Processing>>,
     arq: Option<Box<ArqState>>,
+    reorders: bool,
     counters: LinkCounters,
     waits: Histogram,
     /// An idle link of the same kind: what the tables are made from.
@@ -59,6 +60,7 @@ impl NaiveLink {
             last_arrival: Time::ZERO,
             processing: None,
             arq: ArqState::of(spec, seed, end).map(Box::new),
+            reorders: spec.arq.is_some_and(|arq| arq.order == Order::Free),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
             blank: LazyLink::new(spec, seed, end),
@@ -96,15 +98,21 @@ impl NaiveLink {
 
     /// The sending of a packet ends: when it will arrive, and when the next sending ends, if anything waits.
     pub(crate) fn finish_sending(&mut self, now: Time, losses: &mut Losses) -> (Time, Option<Time>) {
-        let Service { packet, begin, sent, .. } = self.in_service.take().expect("something is being sent");
+        let Service { mut packet, begin, sent, .. } = self.in_service.take().expect("something is being sent");
         self.counters.busy_ps += (now - begin).as_ps();
         let index = self.counters.carried - 1;
         let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
-        self.last_arrival = self.last_arrival.max(sent + self.delay.at(sent) + processing);
-        self.on_the_way.push_back(packet);
+        packet.at = sent + self.delay.at(sent) + processing;
+        if !(self.reorders && sent > now) {
+            packet.at = packet.at.max(self.last_arrival);
+            self.last_arrival = packet.at;
+        }
+        let arrival = packet.at;
+        let place = self.on_the_way.partition_point(|other| other.at <= arrival);
+        self.on_the_way.insert(place, packet);
         if let Some(outages) = &mut self.outages {
             if outages.rests(now) {
-                return (self.last_arrival, None);
+                return (arrival, None);
             }
             if outages.flushes(now) {
                 let before = losses.len();
@@ -112,7 +120,7 @@ impl NaiveLink {
                 self.counters.dropped += (losses.len() - before) as u64;
             }
         }
-        (self.last_arrival, self.next(now, losses))
+        (arrival, self.next(now, losses))
     }
 
     /// The server asks for a packet: when its sending ends, if there is one.

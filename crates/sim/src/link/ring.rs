@@ -29,6 +29,21 @@ impl Ring {
         slot
     }
 
+    /// Put a packet before those that are due after `at`.
+    #[inline(never)]
+    pub(super) fn insert(&mut self, packet: &Packet, at: Time) -> &mut Packet {
+        self.push(packet);
+        let mask = self.slots.len() - 1;
+        let mut place = self.head + self.len - 1;
+        while place > self.head && self.slots[(place - 1) & mask].at > at {
+            self.slots[place & mask] = self.slots[(place - 1) & mask];
+            place -= 1;
+        }
+        let slot = &mut self.slots[place & mask];
+        *slot = *packet;
+        slot
+    }
+
     /// The first packet, if it is due by `until`. Copy it as a whole, then [drop](Self::drop_front) it: what is taken apart
     /// is put together again by small writes, and the next copy waits for them.
     #[inline(always)]
@@ -118,6 +133,20 @@ mod tests {
     use crate::packet::{Bodies, Origin};
     use bentpipe_tcp::{Flags, Segment};
     use std::collections::VecDeque;
+
+    #[test]
+    fn a_packet_is_put_before_those_that_are_due_later_and_behind_its_equals() {
+        let segment = Segment { flags: Flags::ACK, ..Segment::default() };
+        let packet = Packet::new(&segment, &Origin::of(EndpointId::opener(0), 0), &mut Bodies::default());
+        let mut ring = Ring::default();
+        for (number, at) in [50_u64, 20, 70, 20, 10, 60, 20].into_iter().enumerate() {
+            let at = Time::from_ps(at);
+            let slot = ring.insert(&packet, at);
+            (slot.at, slot.len) = (at, number as u16);
+        }
+        let order = std::iter::from_fn(|| ring.pop()).map(|packet| (packet.at.as_ps(), packet.len)).collect::<Vec<_>>();
+        assert_eq!(order, [(10, 4), (20, 1), (20, 3), (20, 6), (50, 0), (60, 5), (70, 2)]);
+    }
 
     /// Against the standard library's ring, at all fill levels and all positions of the head.
     #[test]

@@ -8,7 +8,7 @@ use crate::ids::{LinkId, NodeId, PathId};
 use crate::link::Crossing;
 use crate::packet::Packet;
 use crate::record::LossPlace;
-use crate::spec::{Link, NodeKind, Scenario};
+use crate::spec::{Link, NodeKind, Order, Scenario};
 use bentpipe_units::Time;
 
 /// What a link needs to know of the node that it leads to.
@@ -194,6 +194,11 @@ impl Network {
     }
 }
 
+/// Whether packets may overtake one another on a link.
+fn reorders(link: &Link) -> bool {
+    link.arq.is_some_and(|arq| arq.order == Order::Free)
+}
+
 /// What each link leads to. `acts` says which nodes have functions.
 pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeId) -> bool) -> Vec<FarEnd> {
     let far_end = |link: &Link| FarEnd {
@@ -201,8 +206,8 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
         drops_corrupted: scenario.nodes[link.to].kind != NodeKind::BentPipe,
         shows_corrupted: scenario.nodes[link.to].kind == NodeKind::Processing && acts(link.to),
         is_asked: acts(link.to) || routes.is_by_node(),
-        relays: !acts(link.to),
-        ends: !acts(link.to) && !routes.is_by_node() && scenario.record.series.is_empty(),
+        relays: !acts(link.to) && !reorders(link),
+        ends: !acts(link.to) && !reorders(link) && !routes.is_by_node() && scenario.record.series.is_empty(),
     };
     let mut far_ends: Vec<FarEnd> = scenario.links.iter().map(far_end).collect();
     let feeders = feeders(scenario);

@@ -186,11 +186,23 @@ settings! {
 }
 
 settings! {
-    /// Selective repeat on the hop, below IP: a packet that arrives damaged is asked for at once, and sent again ahead of what waits. Packets arrive in order: those behind wait. One that is damaged each time is given up. Reports of damage take as long back as packets take there, and do not get lost; the queue for copies has no limit (RFC 3366).
+    /// Selective repeat on the hop, below IP: a packet that arrives damaged is asked for at once, and sent again ahead of what waits. One that is damaged each time is given up. Reports of damage take as long back as packets take there, and do not get lost; the queue for copies has no limit (RFC 3366).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Arq {
         /// How often a packet is sent again at most; 3 is usual on short links, 1 on links over GEO.
         retransmissions: u32, [1, 16];
+        /// What becomes of packets behind one that is sent again.
+        order: Order = Order::InOrder, "usual; RFC 3366 discusses both";
+    }
+}
+
+words! {
+    /// What becomes of packets behind one that a link sends again.
+    pub enum Order {
+        /// They wait for it at the far end: packets leave the link in the order in which they came.
+        "in-order" => InOrder,
+        /// They go on, and it arrives behind them.
+        "free" => Free,
     }
 }
 

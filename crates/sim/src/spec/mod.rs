@@ -8,7 +8,9 @@ mod queue;
 mod timeline;
 
 pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
-pub use channel::{Arq, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Outage, Profile, Stay, MILLIONTHS};
+pub use channel::{
+    Arq, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Order, Outage, Profile, Stay, MILLIONTHS,
+};
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};

@@ -7,8 +7,8 @@ use crate::ids::{LinkId, NodeId};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
     App, Arq, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Gaps, Interleave, Like, Link,
-    Node, NodeKind, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Size, Start,
-    Stay, Wait, MILLIONTHS,
+    Node, NodeKind, Order, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Size,
+    Start, Stay, Wait, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, SsthreshRounding};
@@ -116,7 +116,10 @@ impl Sketch {
                 corrects: *dice.pick(&[0, 1, 9]),
             }),
             coded: None,
-            arq: (is_up && self.has(ERRORS, dice)).then(|| Arq { retransmissions: 1 + dice.below(3) as u32 }),
+            arq: (is_up && self.has(ERRORS, dice)).then(|| Arq {
+                retransmissions: 1 + dice.below(3) as u32,
+                order: if dice.below(2) == 0 { Order::InOrder } else { Order::Free },
+            }),
         }
     }
 
