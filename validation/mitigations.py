@@ -298,7 +298,8 @@ MITIGATIONS = [
         "the path fills half of it. Acknowledging every eighth segment shortens that queue. The window has to grow "
         "by bytes then, not by ACKs. In low orbit, where the round trip is short, the wait weighs even more. With "
         "congestion control for ACKs (RFC 5690) the sender finds out which were dropped, and tells the receiver to "
-        "send fewer.",
+        "send fewer: in low orbit that is better than any number fixed beforehand. Over GEO it learns in round trips "
+        "of half a second and more, while ACKs wait.",
         {
             "every 2nd": {},
             "every 4th": {"tcp.ack.every": "4"},
