@@ -3979,6 +3979,79 @@ class Arq(TypedDict):
 
     retransmissions: int
 
+_FramingAal5Required = TypedDict(
+    "_FramingAal5Required",
+    {
+        "kind": Literal["aal5"],
+    },
+)
+
+
+class FramingAal5(_FramingAal5Required, total=False):
+    """ATM with AAL5: header, packet and a trailer of 8 B, padded to whole cells, which carry 48 B in 53 B (ITU-T I.363.5).
+
+    header :
+        LLC and SNAP in front of the packet; 0 B where a circuit carries IP alone. Default: "8 B".
+    """
+
+    header: str
+
+_FramingGseRequired = TypedDict(
+    "_FramingGseRequired",
+    {
+        "kind": Literal["gse"],
+    },
+)
+
+
+class FramingGse(_FramingGseRequired, total=False):
+    """GSE of DVB-S2: each packet whole behind a header of 4 B and its label (ETSI TS 102 606).
+
+    label :
+        Whose packet it is: 6 B, 3 B, or 0 B where it is for all, or for the one before. Default: "6 B".
+    """
+
+    label: str
+
+_FramingFramesRequired = TypedDict(
+    "_FramingFramesRequired",
+    {
+        "kind": Literal["frames"],
+    },
+)
+
+
+class FramingFrames(_FramingFramesRequired, total=False):
+    """Any other, by its numbers.
+
+    overhead :
+        Headers and trailers of a packet. Default: "0 B".
+
+    minimum :
+        What a shorter packet is padded to, without overhead. Default: "0 B".
+
+    stuffed :
+        Of the 256 values of a byte, those that are sent as two. Data count as random: m bytes take m times this / 256 more, rounded up. Default: 0.
+
+    payload :
+        What a cell carries: packet and overhead are padded to whole cells. Default: "1 B".
+
+    cell :
+        What a cell takes on the link; as long as its payload, or longer. Default: "1 B".
+    """
+
+    overhead: str
+    minimum: str
+    stuffed: int
+    payload: str
+    cell: str
+
+
+class FramingKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["none", "ethernet", "mpe", "hdlc"]
+
 _HopOutageSpansRequired = TypedDict(
     "_HopOutageSpansRequired",
     {
@@ -4251,6 +4324,9 @@ class Direction(TypedDict, total=False):
     arq :
         What sends damaged packets again in this direction.
 
+    framing :
+        What a packet occupies in this direction beside its own bytes.
+
     outage :
         When this direction is down.
     """
@@ -4262,6 +4338,7 @@ class Direction(TypedDict, total=False):
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
+    framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
     outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
 
 
@@ -4286,6 +4363,9 @@ class Hop(TypedDict, total=False):
     arq :
         What sends damaged packets again.
 
+    framing :
+        What a packet occupies beside its own bytes.
+
     outage :
         When the link carries nothing, besides.
 
@@ -4308,6 +4388,7 @@ class Hop(TypedDict, total=False):
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
+    framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
     outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
     up: Radio
     down: Radio
@@ -4484,6 +4565,9 @@ class Link(_LinkRequired, total=False):
     arq :
         What sends damaged packets again on this link. Without it, nothing does.
 
+    framing :
+        What a packet occupies beside its own bytes: headers, trailers, padding, cells. With `coding`, these are bytes that the code protects. Default: "none".
+
     outage :
         When the link carries nothing. Without it, it is never down.
 
@@ -4502,6 +4586,7 @@ class Link(_LinkRequired, total=False):
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
+    framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
     outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
     forward: Direction
     reverse: Direction
