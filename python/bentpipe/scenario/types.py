@@ -3608,7 +3608,7 @@ _ErrorModelBitRequired = TypedDict(
 
 
 class ErrorModelBit(_ErrorModelBitRequired, total=False):
-    """Each bit of a packet, headers included, is wrong with this probability; one is enough.
+    """Each bit of a packet, headers and framing included, is wrong with this probability; one is enough.
 
     rate :
         Bit error rate.
@@ -3629,7 +3629,7 @@ _ErrorModelByteRequired = TypedDict(
 
 
 class ErrorModelByte(_ErrorModelByteRequired, total=False):
-    """Each byte of a packet, headers included, is wrong with this probability (ns-2: unit byte).
+    """Each byte of a packet, headers and framing included, is wrong with this probability (ns-2: unit byte).
 
     rate :
         Byte error rate.
@@ -4551,7 +4551,7 @@ class Link(_LinkRequired, total=False):
         Propagation delay one way, constant or over time. Required, here or for each direction.
 
     queue :
-        The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate times the largest propagation round trip of the flows that cross it; at least one full packet. Default: "1 bdp".
+        The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate, without what framing takes of full packets, times the largest propagation round trip of the flows that cross it; at least one full packet. Default: "1 bdp".
 
     error :
         What corrupts packets. Default: "none".
@@ -4739,7 +4739,7 @@ class AppArrivals(_AppArrivalsRequired, total=False):
         The link and direction that `load` is of, such as `sat.forward`; it must be on the flow's route.
 
     load_headers :
-        Whether `load` counts headers. Default: true.
+        Whether `load` counts headers, and the framing of the link. Default: true.
 
     interval :
         Mean time between arrivals, instead of `load` and `link`.

@@ -68,7 +68,7 @@ settings! {
         rate: Option<RateProfile>;
         /// Propagation delay one way, constant or over time. Required, here or for each direction.
         delay: Option<DelayProfile>;
-        /// The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate times the largest propagation round trip of the flows that cross it; at least one full packet.
+        /// The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate, without what framing takes of full packets, times the largest propagation round trip of the flows that cross it; at least one full packet.
         queue: Queue as LimitOrKind = Queue::DropTail { limit: QueueLimit::ONE_BDP }, "rule of thumb, Villamizar and Song 1994";
         /// What corrupts packets.
         error: Errors = Errors::None;
