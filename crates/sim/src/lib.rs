@@ -20,6 +20,7 @@ pub mod conformance;
 pub mod dictionary;
 mod distribution;
 mod engine;
+mod framing;
 pub mod ids;
 mod link;
 pub mod middlebox;

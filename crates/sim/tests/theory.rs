@@ -113,6 +113,21 @@ fn a_saturated_link_is_always_busy() {
     assert_near(goodput(&result), 2e6 * 1460.0 / 1500.0, 0.01);
 }
 
+/// Full packets of 1500 B take 32 cells, 1696 B; the queue of one bandwidth-delay product is counted in bytes of packets.
+#[test]
+fn a_link_in_cells_carries_what_is_left_of_its_rate() {
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"50 ms\"\nframing = \"aal5\"";
+    let result = run(400, "cc = \"sack\"\nack = { every = 1 }", link, "queue = \"2 bdp\"");
+    assert_near(forward(&result, "utilisation"), 1.0, 0.005);
+    assert_near(goodput(&result), 10e6 * 1460.0 / 1696.0, 0.01);
+    assert_near(forward(&result, "carried_bps"), 10e6 * 1500.0 / 1696.0, 0.01);
+    let room = 2.0 * 10e6 * 0.1 / 8.0 * 1500.0 / 1696.0;
+    assert_near(forward(&result, "queue_max_bytes"), room, 0.01);
+    // Each ACK of 40 B takes 2 cells: 106 B instead of 40.
+    let (busy, acks) = (result.links.real("utilisation")[1], result.links.whole("carried_packets")[1]);
+    assert_near(busy * 400.0, acks as f64 * 106.0 * 8.0 / 10e6, 1e-3);
+}
+
 /// A window of 100 segments on a path that holds 50 of them: the others wait.
 /// With a queue of one bandwidth-delay product halving the window keeps the link busy. (NewReno once filled two thirds of it:
 /// timeouts within recovery raised ssthresh, again and again.)

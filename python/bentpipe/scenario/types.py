@@ -3616,7 +3616,7 @@ _ErrorModelBitRequired = TypedDict(
 
 
 class ErrorModelBit(_ErrorModelBitRequired, total=False):
-    """Each bit of a packet, headers included, is wrong with this probability; one is enough.
+    """Each bit of a packet, headers and framing included, is wrong with this probability; one is enough.
 
     rate :
         Bit error rate.
@@ -3637,7 +3637,7 @@ _ErrorModelByteRequired = TypedDict(
 
 
 class ErrorModelByte(_ErrorModelByteRequired, total=False):
-    """Each byte of a packet, headers included, is wrong with this probability (ns-2: unit byte).
+    """Each byte of a packet, headers and framing included, is wrong with this probability (ns-2: unit byte).
 
     rate :
         Byte error rate.
@@ -3987,6 +3987,79 @@ class Arq(TypedDict):
 
     retransmissions: int
 
+_FramingAal5Required = TypedDict(
+    "_FramingAal5Required",
+    {
+        "kind": Literal["aal5"],
+    },
+)
+
+
+class FramingAal5(_FramingAal5Required, total=False):
+    """ATM with AAL5: header, packet and a trailer of 8 B, padded to whole cells, which carry 48 B in 53 B (ITU-T I.363.5).
+
+    header :
+        LLC and SNAP in front of the packet; 0 B where a circuit carries IP alone. Default: "8 B".
+    """
+
+    header: str
+
+_FramingGseRequired = TypedDict(
+    "_FramingGseRequired",
+    {
+        "kind": Literal["gse"],
+    },
+)
+
+
+class FramingGse(_FramingGseRequired, total=False):
+    """GSE of DVB-S2: each packet whole behind a header of 4 B and its label (ETSI TS 102 606).
+
+    label :
+        Whose packet it is: 6 B, 3 B, or 0 B where it is for all, or for the one before. Default: "6 B".
+    """
+
+    label: str
+
+_FramingFramesRequired = TypedDict(
+    "_FramingFramesRequired",
+    {
+        "kind": Literal["frames"],
+    },
+)
+
+
+class FramingFrames(_FramingFramesRequired, total=False):
+    """Any other, by its numbers.
+
+    overhead :
+        Headers and trailers of a packet. Default: "0 B".
+
+    minimum :
+        What a shorter packet is padded to, without overhead. Default: "0 B".
+
+    stuffed :
+        Of the 256 values of a byte, those that are sent as two. Data count as random: m bytes take m times this / 256 more, rounded up. Default: 0.
+
+    payload :
+        What a cell carries: packet and overhead are padded to whole cells. Default: "1 B".
+
+    cell :
+        What a cell takes on the link; as long as its payload, or longer. Default: "1 B".
+    """
+
+    overhead: str
+    minimum: str
+    stuffed: int
+    payload: str
+    cell: str
+
+
+class FramingKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["none", "ethernet", "mpe", "hdlc"]
+
 _HopOutageSpansRequired = TypedDict(
     "_HopOutageSpansRequired",
     {
@@ -4259,6 +4332,9 @@ class Direction(TypedDict, total=False):
     arq :
         What sends damaged packets again in this direction.
 
+    framing :
+        What a packet occupies in this direction beside its own bytes.
+
     outage :
         When this direction is down.
     """
@@ -4270,6 +4346,7 @@ class Direction(TypedDict, total=False):
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
+    framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
     outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
 
 
@@ -4294,6 +4371,9 @@ class Hop(TypedDict, total=False):
     arq :
         What sends damaged packets again.
 
+    framing :
+        What a packet occupies beside its own bytes.
+
     outage :
         When the link carries nothing, besides.
 
@@ -4316,6 +4396,7 @@ class Hop(TypedDict, total=False):
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
+    framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
     outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
     up: Radio
     down: Radio
@@ -4478,7 +4559,7 @@ class Link(_LinkRequired, total=False):
         Propagation delay one way, constant or over time. Required, here or for each direction.
 
     queue :
-        The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate times the largest propagation round trip of the flows that cross it; at least one full packet. Default: "1 bdp".
+        The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate, without what framing takes of full packets, times the largest propagation round trip of the flows that cross it; at least one full packet. Default: "1 bdp".
 
     error :
         What corrupts packets. Default: "none".
@@ -4491,6 +4572,9 @@ class Link(_LinkRequired, total=False):
 
     arq :
         What sends damaged packets again on this link. Without it, nothing does.
+
+    framing :
+        What a packet occupies beside its own bytes: headers, trailers, padding, cells. With `coding`, these are bytes that the code protects. Default: "none".
 
     outage :
         When the link carries nothing. Without it, it is never down.
@@ -4510,6 +4594,7 @@ class Link(_LinkRequired, total=False):
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
+    framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
     outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
     forward: Direction
     reverse: Direction
@@ -4662,7 +4747,7 @@ class AppArrivals(_AppArrivalsRequired, total=False):
         The link and direction that `load` is of, such as `sat.forward`; it must be on the flow's route.
 
     load_headers :
-        Whether `load` counts headers. Default: true.
+        Whether `load` counts headers, and the framing of the link. Default: true.
 
     interval :
         Mean time between arrivals, instead of `load` and `link`.

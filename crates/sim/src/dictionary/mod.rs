@@ -103,10 +103,10 @@ table! {
     LINKS, LinkRow {
         link: text, "", "Name of the link with its direction: `NAME.forward`, `NAME.reverse`.";
         utilisation: real, "1", "Time in which the link was sending, over the run's duration.";
-        carried_bps: real, "bit/s", "8 x bytes put on the link, headers included, over the run's duration.";
+        carried_bps: real, "bit/s", "8 x bytes put on the link, headers included, framing not, over the run's duration.";
         offered_packets: whole, "1", "Packets handed to the link.";
         carried_packets: whole, "1", "Packets whose sending began, corrupted and cut off ones included.";
-        carried_bytes: whole, "B", "Bytes of those, headers included.";
+        carried_bytes: whole, "B", "Bytes of those, headers included, framing not.";
         resent_packets: whole, "1", "Packets that this link's ARQ sent again, each time counted; their bytes are in `carried_bps`, not in `carried_bytes`.";
         corrupted_packets: whole, "1", "Packets that this link corrupted.";
         dropped_packets: whole, "1", "Packets that this link lost (in its queue, in an outage, by errors that lose); corrupted ones are dropped, and counted, where they arrive.";
@@ -134,7 +134,7 @@ table! {
         duration_p50_s: real, "s", "Median of these times (upper edge of a bin of at most 1.6 %).";
         duration_p95_s: real, "s", "95 % quantile of the same.";
         duration_p99_s: real, "s", "99 % quantile of the same.";
-        slowdown_mean: real, "1", "Mean of duration over the least that the path allows: round trips to open and to be answered without queues, waits of the application, and sending all bytes with headers once at the bottleneck's largest rate; missing for pages.";
+        slowdown_mean: real, "1", "Mean of duration over the least that the path allows: round trips to open and to be answered without queues, waits of the application, and sending all bytes with headers and framing once at the bottleneck's largest rate; missing for pages.";
         slowdown_p50: real, "1", "Median of the same.";
         slowdown_p99: real, "1", "99 % quantile of the same.";
     }

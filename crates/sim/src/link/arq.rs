@@ -66,11 +66,11 @@ impl ArqState {
     }
 
     /// A packet was damaged whose sending ended at `sent`: when the sending of the copy ends that arrives whole, or of the last
-    /// one, and whether it is damaged too.
+    /// one, and whether it is damaged too. It has its own size and that on the wire.
     pub(super) fn repair(
         &mut self,
         mut sent: Time,
-        size: u64,
+        [size, wire]: [u64; 2],
         rate: &mut RateCursor,
         delay: &mut DelayCursor,
     ) -> (Time, bool) {
@@ -79,13 +79,13 @@ impl ArqState {
                 break;
             }
             let due = (sent + delay.at(sent) * 2).max(self.rounds[round].last);
-            sent = book(&mut self.booked, due, |from| rate.finish(from, size));
+            sent = book(&mut self.booked, due, |from| rate.finish(from, wire));
             let round = &mut self.rounds[round];
             round.last = sent;
             round.sent += 1;
             self.resent += 1;
             self.resent_bytes += size;
-            if !round.error.has_error(sent, round.sent - 1, size) {
+            if !round.error.has_error(sent, round.sent - 1, wire) {
                 return (sent, false);
             }
         }
@@ -120,7 +120,7 @@ fn book(booked: &mut VecDeque<Booking>, due: Time, mut finish: impl FnMut(Time) 
 mod tests {
     use super::super::tests::{packet, spec};
     use super::super::{LazyLink, Losses};
-    use crate::spec::{Arq, ErrorModel, ErrorUnit, Link, Order, QueueLimit};
+    use crate::spec::{Arq, ErrorModel, ErrorUnit, Framing, Link, Order, QueueLimit};
     use bentpipe_units::{Duration, Time};
 
     fn link(error: ErrorModel, retransmissions: u32) -> Link {
@@ -183,6 +183,16 @@ mod tests {
         let (arrivals, link) = arrivals(&link(first, 1), 30);
         assert_eq!(arrivals[20..23], [(32.0, false), (33.0, false), (34.0, false)]);
         assert_eq!(link.busy_ps(Time::ZERO + Duration::from_secs(99)), Duration::from_secs(31).as_ps());
+    }
+
+    /// In cells a sending takes 1.166 s, and so does that of the copy; its bytes are those of the packet.
+    #[test]
+    fn a_copy_is_framed_too() {
+        let first = ErrorModel::Arrivals { list: vec![0], period: None };
+        let framed = Link { framing: Framing::Aal5 { header: 8 }, ..link(first, 1) };
+        let (arrivals, link) = arrivals(&framed, 1);
+        assert_eq!(arrivals, [(32.332, false)]);
+        assert_eq!(link.arq.map(|arq| arq.resent_bytes), Some(1000));
     }
 
     /// `specs/fec-acm.md`: q 0.1, N 2: 1e-3 of the packets are left damaged, and each is sent 1.11 times.

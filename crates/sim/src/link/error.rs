@@ -228,7 +228,7 @@ impl ListedErrors {
 mod tests {
     use super::*;
     use crate::ids::NodeId;
-    use crate::spec::{Effect, Interleave, Profile, Queue, QueueLimit, MILLIONTHS};
+    use crate::spec::{Effect, Framing, Interleave, Profile, Queue, QueueLimit, MILLIONTHS};
     use bentpipe_units::{Duration, Rate};
 
     /// A link with these errors.
@@ -244,6 +244,7 @@ mod tests {
             error,
             effect: Effect::Corrupt,
             interleave: None,
+            framing: Framing::None,
             coded: None,
             arq: None,
         }

@@ -28,7 +28,7 @@ use crate::dictionary::Cause;
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use crate::spec::{Absence, Effect, Link as Spec, Order, Profile, Waiting};
+use crate::spec::{Absence, Effect, Frames, Link as Spec, Order, Profile, Waiting};
 use arq::ArqState;
 use bentpipe_units::{Duration, Rate, Time};
 pub(crate) use downtime::Downtime;
@@ -65,6 +65,7 @@ pub(crate) struct LazyLink {
     reorders: bool,
     /// Of the host at the far end.
     processing: Option<Box<Processing>>,
+    wire: Wire,
     counters: LinkCounters,
     waits: Histogram,
 }
@@ -77,6 +78,21 @@ struct FastPath {
     size: u64,
     sending: Duration,
     delay: Duration,
+}
+
+/// What packets occupy on a link.
+#[derive(Clone, Debug)]
+struct Wire(Option<Box<Frames>>);
+
+impl Wire {
+    fn of(spec: &Spec) -> Self {
+        Self(spec.framing.frames().map(Box::new))
+    }
+
+    #[inline(always)]
+    fn size(&self, size: u64) -> u64 {
+        self.0.as_ref().map_or(size, |frames| frames.wire_size(size))
+    }
 }
 
 /// Larger than any packet.
@@ -115,6 +131,7 @@ impl LazyLink {
             arq: ArqState::of(spec, seed, end).map(Box::new),
             reorders: spec.arq.is_some_and(|arq| arq.order == Order::Free),
             processing: None,
+            wire: Wire::of(spec),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
         }
@@ -323,16 +340,17 @@ impl LazyLink {
     fn send_slowly(&mut self, at: Time, packet: &Packet) -> &mut Packet {
         let size = packet.size();
         let (begin, down_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
-        let full = self.rate.finish(begin, size);
+        let wire = self.wire.size(size);
+        let full = self.rate.finish(begin, wire);
         let full = self.arq.as_mut().map_or(full, |arq| arq.postpone(begin, full));
         let finish = full.min(down_at);
         // A link whose rate has fallen to zero for good keeps its packet until the end, and is not busy with it.
         self.sending_since = if finish == Time::NEVER { finish } else { begin };
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
-        let mut has_error = self.error.has_error(finish, self.counters.carried - 1, size);
+        let mut has_error = self.error.has_error(finish, self.counters.carried - 1, wire);
         let mut sent = finish;
         if let (Some(arq), true) = (&mut self.arq, has_error) {
-            (sent, has_error) = arq.repair(finish, size, &mut self.rate, &mut self.delay);
+            (sent, has_error) = arq.repair(finish, [size, wire], &mut self.rate, &mut self.delay);
         }
         self.counters.corrupted += u64::from(has_error && !self.errors_erase);
         let index = self.counters.carried - 1;
@@ -368,7 +386,7 @@ impl LazyLink {
     /// The next packet is likely to be of this size too.
     fn note_fast_path(&mut self, size: u64) {
         if self.outages.is_none() && self.error.is_none() && self.processing.is_none() && self.arq.is_none() {
-            if let (Some(sending), Some(delay)) = (self.rate.constant(size), self.delay.constant()) {
+            if let (Some(sending), Some(delay)) = (self.rate.constant(self.wire.size(size)), self.delay.constant()) {
                 self.fast_path = FastPath { size, sending, delay };
             }
         }

@@ -7,7 +7,7 @@ use super::error::ErrorProcess;
 use super::outages::Outages;
 use super::profile::{DelayCursor, RateCursor};
 use super::queue::{AnyQueue, Discipline};
-use super::{LazyLink, LinkCounters, Losses, Processing};
+use super::{LazyLink, LinkCounters, Losses, Processing, Wire};
 use crate::dictionary::Cause;
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
@@ -31,6 +31,7 @@ pub(crate) struct NaiveLink {
     processing: Option<Box<Processing>>,
     arq: Option<Box<ArqState>>,
     reorders: bool,
+    wire: Wire,
     counters: LinkCounters,
     waits: Histogram,
     /// An idle link of the same kind: what the tables are made from.
@@ -61,6 +62,7 @@ impl NaiveLink {
             processing: None,
             arq: ArqState::of(spec, seed, end).map(Box::new),
             reorders: spec.arq.is_some_and(|arq| arq.order == Order::Free),
+            wire: Wire::of(spec),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
             blank: LazyLink::new(spec, seed, end),
@@ -201,7 +203,8 @@ impl NaiveLink {
 
     fn serve(&mut self, now: Time, mut packet: Packet) -> Time {
         let (begin, down_at) = self.next_uptime(now);
-        let full = self.rate.finish(begin, packet.size());
+        let wire = self.wire.size(packet.size());
+        let full = self.rate.finish(begin, wire);
         let full = self.arq.as_mut().map_or(full, |arq| arq.postpone(begin, full));
         let end = full.min(down_at);
         if end < full {
@@ -210,9 +213,9 @@ impl NaiveLink {
                 packet.cut_off();
             }
         }
-        let (mut sent, mut has_error) = (end, self.error.has_error(end, self.counters.carried, packet.size()));
+        let (mut sent, mut has_error) = (end, self.error.has_error(end, self.counters.carried, wire));
         if let (Some(arq), true) = (&mut self.arq, has_error) {
-            (sent, has_error) = arq.repair(end, packet.size(), &mut self.rate, &mut self.delay);
+            (sent, has_error) = arq.repair(end, [packet.size(), wire], &mut self.rate, &mut self.delay);
         }
         if has_error {
             match self.effect {

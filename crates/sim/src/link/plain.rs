@@ -2,7 +2,7 @@
 //! is arithmetic, and a packet that waits is in the ring like one that is being sent, with the instant of its arrival.
 
 use super::queue::Limit;
-use super::{LazyLink, LinkCounters, Losses};
+use super::{LazyLink, LinkCounters, Losses, Wire};
 use crate::dictionary::Cause;
 use crate::packet::Packet;
 use crate::record::Histogram;
@@ -72,11 +72,11 @@ impl Plain {
         }
     }
 
-    /// How long `size` bytes take.
+    /// How long a packet of `size` bytes takes.
     #[inline(always)]
-    fn sending(&mut self, size: u64) -> Duration {
+    fn sending(&mut self, size: u64, wire: &Wire) -> Duration {
         if size != self.size {
-            (self.size, self.sending) = (size, self.rate.time_to_send(size));
+            (self.size, self.sending) = (size, self.rate.time_to_send(wire.size(size)));
         }
         self.sending
     }
@@ -111,7 +111,7 @@ impl LazyLink {
     pub(crate) fn cross(&mut self, at: Time, packet: &mut Packet, until: Time) -> Crossing {
         let Some(plain) = &mut self.plain else { return Crossing::No };
         let start = self.free_at.max(at);
-        let finish = start + plain.sending(packet.size());
+        let finish = start + plain.sending(packet.size(), &self.wire);
         let arrival = finish + plain.delay;
         if arrival > until || self.ring.len() > 0 || self.processing.is_some() {
             return Crossing::No;
@@ -135,7 +135,7 @@ impl LazyLink {
     pub(super) fn accept_plainly(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         let plain = self.plain.as_mut()?;
         let start = self.free_at.max(now);
-        let finish = start + plain.sending(packet.size());
+        let finish = start + plain.sending(packet.size(), &self.wire);
         if !plain.take(now, start, &mut self.counters, &mut self.waits) {
             self.lose(now, *packet, Cause::QueueOverflow, losses);
             return None;
@@ -166,7 +166,7 @@ impl LazyLink {
 
     #[inline(never)]
     fn draw_error(&mut self, finish: Time, size: u64) -> bool {
-        let has_error = self.error.has_error(finish, self.counters.carried - 1, size);
+        let has_error = self.error.has_error(finish, self.counters.carried - 1, self.wire.size(size));
         if has_error && !self.errors_erase {
             self.counters.corrupted += 1;
             // If any packets wait, this one is the last of them.

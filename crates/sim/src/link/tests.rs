@@ -4,7 +4,8 @@ use super::*;
 use crate::ids::{EndpointId, NodeId};
 use crate::packet::{Origin, NO_BODY};
 use crate::spec::{
-    Codel, Downtimes, Effect, ErrorModel as ErrorSpec, Outage, Pie, Profile, Queue, QueueLimit, Share, Stay,
+    Codel, Downtimes, Effect, ErrorModel as ErrorSpec, ErrorUnit, Framing, Outage, Pie, Profile, Queue, QueueLimit,
+    Share, Stay,
 };
 use bentpipe_tcp::{Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq};
@@ -26,6 +27,7 @@ pub(super) fn spec(limit: QueueLimit) -> Spec {
         error: ErrorSpec::None,
         effect: Effect::Corrupt,
         interleave: None,
+        framing: Framing::None,
         coded: None,
         arq: None,
     }
@@ -93,6 +95,53 @@ fn first_come_first_served() {
     let LinkCounters { offered, carried, carried_bytes, dropped, backlog_bytes_max, .. } = link.counters;
     assert_eq!((offered, carried, carried_bytes, dropped, backlog_bytes_max), (4, 4, 4000, 0, 2000));
     assert_eq!(link.waits.mean_s(), (0.5 + 1.5) / 4.0);
+}
+
+/// AAL5: 1000 + 16 B are 22 cells, 1166 B; 40 + 16 B are 2 cells, 106 B. Bytes that are counted and that wait are those of packets.
+#[test]
+fn what_is_framed_takes_longer_and_counts_its_own_bytes() {
+    let framed = Spec { framing: Framing::Aal5 { header: 8 }, ..spec(QueueLimit::Bytes(1040)) };
+    for is_plain in [false, true] {
+        let link = LazyLink::new(&framed, 1, Time::NEVER);
+        let mut link = if is_plain { link.simplified(&framed) } else { link };
+        let mut losses = Losses::new();
+        for (id, size) in [(0, 1000), (1, 40), (2, 1000), (3, 40)] {
+            link.accept(Time::ZERO, &packet(id, size), &mut losses);
+        }
+        let mut arrivals = Vec::new();
+        while link.next_arrival() != Time::NEVER {
+            let at = link.next_arrival();
+            arrivals.extend(deliver(&mut link, at, &mut losses).0.map(|packet| (packet.seq.value(), at)));
+        }
+        assert_eq!(arrivals, [(0, s(11.166)), (1, s(11.272)), (2, s(12.438))], "plain: {is_plain}");
+        let LinkCounters { carried_bytes, dropped, busy_ps, backlog_bytes_max, .. } = link.counters();
+        assert_eq!((carried_bytes, dropped, backlog_bytes_max), (2040, 1, 1040));
+        assert_eq!(Duration::from_ps(busy_ps), Duration::from_millis(2438));
+    }
+}
+
+/// 1 - (1 - 2e-5)^(8 x 1696) of packets of 1500 B, and not 1 - (1 - 2e-5)^(8 x 1500): within four standard deviations.
+#[test]
+fn errors_hit_what_is_on_the_wire() {
+    let error = ErrorSpec::Independent { unit: ErrorUnit::Bit, rate: 2e-5 };
+    let share = |framing: Framing, is_plain: bool| {
+        let spec = Spec { framing, error: error.clone(), ..spec(QueueLimit::Unlimited) };
+        let link = LazyLink::new(&spec, 1, Time::NEVER);
+        let mut link = if is_plain { link.simplified(&spec) } else { link };
+        let count = 100_000;
+        let offers = vec![0.0; count];
+        assert_eq!(run(&mut link, 1500, &offers).0.len(), count);
+        link.counters().corrupted as f64 / count as f64
+    };
+    let expected = |wire: f64| 1.0 - (8.0 * wire * (-2e-5f64).ln_1p()).exp();
+    let deviation = (expected(1696.0) * (1.0 - expected(1696.0)) / 1e5).sqrt();
+    assert!(expected(1696.0) - expected(1500.0) > 10.0 * deviation);
+    for is_plain in [false, true] {
+        let framed = share(Framing::Aal5 { header: 8 }, is_plain);
+        assert!((framed - expected(1696.0)).abs() < 4.0 * deviation, "{framed}");
+        let bare = share(Framing::None, is_plain);
+        assert!((bare - expected(1500.0)).abs() < 4.0 * deviation, "{bare}");
+    }
 }
 
 /// Only an idle link asks to be scheduled: its head is then the new packet.

@@ -1,6 +1,7 @@
 //! What a middlebox is given beside a packet, and what it does with both.
 
 use crate::dictionary::Cause;
+use crate::framing::Framing;
 use crate::ids::{LinkId, NodeId};
 use crate::packet::{Bodies, Label, Message, Packet};
 use bentpipe_tcp::{Notice, Segment};
@@ -51,12 +52,22 @@ pub struct QueueView {
 pub struct LinkView {
     /// At this instant.
     pub rate: Rate,
+    /// What packets occupy beside their own bytes.
+    pub framing: Framing,
     /// How much may wait, in packets and in bytes; `u64::MAX`: as much as comes.
     pub room: (u64, u64),
     /// What waits.
     pub queue: QueueView,
     /// When it is there and in no outage, as far as is known: now, or later.
     pub up_at: Time,
+}
+
+impl LinkView {
+    /// Bytes per second that it carries of packets of this size, their own bytes.
+    #[must_use]
+    pub fn bytes_per_s(&self, size: u64) -> f64 {
+        self.framing.rate_of_packets(self.rate, size).as_bps() as f64 / 8.0
+    }
 }
 
 /// What a middlebox wants done.

@@ -222,6 +222,7 @@ impl Middlebox for Ewa {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framing::Framing;
     use crate::ids::EndpointId;
     use crate::middlebox::{Action, Bench, QueueView};
     use crate::packet::Origin;
@@ -232,7 +233,13 @@ mod tests {
     fn feedback(alpha: f64, free: usize, field: u16, has_syns: bool) -> u16 {
         const MSS: u16 = 1000;
         let queue = QueueView { packets: 100 - free, bytes: 0, is_sending: true };
-        let link = LinkView { rate: Rate::from_bps(1_000_000), room: (100, u64::MAX), queue, up_at: Time::ZERO };
+        let link = LinkView {
+            rate: Rate::from_bps(1_000_000),
+            framing: Framing::None,
+            room: (100, u64::MAX),
+            queue,
+            up_at: Time::ZERO,
+        };
         let mut bench = Bench { link: Some(link), ..Bench::default() };
         let mut ewa = Ewa::new(&EwaConfig::default(), 1, "");
         let mut pass = |ewa: &mut Ewa, is_back: bool, segment: Segment| {

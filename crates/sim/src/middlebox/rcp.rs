@@ -6,7 +6,7 @@
 //! packet:                       rate = min(rate, R)
 //! ```
 //!
-//! C is the link's rate, y what arrived, q what waits, and d the mean of the round trips on packets (gain 0.02). R begins at
+//! C is the link's rate, without what framing takes of packets of the largest size, y what arrived, q what waits, and d the mean of the round trips on packets (gain 0.02). R begins at
 //! `start` of C and stays between a packet in a round trip (or a thousandth of C) and C. No copy of the thesis was at
 //! hand, so the equations are a reading. State is kept for each link out of the node, nothing for flows.
 //!
@@ -114,11 +114,11 @@ impl Rcp {
 impl Middlebox for Rcp {
     fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
         let Some(link) = cx.link_of(&packet) else { return cx.forward(packet) };
-        let (capacity, start) = (cx.link(link).rate.as_bps() as f64 / 8.0, self.config.start);
-        let size = packet.size() as f64;
+        let (size, start) = (packet.size() as f64, self.config.start);
         let port = self.port(link, cx.now);
         port.arrived += size;
         port.largest = port.largest.max(size);
+        let capacity = cx.link(link).bytes_per_s(port.largest as u64);
         if let Some(Label::Rcp(mut header)) = cx.label(&packet) {
             if header.rtt > 0.0 {
                 port.note(f64::from(header.rtt));
@@ -140,9 +140,9 @@ impl Middlebox for Rcp {
                 continue;
             }
             let (view, next) = (cx.link(link), cx.now + self.interval(mean));
-            let (capacity, queue) = (view.rate.as_bps() as f64 / 8.0, view.queue.bytes as f64);
             let over = (cx.now - began).as_secs_f64();
             let port = &mut self.ports[at];
+            let (capacity, queue) = (view.bytes_per_s(port.largest as u64), view.queue.bytes as f64);
             let was_idle = port.arrived == 0.0 && queue == 0.0;
             if capacity > 0.0 {
                 port.renew(&self.config, capacity, queue, over);

@@ -270,7 +270,7 @@ impl Refwa {
                 Counted::None => 0.0,
             };
             let free = f64::from(config.gamma) / 1000.0 * (used - link.queue.bytes as f64);
-            let level = level(link.rate.as_bps() as f64 / 8.0, free, of_port.iter().map(|(_, share)| *share));
+            let level = level(link.bytes_per_s(port.largest), free, of_port.iter().map(|(_, share)| *share));
             let is_rise = level > port.level;
             port.level = if is_rise { port.level + config.rise * (level - port.level) } else { level };
         }
@@ -337,6 +337,7 @@ impl Middlebox for Refwa {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framing::Framing;
     use crate::ids::EndpointId;
     use crate::middlebox::{Action, Bench, LinkView, QueueView};
     use crate::packet::Origin;
@@ -386,8 +387,13 @@ mod tests {
     impl Node {
         fn new(config: RefwaConfig) -> Self {
             let queue = QueueView { packets: 0, bytes: 0, is_sending: false };
-            let link =
-                LinkView { rate: Rate::from_bps(10_000_000), room: (u64::MAX, u64::MAX), queue, up_at: Time::ZERO };
+            let link = LinkView {
+                rate: Rate::from_bps(10_000_000),
+                framing: Framing::None,
+                room: (u64::MAX, u64::MAX),
+                queue,
+                up_at: Time::ZERO,
+            };
             let round_trip = Some(Duration::from_millis(160));
             let bench = Bench { link: Some(link), round_trip, ..Bench::default() };
             Self { refwa: Refwa::new(&config, 1, "node/n/0"), bench, now: Time::ZERO }

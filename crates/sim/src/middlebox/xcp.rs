@@ -61,6 +61,8 @@ struct Port {
     /// Mean round trip, seconds: the interval.
     mean: f64,
     arrived: f64,
+    /// Largest packet.
+    largest: u64,
     /// Sums of rtt s / cwnd, of s, and of rtt times the first.
     sums: [f64; 3],
     xi: [f64; 2],
@@ -76,7 +78,7 @@ impl Port {
         let (sums, xi, residue) = ([0.0; 3], [0.0; 2], [0.0; 2]);
         let mean = first.clamp(INTERVAL[0], INTERVAL[1]);
         let ends = [Time::NEVER; 2];
-        Self { link, mean, arrived: 0.0, sums, xi, residue, standing: 0.0, least: f64::INFINITY, ends }
+        Self { link, mean, arrived: 0.0, largest: 0, sums, xi, residue, standing: 0.0, least: f64::INFINITY, ends }
     }
 
     /// A packet of `size` bytes with this header arrives.
@@ -159,6 +161,7 @@ impl Middlebox for Xcp {
         let size = packet.size() as f64;
         let port = self.port(link, cx.now);
         port.arrived += size;
+        port.largest = port.largest.max(packet.size());
         port.least = port.least.min(waiting);
         if let Some(Label::Xcp(mut header)) = cx.label(&packet) {
             let (cwnd, rtt) = (f64::from(header.cwnd), f64::from(header.rtt));
@@ -186,7 +189,7 @@ impl Middlebox for Xcp {
     fn on_wakeup(&mut self, cx: &mut Context<'_>) {
         for port in &mut self.ports {
             let link = cx.link(port.link);
-            let (rate, waiting) = (link.rate.as_bps() as f64 / 8.0, link.queue.bytes as f64);
+            let (rate, waiting) = (link.bytes_per_s(port.largest), link.queue.bytes as f64);
             if cx.now >= port.ends[1] && port.ends[1] != Time::NEVER {
                 port.standing = port.least.min(waiting);
                 port.least = waiting;
@@ -210,6 +213,7 @@ impl Middlebox for Xcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framing::Framing;
     use crate::ids::EndpointId;
     use crate::middlebox::{Bench, LinkView};
     use crate::packet::Origin;
@@ -295,7 +299,13 @@ mod tests {
     #[test]
     fn what_other_senders_send_counts_as_traffic_and_is_left_as_it_is() {
         let queue = QueueView { packets: 0, bytes: 0, is_sending: true };
-        let link = LinkView { rate: Rate::from_bps(1_000_000), room: (u64::MAX, u64::MAX), queue, up_at: Time::ZERO };
+        let link = LinkView {
+            rate: Rate::from_bps(1_000_000),
+            framing: Framing::None,
+            room: (u64::MAX, u64::MAX),
+            queue,
+            up_at: Time::ZERO,
+        };
         let mut bench = Bench { link: Some(link), ..Bench::default() };
         let segment = Segment { len: 1000, flags: Flags::ACK, ..Segment::default() };
         let packet = Packet::new(&segment, &Origin::of(EndpointId::both(0)[0], 0), &mut bench.bodies);

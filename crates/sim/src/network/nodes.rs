@@ -90,9 +90,10 @@ impl Outlook for NodeOutlook<'_> {
     }
 
     fn link(&mut self, link: LinkId) -> LinkView {
-        let (now, room) = (self.now, self.scenario.links[link].queue.room());
+        let (now, spec) = (self.now, &self.scenario.links[link]);
         let link = self.advanced(link);
-        LinkView { rate: link.rate_at(now), room, queue: link.queue_view(now), up_at: link.up_at(now) }
+        let (framing, room) = (spec.framing, spec.queue.room());
+        LinkView { rate: link.rate_at(now), framing, room, queue: link.queue_view(now), up_at: link.up_at(now) }
     }
 
     fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {

@@ -166,7 +166,7 @@ fn transfers(arrivals: &Arrivals, seconds: f64) -> f64 {
 /// than it carries: bounded by the limits of its queue.
 fn waiting(scenario: &Scenario, routes: &RoutesOverTime) -> Vec<f64> {
     let seconds = scenario.duration.as_secs_f64();
-    let carried = |link: LinkId| scenario.links[link].rate.largest().as_bps() as f64 / 8.0;
+    let carried = |link: LinkId, size: f64| scenario.links[link].largest_for(size as u64).as_bps() as f64 / 8.0;
     // Bytes per second, and packets of them, that come to each link.
     let offered = routes.peaks(&scenario.flows, scenario.links.len(), |flow| {
         let (mut bytes, size) = match &scenario.flows[flow].app {
@@ -175,7 +175,7 @@ fn waiting(scenario: &Scenario, routes: &RoutesOverTime) -> Vec<f64> {
         };
         move |link| {
             let comes = bytes;
-            bytes = bytes.min(carried(link));
+            bytes = bytes.min(carried(link, size));
             [comes, comes / size]
         }
     });
@@ -187,8 +187,9 @@ fn waiting(scenario: &Scenario, routes: &RoutesOverTime) -> Vec<f64> {
             QueueLimit::Unlimited | QueueLimit::Bdp(_) => f64::INFINITY,
         };
         let room: f64 = scenario.links[link].queue.clone().limits_mut().into_iter().map(limit).sum();
-        if bytes > carried(link) {
-            (packets * (1.0 - carried(link) / bytes) * seconds).min(room)
+        let carried = carried(link, size);
+        if bytes > carried {
+            (packets * (1.0 - carried / bytes) * seconds).min(room)
         } else {
             0.0
         }

@@ -2,7 +2,7 @@
 
 use super::keys;
 use super::report::{below, path, Report};
-use crate::spec::{Arq, Coded, Coding, Downtimes, Effect, ErrorModel, Interleave, Outage, Profile, Queue};
+use crate::spec::{Arq, Coded, Coding, Downtimes, Effect, ErrorModel, Framing, Interleave, Outage, Profile, Queue};
 use bentpipe_units::{Duration, Rate};
 
 /// One direction of a link entry.
@@ -16,6 +16,7 @@ pub(super) struct Direction {
     pub(super) interleave: Option<Interleave>,
     pub(super) coded: Option<Box<Coded>>,
     pub(super) arq: Option<Arq>,
+    pub(super) framing: Framing,
     pub(super) outage: Option<Outage>,
 }
 
@@ -56,11 +57,13 @@ impl Direction {
                 interleave: direction.interleave,
                 coded: None,
                 arq: direction.arq,
+                framing: direction.framing.unwrap_or(link.framing),
                 outage,
             };
             if let (Some(coding), true) = (&direction.coding, report.findings.found.is_empty()) {
                 made.encode(coding.clone(), run, report, &path("coding"));
             }
+            keys::check_framing(made.framing, report, &path("framing"));
             if let Some(interleave) = direction.interleave {
                 keys::check_interleave(interleave, &made.error, report, &path("interleave"));
             }

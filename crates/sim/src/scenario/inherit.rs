@@ -53,7 +53,7 @@ const NOT_OF_PROXIES: [&str; 9] = [
 ];
 
 /// What a direction inherits.
-const INHERITED: [&str; 8] = ["rate", "delay", "queue", "error", "interleave", "coding", "arq", "outage"];
+const INHERITED: [&str; 9] = ["rate", "delay", "queue", "error", "interleave", "coding", "arq", "framing", "outage"];
 
 /// Gives each direction of a link the keys that it does not set itself.
 pub(super) fn links(tree: &mut Tree) {

@@ -6,7 +6,8 @@ use super::keys::{self, File};
 use super::report::{path, Report};
 use super::routes_over_time::RoutesOverTime;
 use crate::ids::LinkId;
-use crate::spec::{App, Arrivals, Flow, Link};
+use crate::spec::{App, Arrivals, Flow, Framing, Link};
+use bentpipe_tcp::Config;
 use bentpipe_units::settings::Share;
 use bentpipe_units::Duration;
 
@@ -37,7 +38,7 @@ pub(super) fn settle(
             report.value(&key, &format!("is not on the way from \"{}\"", instance.from), &expected);
             return;
         };
-        let bits = bits_per_transfer(flow, &arrivals, written.load_headers);
+        let bits = bits_per_transfer(flow, &arrivals, written.load_headers.then_some(links[link].framing));
         let share = load.0 as f64 / Share::WHOLE as f64;
         let seconds = bits / (share * links[link].rate.largest().as_bps() as f64);
         let interval = Duration::from_secs_f64(seconds).max(Duration::from_ps(1));
@@ -45,32 +46,40 @@ pub(super) fn settle(
     }
 }
 
-/// Bits of a transfer's first transmissions, on average.
-fn bits_per_transfer(flow: &Flow, arrivals: &Arrivals, with_headers: bool) -> f64 {
-    let headers = if with_headers { header_len(flow) as f64 } else { 0.0 };
-    8.0 * (arrivals.size.mean() + arrivals.size.segments(flow.tcp.smss) * headers)
+/// Bits of a transfer's first transmissions, on average: of its data, or with all headers on a link of this framing.
+fn bits_per_transfer(flow: &Flow, arrivals: &Arrivals, on_link: Option<Framing>) -> f64 {
+    let (data, segments) = (arrivals.size.mean(), arrivals.size.segments(flow.tcp.smss));
+    8.0 * match on_link {
+        Some(framing) => framing.wire_bytes(data + segments * header_len(&flow.tcp) as f64, segments),
+        None => data,
+    }
 }
 
 /// The largest packet that the flow sends towards its receiver, bytes.
 pub(super) fn largest_packet(flow: &Flow) -> u64 {
     match flow.app {
         App::Datagrams(datagrams) => u64::from(datagrams.size) + DATAGRAM_HEADERS,
-        _ => u64::from(flow.tcp.smss) + header_len(flow),
+        _ => full_packet(&flow.tcp),
     }
 }
 
-fn header_len(flow: &Flow) -> u64 {
-    // 12 bytes of RFC 7323 timestamps.
-    cost::HEADERS + if flow.tcp.timestamps { 12 } else { 0 }
+/// A full segment and its headers, bytes.
+pub(super) fn full_packet(tcp: &Config) -> u64 {
+    u64::from(tcp.smss) + header_len(tcp)
 }
 
-/// What a flow offers to the links of its route on average, bit/s with headers, if it does not adapt to what they carry.
-fn offered_bps(flow: &Flow) -> f64 {
+fn header_len(tcp: &Config) -> u64 {
+    // 12 bytes of RFC 7323 timestamps.
+    cost::HEADERS + if tcp.timestamps { 12 } else { 0 }
+}
+
+/// What a flow offers to a link of its route on average, bit/s with headers, if it does not adapt to what links carry.
+fn offered_bps(flow: &Flow, framing: Framing) -> f64 {
     match &flow.app {
-        App::Arrivals(arrivals) => bits_per_transfer(flow, arrivals, true) / arrivals.interval.as_secs_f64(),
+        App::Arrivals(arrivals) => bits_per_transfer(flow, arrivals, Some(framing)) / arrivals.interval.as_secs_f64(),
         App::Datagrams(datagrams) => {
-            let size = f64::from(datagrams.size);
-            8.0 * datagrams.bytes_per_second() * (size + DATAGRAM_HEADERS as f64) / size
+            let (data, size) = (datagrams.bytes_per_second(), f64::from(datagrams.size));
+            8.0 * framing.wire_bytes(data * (size + DATAGRAM_HEADERS as f64) / size, data / size)
         }
         _ => 0.0,
     }
@@ -86,8 +95,8 @@ pub(super) fn refuse_overload(
     report: &mut Report<'_>,
 ) {
     let offered = routes.peaks(flows, links.len(), |flow| {
-        let bps = offered_bps(&flows[flow]);
-        move |_| [bps]
+        let flow = &flows[flow];
+        move |link| [offered_bps(flow, links[link].framing)]
     });
     for (flow, [route, _]) in routes.each(flows) {
         let App::Arrivals(Arrivals { overload: false, .. }) = flows[flow].app else { continue };

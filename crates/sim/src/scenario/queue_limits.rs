@@ -27,13 +27,13 @@ fn crossings(links: &[Link], flows: &[Flow], routes: &RoutesOverTime) -> Vec<(Du
     crossing
 }
 
-/// Makes bytes of the limits that are written in bdp: largest rate of the link times largest propagation round trip of
+/// Makes bytes of the limits that are written in bdp: largest rate of the link, as full packets find it, times largest propagation round trip of
 /// the flows that cross it, in either direction; twice the link's own delay where there are none.
 pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &RoutesOverTime) {
     let crossings = crossings(links, flows, routes);
     for (link, (rtt, packet)) in links.iter_mut().zip(crossings) {
         let (rtt, packet) = if packet == 0 { (link.delay_max() * 2, PACKET) } else { (rtt, packet) };
-        let rate = link.rate.largest();
+        let rate = link.largest_for(packet);
         for limit in link.queue.limits_mut() {
             if let QueueLimit::Bdp(bdp) = *limit {
                 *limit = QueueLimit::Bytes(keys::product(rate, rtt, bdp).max(packet));

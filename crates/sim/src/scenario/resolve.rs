@@ -232,6 +232,7 @@ fn make_links(
                 interleave: direction.interleave,
                 coded: direction.coded.clone(),
                 arq: direction.arq,
+                framing: direction.framing,
             });
         }
     }
@@ -356,7 +357,8 @@ fn make_flows(
         file.flow.iter().map(|(name, flow)| (name.as_str(), settle_flow(name, flow, report))).collect();
     let make = |(flow, [route, back]): (&Instance<'_>, &[Vec<LinkId>; 2])| {
         let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
-        let slowest = route.iter().map(|&link| links[link].rate.largest()).min().unwrap_or(Rate::from_bps(0));
+        let packet = offered_load::full_packet(&transport.config);
+        let slowest = route.iter().map(|&link| links[link].largest_for(packet)).min().unwrap_or(Rate::from_bps(0));
         let (app, reader, start) = settled[flow.entry];
         Flow {
             name: flow.name.clone(),

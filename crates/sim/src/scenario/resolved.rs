@@ -8,7 +8,7 @@ use super::sweep::Sweep;
 use super::tree::{Place, Tree, Value};
 use super::{keys, like, timeline};
 use crate::ids::{LinkId, NodeId};
-use crate::spec::{Flow, Link, NodeKind, Scenario, Timeline};
+use crate::spec::{Flow, Framing, Link, NodeKind, Scenario, Timeline};
 use bentpipe_tcp::cc::CustomCc;
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
 use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};
@@ -347,6 +347,7 @@ fn direction(link: &Link) -> Map<String, Json> {
         interleave: link.interleave,
         coding: link.coded.as_ref().map(|coded| coded.coding.clone()),
         arq: link.arq,
+        framing: Some(link.framing).filter(|framing| *framing != Framing::None),
         outage: link.outage.as_ref().map(keys::OutageKeys::of),
     };
     let Json::Object(table) = to_json(&Typed::write(&keys)) else { return Map::new() };

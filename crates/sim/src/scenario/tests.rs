@@ -179,6 +179,22 @@ fn a_load_becomes_an_interval_between_arrivals() {
     }
 }
 
+/// In cells of 53 B: 69 packets of on average 1489.3 B, which take 32 cells, 936 192 bit.
+#[test]
+fn a_load_counts_the_cells_of_its_link() {
+    let app = |load: &str, more: &str| {
+        let app = format!(
+            "[flow.f]\napp = {{ kind = \"arrivals\", size = \"100 kB\", load = \"{load}\", link = \"up\"{more} }}"
+        );
+        MINIMAL.replace("delay", "framing = \"aal5\"\ndelay").replace("[flow.f]", &app)
+    };
+    let App::Arrivals(arrivals) = read(&app("50 %", "")).flows[0].app else { panic!() };
+    assert!((1.0 / arrivals.interval.as_secs_f64() - 5e6 / 936_192.0).abs() < 5e-5, "{:?}", arrivals.interval);
+    // Of data alone the load is that of 90 % of the rate, and cells make 105.3 % of it.
+    let overload = from_toml(&app("90 %", ", load_headers = false"), "", &[]).unwrap_err().to_string();
+    assert!(overload.contains("make 105.3216 % of what it carries"), "{overload}");
+}
+
 #[test]
 fn the_digest_is_of_what_can_change_a_result() {
     let digest = |text: &str| from_toml(text, "", &[]).unwrap().digest();
@@ -187,6 +203,10 @@ fn the_digest_is_of_what_can_change_a_result() {
     let recorded = "[record]\nseries = [\"cwnd_bytes\", \"events\"]\ninterval = \"7 ms\"\nrows_max = 9\n";
     assert_eq!(digest(MINIMAL), digest(&format!("{MINIMAL}{recorded}")));
     assert_ne!(digest(MINIMAL), digest(&format!("{MINIMAL}[record]\ntransfers_max = 9\n")));
+    let framed = |framing: &str| MINIMAL.replace("delay", &format!("framing = {framing}\ndelay"));
+    assert_eq!(digest(MINIMAL), digest(&framed("\"none\"")));
+    assert_ne!(digest(MINIMAL), digest(&framed("\"aal5\"")));
+    assert_ne!(digest(&framed("\"aal5\"")), digest(&framed("{ kind = \"aal5\", header = \"0 B\" }")));
     assert_eq!(digest(MINIMAL).len(), 16);
 }
 
@@ -325,6 +345,15 @@ fn every_kind_of_mistake_is_explained() {
         ("delay", "coding = { kind = \"dvb-s2\", es_n0 = \"8 dB\", acm = { feedback_delay = \"0 s\" } }\ndelay", "has too little time between choices"),
         ("[flow.f]", "[node.b]\nkind = \"bent-pipe\"\n[link.up.forward]\narq = { retransmissions = 1 }\n[flow.f]", "is a bent pipe, which"),
         ("delay", "arq = { retransmissions = 1 }\noutage = { mean_up = \"1 s\", mean_down = \"1 s\" }\ndelay", "sends again on a link that has outages"),
+        ("delay", "framing = { kind = \"frames\", payload = \"0 B\" }\ndelay", "carries nothing"),
+        ("delay", "framing = { kind = \"frames\", payload = \"53 B\", cell = \"48 B\" }\ndelay", "does not fit into a cell"),
+        ("delay", "framing = { kind = \"frames\", payload = \"48 B\" }\ndelay", "expected cell, at least 48 B"),
+        ("delay", "framing = { kind = \"frames\", cell = \"53 B\" }\ndelay", "expected payload beside it"),
+        ("delay", "framing = { kind = \"frames\", overhead = \"70 kB\" }\ndelay", "expected at most 65535 B"),
+        ("delay", "framing = { kind = \"frames\", stuffed = 257 }\ndelay", "expected 0 to 256"),
+        ("delay", "forward.framing = { kind = \"aal5\", header = \"70 kB\" }\ndelay", "link.up.forward.framing.header"),
+        ("delay", "framing = { kind = \"gse\", label = \"4 B\" }\ndelay", "expected 0 B, 3 B or 6 B"),
+        ("delay", "framing = \"atm\"\ndelay", "is not one of the choices"),
         ("delay", "interleave = { span = \"61 s\" }\ndelay", "expected at most 60 s"),
         ("delay", "interleave = { span = \"1 s\", codeword = \"256 B\" }\ndelay", "expected 1 B to 255 B"),
         ("delay", "interleave = { span = \"1 s\", corrects = \"128 B\" }\ndelay", "expected at most 127 B"),
@@ -779,6 +808,10 @@ fn scenario() -> impl Strategy<Value = Json> {
             0 => link["outage"] = serde_json::json!({ "spans": [["1 s", "2 s"]], "every": "3.5 s" }),
             1 => link["outage"] = serde_json::json!({ "mean_up": "1 s", "mean_down": "20 ms", "queue": "flush" }),
             _ => {}
+        }
+        if interleave {
+            link["framing"] = "mpe".into();
+            link["reverse"]["framing"] = serde_json::json!({ "kind": "frames", "overhead": "7 B", "stuffed": 2 });
         }
         if interleave && link["error"]["unit"] == "bit" {
             link["forward"] = serde_json::json!({ "interleave": { "span": "3.25 ms", "codeword": "100 B" } });

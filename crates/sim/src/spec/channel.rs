@@ -151,11 +151,11 @@ pub enum Stay {
 pub const MILLIONTHS: u64 = 1_000_000;
 
 words! {
-    /// What an error rate counts: a packet of L bytes is hit with probability 1 - (1-r)^(8L), 1 - (1-r)^L, or r.
+    /// What an error rate counts: a packet of L bytes on the link is hit with probability 1 - (1-r)^(8L), 1 - (1-r)^L, or r.
     pub enum ErrorUnit {
-        /// Per bit, headers included.
+        /// Per bit, headers and framing included.
         "bit" => Bit,
-        /// Per byte, headers included.
+        /// Per byte, headers and framing included.
         "byte" => Byte,
         /// Per packet.
         "packet" => Packet,

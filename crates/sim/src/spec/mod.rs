@@ -16,6 +16,7 @@ pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share}
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};
 
 pub use crate::distribution::{Between, Size, Wait};
+pub use crate::framing::{Frames, Framing};
 
 use crate::dictionary;
 use crate::ids::{LinkId, NodeId, PathId};
@@ -118,6 +119,15 @@ pub struct Link {
     pub coded: Option<Box<Coded>>,
     /// What sends damaged packets again.
     pub arq: Option<Arq>,
+    /// What packets occupy beside their own bytes.
+    pub framing: Framing,
+}
+
+impl Link {
+    /// Its largest rate as packets of this size find it, counted in their own bytes.
+    pub(crate) fn largest_for(&self, size: u64) -> Rate {
+        self.framing.rate_of_packets(self.rate.largest(), size)
+    }
 }
 
 /// An application, and the connections or datagrams that it sends by.

@@ -24,9 +24,10 @@ impl Outlook for NaiveOutlook<'_, '_> {
     }
 
     fn link(&mut self, link: LinkId) -> LinkView {
-        let (now, room) = (self.reference.now, self.reference.scenario.links[link].queue.room());
+        let (now, spec) = (self.reference.now, &self.reference.scenario.links[link]);
         let link = &mut self.reference.links[link];
-        LinkView { rate: link.rate_at(now), room, queue: link.queue_view(), up_at: link.up_at(now) }
+        let (framing, room) = (spec.framing, spec.queue.room());
+        LinkView { rate: link.rate_at(now), framing, room, queue: link.queue_view(), up_at: link.up_at(now) }
     }
 
     fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {

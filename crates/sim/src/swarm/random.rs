@@ -6,9 +6,9 @@ use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, NodeId};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
-    App, Arq, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Gaps, Interleave, Like, Link,
-    Node, NodeKind, Order, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Size,
-    Start, Stay, Wait, MILLIONTHS,
+    App, Arq, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave,
+    Like, Link, Node, NodeKind, Order, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse,
+    Scenario, Size, Start, Stay, Wait, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, SsthreshRounding};
@@ -40,7 +40,8 @@ pub(crate) const CHANGES: u32 = 1024;
 pub(crate) const PORTS: u32 = 2048;
 /// Middleboxes that do whatever one can do, which transfers need not survive.
 pub(crate) const PROBES: u32 = 4096;
-pub(crate) const ALL: u32 = 8191;
+pub(crate) const FRAMING: u32 = 8192;
+pub(crate) const ALL: u32 = 16_383;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
@@ -120,6 +121,7 @@ impl Sketch {
                 retransmissions: 1 + dice.below(3) as u32,
                 order: if dice.below(2) == 0 { Order::InOrder } else { Order::Free },
             }),
+            framing: if self.has(FRAMING, dice) { dice.value("framing") } else { Framing::None },
         }
     }
 

@@ -190,9 +190,18 @@ impl IdealPath {
             rtt,
             rates,
             smss: u64::from(flow.tcp.smss),
-            headers: 40 + if flow.tcp.timestamps { 12 } else { 0 },
+            headers: Self::headers(flow),
             handshake: flow.tcp.handshake && flow.tcp.fast_open.is_none(),
         }
+    }
+
+    fn headers(flow: &Flow) -> u64 {
+        40 + if flow.tcp.timestamps { 12 } else { 0 }
+    }
+
+    /// The largest packet that the flow sends.
+    pub(super) fn full_packet(flow: &Flow) -> u64 {
+        u64::from(flow.tcp.smss) + Self::headers(flow)
     }
 
     /// Round trips to open a connection, if it is new, and to be answered, and the time that sending the bytes there and

@@ -30,18 +30,19 @@ impl<'a> Ways<'a> {
     /// The least that the ways of a flow take.
     pub(super) fn ideal(&self, flow: FlowId) -> IdealPath {
         let best = PathId::both(flow).map(|path| match self.later.get(&path) {
-            None => self.along(self.scenario.first_route(path)),
+            None => self.along(path, self.scenario.first_route(path)),
             Some(_) => self.best(path),
         });
         IdealPath::of(&self.scenario.flows[flow], best[0].0 + best[1].0, best.map(|(_, rate)| rate))
     }
 
-    /// Least delay and largest rate of a route.
-    fn along(&self, route: &[LinkId]) -> (Duration, Rate) {
+    /// Least delay of a route and the largest rate that packets of the flow find on it.
+    fn along(&self, path: PathId, route: &[LinkId]) -> (Duration, Rate) {
+        let packet = IdealPath::full_packet(&self.scenario.flows[path.flow()]);
         let unlimited = (Duration::ZERO, Rate::from_bps(u64::MAX));
         route.iter().fold(unlimited, |(delay, rate), &link| {
             let link = &self.scenario.links[link];
-            (delay + link.delay.least(), rate.min(link.rate.largest()))
+            (delay + link.delay.least(), rate.min(link.framing.most_of_rate(link.rate.largest(), packet)))
         })
     }
 
@@ -51,13 +52,13 @@ impl<'a> Ways<'a> {
         let links: BTreeSet<LinkId> = learnt.collect();
         let flow = &self.scenario.flows[path.flow()];
         let (from, to) = if path.is_back() { (flow.to, flow.from) } else { (flow.from, flow.to) };
-        let mut reached = BTreeMap::from([(from, self.along(&[]))]);
+        let mut reached = BTreeMap::from([(from, self.along(path, &[]))]);
         let mut is_settled = false;
         while !std::mem::replace(&mut is_settled, true) {
             for &link in &links {
                 let ends = (self.scenario.links[link].from, self.scenario.links[link].to);
                 let Some(&(delay, rate)) = reached.get(&ends.0) else { continue };
-                let (more, limit) = self.along(&[link]);
+                let (more, limit) = self.along(path, &[link]);
                 let known = reached.get(&ends.1).copied();
                 let (least, most) = known.unwrap_or((Duration::from_ps(u64::MAX), Rate::from_bps(0)));
                 let better = (least.min(delay + more), most.max(rate.min(limit)));
@@ -67,7 +68,7 @@ impl<'a> Ways<'a> {
                 }
             }
         }
-        reached.get(&to).copied().unwrap_or_else(|| self.along(self.scenario.first_route(path)))
+        reached.get(&to).copied().unwrap_or_else(|| self.along(path, self.scenario.first_route(path)))
     }
 
     /// How long the way of a flow is down, there or back.

@@ -156,7 +156,7 @@ macro_rules! registry {
 // One line each: the type, and how it is made of each kind of queue that a scenario can ask for. `link` is the link as
 // the scenario has it; `draws()` are the random numbers of its queue.
 registry! { link, draws:
-    Red(red::RedQueue): Kind::Red(spec) => red::RedQueue::new(spec, link.rate.largest(), draws());
+    Red(red::RedQueue): Kind::Red(spec) => red::RedQueue::new(spec, link.largest_for(spec.mean_packet.into()), draws());
     Codel(codel::CodelQueue): Kind::Codel(spec) => codel::CodelQueue::new(spec);
     FqCodel(fq_codel::FqCodelQueue): Kind::FqCodel(spec) => fq_codel::FqCodelQueue::new(spec, draws());
     Pie(pie::PieQueue): Kind::Pie(spec) => pie::PieQueue::new(spec, draws());

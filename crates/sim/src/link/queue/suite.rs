@@ -10,7 +10,7 @@ use crate::dictionary::Cause;
 use crate::ids::{EndpointId, FlowId, NodeId};
 use crate::link::Losses;
 use crate::packet::{Bodies, Origin, Packet};
-use crate::spec::{Codel, ErrorModel, FqCodel, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
+use crate::spec::{Codel, ErrorModel, FqCodel, Framing, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
 use bentpipe_tcp::{Ecn, Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Stream, Time};
 
@@ -114,6 +114,7 @@ fn link(queue: Kind) -> Link {
         error: ErrorModel::None,
         effect: crate::spec::Effect::Corrupt,
         interleave: None,
+        framing: Framing::None,
         coded: None,
         arq: None,
     }

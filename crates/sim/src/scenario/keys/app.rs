@@ -66,7 +66,7 @@ settings! {
         load: Option<Share>;
         /// The link and direction that `load` is of, such as `sat.forward`; it must be on the flow's route.
         link: Option<String>;
-        /// Whether `load` counts headers.
+        /// Whether `load` counts headers, and the framing of the link.
         load_headers: bool = true;
         /// Mean time between arrivals, instead of `load` and `link`.
         interval: Option<Duration>;

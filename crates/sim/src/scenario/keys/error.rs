@@ -13,14 +13,14 @@ kinds! {
     pub(crate) enum Errors as "ErrorModel" {
         /// No errors.
         "none" => None;
-        /// Each bit of a packet, headers included, is wrong with this probability; one is enough.
+        /// Each bit of a packet, headers and framing included, is wrong with this probability; one is enough.
         "bit" => Bit {
             /// Bit error rate.
             rate: f64 as Chance;
             /// What becomes of the packets that are hit.
             effect: Effect = Effect::Corrupt;
         };
-        /// Each byte of a packet, headers included, is wrong with this probability (ns-2: unit byte).
+        /// Each byte of a packet, headers and framing included, is wrong with this probability (ns-2: unit byte).
         "byte" => Byte {
             /// Byte error rate.
             rate: f64 as Chance;

@@ -4,7 +4,7 @@ use super::sweep::{Case, Sweep};
 use super::{App, At, DelayProfile, Errors, OutageKeys, RateProfile, Sky, Tcp};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
-    Arq, Coding, Forwarding, Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start,
+    Arq, Coding, Forwarding, Framing, Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start,
 };
 use bentpipe_units::settings::Maybe;
 use bentpipe_units::{settings, Duration, Time};
@@ -68,7 +68,7 @@ settings! {
         rate: Option<RateProfile>;
         /// Propagation delay one way, constant or over time. Required, here or for each direction.
         delay: Option<DelayProfile>;
-        /// The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate times the largest propagation round trip of the flows that cross it; at least one full packet.
+        /// The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate, without what framing takes of full packets, times the largest propagation round trip of the flows that cross it; at least one full packet.
         queue: Queue as LimitOrKind = Queue::DropTail { limit: QueueLimit::ONE_BDP }, "rule of thumb, Villamizar and Song 1994";
         /// What corrupts packets.
         error: Errors = Errors::None;
@@ -78,6 +78,8 @@ settings! {
         coding: Option<Coding>;
         /// What sends damaged packets again on this link. Without it, nothing does.
         arq: Option<Arq>;
+        /// What a packet occupies beside its own bytes: headers, trailers, padding, cells. With `coding`, these are bytes that the code protects.
+        framing: Framing = Framing::None;
         /// When the link carries nothing. Without it, it is never down.
         outage: Option<OutageKeys>;
         /// What differs from `from` to `to`.
@@ -105,6 +107,8 @@ settings! {
         coding: Option<Coding> = None;
         /// What sends damaged packets again in this direction.
         arq: Option<Arq> = None;
+        /// What a packet occupies in this direction beside its own bytes.
+        framing: Option<Framing> = None;
         /// When this direction is down.
         outage: Option<OutageKeys> = None;
     }

@@ -6,6 +6,7 @@ mod app;
 mod at;
 mod error;
 mod file;
+mod framing;
 mod growth;
 mod profile;
 mod proxy;
@@ -18,6 +19,7 @@ pub(super) use app::{check_reader, App};
 pub(super) use at::{At, Handover, Install};
 pub(super) use error::{check_interleave, Errors};
 pub(super) use file::{Direction, File, Flow, Link, Node};
+pub(super) use framing::check_framing;
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
 pub(super) use sky::{

@@ -2,7 +2,7 @@
 
 use super::{Direction, Errors, OutageKeys, RateProfile};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{Acm, Arq, Coding, InFlight, Interleave, LimitOrKind, Modcod, NodeKind, Queue, Waiting};
+use crate::spec::{Acm, Arq, Coding, Framing, InFlight, Interleave, LimitOrKind, Modcod, NodeKind, Queue, Waiting};
 use bentpipe_units::settings::{Angle, Level, Maybe};
 use bentpipe_units::{either, kinds, settings, words, Duration, Time};
 use std::collections::BTreeMap;
@@ -255,6 +255,8 @@ settings! {
         coding: Option<Coding> = None;
         /// What sends damaged packets again.
         arq: Option<Arq> = None;
+        /// What a packet occupies beside its own bytes.
+        framing: Option<Framing> = None;
         /// When the link carries nothing, besides.
         outage: Option<OutageKeys> = None;
         /// The radio link upwards, or towards the second name of a link: with it, errors and coding follow from distance, air and rain.
