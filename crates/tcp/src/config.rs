@@ -82,6 +82,8 @@ settings! {
         nagle: bool = false, "bulk transfers have few small segments; RFC 9293 §3.7.4";
         /// What a report of a corrupted segment leads to; functions of the network send them.
         error_reports: ErrorReports = ErrorReports::Ignore, "no standard has such reports";
+        /// What a report that a segment is too large for a link leads to.
+        path_mtu: PathMtu = PathMtu::Discover, "RFC 1191; all hosts of today";
         /// The size of segments.
         packet_size: PacketSize = PacketSize::Fixed, "RFC 9293 §3.7.1";
         /// What the window is a number of where the segment size follows reports.

@@ -14,6 +14,15 @@ pub enum Notice {
         /// The error rate of that link, as far as it is known.
         error_rate: Option<f32>,
     },
+    /// A segment that this end sent is too large for a link, and was dropped in front of it (RFC 1191 §4).
+    TooBig {
+        /// Its sequence number.
+        seq: Seq,
+        /// Its payload, bytes.
+        len: u16,
+        /// The largest packet that the link takes, bytes.
+        mtu: u32,
+    },
     /// A link corrupted the oldest segment outstanding (explicit loss notification). It comes with a duplicate ACK.
     FirstCorrupted,
     /// The error rate of a link on the path, in the unit of whoever estimates.

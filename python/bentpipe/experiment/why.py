@@ -31,6 +31,7 @@ CAUSES = {
     "outage": "it was down",
     "handover": "it was taken away",
     "route-missing": "there was no route on",
+    "too-big": "the next link takes no packet of that size",
     "no-listener": "the host did not listen",
     "policy": "a function of the node dropped on purpose",
     "link-loss": "errors of the link",

@@ -2219,6 +2219,9 @@ class Tcp(TypedDict, total=False):
     error_reports :
         What a report of a corrupted segment leads to; functions of the network send them. Default: "ignore".
 
+    path_mtu :
+        What a report that a segment is too large for a link leads to. Default: "discover".
+
     packet_size :
         The size of segments. Default: "fixed".
 
@@ -2274,6 +2277,7 @@ class Tcp(TypedDict, total=False):
     sharing: Union[SharingOn, FeedbackKind, Literal["off", "on"]]
     nagle: bool
     error_reports: Literal["ignore", "resend"]
+    path_mtu: Literal["discover", "ignore"]
     packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
     cwnd_unit: Literal["bytes", "packets"]
     processing: Union[str, TcpProcessingTable]
@@ -2555,6 +2559,9 @@ class Config(TypedDict, total=False):
     error_reports :
         What a report of a corrupted segment leads to; functions of the network send them. Default: "ignore".
 
+    path_mtu :
+        What a report that a segment is too large for a link leads to. Default: "discover".
+
     packet_size :
         The size of segments. Default: "fixed".
 
@@ -2600,6 +2607,7 @@ class Config(TypedDict, total=False):
     sharing: Union[SharingOn, FeedbackKind, Literal["off", "on"]]
     nagle: bool
     error_reports: Literal["ignore", "resend"]
+    path_mtu: Literal["discover", "ignore"]
     packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
     cwnd_unit: Literal["bytes", "packets"]
 
@@ -3977,15 +3985,25 @@ class CodingDvbS2(_CodingDvbS2Required, total=False):
     implementation_loss: str
     losses: Literal["step", "slope"]
 
+_ArqRequired = TypedDict(
+    "_ArqRequired",
+    {
+        "retransmissions": int,
+    },
+)
 
-class Arq(TypedDict):
-    """Selective repeat on the hop, below IP: a packet that arrives damaged is asked for at once, and sent again ahead of what waits. Packets arrive in order: those behind wait. One that is damaged each time is given up. Reports of damage take as long back as packets take there, and do not get lost; the queue for copies has no limit (RFC 3366).
+
+class Arq(_ArqRequired, total=False):
+    """Selective repeat on the hop, below IP: a packet that arrives damaged is asked for at once, and sent again ahead of what waits. One that is damaged each time is given up. Reports of damage take as long back as packets take there, and do not get lost; the queue for copies has no limit (RFC 3366).
 
     retransmissions :
         How often a packet is sent again at most; 3 is usual on short links, 1 on links over GEO.
+
+    order :
+        What becomes of packets behind one that is sent again. Default: "in-order".
     """
 
-    retransmissions: int
+    order: Literal["in-order", "free"]
 
 _FramingAal5Required = TypedDict(
     "_FramingAal5Required",
@@ -4059,6 +4077,26 @@ class FramingKind(TypedDict):
     """A choice by its kind alone."""
 
     kind: Literal["none", "ethernet", "mpe", "hdlc"]
+
+_MtuRequired = TypedDict(
+    "_MtuRequired",
+    {
+        "size": str,
+    },
+)
+
+
+class Mtu(_MtuRequired, total=False):
+    """The largest packet that a link takes.
+
+    size :
+        Headers included.
+
+    oversize :
+        What becomes of a larger one. Default: "report".
+    """
+
+    oversize: Literal["report", "drop", "fragment"]
 
 _HopOutageSpansRequired = TypedDict(
     "_HopOutageSpansRequired",
@@ -4335,6 +4373,9 @@ class Direction(TypedDict, total=False):
     framing :
         What a packet occupies in this direction beside its own bytes.
 
+    mtu :
+        The largest packet that the link takes.
+
     outage :
         When this direction is down.
     """
@@ -4347,6 +4388,7 @@ class Direction(TypedDict, total=False):
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
     framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
+    mtu: Mtu
     outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
 
 
@@ -4374,6 +4416,9 @@ class Hop(TypedDict, total=False):
     framing :
         What a packet occupies beside its own bytes.
 
+    mtu :
+        The largest packet that the links take.
+
     outage :
         When the link carries nothing, besides.
 
@@ -4397,6 +4442,7 @@ class Hop(TypedDict, total=False):
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
     framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
+    mtu: Mtu
     outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
     up: Radio
     down: Radio
@@ -4576,6 +4622,9 @@ class Link(_LinkRequired, total=False):
     framing :
         What a packet occupies beside its own bytes: headers, trailers, padding, cells. With `coding`, these are bytes that the code protects. Default: "none".
 
+    mtu :
+        The largest packet that the link takes; any without.
+
     outage :
         When the link carries nothing. Without it, it is never down.
 
@@ -4595,6 +4644,7 @@ class Link(_LinkRequired, total=False):
     coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
     framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
+    mtu: Mtu
     outage: Union[HopOutageSpans, HopOutageMeanUp, HopOutageFile]
     forward: Direction
     reverse: Direction

@@ -286,6 +286,7 @@ names! {
         Outage "outage", "", "On a link, or in its queue, when it went down, or offered to a link that was down.";
         Handover "handover", "", "On a path that was taken away.";
         RouteMissing "route-missing", "", "No link to go on.";
+        TooBig "too-big", "", "Larger than the link in front of which it was dropped lets through.";
         NoListener "no-listener", "", "Reached a host whose connection was closed or not yet open.";
         Policy "policy", "", "Dropped on purpose by a middlebox.";
         LinkLoss "link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them.";

@@ -245,6 +245,7 @@ mod tests {
             effect: Effect::Corrupt,
             interleave: None,
             framing: Framing::None,
+            mtu: None,
             coded: None,
             arq: None,
         }

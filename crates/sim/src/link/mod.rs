@@ -28,7 +28,7 @@ use crate::dictionary::Cause;
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use crate::spec::{Absence, Effect, Frames, Link as Spec, Order, Profile, Waiting};
+use crate::spec::{Absence, Effect, Frames, Link as Spec, Mtu, Order, Oversize, Profile, Waiting};
 use arq::ArqState;
 use bentpipe_units::{Duration, Rate, Time};
 pub(crate) use downtime::Downtime;
@@ -82,16 +82,27 @@ struct FastPath {
 
 /// What packets occupy on a link.
 #[derive(Clone, Debug)]
-struct Wire(Option<Box<Frames>>);
+struct Wire(Option<Box<(Option<Frames>, Option<Mtu>)>>);
 
 impl Wire {
     fn of(spec: &Spec) -> Self {
-        Self(spec.framing.frames().map(Box::new))
+        let (frames, cuts) = (spec.framing.frames(), spec.mtu.filter(|mtu| mtu.oversize == Oversize::Fragment));
+        Self((frames.is_some() || cuts.is_some()).then(|| Box::new((frames, cuts))))
     }
 
     #[inline(always)]
     fn size(&self, size: u64) -> u64 {
-        self.0.as_ref().map_or(size, |frames| frames.wire_size(size))
+        match &self.0 {
+            None => size,
+            Some(both) => Self::framed(both.0, both.1, size),
+        }
+    }
+
+    #[inline(never)]
+    fn framed(frames: Option<Frames>, cuts: Option<Mtu>, size: u64) -> u64 {
+        let framed = |size| frames.map_or(size, |frames| frames.wire_size(size));
+        let (full, largest, last) = cuts.map_or((0, 0, size), |mtu| mtu.fragments(size));
+        full * framed(largest) + framed(last)
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) fn spec(limit: QueueLimit) -> Spec {
         effect: Effect::Corrupt,
         interleave: None,
         framing: Framing::None,
+        mtu: None,
         coded: None,
         arq: None,
     }

@@ -15,7 +15,7 @@ use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::link::{processing, LazyLink, Losses, Processing};
-use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox, Own};
+use crate::middlebox::{guards, AnyMiddlebox, Middlebox, Outbox, Own};
 use crate::packet::{Bodies, Packet};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, Scenario};
@@ -90,7 +90,8 @@ impl Network {
             .iter()
             .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
             .collect();
-        own.into_iter().for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(Own(middlebox))));
+        let own = own.into_iter().chain(guards(scenario));
+        own.for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(Own(middlebox))));
         for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
             let neighbours = scenario.neighbours(node);
             boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));

@@ -2,7 +2,9 @@
 
 use super::keys;
 use super::report::{below, path, Report};
-use crate::spec::{Arq, Coded, Coding, Downtimes, Effect, ErrorModel, Framing, Interleave, Outage, Profile, Queue};
+use crate::spec::{
+    Arq, Coded, Coding, Downtimes, Effect, ErrorModel, Framing, Interleave, Mtu, Outage, Profile, Queue,
+};
 use bentpipe_units::{Duration, Rate};
 
 /// One direction of a link entry.
@@ -17,6 +19,7 @@ pub(super) struct Direction {
     pub(super) coded: Option<Box<Coded>>,
     pub(super) arq: Option<Arq>,
     pub(super) framing: Framing,
+    pub(super) mtu: Option<Mtu>,
     pub(super) outage: Option<Outage>,
 }
 
@@ -58,12 +61,16 @@ impl Direction {
                 coded: None,
                 arq: direction.arq,
                 framing: direction.framing.unwrap_or(link.framing),
+                mtu: direction.mtu,
                 outage,
             };
             if let (Some(coding), true) = (&direction.coding, report.findings.found.is_empty()) {
                 made.encode(coding.clone(), run, report, &path("coding"));
             }
             keys::check_framing(made.framing, report, &path("framing"));
+            if let Some(mtu) = direction.mtu {
+                keys::check_mtu(mtu, report, &path("mtu"));
+            }
             if let Some(interleave) = direction.interleave {
                 keys::check_interleave(interleave, &made.error, report, &path("interleave"));
             }

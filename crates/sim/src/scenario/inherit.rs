@@ -53,7 +53,8 @@ const NOT_OF_PROXIES: [&str; 9] = [
 ];
 
 /// What a direction inherits.
-const INHERITED: [&str; 9] = ["rate", "delay", "queue", "error", "interleave", "coding", "arq", "framing", "outage"];
+const INHERITED: [&str; 10] =
+    ["rate", "delay", "queue", "error", "interleave", "coding", "arq", "framing", "mtu", "outage"];
 
 /// Gives each direction of a link the keys that it does not set itself.
 pub(super) fn links(tree: &mut Tree) {

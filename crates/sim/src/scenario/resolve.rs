@@ -72,6 +72,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let nodes: BTreeMap<&str, NodeId> = names.into_iter().zip(ids).collect();
     let mut made = make_links(&links, &directions, &nodes);
     check_arq(&made, file, &links, &nodes, report);
+    check_mtu(&made, file, &links, &nodes, report);
     check_parallel(&made, &nodes, report);
     let routes = find_routes(file, &flows, &made, &nodes, report)?;
     let mut made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
@@ -233,6 +234,7 @@ fn make_links(
                 coded: direction.coded.clone(),
                 arq: direction.arq,
                 framing: direction.framing,
+                mtu: direction.mtu,
             });
         }
     }
@@ -262,6 +264,28 @@ fn check_arq(
         }
         if link.outage.is_some() {
             report.value(&key, "sends again on a link that has outages", "expected arq or outage, not both");
+        }
+    }
+}
+
+/// A bent pipe looks at no packet.
+fn check_mtu(
+    made: &[Link],
+    file: &File,
+    links: &[Instance<'_>],
+    nodes: &BTreeMap<&str, NodeId>,
+    report: &mut Report<'_>,
+) {
+    for link in made.iter().filter(|link| link.mtu.is_some()) {
+        let Some((name, side)) = link.name.rsplit_once('.') else { continue };
+        let entry = links.iter().find(|link| link.name == name).map_or(name, |link| link.entry);
+        let near = nodes.iter().find(|(_, id)| **id == link.from).map(|(node, _)| *node);
+        if let Some(node) = near.filter(|node| file.node.get(*node).is_some_and(|node| node.kind == NodeKind::BentPipe))
+        {
+            let message =
+                format!("cannot work: the link begins at {node}, and {node} is a bent pipe, which looks at no packet");
+            let expected = "expected a node of kind \"processing\", or mtu at the link before it";
+            report.value(&path(["link", entry, side, "mtu"]), &message, expected);
         }
     }
 }

@@ -348,6 +348,7 @@ fn direction(link: &Link) -> Map<String, Json> {
         coding: link.coded.as_ref().map(|coded| coded.coding.clone()),
         arq: link.arq,
         framing: Some(link.framing).filter(|framing| *framing != Framing::None),
+        mtu: link.mtu,
         outage: link.outage.as_ref().map(keys::OutageKeys::of),
     };
     let Json::Object(table) = to_json(&Typed::write(&keys)) else { return Map::new() };

@@ -196,6 +196,44 @@ settings! {
     }
 }
 
+settings! {
+    /// The largest packet that a link takes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Mtu {
+        /// Headers included.
+        size: u64 as Bytes;
+        /// What becomes of a larger one.
+        oversize: Oversize = Oversize::Report, "RFC 1191 §4";
+    }
+}
+
+words! {
+    /// What becomes of a packet that is larger than a link takes.
+    pub enum Oversize {
+        /// It is dropped in front of the link, and its sender told (ICMP). Datagrams, and packets of real hosts, are dropped alone.
+        "report" => Report,
+        /// It is dropped, and nobody told: a black hole.
+        "drop" => Drop,
+        /// It crosses in fragments with a header of 20 B each, and is whole again behind the link; with one of them it is lost.
+        "fragment" => Fragment,
+    }
+}
+
+impl Mtu {
+    /// The fragments of a packet (RFC 791 §3.2): how many have the largest size, that size, and the last one's.
+    pub(crate) fn fragments(&self, size: u64) -> (u64, u64, u64) {
+        if size <= self.size || self.oversize != Oversize::Fragment {
+            return (0, 0, size);
+        }
+        let data = (self.size - IP_HEADER) / 8 * 8;
+        let full = (size - IP_HEADER - 1) / data;
+        (full, data + IP_HEADER, size - full * data)
+    }
+}
+
+/// Bytes, without options.
+const IP_HEADER: u64 = 20;
+
 words! {
     /// What becomes of packets behind one that a link sends again.
     pub enum Order {

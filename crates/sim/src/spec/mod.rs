@@ -9,7 +9,7 @@ mod timeline;
 
 pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
 pub use channel::{
-    Arq, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Order, Outage, Profile, Stay, MILLIONTHS,
+    Arq, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Mtu, Order, Outage, Oversize, Profile, Stay, MILLIONTHS,
 };
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
@@ -121,6 +121,8 @@ pub struct Link {
     pub arq: Option<Arq>,
     /// What packets occupy beside their own bytes.
     pub framing: Framing,
+    /// The largest packet.
+    pub mtu: Option<Mtu>,
 }
 
 impl Link {

@@ -7,8 +7,8 @@ use crate::ids::{LinkId, NodeId};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
     App, Arq, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave,
-    Like, Link, Node, NodeKind, Order, Outage, Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse,
-    Scenario, Size, Start, Stay, Wait, MILLIONTHS,
+    Like, Link, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, Profile, Queue, QueueLimit, Reader, Record,
+    RequestResponse, Scenario, Size, Start, Stay, Wait, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, SsthreshRounding};
@@ -122,6 +122,15 @@ impl Sketch {
                 order: if dice.below(2) == 0 { Order::InOrder } else { Order::Free },
             }),
             framing: if self.has(FRAMING, dice) { dice.value("framing") } else { Framing::None },
+            mtu: self.has(FRAMING, dice).then(|| Mtu {
+                size: *dice.pick(&[400, 1000]),
+                // Senders that do not heed reports would never complete.
+                oversize: if self.features & SETTINGS == 0 && dice.coin() {
+                    Oversize::Report
+                } else {
+                    Oversize::Fragment
+                },
+            }),
         }
     }
 

@@ -8,7 +8,7 @@ use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
-use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
+use crate::middlebox::{guards, Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
 use crate::network::{assemble, notes_of_proxies, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
@@ -60,7 +60,8 @@ pub(crate) fn run(
     entering: &[Entering],
 ) -> (RunResult, Vec<Left>) {
     let mut reference = Reference::new(scenario, seed);
-    own.into_iter().for_each(|(node, middlebox)| reference.nodes[node].push(AnyMiddlebox::Own(Own(middlebox))));
+    let own = own.into_iter().chain(guards(scenario));
+    own.for_each(|(node, middlebox)| reference.nodes[node].push(AnyMiddlebox::Own(Own(middlebox))));
     for &(at, path, size) in entering {
         let carried = Carried::Bytes { entered: at, bytes: Box::default() };
         let body = reference.bodies.carried.insert(carried);

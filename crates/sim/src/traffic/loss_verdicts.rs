@@ -96,6 +96,7 @@ fn is_congestion(cause: Cause) -> bool {
         | Cause::Outage
         | Cause::Handover
         | Cause::RouteMissing
+        | Cause::TooBig
         | Cause::NoListener => false,
     }
 }

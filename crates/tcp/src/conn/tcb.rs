@@ -62,6 +62,10 @@ impl Tcb {
                 let start = wire.acked_offset(seq, sender.space.una);
                 sender.on_corrupted(now, (start, start + u64::from(len)), cx);
             }
+            Notice::TooBig { seq, len, mtu } => {
+                let start = wire.acked_offset(seq, sender.space.una);
+                sender.on_too_big(now, (start, start + u64::from(len)), mtu, cx);
+            }
             Notice::FirstCorrupted => sender.on_first_corrupted(now, cx),
             Notice::ErrorRate(rate) => sender.on_error_rate(rate, cx),
             Notice::Survival(survival) => sender.on_survival(survival),

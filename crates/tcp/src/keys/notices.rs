@@ -14,6 +14,16 @@ words! {
 }
 
 words! {
+    /// What a report that a segment is too large for a link leads to.
+    pub enum PathMtu {
+        /// Segments fit it from then on, and what was too large leaves again at once; that is no congestion (RFC 1191).
+        "discover" => Discover,
+        /// Nothing, as behind a firewall that drops ICMP.
+        "ignore" => Ignore,
+    }
+}
+
+words! {
     /// What a window is a number of where the segment size changes.
     pub enum CwndUnit {
         /// Of bytes: more of smaller segments fit it.

@@ -115,6 +115,7 @@ fn link(queue: Kind) -> Link {
         effect: crate::spec::Effect::Corrupt,
         interleave: None,
         framing: Framing::None,
+        mtu: None,
         coded: None,
         arq: None,
     }

@@ -4,7 +4,7 @@ use super::sweep::{Case, Sweep};
 use super::{App, At, DelayProfile, Errors, OutageKeys, RateProfile, Sky, Tcp};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
-    Arq, Coding, Forwarding, Framing, Interleave, LimitOrKind, NodeKind, Queue, QueueLimit, Reader, Record, Start,
+    Arq, Coding, Forwarding, Framing, Interleave, LimitOrKind, Mtu, NodeKind, Queue, QueueLimit, Reader, Record, Start,
 };
 use bentpipe_units::settings::Maybe;
 use bentpipe_units::{settings, Duration, Time};
@@ -80,6 +80,8 @@ settings! {
         arq: Option<Arq>;
         /// What a packet occupies beside its own bytes: headers, trailers, padding, cells. With `coding`, these are bytes that the code protects.
         framing: Framing = Framing::None;
+        /// The largest packet that the link takes; any without.
+        mtu: Option<Mtu>;
         /// When the link carries nothing. Without it, it is never down.
         outage: Option<OutageKeys>;
         /// What differs from `from` to `to`.
@@ -109,6 +111,8 @@ settings! {
         arq: Option<Arq> = None;
         /// What a packet occupies in this direction beside its own bytes.
         framing: Option<Framing> = None;
+        /// The largest packet that the link takes.
+        mtu: Option<Mtu> = None;
         /// When this direction is down.
         outage: Option<OutageKeys> = None;
     }

@@ -1,7 +1,7 @@
-//! `framing` of a link.
+//! `framing` and `mtu` of a link.
 
 use super::super::report::{below, Report};
-use crate::spec::{Frames, Framing};
+use crate::spec::{Frames, Framing, Mtu};
 
 /// What makes no sense in how packets are put on a link.
 pub(crate) fn check_framing(framing: Framing, report: &mut Report<'_>, path: &[String]) {
@@ -38,5 +38,15 @@ pub(crate) fn check_framing(framing: Framing, report: &mut Report<'_>, path: &[S
     }
 }
 
+/// Whether packets can be as small as a link wants them.
+pub(crate) fn check_mtu(mtu: Mtu, report: &mut Report<'_>, path: &[String]) {
+    if !(MTU_MIN..=BYTES_MAX).contains(&mtu.size) {
+        let expected = format!("expected {MTU_MIN} B to {BYTES_MAX} B, like \"1500 B\"");
+        report.value(&below(path, "size"), "is out of range", &expected);
+    }
+}
+
+/// What every link of IP takes (RFC 791 §3.2).
+const MTU_MIN: u64 = 68;
 /// More has no packet, header or cell.
 const BYTES_MAX: u64 = 65_535;

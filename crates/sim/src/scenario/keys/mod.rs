@@ -19,7 +19,7 @@ pub(super) use app::{check_reader, App};
 pub(super) use at::{At, Handover, Install};
 pub(super) use error::{check_interleave, Errors};
 pub(super) use file::{Direction, File, Flow, Link, Node};
-pub(super) use framing::check_framing;
+pub(super) use framing::{check_framing, check_mtu};
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
 pub(super) use sky::{

@@ -2,7 +2,9 @@
 
 use super::{Direction, Errors, OutageKeys, RateProfile};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{Acm, Arq, Coding, Framing, InFlight, Interleave, LimitOrKind, Modcod, NodeKind, Queue, Waiting};
+use crate::spec::{
+    Acm, Arq, Coding, Framing, InFlight, Interleave, LimitOrKind, Modcod, Mtu, NodeKind, Queue, Waiting,
+};
 use bentpipe_units::settings::{Angle, Level, Maybe};
 use bentpipe_units::{either, kinds, settings, words, Duration, Time};
 use std::collections::BTreeMap;
@@ -257,6 +259,8 @@ settings! {
         arq: Option<Arq> = None;
         /// What a packet occupies beside its own bytes.
         framing: Option<Framing> = None;
+        /// The largest packet that the links take.
+        mtu: Option<Mtu> = None;
         /// When the link carries nothing, besides.
         outage: Option<OutageKeys> = None;
         /// The radio link upwards, or towards the second name of a link: with it, errors and coding follow from distance, air and rain.

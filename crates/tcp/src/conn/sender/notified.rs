@@ -10,7 +10,7 @@ use super::poll::Sending;
 use super::space::SendSpace;
 use super::state::Sender;
 use crate::cc::CongestionControl;
-use crate::config::{CwndUnit, ErrorReports};
+use crate::config::{CwndUnit, ErrorReports, PathMtu};
 use crate::conn::context::Context;
 use crate::conn::Event;
 use bentpipe_units::Time;
@@ -49,7 +49,35 @@ impl Sender {
         let Some(notified) = &mut self.notified else { return };
         notified.rate = Some(rate);
         let size = cx.config.packet_size.payload(rate, cx.agreed.smss);
-        let Some(smss) = size.filter(|smss| *smss != self.space.smss) else { return };
+        if let Some(smss) = size.filter(|smss| *smss != self.space.smss) {
+            self.resize(smss, cx);
+        }
+    }
+
+    /// [start, end) did not fit a link of the path, which takes packets of `mtu` bytes: from now on none is larger, and what was
+    /// dropped leaves again at once; that is no sign of congestion (RFC 1191 §6.4).
+    pub(crate) fn on_too_big(&mut self, now: Time, (start, end): (u64, u64), mtu: u32, cx: &mut Context) {
+        let SendSpace { una, nxt, .. } = self.space;
+        if cx.config.path_mtu == PathMtu::Ignore || start < una || start >= nxt {
+            return;
+        }
+        let room = mtu.saturating_sub(cx.agreed.header_len() as u32).max(1);
+        cx.agreed.smss = cx.agreed.smss.min(room);
+        if self.space.smss > cx.agreed.smss {
+            self.resize(cx.agreed.smss, cx);
+        }
+        if !self.is_detailed {
+            self.is_detailed = true;
+            self.board.set_detail(self.detector.needs_detail() == Some(true));
+        }
+        self.notified.get_or_insert_default().add((start, end.min(nxt)), nxt);
+        if start == una {
+            self.rtt.arm(now, &mut cx.timers);
+        }
+    }
+
+    /// The segment size follows the network.
+    fn resize(&mut self, smss: u32, cx: &Context) {
         let (old, cwnd, ssthresh) = (self.space.smss(), self.cc.cwnd(), self.cc.ssthresh());
         self.set_smss(smss);
         if cx.config.cwnd_unit == CwndUnit::Packets {

@@ -1,0 +1,139 @@
+//! Links with a largest packet: what is larger is dropped in front of them, and reported to its sender where they say so
+//! (RFC 1191 §4). No function of a scenario: a link with `mtu` puts it at the node where it begins, behind all that stand there.
+
+use super::{Context, Middlebox};
+use crate::dictionary::Cause;
+use crate::ids::{LinkId, NodeId};
+use crate::packet::Packet;
+use crate::spec::{Mtu, Oversize, Scenario};
+use bentpipe_tcp::Notice;
+
+/// The links of a node that have one.
+#[derive(Debug)]
+struct Guard(Vec<(LinkId, Mtu)>);
+
+/// What has to stand at nodes for the links of a scenario.
+pub(crate) fn guards(scenario: &Scenario) -> Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)> {
+    let dropping = |from: NodeId| {
+        let links = LinkId::all(scenario.links.len()).zip(&scenario.links).filter(move |(_, link)| link.from == from);
+        let mtu = links.filter_map(|(id, link)| Some((id, link.mtu.filter(|mtu| mtu.oversize != Oversize::Fragment)?)));
+        mtu.collect::<Vec<_>>()
+    };
+    let nodes = NodeId::all(scenario.nodes.len()).map(|node| (node, dropping(node)));
+    let guarded = nodes.filter(|(_, links)| !links.is_empty());
+    guarded.map(|(node, links)| (node, Box::new(Guard(links)) as Box<dyn Middlebox + Send + Sync>)).collect()
+}
+
+impl Middlebox for Guard {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        let link = cx.link_of(&packet);
+        let mtu = self.0.iter().find(|(guarded, _)| Some(*guarded) == link).map(|(_, mtu)| *mtu);
+        let Some(mtu) = mtu.filter(|mtu| packet.size() > mtu.size) else { return cx.forward(packet) };
+        if mtu.oversize == Oversize::Report && packet.len > 0 {
+            let (seq, len) = (packet.seq, packet.len);
+            cx.notify_sender(&packet, Notice::TooBig { seq, len, mtu: mtu.size as u32 });
+        }
+        cx.drop(packet, Cause::TooBig);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::RunResult;
+    use crate::scenario::from_toml;
+    use crate::Network;
+
+    const PATH: &str = r#"
+duration = "20 s"
+[tcp]
+cc = "sack"
+timestamps = true
+[link.near]
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = "2000 packets"
+[link.far]
+from = "b"
+to = "c"
+rate = "10 Mbit/s"
+delay = "40 ms"
+MTU
+[flow.f]
+from = "a"
+to = "c"
+app = { kind = "file", size = "1 MB" }
+"#;
+
+    fn run(mtu: &str, sets: &[(&str, &str)]) -> RunResult {
+        let sets: Vec<(String, String)> = sets.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        let read = from_toml(&PATH.replace("MTU", mtu), "mtu", &sets).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut network = Network::build(&read.scenario, 1);
+        assert!(network.run(u64::MAX));
+        network.finish().unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    fn completion_s(result: &RunResult) -> f64 {
+        result.flows.real("completion_s")[0]
+    }
+
+    /// The first window of ten is lost; each segment is reported, and leaves again in two. A window of which nothing is taken for
+    /// congestion costs the round trip to the node, not a timeout.
+    #[test]
+    fn rfc1191_a_sender_finds_the_mtu_of_its_path_in_a_round_trip() {
+        let (whole, found) = (run("", &[]), run("mtu = { size = \"1000 B\" }", &[]));
+        let extra = completion_s(&found) - completion_s(&whole);
+        assert!(extra.abs() < 0.1, "{extra}");
+        assert_eq!((found.flows.whole("timeouts")[0], found.flows.whole("retransmitted_bytes")[0]), (0, 14_600));
+        // 948 B of data in 1000 B.
+        let (packets, bytes) = (found.links.whole("carried_packets")[0], found.links.whole("carried_bytes")[0]);
+        assert!(bytes as f64 / packets as f64 <= 1000.0 && bytes as f64 / packets as f64 > 985.0, "{bytes} {packets}");
+        assert_eq!(found.drops.text("cause"), ["too-big"]);
+    }
+
+    #[test]
+    fn a_link_that_says_nothing_is_a_black_hole() {
+        for (mtu, sets) in [
+            ("mtu = { size = \"1000 B\", oversize = \"drop\" }", vec![]),
+            ("mtu = { size = \"1000 B\" }", vec![("tcp.path_mtu", "ignore")]),
+        ] {
+            let lost = run(mtu, &sets);
+            assert!(completion_s(&lost).is_nan());
+            assert!(lost.flows.whole("timeouts")[0] > 2);
+        }
+        let small = run("mtu = { size = \"1000 B\", oversize = \"drop\" }", &[("tcp.smss", "948 B")]);
+        assert!(!completion_s(&small).is_nan());
+    }
+
+    /// 1500 B are 976 and 504 B of data behind a header each: 20 B more on the link.
+    #[test]
+    fn fragments_take_a_header_each() {
+        let (whole, cut) = (run("", &[]), run("mtu = { size = \"1000 B\", oversize = \"fragment\" }", &[]));
+        let busy = |result: &RunResult| result.links.real("utilisation")[0] * result.summary.real("simulated_s")[0];
+        // Full segments of 1500 B, but for the last one.
+        let ratio = busy(&cut) / busy(&whole);
+        assert!((ratio - 1520.0 / 1500.0).abs() < 3e-4, "{ratio}");
+        assert_eq!(cut.links.whole("carried_bytes"), whole.links.whole("carried_bytes"));
+    }
+
+    /// BEEN's size follows an error rate; the largest is what the path has room for.
+    #[test]
+    fn the_mtu_bounds_a_size_that_follows_errors() {
+        let sets = [("tcp.packet_size", "{ kind = \"optimum\" }"), ("tcp.error_reports", "resend")];
+        let found = run("mtu = { size = \"600 B\" }", &sets);
+        assert!(!completion_s(&found).is_nan());
+        assert_eq!(found.drops.text("cause"), ["too-big"]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |mtu: &str, more: &str| {
+            let text = format!("{}{more}", PATH.replace("MTU", mtu));
+            from_toml(&text, "mtu", &[]).expect_err("it is accepted").to_string()
+        };
+        assert!(refused("mtu = { size = \"60 B\" }", "").contains("expected"), "RFC 791 has 68 B at least");
+        let bent = refused("mtu = { size = \"1000 B\" }", "[node.b]\nkind = \"bent-pipe\"\n");
+        assert!(bent.contains("b is a bent pipe"), "{bent}");
+    }
+}
