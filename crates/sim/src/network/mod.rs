@@ -24,7 +24,7 @@ use bentpipe_units::Time;
 use links::{far_ends, FarEnd};
 use nodes::NodeState;
 pub use ports::{Delivered, Lost, PortId, Refused};
-pub(crate) use results::{assemble, notes_of_proxies, Ledger, RunEnd};
+pub(crate) use results::{assemble, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
 use std::collections::VecDeque;
 pub use trouble::{Failure, Trouble};
@@ -94,6 +94,9 @@ impl Network {
         for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
             let neighbours = scenario.neighbours(node);
             boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
+        }
+        for pair in scenario.erasure_pairs() {
+            boxes[pair.encoder.0][pair.encoder.1].serve(pair.path, pair.stream);
         }
         let acts = |node: NodeId| !boxes[node].is_empty();
         let routes = Routes::new(scenario, acts);
@@ -217,7 +220,7 @@ impl Network {
         );
         let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
         let mut result = assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder);
-        result.notes.extend(notes_of_proxies(&self.scenario, self.nodes.iter().map(|node| &node.boxes[..])));
+        result.notes.extend(notes_of_functions(&self.scenario, self.nodes.iter().map(|node| &node.boxes[..])));
         Ok(result)
     }
 

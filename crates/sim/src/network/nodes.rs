@@ -215,7 +215,7 @@ impl Network {
     fn carry_out(&mut self, node: NodeId, position: usize) {
         let mut actions = self.outbox.take();
         for action in actions.drain(..) {
-            if matches!(action, Action::Emit(_) | Action::SendBack(_)) {
+            if matches!(action, Action::Emit(_) | Action::Remake(_) | Action::SendBack(_)) {
                 self.made += 1;
                 if self.made > MADE_MAX {
                     self.fail(node, position, Trouble::Endless);
@@ -223,7 +223,11 @@ impl Network {
             }
             let packet = match action {
                 Action::Forward(packet) => packet,
-                Action::Emit(packet) => {
+                Action::Remake(packet) if !self.traffic.takes(&packet) => {
+                    self.bodies.release(&packet);
+                    continue;
+                }
+                Action::Emit(packet) | Action::Remake(packet) => {
                     self.ledger.sent += 1;
                     self.traffic.on_made(&packet);
                     packet

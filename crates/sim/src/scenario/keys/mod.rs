@@ -81,6 +81,7 @@ pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<
         | MiddleboxConfig::Been(_)
         | MiddleboxConfig::Dpsm(_)
         | MiddleboxConfig::Eln(_)
+        | MiddleboxConfig::Erasure(_)
         | MiddleboxConfig::Eten(_)
         | MiddleboxConfig::Ewa(_)
         | MiddleboxConfig::Rcp(_)

@@ -1,0 +1,560 @@
+//! An erasure code over packets: an encoder sends repair packets behind each block of packets that pass it, and a decoder further on
+//! makes what was lost on the way between them of those that arrived. The code is systematic: packets pass at once and unchanged, as
+//! members of the block that is open. With `code = "mds"` any `k` of the `n = k + repair` packets of a block give all of it, as
+//! Reed-Solomon codes do (RFC 5510 §8, RFC 6865 §3). With `code = "rateless"` so many may not be enough, as with LT and Raptor codes
+//! (RFC 5053): of `m >= k` packets a block is not decoded with probability 0.85 x 0.567^(m - k) (M. Luby, T. Gasiba, T. Stockhammer
+//! and M. Watson, "Reliable multimedia download delivery in cellular broadcast networks", IEEE Trans. Broadcasting 53(1), 2007).
+//!
+//! # Where it may stand
+//!
+//! One with `role = "encoder"` in front of the links that lose, one with `role = "decoder"` behind them. A packet is coded if a decoder
+//! follows on its route, at a later node and before another encoder; all others pass untouched. A block holds packets of all flows
+//! that go from the same encoder to the same decoder, in the directions of `direction`: the links between are protected, not a flow.
+//! Both ends of a hop may have both, and several hops may follow one another; where a packet is decoded and coded again at a
+//! node, the decoder has to come first. Where routes change, a packet belongs to the first decoder that one of its routes has.
+//!
+//! # Readings
+//!
+//! The codes are ideal: what is computed is whether a block can be decoded, and that takes no time. Packets of a block count as of
+//! one size; a repair packet is as large as the largest of them, and `overhead` longer: block number, number in the block, size
+//! of the block, and the length that is coded with a packet (RFC 5053 §3.3, RFC 6865 §5). The number of a packet that passes stands
+//! where frames of the link are numbered, and makes it no longer. A block that closes before it is full has the same share of repair
+//! packets, rounded up: one for a single packet. Repair packets take the way, the class and the queue of the block's last packet.
+//!
+//! # What it helps, and what it harms
+//!
+//! **Helps:** Losses are repaired without a round trip, and no sender learns of them: the fewer are left, the longer the path is on which
+//! that counts. With loss `p` and an ideal code a packet is still lost with probability `p` times that of fewer than `k`
+//! arriving of the other `n - 1`. **Harms:** Repair packets take `repair / k` of the rate, lost or not, and fill the queue in front of the
+//! links; they help against losses apart, not against bursts longer than `repair`, nor where the queue behind the encoder
+//! overflows: it then hides congestion from senders until blocks fail. What is made again comes late, behind the block; without
+//! `order = "in-order"` a sender may take that for loss, and with it every packet behind a gap waits.
+//!
+//! # What it leaves alone
+//!
+//! What is made again is a new packet: the lost one stays counted where it was lost, and of datagrams more may have arrived than were
+//! sent less those lost. Packets of connections that are over are not made again. What comes late although it was made again ends at the
+//! decoder. Blocks beyond the last `blocks` of a pair, the oldest, are given up.
+
+use super::sessions::Sessions;
+use super::{Context, Middlebox, Way};
+use crate::ids::PathId;
+use crate::packet::{Member, Packet, Repair};
+use bentpipe_units::settings::Bytes;
+use bentpipe_units::{settings, words, Duration, Stream, Time};
+use std::collections::VecDeque;
+
+/// Packets of a block, and its repair packets: of either no more.
+const BLOCK_MAX: usize = 1024;
+
+/// Where `serves` has no stream.
+const NONE: u32 = u32::MAX;
+
+settings! {
+    /// An end of an erasure code.
+    pub struct ErasureConfig {
+        /// Which end.
+        role: CodeRole;
+        /// Which packets it codes, or decodes.
+        direction: Way = Way::Both;
+        /// Encoder: the code.
+        code: ErasureCode = ErasureCode::Mds;
+        /// Encoder: packets of a block.
+        k: u32 = 20, [1, 1024], "reading: 24 ms at 10 Mbit/s";
+        /// Encoder: repair packets of a full block; with 0 it does nothing.
+        repair: u32 = 2, [0, 1024], "reading: a tenth of `k`";
+        /// Encoder: how long a block is open before it is closed as it is.
+        wait: Duration = Duration::from_millis(50), "reading: two blocks at 10 Mbit/s";
+        /// Encoder: what a repair packet has beyond the largest packet of its block.
+        overhead: u64 as Bytes = 8, "reading: a FEC payload ID of 6 B and a length of 2 B";
+        /// Decoder: when packets leave it.
+        order: CodeOrder = CodeOrder::AtOnce;
+        /// Decoder: a block of which nothing has come for so long is given up.
+        timeout: Duration = Duration::from_millis(500), "reading: ten times `wait`";
+        /// Decoder: blocks of a pair that it remembers.
+        blocks: u32 = 64, [1, 4096], "reading";
+    }
+}
+
+words! {
+    /// The two ends of an erasure code.
+    pub enum CodeRole {
+        /// Sends repair packets.
+        "encoder" => Encoder,
+        /// Makes packets again.
+        "decoder" => Decoder,
+    }
+}
+
+words! {
+    /// What an erasure code needs to be decoded.
+    pub enum ErasureCode {
+        /// As many packets as the block has: maximum distance separable.
+        "mds" => Mds,
+        /// With each packet beyond that it fails less often.
+        "rateless" => Rateless,
+    }
+}
+
+words! {
+    /// When packets leave a decoder.
+    pub enum CodeOrder {
+        /// At once; those made again when they can be.
+        "at-once" => AtOnce,
+        /// As the encoder had them: those behind a gap wait until it is filled or given up.
+        "in-order" => InOrder,
+    }
+}
+
+/// Either end.
+#[derive(Clone, Debug)]
+pub(crate) enum Erasure {
+    Encoder(Encoder),
+    Decoder(Decoder),
+}
+
+/// Numbers packets and keeps copies of those in open blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoder {
+    config: ErasureConfig,
+    /// By path, the stream that its packets belong to.
+    serves: Vec<u32>,
+    streams: Sessions<Outbound>,
+    open: usize,
+    blocks: u64,
+    repairs: u64,
+}
+
+/// What goes to one decoder.
+#[derive(Clone, Debug, Default)]
+struct Outbound {
+    /// The number of the next packet.
+    next: u64,
+    open: Option<OpenBlock>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenBlock {
+    first: u64,
+    count: u16,
+    /// Where the copies are.
+    copies: u32,
+    largest: u64,
+    /// The header of the last packet.
+    last: Packet,
+    due: Time,
+}
+
+/// Counts what arrives of each block.
+#[derive(Clone, Debug)]
+pub(crate) struct Decoder {
+    config: ErasureConfig,
+    dice: Stream,
+    drawn: u64,
+    streams: Sessions<Inbound>,
+    count: Count,
+}
+
+/// Of all streams together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    blocks: usize,
+    held: usize,
+    recovered: u64,
+    failed: u64,
+}
+
+/// What comes from one encoder.
+#[derive(Clone, Debug, Default)]
+struct Inbound {
+    /// In the order of their numbers.
+    blocks: VecDeque<Received>,
+    /// Blocks whose first number is below this are given up.
+    floor: u64,
+    /// In order: the number of the packet that is to leave next, and those that wait for it.
+    next: u64,
+    waiting: VecDeque<(u64, Packet)>,
+}
+
+/// What has arrived of a block.
+#[derive(Clone, Debug)]
+struct Received {
+    first: u64,
+    members: Seen,
+    repairs: Seen,
+    /// How many packets it has; 0: no repair packet has said so.
+    count: u16,
+    /// Where the copies are, as long as they can be of use.
+    copies: Option<u32>,
+    /// It is decoded when it would fail with no more than this probability; 1: when as many have come as it has.
+    luck: f64,
+    is_decoded: bool,
+    touched: Time,
+}
+
+/// A set of places in a block.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    bits: [u64; BLOCK_MAX / 64],
+    count: u16,
+    /// One above the highest.
+    end: u16,
+}
+
+impl Seen {
+    const NOTHING: Self = Self { bits: [0; BLOCK_MAX / 64], count: 0, end: 0 };
+
+    fn has(&self, index: u16) -> bool {
+        self.bits[usize::from(index) / 64] >> (index % 64) & 1 != 0
+    }
+
+    /// Returns whether it is new.
+    fn add(&mut self, index: u16) -> bool {
+        let is_new = !self.has(index);
+        self.bits[usize::from(index) / 64] |= 1 << (index % 64);
+        self.count += u16::from(is_new);
+        self.end = self.end.max(index + 1);
+        is_new
+    }
+}
+
+impl Erasure {
+    pub(crate) fn new(config: &ErasureConfig, seed: u64, component: &str) -> Self {
+        let config = *config;
+        match config.role {
+            CodeRole::Encoder => Self::Encoder(Encoder {
+                config,
+                serves: Vec::new(),
+                streams: Sessions::default(),
+                open: 0,
+                blocks: 0,
+                repairs: 0,
+            }),
+            CodeRole::Decoder => Self::Decoder(Decoder {
+                config,
+                dice: Stream::new(seed, component, "erasure"),
+                drawn: 0,
+                streams: Sessions::default(),
+                count: Count::default(),
+            }),
+        }
+    }
+
+    /// Packets of this path are for a decoder, which knows them by `stream`.
+    pub(crate) fn serve(&mut self, path: PathId, stream: u32) {
+        let Self::Encoder(encoder) = self else { return };
+        if encoder.serves.len() <= path.index() {
+            encoder.serves.resize(path.index() + 1, NONE);
+        }
+        encoder.serves[path.index()] = stream;
+        if encoder.streams.get_mut(stream.into()).is_none() {
+            encoder.streams.insert(stream.into(), Outbound::default());
+        }
+    }
+}
+
+impl Encoder {
+    fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
+        let stream = self.serves.get(packet.path().index()).copied().unwrap_or(NONE);
+        let Some(outbound) = self.streams.get_mut(stream.into()) else { return cx.forward(packet) };
+        // What another encoder has numbered belongs to that one's decoder.
+        let is_others = cx.bodies.member(&packet).is_some() || cx.bodies.repair(&packet).is_some();
+        if self.config.repair == 0 || packet.is_damaged() || is_others {
+            return cx.forward(packet);
+        }
+        let mut open = outbound.open.take().unwrap_or_else(|| {
+            self.open += 1;
+            let (first, copies, due) = (outbound.next, cx.bodies.open_block(), cx.now + self.config.wait);
+            OpenBlock { first, count: 0, copies, largest: 0, last: packet.header(), due }
+        });
+        cx.bodies.copy_to_block(open.copies, &packet);
+        cx.bodies.set_member(&mut packet, Member { stream, first: open.first, index: open.count });
+        (open.count, open.last, open.largest) = (open.count + 1, packet.header(), open.largest.max(packet.size()));
+        outbound.next += 1;
+        outbound.open = Some(open);
+        cx.forward(packet);
+        if u32::from(open.count) == self.config.k {
+            self.close(stream, cx);
+        } else if open.count == 1 {
+            self.streams.arm(stream.into(), open.due);
+        }
+    }
+
+    /// Sends the repair packets of the open block.
+    fn close(&mut self, stream: u32, cx: &mut Context<'_>) {
+        let Some(open) = self.streams.get_mut(stream.into()).and_then(|outbound| outbound.open.take()) else { return };
+        let repairs = (self.config.repair * u32::from(open.count)).div_ceil(self.config.k);
+        for index in 0..repairs as u16 {
+            let member = Member { stream, first: open.first, index };
+            let is_rateless = self.config.code == ErasureCode::Rateless;
+            let repair = Repair { member, count: open.count, is_rateless, block: open.copies };
+            let packet = Packet::repair(&open.last, repair, open.largest + self.config.overhead, cx.bodies);
+            cx.emit(packet);
+        }
+        cx.bodies.release_block(open.copies);
+        self.open -= 1;
+        self.blocks += 1;
+        self.repairs += u64::from(repairs);
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        while let Some(stream) = self.streams.pop_due(cx.now) {
+            match self.streams.get_mut(stream).and_then(|outbound| outbound.open) {
+                Some(open) if open.due <= cx.now => self.close(stream as u32, cx),
+                Some(open) => self.streams.arm(stream, open.due),
+                None => {}
+            }
+        }
+    }
+}
+
+impl Decoder {
+    fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
+        if !self.config.direction.is_from(super::Side::origin_of(&packet)) || packet.is_damaged() {
+            cx.forward(packet);
+        } else if let Some(repair) = cx.bodies.repair(&packet) {
+            self.on_repair(repair, cx);
+            cx.consume(packet);
+        } else if let Some(member) = cx.bodies.take_member(&mut packet) {
+            self.on_member(member, packet, cx);
+        } else {
+            cx.forward(packet);
+        }
+    }
+
+    fn on_member(&mut self, member: Member, packet: Packet, cx: &mut Context<'_>) {
+        let Self { config, streams, count, .. } = self;
+        let inbound = inbound_of(streams, member.stream, cx.now + config.timeout);
+        let Some(at) = inbound.block_of(member, config, count, cx) else { return cx.forward(packet) };
+        let block = &mut inbound.blocks[at];
+        if block.members.add(member.index) && block.is_decoded {
+            // It was made again already.
+            return cx.consume(packet);
+        }
+        if config.order == CodeOrder::AtOnce {
+            cx.forward(packet);
+        } else {
+            let place = inbound.waiting.partition_point(|waiting| waiting.0 <= member.number());
+            inbound.waiting.insert(place, (member.number(), packet));
+            count.held += 1;
+        }
+        inbound.settle(at, config.order, count, cx);
+    }
+
+    fn on_repair(&mut self, repair: Repair, cx: &mut Context<'_>) {
+        let Self { config, streams, count, dice, drawn } = self;
+        let inbound = inbound_of(streams, repair.member.stream, cx.now + config.timeout);
+        let Some(at) = inbound.block_of(repair.member, config, count, cx) else { return };
+        let block = &mut inbound.blocks[at];
+        if block.count == 0 {
+            cx.bodies.hold_block(repair.block);
+            (block.count, block.copies) = (repair.count, Some(repair.block));
+            if repair.is_rateless {
+                block.luck = dice.uniform(*drawn);
+                *drawn += 1;
+            }
+        }
+        block.repairs.add(repair.member.index);
+        inbound.settle(at, config.order, count, cx);
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.streams.pop_due(cx.now) {
+            let Some(inbound) = self.streams.get_mut(key) else { continue };
+            while inbound.blocks.front().is_some_and(|block| block.touched + self.config.timeout <= cx.now) {
+                inbound.give_up(self.config.order, &mut self.count, cx);
+            }
+            if let Some(front) = inbound.blocks.front() {
+                let due = front.touched + self.config.timeout;
+                self.streams.arm(key, due);
+            }
+        }
+    }
+}
+
+/// What comes from an encoder, from now on; it is looked at again when the block that something has come of may be given up.
+fn inbound_of(streams: &mut Sessions<Inbound>, stream: u32, due: Time) -> &mut Inbound {
+    let key = stream.into();
+    if streams.get_mut(key).is_none() {
+        streams.insert(key, Inbound::default());
+    }
+    streams.arm(key, due);
+    streams.get_mut(key).expect("just inserted")
+}
+
+impl Inbound {
+    /// Where the block is of which something has come; none: it was given up.
+    fn block_of(
+        &mut self,
+        member: Member,
+        config: &ErasureConfig,
+        count: &mut Count,
+        cx: &mut Context<'_>,
+    ) -> Option<usize> {
+        if member.first < self.floor {
+            return None;
+        }
+        let mut at = self.blocks.partition_point(|block| block.first < member.first);
+        if self.blocks.get(at).is_none_or(|block| block.first != member.first) {
+            self.blocks.insert(at, Received::new(member.first));
+            count.blocks += 1;
+            if self.blocks.len() > config.blocks as usize {
+                self.give_up(config.order, count, cx);
+                at = at.checked_sub(1)?;
+            }
+        }
+        self.blocks[at].touched = cx.now;
+        Some(at)
+    }
+
+    /// Something of block `at` has come: makes what is missing, if that can be, and lets go what may leave.
+    fn settle(&mut self, at: usize, order: CodeOrder, count: &mut Count, cx: &mut Context<'_>) {
+        let block = &mut self.blocks[at];
+        if block.can_be_decoded() {
+            block.is_decoded = true;
+            count.recovered += u64::from(block.count - block.members.count);
+            if let (CodeOrder::AtOnce, Some(copies)) = (order, block.copies) {
+                let missing = (0..block.count).filter(|&index| !block.members.has(index));
+                missing.for_each(|index| cx.remake(copies, index));
+            }
+        }
+        if order == CodeOrder::InOrder {
+            self.let_go(count, cx);
+        }
+        let block = &mut self.blocks[at];
+        let has_left = order == CodeOrder::AtOnce || self.next >= block.first + u64::from(block.count);
+        let is_done = block.is_complete() || block.is_decoded && has_left;
+        if let Some(copies) = block.copies.take_if(|_| is_done) {
+            cx.bodies.release_block(copies);
+        }
+    }
+
+    /// What is next in order leaves, for as long as it is there.
+    fn let_go(&mut self, count: &mut Count, cx: &mut Context<'_>) {
+        loop {
+            if let Some(&(number, packet)) = self.waiting.front().filter(|waiting| waiting.0 <= self.next) {
+                self.waiting.pop_front();
+                count.held -= 1;
+                self.next = self.next.max(number + 1);
+                cx.forward(packet);
+                continue;
+            }
+            let Some(at) = self.blocks.partition_point(|block| block.first <= self.next).checked_sub(1) else { return };
+            let block = &self.blocks[at];
+            let index = self.next - block.first;
+            let is_made = block.is_decoded && index < u64::from(block.count);
+            let (true, Some(copies)) = (is_made, block.copies) else { return };
+            cx.remake(copies, index as u16);
+            self.next += 1;
+        }
+    }
+
+    /// The oldest block is forgotten; what was lost of it stays so.
+    fn give_up(&mut self, order: CodeOrder, count: &mut Count, cx: &mut Context<'_>) {
+        let Some(front) = self.blocks.front() else { return };
+        let (first, size) = (front.first, if front.count > 0 { front.count } else { front.members.end });
+        count.failed += u64::from(!front.is_decoded && front.members.count < size);
+        if order == CodeOrder::InOrder {
+            let end = self.blocks.get(1).map_or(first + u64::from(size), |next| next.first);
+            self.next = self.next.max(first);
+            self.let_go(count, cx);
+            while let Some(&(number, _)) = self.waiting.front().filter(|waiting| waiting.0 < end) {
+                self.next = number;
+                self.let_go(count, cx);
+            }
+            self.next = self.next.max(end);
+        }
+        count.blocks -= 1;
+        self.floor = first + 1;
+        if let Some(copies) = self.blocks.pop_front().and_then(|block| block.copies) {
+            cx.bodies.release_block(copies);
+        }
+        if order == CodeOrder::InOrder {
+            self.let_go(count, cx);
+        }
+    }
+}
+
+impl Received {
+    fn new(first: u64) -> Self {
+        Self {
+            first,
+            members: Seen::NOTHING,
+            repairs: Seen::NOTHING,
+            count: 0,
+            copies: None,
+            luck: 1.0,
+            is_decoded: false,
+            touched: Time::ZERO,
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.count > 0 && self.members.count == self.count
+    }
+
+    /// Whether what has arrived is enough to make what is missing, which nobody has done yet.
+    fn can_be_decoded(&self) -> bool {
+        let arrived = self.members.count + self.repairs.count;
+        if self.count == 0 || self.is_decoded || self.is_complete() || arrived < self.count {
+            return false;
+        }
+        self.luck >= failure(arrived - self.count)
+    }
+}
+
+/// The probability that a Raptor code is not decoded with this many packets beyond those of its block (Luby et al. 2007).
+fn failure(beyond: u16) -> f64 {
+    0.85 * 0.567_f64.powi(beyond.into())
+}
+
+impl Middlebox for Erasure {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        match self {
+            Self::Encoder(part) => part.on_packet(packet, cx),
+            Self::Decoder(part) => part.on_packet(packet, cx),
+        }
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        match self {
+            Self::Encoder(part) => part.on_wakeup(cx),
+            Self::Decoder(part) => part.on_wakeup(cx),
+        }
+    }
+
+    fn next_wakeup(&self) -> Time {
+        match self {
+            Self::Encoder(part) => part.streams.next_wakeup(),
+            Self::Decoder(part) => part.streams.next_wakeup(),
+        }
+    }
+
+    fn held(&self) -> usize {
+        match self {
+            Self::Encoder(_) => 0,
+            Self::Decoder(part) => part.count.held,
+        }
+    }
+
+    /// Nothing is kept of flows; of blocks something is.
+    fn flows(&self) -> usize {
+        match self {
+            Self::Encoder(part) => part.open,
+            Self::Decoder(part) => part.count.blocks,
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        match self {
+            Self::Encoder(part) => {
+                let Encoder { blocks, repairs, .. } = part;
+                (*blocks > 0).then(|| format!("repair_packets = {repairs}, blocks = {blocks}"))
+            }
+            Self::Decoder(Decoder { count: Count { recovered, failed, .. }, .. }) => {
+                let is_worth_it = recovered + failed > 0;
+                is_worth_it.then(|| format!("recovered_packets = {recovered}, failed_blocks = {failed}"))
+            }
+        }
+    }
+}
