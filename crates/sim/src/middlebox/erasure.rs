@@ -34,10 +34,12 @@
 //!
 //! What is made again is a new packet: the lost one stays counted where it was lost, and of datagrams more may have arrived than were
 //! sent less those lost. Packets of connections that are over are not made again. What comes late although it was made again ends at the
-//! decoder. Blocks beyond the last `blocks` of a pair, the oldest, are given up.
+//! decoder. With `order = "in-order"` so do second copies, and what comes of a block that was given up is dropped. Of each pair a
+//! decoder remembers `blocks` blocks; of more the oldest are given up.
 
 use super::sessions::Sessions;
 use super::{Context, Middlebox, Way};
+use crate::dictionary::Cause;
 use crate::ids::PathId;
 use crate::packet::{Member, Packet, Repair};
 use bentpipe_units::settings::Bytes;
@@ -325,13 +327,17 @@ impl Decoder {
     fn on_member(&mut self, member: Member, packet: Packet, cx: &mut Context<'_>) {
         let Self { config, streams, count, .. } = self;
         let inbound = inbound_of(streams, member.stream, cx.now + config.timeout);
-        let Some(at) = inbound.block_of(member, config, count, cx) else { return cx.forward(packet) };
+        let is_at_once = config.order == CodeOrder::AtOnce;
+        let Some(at) = inbound.block_of(member, config, count, cx) else {
+            return if is_at_once { cx.forward(packet) } else { cx.drop(packet, Cause::Policy) };
+        };
         let block = &mut inbound.blocks[at];
-        if block.members.add(member.index) && block.is_decoded {
-            // It was made again already.
+        // It was made again already; or it is there twice, and in order one is enough.
+        let is_new = block.members.add(member.index);
+        if if is_new { block.is_decoded } else { !is_at_once } {
             return cx.consume(packet);
         }
-        if config.order == CodeOrder::AtOnce {
+        if is_at_once {
             cx.forward(packet);
         } else {
             let place = inbound.waiting.partition_point(|waiting| waiting.0 <= member.number());
@@ -556,5 +562,280 @@ impl Middlebox for Erasure {
                 is_worth_it.then(|| format!("recovered_packets = {recovered}, failed_blocks = {failed}"))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{FlowId, NodeId};
+    use crate::middlebox::{Action, Bench};
+    use crate::record::RunResult;
+    use crate::scenario::from_toml;
+    use crate::Network;
+    use std::sync::{Arc, Mutex};
+
+    /// Datagrams of 1028 B at 1000 a second, through nodes in alphabetical order, over a link that loses.
+    const PATH: &str = r#"
+duration = "200 s"
+[link.l1]
+from = "a"
+to = "b"
+rate = "1 Gbit/s"
+delay = "1 ms"
+[link.l2]
+from = "b"
+to = "c"
+rate = "100 Mbit/s"
+delay = "20 ms"
+[link.l3]
+from = "c"
+to = "d"
+rate = "1 Gbit/s"
+delay = "1 ms"
+[flow.f]
+from = "a"
+to = "d"
+app = { kind = "cbr", size = "1000 B", rate = "8 Mbit/s" }
+"#;
+
+    /// At `a` and `d`, with the errors of `l2` and own functions.
+    fn run(encoder: &str, decoder: &str, error: f64, sets: &[(&str, &str)], own: Vec<(usize, OwnBox)>) -> RunResult {
+        let text = format!(
+            "{PATH}[node.a]\nmiddlebox = [{{ kind = \"erasure\", role = \"encoder\", {encoder} }}]\n\
+             [node.d]\nmiddlebox = [{{ kind = \"erasure\", role = \"decoder\", {decoder} }}]\n"
+        );
+        let mut sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        sets.push(("link.l2.forward.error".into(), format!("{{ kind = \"packet\", rate = {error} }}")));
+        let scenario = from_toml(&text, "test", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+        let own = own.into_iter().map(|(node, own)| (NodeId::new(node), own)).collect();
+        let mut network = Network::build_with(&scenario, 7, own);
+        assert!(network.run(u64::MAX));
+        network.finish().unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    type OwnBox = Box<dyn Middlebox + Send + Sync>;
+
+    /// Datagrams that never arrived, without the last half second of the run, and those sent.
+    fn residual(result: &RunResult) -> (f64, f64) {
+        let [sent, arrived] = ["sent_packets", "arrived_packets"].map(|name| result.datagrams.whole(name)[0] as f64);
+        (sent - arrived, sent)
+    }
+
+    fn binomial(n: u32, p: f64) -> Vec<f64> {
+        let mut all = vec![1.0];
+        for _ in 0..n {
+            let mut next = vec![0.0; all.len() + 1];
+            for (at, chance) in all.iter().enumerate() {
+                next[at] += chance * (1.0 - p);
+                next[at + 1] += chance * p;
+            }
+            all = next;
+        }
+        all
+    }
+
+    /// Mean and variance of the packets that a block has lost after decoding; `fails` is by how many have arrived of `n`.
+    fn lost_of_block(k: u32, repair: u32, p: f64, fails: impl Fn(u32) -> f64) -> (f64, f64) {
+        let (mut mean, mut square) = (0.0, 0.0);
+        for (lost, a) in (0..).zip(binomial(k, p)) {
+            for (repairs_lost, b) in (0..).zip(binomial(repair, p)) {
+                let chance = a * b * fails(k + repair - lost - repairs_lost);
+                mean += chance * f64::from(lost);
+                square += chance * f64::from(lost * lost);
+            }
+        }
+        (mean, square - mean * mean)
+    }
+
+    /// Within 4 standard deviations, and what is on its way when the run ends.
+    fn assert_residual(result: &RunResult, k: u32, (mean, variance): (f64, f64)) {
+        let (lost, sent) = residual(result);
+        let blocks = sent / f64::from(k);
+        let (expected, margin) = (blocks * mean, 4.0 * (blocks * variance).sqrt() + 60.0);
+        assert!((lost - expected).abs() < margin, "{lost} lost, expected {expected} within {margin}");
+        assert!(margin < expected * 0.5, "{margin} would accept anything near {expected}");
+    }
+
+    #[test]
+    fn the_residual_loss_of_an_mds_code_is_that_of_the_closed_form() {
+        for (k, repair, p) in [(10, 2, 0.1), (20, 5, 0.2), (4, 4, 0.4)] {
+            let (mean, variance) = lost_of_block(k, repair, p, |arrived| f64::from(arrived < k));
+            // p P(fewer than k of the other n - 1 arrive).
+            let others: f64 = binomial(k + repair - 1, p).iter().skip(repair as usize).sum();
+            assert!((mean / f64::from(k) - p * others).abs() < 1e-12);
+            let result = run(&format!("k = {k}, repair = {repair}"), "", p, &[], Vec::new());
+            assert_residual(&result, k, (mean, variance));
+        }
+    }
+
+    #[test]
+    fn the_residual_loss_of_a_rateless_code_is_that_of_its_failure_model() {
+        let (k, repair, p) = (10, 6, 0.2);
+        let fails = |arrived: u32| if arrived < k { 1.0 } else { failure((arrived - k) as u16) };
+        let encoder = format!("code = \"rateless\", k = {k}, repair = {repair}");
+        assert_residual(&run(&encoder, "", p, &[], Vec::new()), k, lost_of_block(k, repair, p, fails));
+        assert!((failure(0) - 0.85).abs() < 1e-12 && (failure(2) - 0.273_26).abs() < 1e-4);
+    }
+
+    #[test]
+    fn repair_packets_are_of_the_size_of_the_largest_and_their_share_is_that_of_the_code() {
+        let result = run("k = 10, repair = 4, overhead = \"6 B\"", "", 0.0, &[("duration", "\"20 s\"")], Vec::new());
+        let [packets, bytes] = ["carried_packets", "carried_bytes"].map(|name| result.links.whole(name)[2]);
+        let sent = result.datagrams.whole("sent_packets")[0];
+        assert_eq!(result.links.text("link")[2], "l2.forward");
+        assert!((packets - sent * 14 / 10).abs() <= 45, "{packets} for {sent}");
+        let expected = sent * 1028 + sent / 10 * 4 * 1034;
+        assert!((bytes - expected).abs() <= 45 * 1034, "{bytes}, expected {expected}");
+        // Nothing was lost, so nothing is made again, and none arrives twice.
+        assert!((0.0..=25.0).contains(&residual(&result).0));
+    }
+
+    /// A packet a second: each is alone in its block, with one repair packet, so that both have to be lost.
+    #[test]
+    fn what_ends_in_the_middle_of_a_block_is_protected_after_the_wait() {
+        let sets = [("flow.f.app.rate", "\"8 kbit/s\""), ("duration", "\"20000 s\"")];
+        let result = run("k = 20, repair = 2, wait = \"50 ms\"", "", 0.3, &sets, Vec::new());
+        let (lost, sent) = residual(&result);
+        let (expected, margin) = (sent * 0.09, 4.0 * (sent * 0.09 * 0.91).sqrt() + 1.0);
+        assert!((lost - expected).abs() < margin, "{lost} lost, expected {expected} within {margin}");
+        // Those made again came with a repair packet, 50 ms later and 6 B behind.
+        let latest = result.datagrams.real("delay_p99_s")[0];
+        assert!((0.07..0.08).contains(&latest), "{latest} s");
+    }
+
+    /// Drops what it says of what passes, by its number.
+    struct Drops(fn(&Packet) -> bool);
+
+    impl std::fmt::Debug for Drops {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("Drops")
+        }
+    }
+
+    impl Middlebox for Drops {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            if self.0(&packet) {
+                cx.drop(packet, Cause::Policy);
+            } else {
+                cx.forward(packet);
+            }
+        }
+    }
+
+    /// When each datagram that comes by was sent.
+    #[derive(Debug, Default)]
+    struct Sees(Arc<Mutex<Vec<Time>>>);
+
+    impl Middlebox for Sees {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            self.0.lock().unwrap().push(packet.sent_at());
+            cx.forward(packet);
+        }
+    }
+
+    #[test]
+    fn nothing_is_made_again_of_repair_packets_that_never_arrived() {
+        let sets = [("duration", "\"20 s\"")];
+        let drops: OwnBox = Box::new(Drops(Packet::is_message));
+        let result = run("k = 10, repair = 10", "", 0.1, &sets, vec![(1, drops)]);
+        let lost_on_links = result.datagrams.whole("lost_packets")[0] as f64;
+        assert!((residual(&result).0 - lost_on_links).abs() <= 25.0 && lost_on_links > 1500.0);
+        // Nor of packets that the repair packets alone cannot give.
+        let drops: OwnBox = Box::new(Drops(|packet| !packet.is_message()));
+        let result = run("k = 10, repair = 9", "", 0.0, &sets, vec![(1, drops)]);
+        assert_eq!(result.datagrams.whole("arrived_packets"), &[0][..]);
+        let drops: OwnBox = Box::new(Drops(|packet| !packet.is_message()));
+        let result = run("k = 10, repair = 10", "", 0.0, &sets, vec![(1, drops)]);
+        assert!(residual(&result).0 <= 40.0, "ten of ten are enough");
+    }
+
+    #[test]
+    fn in_order_nothing_overtakes_and_at_once_what_is_made_again_is_late() {
+        let reorders =
+            ("node.b.middlebox", "[{ kind = \"impair\", duplicate = 0.02, reorder = 0.05, hold = \"20 ms\" }]");
+        let base = ("duration", "\"30 s\"");
+        let plain: &[_] = &[base];
+        for (order, sets, is_sorted) in
+            [("in-order", plain, true), ("in-order", &[base, reorders], true), ("at-once", plain, false)]
+        {
+            let seen = Sees::default();
+            let list = seen.0.clone();
+            // Half of the packets of some blocks are lost for good.
+            let decoder = format!("order = \"{order}\", timeout = \"100 ms\"");
+            let own: Vec<(usize, OwnBox)> = vec![(3, Box::new(seen))];
+            let result = run("k = 10, repair = 2", &decoder, 0.1, sets, own);
+            let list = list.lock().unwrap();
+            assert_eq!(list.is_sorted(), is_sorted, "{order}");
+            let (lost, sent) = residual(&result);
+            assert!(list.len() as f64 > 0.95 * sent && lost < 0.06 * sent, "{} of {sent}", list.len());
+            let note = result.notes.iter().find(|note| note.starts_with("\"erasure\" at node \"d\"")).unwrap();
+            assert!(note.contains("recovered_packets = ") && !note.contains("failed_blocks = 0"), "{note}");
+        }
+    }
+
+    /// The decoder forgets the oldest of too many blocks, and lets go what waited for it.
+    #[test]
+    fn blocks_are_bounded_and_all_that_is_held_leaves() {
+        let path = PathId::there(FlowId::new(0));
+        let (encoder, decoder) = (CodeRole::Encoder, CodeRole::Decoder);
+        let of = |role, order| ErasureConfig {
+            role,
+            order,
+            direction: Way::Both,
+            code: ErasureCode::Mds,
+            k: 2,
+            repair: 1,
+            wait: Duration::from_millis(50),
+            overhead: 8,
+            timeout: Duration::from_millis(500),
+            blocks: 2,
+        };
+        let mut bench = Bench::default();
+        let mut encoder = Erasure::new(&of(encoder, CodeOrder::InOrder), 1, "node/a/0");
+        let mut decoder = Erasure::new(&of(decoder, CodeOrder::InOrder), 1, "node/b/0");
+        encoder.serve(path, 0);
+        let mut left = Vec::new();
+        for number in 0..9_u64 {
+            let now = Time::from_ps(number);
+            let packet = Packet::datagram(now, path.flow(), 100, 0);
+            bench.at(now, |cx| encoder.on_packet(packet, cx));
+            let actions = bench.out.take();
+            for (at, action) in actions.into_iter().enumerate() {
+                let (Action::Forward(packet) | Action::Emit(packet)) = action else { panic!("{action:?}") };
+                // The first packet of each block is lost with the repair packet, but for the last two blocks.
+                if at == 1 && number < 4 || number % 2 == 0 && number < 8 {
+                    bench.bodies.release(&packet);
+                    continue;
+                }
+                bench.at(now, |cx| decoder.on_packet(packet, cx));
+                assert!(decoder.flows() <= 2);
+                left.extend(bench.out.take());
+            }
+        }
+        assert_eq!((encoder.flows(), decoder.next_wakeup()), (1, Time::from_ps(1) + Duration::from_millis(500)));
+        for now in [60, 2000].map(|ms| Time::ZERO + Duration::from_millis(ms)) {
+            bench.at(now, |cx| encoder.on_wakeup(cx));
+            for action in bench.out.take() {
+                let Action::Emit(packet) = action else { panic!("{action:?}") };
+                assert_eq!(packet.size(), 128 + 8);
+                bench.at(now, |cx| decoder.on_packet(packet, cx));
+            }
+            bench.at(now, |cx| decoder.on_wakeup(cx));
+            left.extend(bench.out.take());
+        }
+        let mut numbers = Vec::new();
+        for action in left {
+            match action {
+                Action::Forward(packet) | Action::Remake(packet) => {
+                    numbers.push(packet.sent_at().as_ps());
+                    assert_eq!(bench.bodies.member(&packet), None);
+                }
+                Action::Consume(packet) => bench.bodies.release(&packet),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(numbers, [1, 3, 4, 5, 6, 7, 8]);
+        assert_eq!((decoder.held(), decoder.flows(), bench.bodies.in_use(), bench.bodies.blocks()), (0, 0, 0, 0));
     }
 }

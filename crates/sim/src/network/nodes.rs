@@ -262,11 +262,11 @@ impl Network {
         self.outbox.give_back(actions);
     }
 
-    /// Flows of which functions keep something, and packets that they hold.
+    /// Flows of which functions keep something, with blocks of packets that anything keeps, and packets that functions hold.
     #[cfg(test)]
     pub(crate) fn kept_by_functions(&self) -> (usize, usize) {
-        let flows = self.nodes.iter().flat_map(|node| &node.boxes).map(Middlebox::flows).sum();
-        (flows, self.nodes.iter().map(NodeState::held).sum())
+        let flows: usize = self.nodes.iter().flat_map(|node| &node.boxes).map(Middlebox::flows).sum();
+        (flows + self.bodies.blocks(), self.nodes.iter().map(NodeState::held).sum())
     }
 
     /// A packet has reached its end in the network.
