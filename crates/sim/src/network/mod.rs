@@ -22,6 +22,7 @@ use crate::spec::{Change, Scenario};
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
 use links::{far_ends, FarEnd};
+pub(crate) use nodes::introduce;
 use nodes::NodeState;
 pub use ports::{Delivered, Lost, PortId, Refused};
 pub(crate) use results::{assemble, notes_of_functions, Ledger, RunEnd};
@@ -91,13 +92,7 @@ impl Network {
             .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
             .collect();
         own.into_iter().for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(Own(middlebox))));
-        for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
-            let neighbours = scenario.neighbours(node);
-            boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
-        }
-        for pair in scenario.erasure_pairs() {
-            boxes[pair.encoder.0][pair.encoder.1].serve(pair.path, pair.stream);
-        }
+        introduce(scenario, &mut boxes);
         let acts = |node: NodeId| !boxes[node].is_empty();
         let routes = Routes::new(scenario, acts);
         let far_ends = far_ends(scenario, &routes, acts);

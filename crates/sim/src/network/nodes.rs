@@ -51,6 +51,17 @@ impl NodeState {
     }
 }
 
+/// Functions learn where they are, what is beside them, and encoders which packets a decoder waits for.
+pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
+    for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
+        let neighbours = scenario.neighbours(node);
+        boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
+    }
+    for pair in scenario.erasure_pairs() {
+        boxes[pair.encoder.0][pair.encoder.1].serve(pair.path, pair.stream);
+    }
+}
+
 /// The links out of a node, as its middleboxes see them.
 struct NodeOutlook<'a> {
     now: Time,

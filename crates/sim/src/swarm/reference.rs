@@ -9,7 +9,7 @@ use crate::dictionary::{Cause, EventKind};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
-use crate::network::{assemble, notes_of_functions, Ledger, RunEnd};
+use crate::network::{assemble, introduce, notes_of_functions, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
@@ -147,13 +147,7 @@ impl<'a> Reference<'a> {
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
-        for node in NodeId::all(scenario.nodes.len()) {
-            let neighbours = scenario.neighbours(node);
-            reference.nodes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
-        }
-        for pair in scenario.erasure_pairs() {
-            reference.nodes[pair.encoder.0][pair.encoder.1].serve(pair.path, pair.stream);
-        }
+        introduce(scenario, &mut reference.nodes);
         for (index, (at, _)) in scenario.timeline.changes.iter().enumerate() {
             reference.enter(*at, Happening::Change(index));
         }
