@@ -104,6 +104,8 @@ fn a_pair_that_does_not_fit_is_refused() {
     assert_refused(&[("a", &first), ("b", &wrong), ("c", &last)], &expected);
     let right = between([&decoder, &encoder]);
     assert!(read(&[("a", &first), ("b", &right), ("c", &last)]).is_ok());
+    let long = at("encoder", ", overhead = \"2 kB\"");
+    assert_refused(&[("b", &long), ("c", &last)], &["node.b.middlebox.0.overhead", "expected at most 1000 B"]);
     let twice = between([&encoder, &encoder]);
     assert_refused(&[("b", &twice), ("c", &last)], &["node.b.middlebox.1.role", "codes what function 0 of \"b\""]);
 }

@@ -1,41 +1,40 @@
-//! An erasure code over packets: an encoder sends repair packets behind each block of packets that pass it, and a decoder further on
-//! makes what was lost on the way between them of those that arrived. The code is systematic: packets pass at once and unchanged, as
-//! members of the block that is open. With `code = "mds"` any `k` of the `n = k + repair` packets of a block give all of it, as
-//! Reed-Solomon codes do (RFC 5510 §8, RFC 6865 §3). With `code = "rateless"` so many may not be enough, as with LT and Raptor codes
-//! (RFC 5053): of `m >= k` packets a block is not decoded with probability 0.85 x 0.567^(m - k) (M. Luby, T. Gasiba, T. Stockhammer
+//! An erasure code over packets. An encoder sends repair packets behind each block of packets that pass it; a decoder further on makes
+//! packets that were lost between the two again, from those that arrived. The code is systematic: packets pass at once and
+//! unchanged, as members of the open block. With `code = "mds"` any `k` of the `n = k + repair` packets of a block give all of it, as
+//! Reed-Solomon codes do (RFC 5510 §8, RFC 6865). With `code = "rateless"` that many may not be enough, as with LT and Raptor
+//! codes (RFC 5053): with `m >= k` packets the decoder fails with probability 0.85 x 0.567^(m - k) (M. Luby, T. Gasiba, T. Stockhammer
 //! and M. Watson, "Reliable multimedia download delivery in cellular broadcast networks", IEEE Trans. Broadcasting 53(1), 2007).
 //!
 //! # Where it may stand
 //!
-//! One with `role = "encoder"` in front of the links that lose, one with `role = "decoder"` behind them. A packet is coded if a decoder
-//! follows on its route, at a later node and before another encoder; all others pass untouched. A block holds packets of all flows
-//! that go from the same encoder to the same decoder, in the directions of `direction`: the links between are protected, not a flow.
-//! Both ends of a hop may have both, and several hops may follow one another; where a packet is decoded and coded again at a
-//! node, the decoder has to come first. Where routes change, a packet belongs to the first decoder that one of its routes has.
+//! One with `role = "encoder"` in front of the links that lose, one with `role = "decoder"` behind them; no bent pipe can be either. A
+//! packet is coded if a decoder follows on its route, at a later node and before another encoder; all others pass untouched. A block
+//! holds packets of all flows that go from one encoder to one decoder in the directions of `direction`: it protects the links
+//! between the two, and not a flow. A node may have both, for two directions or for two hops in a row; then the decoder has to meet
+//! packets before the encoder does. Where routes change, a packet belongs to the first decoder that one of its routes has.
 //!
 //! # Readings
 //!
-//! The codes are ideal: what is computed is whether a block can be decoded, and that takes no time. Packets of a block count as of
-//! one size; a repair packet is as large as the largest of them, and `overhead` longer: block number, number in the block, size
-//! of the block, and the length that is coded with a packet (RFC 5053 §3.3, RFC 6865 §5). The number of a packet that passes stands
-//! where frames of the link are numbered, and makes it no longer. A block that closes before it is full has the same share of repair
-//! packets, rounded up: one for a single packet. Repair packets take the way, the class and the queue of the block's last packet.
+//! Codes are ideal: whether a block can be decoded is computed, and decoding takes no time. A repair packet is as large as the
+//! largest packet of its block, and `overhead` longer. The number of a packet that passes stands where the link numbers its frames,
+//! and makes the packet no longer. A block that closes before it is full has the same share of repair packets, rounded up: one for a
+//! single packet. Repair packets take the way and the class of the block's last packet, and queue behind it.
 //!
 //! # What it helps, and what it harms
 //!
-//! **Helps:** Losses are repaired without a round trip, and no sender learns of them: the fewer are left, the longer the path is on which
-//! that counts. With loss `p` and an ideal code a packet is still lost with probability `p` times that of fewer than `k`
-//! arriving of the other `n - 1`. **Harms:** Repair packets take `repair / k` of the rate, lost or not, and fill the queue in front of the
-//! links; they help against losses apart, not against bursts longer than `repair`, nor where the queue behind the encoder
-//! overflows: it then hides congestion from senders until blocks fail. What is made again comes late, behind the block; without
-//! `order = "in-order"` a sender may take that for loss, and with it every packet behind a gap waits.
+//! **Helps:** Losses are repaired without a round trip, and senders do not learn of them. With loss `p` and `code = "mds"`, a packet
+//! stays lost with probability `p` times that of fewer than `k` of the other `n - 1` arriving. **Harms:** Repair packets take
+//! `repair / k` of the rate, whether anything is lost or not. A burst of losses longer than `repair` is not repaired. Where a queue
+//! between the two overflows, the code hides congestion from senders until blocks fail. What is made again comes behind its block: a
+//! sender may take that for loss, and with `order = "in-order"` every packet behind a gap waits for it.
 //!
 //! # What it leaves alone
 //!
-//! What is made again is a new packet: the lost one stays counted where it was lost, and of datagrams more may have arrived than were
-//! sent less those lost. Packets of connections that are over are not made again. What comes late although it was made again ends at the
-//! decoder. With `order = "in-order"` so do second copies, and what comes of a block that was given up is dropped. Of each pair a
-//! decoder remembers `blocks` blocks; of more the oldest are given up.
+//! A packet that is made again is a new one: the lost one stays counted where it was lost, so that more datagrams may arrive than were
+//! sent less those lost. Packets of connections that are over are not made again. A packet that comes late, after it was made
+//! again, ends at the decoder. With `order = "in-order"` second copies end there too, and packets of a block that was given up are
+//! dropped. Of each pair the decoder remembers `blocks` blocks; of more it gives up the oldest. `recovered_packets`, `failed_blocks`
+//! and `repair_packets` are among the notes of a run.
 
 use super::sessions::Sessions;
 use super::{Context, Middlebox, Way};
@@ -68,7 +67,7 @@ settings! {
         /// Encoder: how long a block is open before it is closed as it is.
         wait: Duration = Duration::from_millis(50), "reading: two blocks at 10 Mbit/s";
         /// Encoder: what a repair packet has beyond the largest packet of its block.
-        overhead: u64 as Bytes = 8, "reading: a FEC payload ID of 6 B and a length of 2 B";
+        overhead: u64 as Bytes = 8, "reading: block, place, size of the block and length, 2 B each";
         /// Decoder: when packets leave it.
         order: CodeOrder = CodeOrder::AtOnce;
         /// Decoder: a block of which nothing has come for so long is given up.
