@@ -142,6 +142,9 @@ PLACES = {
     "eln": Place({"satellite": ["eln"]}, tcp=RESEND),
     "eten": Place({"satellite": ["eten"]}, tcp=RESEND),
     "dpsm": Place({"satellite": ["dpsm"]}),
+    "erasure": Place(
+        {"gateway": [{"kind": "erasure", "role": "encoder"}], "station": [{"kind": "erasure", "role": "decoder"}]},
+    ),
     "xcp": Place({"gateway": ["xcp"], "satellite": ["xcp"]}, tcp={"feedback": "xcp"}),
     "rcp": Place({"gateway": ["rcp"], "satellite": ["rcp"]}, tcp={"feedback": "rcp"}),
 }

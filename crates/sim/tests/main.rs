@@ -5,6 +5,7 @@ mod been;
 mod conformance;
 mod determinism;
 mod ends;
+mod erasure;
 mod explicit;
 mod middleboxes;
 mod notices;

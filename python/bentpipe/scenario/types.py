@@ -3014,6 +3014,59 @@ class MiddleboxRcp(_MiddleboxRcpRequired, total=False):
     start: Union[str, float]
     first: str
 
+_MiddleboxErasureRequired = TypedDict(
+    "_MiddleboxErasureRequired",
+    {
+        "kind": Literal["erasure"],
+        "role": Literal["encoder", "decoder"],
+    },
+)
+
+
+class MiddleboxErasure(_MiddleboxErasureRequired, total=False):
+    """One of two functions that protect what passes between them by repair packets: an erasure code, k of n or rateless (RFC 5510, RFC 5053).
+
+    role :
+        Which end.
+
+    direction :
+        Which packets it codes, or decodes. Default: "both".
+
+    code :
+        Encoder: the code. Default: "mds".
+
+    k :
+        Encoder: packets of a block. Default: 20.
+
+    repair :
+        Encoder: repair packets of a full block; with 0 it does nothing. Default: 2.
+
+    wait :
+        Encoder: how long a block is open before it is closed as it is. Default: "50 ms".
+
+    overhead :
+        Encoder: what a repair packet has beyond the largest packet of its block. Default: "8 B".
+
+    order :
+        Decoder: when packets leave it. Default: "at-once".
+
+    timeout :
+        Decoder: a block of which nothing has come for so long is given up. Default: "500 ms".
+
+    blocks :
+        Decoder: blocks of a pair that it remembers. Default: 64.
+    """
+
+    direction: Literal["both", "to-receiver", "to-sender"]
+    code: Literal["mds", "rateless"]
+    k: int
+    repair: int
+    wait: str
+    overhead: str
+    order: Literal["at-once", "in-order"]
+    timeout: str
+    blocks: int
+
 _MiddleboxOwnRequired = TypedDict(
     "_MiddleboxOwnRequired",
     {
@@ -3047,7 +3100,7 @@ class Node(TypedDict, total=False):
     """
 
     kind: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _SkyOverGeoRequired = TypedDict(
     "_SkyOverGeoRequired",
@@ -4575,7 +4628,7 @@ class Sky(_SkyRequired, total=False):
     inter_satellite: Hop
     fibre: Hop
     on_board: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _LinkRequired = TypedDict(
     "_LinkRequired",

@@ -77,6 +77,8 @@ pub(crate) enum Action {
     Forward(Packet),
     /// A packet that the middlebox has made sets out in its direction.
     Emit(Packet),
+    /// The same, if what it is for is still there: it was made from a copy that nothing kept alive.
+    Remake(Packet),
     /// The packet turns round.
     SendBack(Packet),
     /// The packet has reached its end here.
@@ -171,6 +173,12 @@ impl Context<'_> {
         self.out.actions.push(Action::Emit(packet));
     }
 
+    /// Makes a packet of a block of an erasure code once more, unless its connection is over.
+    pub(crate) fn remake(&mut self, block: u32, index: u16) {
+        let packet = self.bodies.copy_from_block(block, index);
+        self.out.actions.push(Action::Remake(packet));
+    }
+
     /// The middlebox may make packets of this one's connection by itself, as long as it has not [let it go](Self::let_go).
     pub(crate) fn keep(&mut self, packet: &Packet) {
         self.out.actions.push(Action::Keep(*packet));
@@ -205,9 +213,12 @@ impl Context<'_> {
             return packet;
         }
         let mut old = packet;
-        let label = self.bodies.take_label(&mut old);
+        let (label, member) = (self.bodies.take_label(&mut old), self.bodies.take_member(&mut old));
         self.bodies.release(&old);
         let mut made = packet.with_segment(segment, self.bodies);
+        if let Some(member) = member {
+            self.bodies.set_member(&mut made, member);
+        }
         if let Some((label, bytes)) = label {
             self.bodies.set_label(&mut made, label, bytes);
         }

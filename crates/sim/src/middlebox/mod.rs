@@ -14,6 +14,7 @@ mod context;
 mod copies;
 mod dpsm;
 mod eln;
+mod erasure;
 mod eten;
 mod ewa;
 mod flows;
@@ -46,6 +47,8 @@ pub(crate) use context::{Action, Outbox, Outlook};
 pub use context::{Context, LinkView, QueueView, Side};
 pub use dpsm::{Dpsm, DpsmConfig};
 pub use eln::{Eln, ElnConfig};
+pub(crate) use erasure::Erasure;
+pub use erasure::{CodeOrder, CodeRole, ErasureCode, ErasureConfig};
 pub use eten::{Eten, EtenConfig, EtenRole, NoticeKind};
 pub use ewa::{Ewa, EwaConfig};
 pub use freeze::{Freeze, FreezeConfig};
@@ -60,7 +63,7 @@ pub use split::{Accept, Split, SplitConfig};
 pub use spoof::{Spoof, SpoofConfig};
 pub use xcp::{Xcp, XcpConfig};
 
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, NodeId, PathId};
 pub use crate::packet::{Label, Records};
 
 use crate::packet::Packet;
@@ -83,7 +86,7 @@ bentpipe_units::words! {
 
 impl Way {
     /// Whether it is that of packets that come from this side.
-    fn is_from(self, side: Side) -> bool {
+    pub(crate) fn is_from(self, side: Side) -> bool {
         match self {
             Self::Both => true,
             Self::ToReceiver => side == Side::Sender,
@@ -140,6 +143,11 @@ pub trait Middlebox: Debug {
     /// Payload bytes that it acknowledged, and that the end for which they were never got.
     fn lost_bytes(&self) -> u64 {
         0
+    }
+
+    /// What whoever reads the results should know of what it did.
+    fn note(&self) -> Option<String> {
+        None
     }
 }
 
@@ -254,9 +262,18 @@ macro_rules! registry {
             fn lost_bytes(&self) -> u64 {
                 self.inner().lost_bytes()
             }
+            fn note(&self) -> Option<String> {
+                self.inner().note()
+            }
         }
 
         impl AnyMiddlebox {
+            /// Packets of this path are for a decoder behind it, which knows them by `stream`.
+            pub(crate) fn serve(&mut self, path: PathId, stream: u32) {
+                if let Self::Erasure(encoder) = self {
+                    encoder.serve(path, stream);
+                }
+            }
             fn inner(&self) -> &dyn Middlebox {
                 match self { $(Self::$kind(m) => m,)+ }
             }
@@ -300,6 +317,8 @@ registry! {
     "xcp" => Xcp(Xcp, XcpConfig) in "xcp.rs";
     /// Tells all senders with RCP the one rate at which each may send (Dukkipati 2007).
     "rcp" => Rcp(Rcp, RcpConfig) in "rcp.rs";
+    /// One of two functions that protect what passes between them by repair packets: an erasure code, k of n or rateless (RFC 5510, RFC 5053).
+    "erasure" => Erasure(Erasure, ErasureConfig) in "erasure.rs";
     /// A function of one's own, which whoever runs the scenario gives: a class in Python, or a type in Rust.
     "own" => Own(Own, OwnConfig) in "own.rs";
 }

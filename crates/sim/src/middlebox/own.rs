@@ -91,6 +91,9 @@ impl Middlebox for Own {
     fn lost_bytes(&self) -> u64 {
         self.0.lost_bytes()
     }
+    fn note(&self) -> Option<String> {
+        self.0.note()
+    }
 }
 
 #[cfg(test)]

@@ -56,6 +56,12 @@ macro_rules! trials {
             ewa:
                 "[node.b]\nmiddlebox = [{ kind = \"ewa\" }]",
                 Some("[node.b]\nmiddlebox = [{ kind = \"ewa\", flows = 0 }]");
+            erasure:
+                "[node.b]\nmiddlebox = [{ kind = \"erasure\", role = \"encoder\" }]\n[node.c]\nmiddlebox = [{ kind = \"erasure\", role = \"decoder\" }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"erasure\", role = \"encoder\", repair = 0 }]\n[node.c]\nmiddlebox = [{ kind = \"erasure\", role = \"decoder\" }]");
+            erasure_in_order:
+                "[node.b]\nmiddlebox = [{ kind = \"erasure\", role = \"encoder\", code = \"rateless\", k = 8, repair = 4 }]\n[node.c]\nmiddlebox = [{ kind = \"erasure\", role = \"decoder\", order = \"in-order\", blocks = 4 }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"erasure\", role = \"encoder\", repair = 0 }]\n[node.c]\nmiddlebox = [{ kind = \"erasure\", role = \"decoder\", order = \"in-order\" }]");
         }
     };
 }

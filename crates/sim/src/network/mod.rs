@@ -22,9 +22,10 @@ use crate::spec::{Change, Scenario};
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
 use links::{far_ends, FarEnd};
+pub(crate) use nodes::introduce;
 use nodes::NodeState;
 pub use ports::{Delivered, Lost, PortId, Refused};
-pub(crate) use results::{assemble, notes_of_proxies, Ledger, RunEnd};
+pub(crate) use results::{assemble, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
 use std::collections::VecDeque;
 pub use trouble::{Failure, Trouble};
@@ -92,10 +93,7 @@ impl Network {
             .collect();
         let own = own.into_iter().chain(guards(scenario));
         own.for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(Own(middlebox))));
-        for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
-            let neighbours = scenario.neighbours(node);
-            boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
-        }
+        introduce(scenario, &mut boxes);
         let acts = |node: NodeId| !boxes[node].is_empty();
         let routes = Routes::new(scenario, acts);
         let far_ends = far_ends(scenario, &routes, acts);
@@ -218,7 +216,7 @@ impl Network {
         );
         let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
         let mut result = assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder);
-        result.notes.extend(notes_of_proxies(&self.scenario, self.nodes.iter().map(|node| &node.boxes[..])));
+        result.notes.extend(notes_of_functions(&self.scenario, self.nodes.iter().map(|node| &node.boxes[..])));
         Ok(result)
     }
 

@@ -51,6 +51,17 @@ impl NodeState {
     }
 }
 
+/// Functions learn where they are, what is beside them, and encoders which packets a decoder waits for.
+pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
+    for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
+        let neighbours = scenario.neighbours(node);
+        boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
+    }
+    for pair in scenario.erasure_pairs() {
+        boxes[pair.encoder.0][pair.encoder.1].serve(pair.path, pair.stream);
+    }
+}
+
 /// The links out of a node, as its middleboxes see them.
 struct NodeOutlook<'a> {
     now: Time,
@@ -216,7 +227,7 @@ impl Network {
     fn carry_out(&mut self, node: NodeId, position: usize) {
         let mut actions = self.outbox.take();
         for action in actions.drain(..) {
-            if matches!(action, Action::Emit(_) | Action::SendBack(_)) {
+            if matches!(action, Action::Emit(_) | Action::Remake(_) | Action::SendBack(_)) {
                 self.made += 1;
                 if self.made > MADE_MAX {
                     self.fail(node, position, Trouble::Endless);
@@ -224,7 +235,11 @@ impl Network {
             }
             let packet = match action {
                 Action::Forward(packet) => packet,
-                Action::Emit(packet) => {
+                Action::Remake(packet) if !self.traffic.takes(&packet) => {
+                    self.bodies.release(&packet);
+                    continue;
+                }
+                Action::Emit(packet) | Action::Remake(packet) => {
                     self.ledger.sent += 1;
                     self.traffic.on_made(&packet);
                     packet
@@ -259,11 +274,11 @@ impl Network {
         self.outbox.give_back(actions);
     }
 
-    /// Flows of which functions keep something, and packets that they hold.
+    /// Flows of which functions keep something, with blocks of packets that anything keeps, and packets that functions hold.
     #[cfg(test)]
     pub(crate) fn kept_by_functions(&self) -> (usize, usize) {
-        let flows = self.nodes.iter().flat_map(|node| &node.boxes).map(Middlebox::flows).sum();
-        (flows, self.nodes.iter().map(NodeState::held).sum())
+        let flows: usize = self.nodes.iter().flat_map(|node| &node.boxes).map(Middlebox::flows).sum();
+        (flows + self.bodies.blocks(), self.nodes.iter().map(NodeState::held).sum())
     }
 
     /// A packet has reached its end in the network.

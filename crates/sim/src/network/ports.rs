@@ -179,7 +179,7 @@ impl Network {
         let (Ok(len), true) = (payload, (takes.0..=takes.1).contains(&size)) else {
             return Err(Refused::Size { size, takes });
         };
-        let body = self.bodies.carried.insert(Carried::Bytes { entered: at, bytes });
+        let body = self.bodies.loads.insert(Carried::Bytes { entered: at, bytes }.into());
         let class = self.scenario.flows[flow].class;
         let packet = Packet::foreign(path, len, header_len, body).in_class(class);
         self.traffic.enter_later(at, flow, packet);

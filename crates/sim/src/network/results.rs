@@ -57,15 +57,20 @@ pub(crate) fn assemble(
     }
 }
 
-/// What proxies lost that they had acknowledged, for the notes; `boxes` are those of each node.
-pub(crate) fn notes_of_proxies<'a>(
+/// What proxies lost that they had acknowledged, and what other functions say, for the notes; `boxes` are those of each node.
+pub(crate) fn notes_of_functions<'a>(
     scenario: &'a Scenario,
     boxes: impl Iterator<Item = &'a [AnyMiddlebox]> + 'a,
 ) -> impl Iterator<Item = String> + 'a {
-    let lost = scenario.nodes.iter().zip(boxes).flat_map(|(node, boxes)| boxes.iter().map(|held| (&node.name, held)));
-    lost.filter(|(_, proxy)| proxy.lost_bytes() > 0).map(|(node, proxy)| {
-        let (kind, bytes) = (proxy.name(), proxy.lost_bytes());
-        format!("pep_lost_bytes = {bytes}: \"{kind}\" at node \"{node}\" had acknowledged them, and they never arrived")
+    let all = scenario.nodes.iter().zip(boxes).flat_map(|(node, boxes)| boxes.iter().map(|held| (&node.name, held)));
+    all.flat_map(|(node, function)| {
+        let (kind, bytes) = (function.name(), function.lost_bytes());
+        let lost = (bytes > 0).then(|| {
+            format!(
+                "pep_lost_bytes = {bytes}: \"{kind}\" at node \"{node}\" had acknowledged them, and they never arrived"
+            )
+        });
+        [lost, function.note().map(|note| format!("\"{kind}\" at node \"{node}\": {note}"))].into_iter().flatten()
     })
 }
 

@@ -1,5 +1,6 @@
 //! What only some packets carry: options of a segment, bytes of a stranger, a message of a function of the network.
 
+use super::block::{Block, Member, Repair};
 use super::{Packet, NO_BODY};
 use crate::ids::{EndpointId, NodeId};
 use bentpipe_tcp::{ExplicitHeader, Notice, Options, Timestamps};
@@ -14,6 +15,20 @@ pub(crate) struct Parts {
     pub(crate) label: Option<Label>,
     /// What the label adds to the header, bytes.
     pub(crate) label_len: u8,
+    /// Its place in a block of an erasure code.
+    pub(crate) member: Option<Member>,
+}
+
+impl Parts {
+    /// Of a segment that has nothing rare but these.
+    pub(crate) fn of(timestamps: Option<Timestamps>, options: Options) -> Self {
+        Self { timestamps, options, label: None, label_len: 0, member: None }
+    }
+
+    fn is_plain(&self) -> bool {
+        let is_unmarked = self.label.is_none() && self.member.is_none();
+        is_unmarked && self.timestamps.is_none() && matches!(self.options, Options::None)
+    }
 }
 
 /// What functions of the network write on a packet of a connection in passing: an IP option.
@@ -112,6 +127,20 @@ pub(crate) enum Carried {
     Message(Message),
 }
 
+/// What a datagram or message has beside its header.
+#[derive(Clone, Debug)]
+pub(crate) struct Load {
+    pub(crate) carried: Option<Carried>,
+    /// Its place in a block of an erasure code.
+    pub(crate) member: Option<Member>,
+}
+
+impl From<Carried> for Load {
+    fn from(carried: Carried) -> Self {
+        Self { carried: Some(carried), member: None }
+    }
+}
+
 /// What middleboxes send to one another and to the ends of connections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Message {
@@ -121,13 +150,15 @@ pub(crate) enum Message {
     SegmentSize(Recipient, u32),
     /// To an end of a connection: what became of its packets.
     Notice(Recipient, Notice),
+    /// To whichever decoder it meets first.
+    Repair(Repair),
 }
 
 impl Message {
     /// The end of a connection that it is for.
     pub(crate) fn recipient(self) -> Option<Recipient> {
         match self {
-            Self::ToNode(..) => None,
+            Self::ToNode(..) | Self::Repair(_) => None,
             Self::SegmentSize(recipient, _) | Self::Notice(recipient, _) => Some(recipient),
         }
     }
@@ -136,6 +167,8 @@ impl Message {
     pub(crate) const fn len(self) -> u16 {
         match self {
             Self::ToNode(..) | Self::SegmentSize(..) => 12,
+            // Its encoder says how long it is.
+            Self::Repair(_) => 0,
             // Connection, sequence number, length, estimate, time and a truncated HMAC: 48 B, 76 B with headers.
             Self::Notice(..) => 48,
         }
@@ -155,7 +188,8 @@ pub struct Bodies {
     /// Of segments.
     pub(crate) parts: Slab<Parts>,
     /// Of datagrams and messages.
-    pub(crate) carried: Slab<Carried>,
+    pub(crate) loads: Slab<Load>,
+    pub(super) blocks: Slab<Block>,
 }
 
 impl Bodies {
@@ -163,7 +197,11 @@ impl Bodies {
     pub(crate) fn copy_of(&mut self, packet: &Packet) -> Packet {
         let body = match packet.body {
             NO_BODY => NO_BODY,
-            body if packet.is_datagram() => self.carried.insert(self.carried[body].clone()),
+            body if packet.is_datagram() => {
+                let load = self.loads[body].clone();
+                self.hold_block_of(&load);
+                self.loads.insert(load)
+            }
             body => self.parts.insert(self.parts[body]),
         };
         Packet { body, ..*packet }
@@ -181,10 +219,7 @@ impl Bodies {
         let bytes = std::mem::take(&mut parts.label_len);
         parts.label = None;
         packet.header_len -= bytes;
-        if parts.timestamps.is_none() && matches!(parts.options, Options::None) {
-            self.release(packet);
-            packet.body = NO_BODY;
-        }
+        self.drop_plain_parts(packet);
         Some((label, bytes))
     }
 
@@ -194,28 +229,51 @@ impl Bodies {
             return;
         }
         self.take_label(packet);
-        if packet.body == NO_BODY {
-            let parts = Parts { timestamps: None, options: Options::None, label: None, label_len: 0 };
-            packet.body = self.parts.insert(parts);
-        }
-        let parts = &mut self.parts.slots[packet.body as usize];
+        let parts = self.parts_of(packet);
         parts.label = Some(label);
         parts.label_len = bytes;
         packet.header_len += bytes;
+    }
+
+    /// The parts of a packet of a connection, which has some then.
+    pub(super) fn parts_of(&mut self, packet: &mut Packet) -> &mut Parts {
+        if packet.body == NO_BODY {
+            packet.body = self.parts.insert(Parts::of(None, Options::None));
+        }
+        &mut self.parts.slots[packet.body as usize]
+    }
+
+    /// A packet of a connection needs no parts that say nothing.
+    pub(super) fn drop_plain_parts(&mut self, packet: &mut Packet) {
+        if self.parts[packet.body].is_plain() {
+            self.release(packet);
+            packet.body = NO_BODY;
+        }
     }
 
     /// The packet's way has ended.
     #[inline]
     pub(crate) fn release(&mut self, packet: &Packet) {
         if packet.body != NO_BODY {
-            let free = if packet.is_datagram() { &mut self.carried.free } else { &mut self.parts.free };
-            free.push(packet.body);
+            if packet.is_datagram() {
+                self.release_load(packet.body);
+            } else {
+                self.parts.free.push(packet.body);
+            }
         }
+    }
+
+    #[cold]
+    fn release_load(&mut self, slot: u32) {
+        if let Some(Carried::Message(Message::Repair(repair))) = self.loads[slot].carried {
+            self.release_block(repair.block);
+        }
+        self.loads.free.push(slot);
     }
 
     /// What a datagram or message carries, if anything.
     pub(crate) fn carried(&self, packet: &Packet) -> Option<&Carried> {
-        (packet.is_datagram() && packet.body != NO_BODY).then(|| &self.carried[packet.body])
+        (packet.is_datagram() && packet.body != NO_BODY).then(|| self.loads[packet.body].carried.as_ref())?
     }
 
     /// When a datagram was sent.
@@ -239,23 +297,23 @@ impl Bodies {
         if !packet.is_datagram() || packet.body == NO_BODY {
             return None;
         }
-        match &mut self.carried.slots[packet.body as usize] {
-            Carried::Bytes { entered, bytes } => Some((*entered, std::mem::take(bytes))),
-            Carried::Message(_) => None,
+        match &mut self.loads.slots[packet.body as usize].carried {
+            Some(Carried::Bytes { entered, bytes }) => Some((*entered, std::mem::take(bytes))),
+            Some(Carried::Message(_)) | None => None,
         }
     }
 
     /// Slots in use, for the conservation check.
     pub(crate) fn in_use(&self) -> usize {
-        self.parts.in_use() + self.carried.in_use()
+        self.parts.in_use() + self.loads.in_use()
     }
 }
 
 /// Values in slots that are used again.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
-    slots: Vec<T>,
-    free: Vec<u32>,
+    pub(super) slots: Vec<T>,
+    pub(super) free: Vec<u32>,
 }
 
 impl<T> Default for Slab<T> {
@@ -274,7 +332,7 @@ impl<T> Slab<T> {
         self.slots.len() as u32 - 1
     }
 
-    fn in_use(&self) -> usize {
+    pub(super) fn in_use(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 }

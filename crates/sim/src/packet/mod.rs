@@ -1,7 +1,9 @@
 //! A packet on its way: plain data, small, copied from ring to ring; its rarer parts are in a [`body`].
 
+mod block;
 mod body;
 
+pub(crate) use block::{Member, Repair};
 pub use body::{Bodies, Label, Records};
 pub(crate) use body::{Carried, Message, Parts, Recipient};
 
@@ -103,16 +105,7 @@ impl Packet {
     pub(crate) fn new(segment: &Segment, origin: &Origin, bodies: &mut Bodies) -> Self {
         let Origin { endpoint, owner, first_hop, class } = *origin;
         let is_plain = segment.timestamps.is_none() && matches!(segment.options, Options::None);
-        let body = if is_plain {
-            NO_BODY
-        } else {
-            bodies.parts.insert(Parts {
-                timestamps: segment.timestamps,
-                options: segment.options,
-                label: None,
-                label_len: 0,
-            })
-        };
+        let body = if is_plain { NO_BODY } else { bodies.parts.insert(Parts::of(segment.timestamps, segment.options)) };
         let retransmission = if segment.is_retransmission { RETRANSMISSION } else { 0 };
         let dummy = if segment.flags.has(Flags::DUMMY) { DUMMY } else { 0 };
         Self {
@@ -162,7 +155,7 @@ impl Packet {
             next: UNROUTED,
             session: MESSAGE,
             seq: Seq::new(0),
-            body: bodies.carried.insert(Carried::Message(message)),
+            body: bodies.loads.insert(Carried::Message(message).into()),
             ack: Seq::new(0),
             len: message.len(),
             window: 0,
@@ -301,6 +294,11 @@ impl Packet {
     /// The end of a connection that sent it.
     pub(crate) fn sender(&self) -> Recipient {
         Recipient { endpoint: self.endpoint().peer(), owner: self.owner }
+    }
+
+    /// The end of a connection that it is for.
+    pub(crate) fn recipient(&self) -> Recipient {
+        Recipient { endpoint: self.endpoint(), owner: self.owner }
     }
 
     /// The two change places: this one waits in a queue, the other has come at `now`. They are of the same size.

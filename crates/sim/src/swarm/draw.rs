@@ -59,6 +59,9 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("middlebox.half_open", &["1", "100"]),
     ("middlebox.idle", &["500 ms", "100 s"]),
     ("middlebox.fails_at", &["1 s"]),
+    ("middlebox.k", &["1", "4", "20"]),
+    ("middlebox.repair", &["0", "1", "4"]),
+    ("middlebox.blocks", &["1", "4", "64"]),
     ("middlebox.rate", &["256 kbit/s", "2 Mbit/s"]),
     ("middlebox.window", &["3 kB", "50 kB"]),
 ];

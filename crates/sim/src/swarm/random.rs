@@ -4,7 +4,7 @@
 use super::draw::Dice;
 use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, NodeId};
-use crate::middlebox::MiddleboxConfig;
+use crate::middlebox::{CodeRole, ErasureConfig, MiddleboxConfig};
 use crate::spec::{
     App, Arq, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave,
     Like, Link, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, Profile, Queue, QueueLimit, Reader, Record,
@@ -41,7 +41,9 @@ pub(crate) const PORTS: u32 = 2048;
 /// Middleboxes that do whatever one can do, which transfers need not survive.
 pub(crate) const PROBES: u32 = 4096;
 pub(crate) const FRAMING: u32 = 8192;
-pub(crate) const ALL: u32 = 16_383;
+/// An encoder where a flow begins, and a decoder where it ends.
+pub(crate) const ERASURE: u32 = 16_384;
+pub(crate) const ALL: u32 = 32_767;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
@@ -61,20 +63,24 @@ impl Sketch {
         let mut series: Vec<String> = SERIES.iter().map(|series| series.column.name.to_owned()).collect();
         series.extend(HAPPENINGS.iter().map(|(name, _)| (*name).to_owned()));
         series.retain(|_| self.has(SERIES_KEPT, &mut dice));
+        let mut all: Vec<Node> = (0..nodes).map(|index| self.node(index, &mut dice)).collect();
+        let interval = Duration::from_millis(*dice.pick(&[10, 97, 500]));
+        if self.has(ERASURE, &mut dice) {
+            let ends = [flows[0].from, flows[0].to];
+            for (node, role) in ends.into_iter().zip([CodeRole::Encoder, CodeRole::Decoder]) {
+                let drawn = dice.value::<ErasureConfig>("middlebox");
+                all[node].middleboxes.push(MiddleboxConfig::Erasure(ErasureConfig { role, ..drawn }));
+            }
+        }
         Scenario {
             title: format!("{self:?}"),
             duration: Duration::from_secs(self.seconds),
             seed: self.seed,
-            nodes: (0..nodes).map(|index| self.node(index, &mut dice)).collect(),
+            nodes: all,
             flows,
             links,
             timeline,
-            record: Record {
-                series,
-                interval: Duration::from_millis(*dice.pick(&[10, 97, 500])),
-                rows_max: 1_000_000,
-                transfers_max: 1_000_000,
-            },
+            record: Record { series, interval, rows_max: 1_000_000, transfers_max: 1_000_000 },
         }
     }
 

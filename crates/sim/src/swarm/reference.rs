@@ -9,7 +9,7 @@ use crate::dictionary::{Cause, EventKind};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{guards, Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
-use crate::network::{assemble, notes_of_proxies, Ledger, RunEnd};
+use crate::network::{assemble, introduce, notes_of_functions, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
@@ -64,7 +64,7 @@ pub(crate) fn run(
     own.for_each(|(node, middlebox)| reference.nodes[node].push(AnyMiddlebox::Own(Own(middlebox))));
     for &(at, path, size) in entering {
         let carried = Carried::Bytes { entered: at, bytes: Box::default() };
-        let body = reference.bodies.carried.insert(carried);
+        let body = reference.bodies.loads.insert(carried.into());
         let len = size as u16 - u16::from(HEADER_LEN);
         let packet = Packet::foreign(path, len, HEADER_LEN, body).in_class(scenario.flows[path.flow()].class);
         reference.traffic.enter_later(at, packet.flow(), packet);
@@ -148,10 +148,7 @@ impl<'a> Reference<'a> {
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
-        for node in NodeId::all(scenario.nodes.len()) {
-            let neighbours = scenario.neighbours(node);
-            reference.nodes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
-        }
+        introduce(scenario, &mut reference.nodes);
         for (index, (at, _)) in scenario.timeline.changes.iter().enumerate() {
             reference.enter(*at, Happening::Change(index));
         }
@@ -513,7 +510,11 @@ impl<'a> Reference<'a> {
         for action in out.take() {
             let packet = match action {
                 Action::Forward(packet) => packet,
-                Action::Emit(packet) => {
+                Action::Remake(packet) if !self.traffic.takes(&packet) => {
+                    self.bodies.release(&packet);
+                    continue;
+                }
+                Action::Emit(packet) | Action::Remake(packet) => {
                     self.ledger.sent += 1;
                     self.traffic.on_made(&packet);
                     packet
@@ -569,7 +570,7 @@ impl<'a> Reference<'a> {
         let end = RunEnd { stop, at: self.now, ledger: self.ledger };
         let (links, boxes) = (faces(&self.links, self.now), self.nodes.iter().map(|boxes| &boxes[..]));
         let mut result = assemble(self.scenario, end, &self.traffic, &links, &self.drops, self.recorder);
-        result.notes.extend(notes_of_proxies(self.scenario, boxes));
+        result.notes.extend(notes_of_functions(self.scenario, boxes));
         (result, self.left)
     }
 }

@@ -176,7 +176,7 @@ impl Host {
         match message {
             Message::SegmentSize(_, bytes) => self.conn.set_smss(bytes.clamp(1, u32::from(u16::MAX))),
             Message::Notice(_, notice) => self.conn.handle_notice(now, notice),
-            Message::ToNode(..) => {}
+            Message::ToNode(..) | Message::Repair(_) => {}
         }
     }
 

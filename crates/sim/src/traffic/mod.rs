@@ -489,6 +489,11 @@ impl Traffic {
         host.is(recipient) && host.is_listening() && !self.sessions[recipient.endpoint.slot()].is_released
     }
 
+    /// Whether the end that a packet travels to is still that of its connection.
+    pub(crate) fn takes(&self, packet: &Packet) -> bool {
+        packet.is_datagram() || self.is_there(packet.recipient())
+    }
+
     /// The end that a message is for, if that is still there.
     pub(crate) fn reader_of(&self, message: Message) -> Option<EndpointId> {
         message.recipient().filter(|recipient| self.is_there(*recipient)).map(|recipient| recipient.endpoint)

@@ -94,6 +94,11 @@ pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<
         MiddleboxConfig::Spoof(spoof) => proxy::check_idle(spoof.idle, report, path),
         MiddleboxConfig::Freeze(freeze) => proxy::check_idle(freeze.idle, report, path),
         MiddleboxConfig::Snoop(snoop) => proxy::check_idle(snoop.idle, report, path),
+        MiddleboxConfig::Erasure(code) => {
+            if code.overhead > 1000 {
+                report.value(&below(path, "overhead"), "is no header", "expected at most 1000 B");
+            }
+        }
         MiddleboxConfig::Own(own) => take_given(own, report, path),
         MiddleboxConfig::Impair(impair) => {
             check_hold(impair.hold, report, &below(path, "hold"));

@@ -1,0 +1,840 @@
+//! An erasure code over packets. An encoder sends repair packets behind each block of packets that pass it; a decoder further on makes
+//! packets that were lost between the two again, from those that arrived. The code is systematic: packets pass at once and
+//! unchanged, as members of the open block. With `code = "mds"` any `k` of the `n = k + repair` packets of a block give all of it, as
+//! Reed-Solomon codes do (RFC 5510 §8, RFC 6865). With `code = "rateless"` that many may not be enough, as with LT and Raptor
+//! codes (RFC 5053): with `m >= k` packets the decoder fails with probability 0.85 x 0.567^(m - k) (M. Luby, T. Gasiba, T. Stockhammer
+//! and M. Watson, "Reliable multimedia download delivery in cellular broadcast networks", IEEE Trans. Broadcasting 53(1), 2007).
+//!
+//! # Where it may stand
+//!
+//! One with `role = "encoder"` in front of the links that lose, one with `role = "decoder"` behind them; no bent pipe can be either. A
+//! packet is coded if a decoder follows on its route, at a later node and before another encoder; all others pass untouched. A block
+//! holds packets of all flows that go from one encoder to one decoder in the directions of `direction`: it protects the links
+//! between the two, and not a flow. A node may have both, for two directions or for two hops in a row; then the decoder has to meet
+//! packets before the encoder does. Where routes change, a packet belongs to the first decoder that one of its routes has.
+//!
+//! # Readings
+//!
+//! Codes are ideal: whether a block can be decoded is computed, and decoding takes no time. A repair packet is as large as the
+//! largest packet of its block, and `overhead` longer. The number of a packet that passes stands where the link numbers its frames,
+//! and makes the packet no longer. A block that closes before it is full has the same share of repair packets, rounded up: one for a
+//! single packet. Repair packets take the way and the class of the block's last packet, and queue behind it.
+//!
+//! # What it helps, and what it harms
+//!
+//! **Helps:** Losses are repaired without a round trip, and senders do not learn of them. With loss `p` and `code = "mds"`, a packet
+//! stays lost with probability `p` times that of fewer than `k` of the other `n - 1` arriving. **Harms:** Repair packets take
+//! `repair / k` of the rate, whether anything is lost or not. A burst of losses longer than `repair` is not repaired. Where a queue
+//! between the two overflows, the code hides congestion from senders until blocks fail. What is made again comes behind its block: a
+//! sender may take that for loss, and with `order = "in-order"` every packet behind a gap waits for it.
+//!
+//! # What it leaves alone
+//!
+//! A packet that is made again is a new one: the lost one stays counted where it was lost, so that more datagrams may arrive than were
+//! sent less those lost. Packets of connections that are over are not made again. A packet that comes late, after it was made
+//! again, ends at the decoder. With `order = "in-order"` second copies end there too, and packets of a block that was given up are
+//! dropped. Of each pair the decoder remembers `blocks` blocks; of more it gives up the oldest. `recovered_packets`, `failed_blocks`
+//! and `repair_packets` are among the notes of a run.
+
+use super::sessions::Sessions;
+use super::{Context, Middlebox, Way};
+use crate::dictionary::Cause;
+use crate::ids::PathId;
+use crate::packet::{Member, Packet, Repair};
+use bentpipe_units::settings::Bytes;
+use bentpipe_units::{settings, words, Duration, Stream, Time};
+use std::collections::VecDeque;
+
+/// Packets of a block, and its repair packets: of either no more.
+const BLOCK_MAX: usize = 1024;
+
+/// Where `serves` has no stream.
+const NONE: u32 = u32::MAX;
+
+settings! {
+    /// An end of an erasure code.
+    pub struct ErasureConfig {
+        /// Which end.
+        role: CodeRole;
+        /// Which packets it codes, or decodes.
+        direction: Way = Way::Both;
+        /// Encoder: the code.
+        code: ErasureCode = ErasureCode::Mds;
+        /// Encoder: packets of a block.
+        k: u32 = 20, [1, 1024], "reading: 24 ms at 10 Mbit/s";
+        /// Encoder: repair packets of a full block; with 0 it does nothing.
+        repair: u32 = 2, [0, 1024], "reading: a tenth of `k`";
+        /// Encoder: how long a block is open before it is closed as it is.
+        wait: Duration = Duration::from_millis(50), "reading: two blocks at 10 Mbit/s";
+        /// Encoder: what a repair packet has beyond the largest packet of its block.
+        overhead: u64 as Bytes = 8, "reading: block, place, size of the block and length, 2 B each";
+        /// Decoder: when packets leave it.
+        order: CodeOrder = CodeOrder::AtOnce;
+        /// Decoder: a block of which nothing has come for so long is given up.
+        timeout: Duration = Duration::from_millis(500), "reading: ten times `wait`";
+        /// Decoder: blocks of a pair that it remembers.
+        blocks: u32 = 64, [1, 4096], "reading";
+    }
+}
+
+words! {
+    /// The two ends of an erasure code.
+    pub enum CodeRole {
+        /// Sends repair packets.
+        "encoder" => Encoder,
+        /// Makes packets again.
+        "decoder" => Decoder,
+    }
+}
+
+words! {
+    /// What an erasure code needs to be decoded.
+    pub enum ErasureCode {
+        /// As many packets as the block has: maximum distance separable.
+        "mds" => Mds,
+        /// With each packet beyond that it fails less often.
+        "rateless" => Rateless,
+    }
+}
+
+words! {
+    /// When packets leave a decoder.
+    pub enum CodeOrder {
+        /// At once; those made again when they can be.
+        "at-once" => AtOnce,
+        /// As the encoder had them: those behind a gap wait until it is filled or given up.
+        "in-order" => InOrder,
+    }
+}
+
+/// Either end.
+#[derive(Clone, Debug)]
+pub(crate) enum Erasure {
+    Encoder(Encoder),
+    Decoder(Decoder),
+}
+
+/// Numbers packets and keeps copies of those in open blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoder {
+    config: ErasureConfig,
+    /// By path, the stream that its packets belong to.
+    serves: Vec<u32>,
+    streams: Sessions<Outbound>,
+    open: usize,
+    blocks: u64,
+    repairs: u64,
+}
+
+/// What goes to one decoder.
+#[derive(Clone, Debug, Default)]
+struct Outbound {
+    /// The number of the next packet.
+    next: u64,
+    open: Option<OpenBlock>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenBlock {
+    first: u64,
+    count: u16,
+    /// Where the copies are.
+    copies: u32,
+    largest: u64,
+    /// The header of the last packet.
+    last: Packet,
+    due: Time,
+}
+
+/// Counts what arrives of each block.
+#[derive(Clone, Debug)]
+pub(crate) struct Decoder {
+    config: ErasureConfig,
+    dice: Stream,
+    drawn: u64,
+    streams: Sessions<Inbound>,
+    count: Count,
+}
+
+/// Of all streams together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    blocks: usize,
+    held: usize,
+    recovered: u64,
+    failed: u64,
+}
+
+/// What comes from one encoder.
+#[derive(Clone, Debug, Default)]
+struct Inbound {
+    /// In the order of their numbers.
+    blocks: VecDeque<Received>,
+    /// Blocks whose first number is below this are given up.
+    floor: u64,
+    /// In order: the number of the packet that is to leave next, and those that wait for it.
+    next: u64,
+    waiting: VecDeque<(u64, Packet)>,
+}
+
+/// What has arrived of a block.
+#[derive(Clone, Debug)]
+struct Received {
+    first: u64,
+    members: Seen,
+    repairs: Seen,
+    /// How many packets it has; 0: no repair packet has said so.
+    count: u16,
+    /// Where the copies are, as long as they can be of use.
+    copies: Option<u32>,
+    /// It is decoded when it would fail with no more than this probability; 1: when as many have come as it has.
+    luck: f64,
+    is_decoded: bool,
+    touched: Time,
+}
+
+/// A set of places in a block.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    bits: [u64; BLOCK_MAX / 64],
+    count: u16,
+    /// One above the highest.
+    end: u16,
+}
+
+impl Seen {
+    const NOTHING: Self = Self { bits: [0; BLOCK_MAX / 64], count: 0, end: 0 };
+
+    fn has(&self, index: u16) -> bool {
+        self.bits[usize::from(index) / 64] >> (index % 64) & 1 != 0
+    }
+
+    /// Returns whether it is new.
+    fn add(&mut self, index: u16) -> bool {
+        let is_new = !self.has(index);
+        self.bits[usize::from(index) / 64] |= 1 << (index % 64);
+        self.count += u16::from(is_new);
+        self.end = self.end.max(index + 1);
+        is_new
+    }
+}
+
+impl Erasure {
+    pub(crate) fn new(config: &ErasureConfig, seed: u64, component: &str) -> Self {
+        let config = *config;
+        match config.role {
+            CodeRole::Encoder => Self::Encoder(Encoder {
+                config,
+                serves: Vec::new(),
+                streams: Sessions::default(),
+                open: 0,
+                blocks: 0,
+                repairs: 0,
+            }),
+            CodeRole::Decoder => Self::Decoder(Decoder {
+                config,
+                dice: Stream::new(seed, component, "erasure"),
+                drawn: 0,
+                streams: Sessions::default(),
+                count: Count::default(),
+            }),
+        }
+    }
+
+    /// Packets of this path are for a decoder, which knows them by `stream`.
+    pub(crate) fn serve(&mut self, path: PathId, stream: u32) {
+        let Self::Encoder(encoder) = self else { return };
+        if encoder.serves.len() <= path.index() {
+            encoder.serves.resize(path.index() + 1, NONE);
+        }
+        encoder.serves[path.index()] = stream;
+        if encoder.streams.get_mut(stream.into()).is_none() {
+            encoder.streams.insert(stream.into(), Outbound::default());
+        }
+    }
+}
+
+impl Encoder {
+    fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
+        let stream = self.serves.get(packet.path().index()).copied().unwrap_or(NONE);
+        let Some(outbound) = self.streams.get_mut(stream.into()) else { return cx.forward(packet) };
+        // What another encoder has numbered belongs to that one's decoder.
+        let is_others = cx.bodies.member(&packet).is_some() || cx.bodies.repair(&packet).is_some();
+        if self.config.repair == 0 || packet.is_damaged() || is_others {
+            return cx.forward(packet);
+        }
+        let mut open = outbound.open.take().unwrap_or_else(|| {
+            self.open += 1;
+            let (first, copies, due) = (outbound.next, cx.bodies.open_block(), cx.now + self.config.wait);
+            OpenBlock { first, count: 0, copies, largest: 0, last: packet.header(), due }
+        });
+        cx.bodies.copy_to_block(open.copies, &packet);
+        cx.bodies.set_member(&mut packet, Member { stream, first: open.first, index: open.count });
+        (open.count, open.last, open.largest) = (open.count + 1, packet.header(), open.largest.max(packet.size()));
+        outbound.next += 1;
+        outbound.open = Some(open);
+        cx.forward(packet);
+        if u32::from(open.count) == self.config.k {
+            self.close(stream, cx);
+        } else if open.count == 1 {
+            self.streams.arm(stream.into(), open.due);
+        }
+    }
+
+    /// Sends the repair packets of the open block.
+    fn close(&mut self, stream: u32, cx: &mut Context<'_>) {
+        let Some(open) = self.streams.get_mut(stream.into()).and_then(|outbound| outbound.open.take()) else { return };
+        let repairs = (self.config.repair * u32::from(open.count)).div_ceil(self.config.k);
+        for index in 0..repairs as u16 {
+            let member = Member { stream, first: open.first, index };
+            let is_rateless = self.config.code == ErasureCode::Rateless;
+            let repair = Repair { member, count: open.count, is_rateless, block: open.copies };
+            let packet = Packet::repair(&open.last, repair, open.largest + self.config.overhead, cx.bodies);
+            cx.emit(packet);
+        }
+        cx.bodies.release_block(open.copies);
+        self.open -= 1;
+        self.blocks += 1;
+        self.repairs += u64::from(repairs);
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        while let Some(stream) = self.streams.pop_due(cx.now) {
+            match self.streams.get_mut(stream).and_then(|outbound| outbound.open) {
+                Some(open) if open.due <= cx.now => self.close(stream as u32, cx),
+                Some(open) => self.streams.arm(stream, open.due),
+                None => {}
+            }
+        }
+    }
+}
+
+impl Decoder {
+    fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
+        if !self.config.direction.is_from(super::Side::origin_of(&packet)) || packet.is_damaged() {
+            cx.forward(packet);
+        } else if let Some(repair) = cx.bodies.repair(&packet) {
+            self.on_repair(repair, cx);
+            cx.consume(packet);
+        } else if let Some(member) = cx.bodies.take_member(&mut packet) {
+            self.on_member(member, packet, cx);
+        } else {
+            cx.forward(packet);
+        }
+    }
+
+    fn on_member(&mut self, member: Member, packet: Packet, cx: &mut Context<'_>) {
+        let Self { config, streams, count, .. } = self;
+        let inbound = inbound_of(streams, member.stream, cx.now + config.timeout);
+        let is_at_once = config.order == CodeOrder::AtOnce;
+        let Some(at) = inbound.block_of(member, config, count, cx) else {
+            return if is_at_once { cx.forward(packet) } else { cx.drop(packet, Cause::Policy) };
+        };
+        let block = &mut inbound.blocks[at];
+        // It was made again already; or it is there twice, and in order one is enough.
+        let is_new = block.members.add(member.index);
+        if if is_new { block.is_decoded } else { !is_at_once } {
+            return cx.consume(packet);
+        }
+        if is_at_once {
+            cx.forward(packet);
+        } else {
+            let place = inbound.waiting.partition_point(|waiting| waiting.0 <= member.number());
+            inbound.waiting.insert(place, (member.number(), packet));
+            count.held += 1;
+        }
+        inbound.settle(at, config.order, count, cx);
+    }
+
+    fn on_repair(&mut self, repair: Repair, cx: &mut Context<'_>) {
+        let Self { config, streams, count, dice, drawn } = self;
+        let inbound = inbound_of(streams, repair.member.stream, cx.now + config.timeout);
+        let Some(at) = inbound.block_of(repair.member, config, count, cx) else { return };
+        let block = &mut inbound.blocks[at];
+        if block.count == 0 {
+            cx.bodies.hold_block(repair.block);
+            (block.count, block.copies) = (repair.count, Some(repair.block));
+            if repair.is_rateless {
+                block.luck = dice.uniform(*drawn);
+                *drawn += 1;
+            }
+        }
+        block.repairs.add(repair.member.index);
+        inbound.settle(at, config.order, count, cx);
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.streams.pop_due(cx.now) {
+            let Some(inbound) = self.streams.get_mut(key) else { continue };
+            while inbound.blocks.front().is_some_and(|block| block.touched + self.config.timeout <= cx.now) {
+                inbound.give_up(self.config.order, &mut self.count, cx);
+            }
+            if let Some(front) = inbound.blocks.front() {
+                let due = front.touched + self.config.timeout;
+                self.streams.arm(key, due);
+            }
+        }
+    }
+}
+
+/// What comes from an encoder, from now on; it is looked at again when the block that something has come of may be given up.
+fn inbound_of(streams: &mut Sessions<Inbound>, stream: u32, due: Time) -> &mut Inbound {
+    let key = stream.into();
+    if streams.get_mut(key).is_none() {
+        streams.insert(key, Inbound::default());
+    }
+    streams.arm(key, due);
+    streams.get_mut(key).expect("just inserted")
+}
+
+impl Inbound {
+    /// Where the block is of which something has come; none: it was given up.
+    fn block_of(
+        &mut self,
+        member: Member,
+        config: &ErasureConfig,
+        count: &mut Count,
+        cx: &mut Context<'_>,
+    ) -> Option<usize> {
+        if member.first < self.floor {
+            return None;
+        }
+        let mut at = self.blocks.partition_point(|block| block.first < member.first);
+        if self.blocks.get(at).is_none_or(|block| block.first != member.first) {
+            self.blocks.insert(at, Received::new(member.first));
+            count.blocks += 1;
+            if self.blocks.len() > config.blocks as usize {
+                self.give_up(config.order, count, cx);
+                at = at.checked_sub(1)?;
+            }
+        }
+        self.blocks[at].touched = cx.now;
+        Some(at)
+    }
+
+    /// Something of block `at` has come: makes what is missing, if that can be, and lets go what may leave.
+    fn settle(&mut self, at: usize, order: CodeOrder, count: &mut Count, cx: &mut Context<'_>) {
+        let block = &mut self.blocks[at];
+        if block.can_be_decoded() {
+            block.is_decoded = true;
+            count.recovered += u64::from(block.count - block.members.count);
+            if let (CodeOrder::AtOnce, Some(copies)) = (order, block.copies) {
+                let missing = (0..block.count).filter(|&index| !block.members.has(index));
+                missing.for_each(|index| cx.remake(copies, index));
+            }
+        }
+        if order == CodeOrder::InOrder {
+            self.let_go(count, cx);
+        }
+        let block = &mut self.blocks[at];
+        let has_left = order == CodeOrder::AtOnce || self.next >= block.first + u64::from(block.count);
+        let is_done = block.is_complete() || block.is_decoded && has_left;
+        if let Some(copies) = block.copies.take_if(|_| is_done) {
+            cx.bodies.release_block(copies);
+        }
+    }
+
+    /// What is next in order leaves, for as long as it is there.
+    fn let_go(&mut self, count: &mut Count, cx: &mut Context<'_>) {
+        loop {
+            if let Some(&(number, packet)) = self.waiting.front().filter(|waiting| waiting.0 <= self.next) {
+                self.waiting.pop_front();
+                count.held -= 1;
+                self.next = self.next.max(number + 1);
+                cx.forward(packet);
+                continue;
+            }
+            let Some(at) = self.blocks.partition_point(|block| block.first <= self.next).checked_sub(1) else { return };
+            let block = &self.blocks[at];
+            let index = self.next - block.first;
+            let is_made = block.is_decoded && index < u64::from(block.count);
+            let (true, Some(copies)) = (is_made, block.copies) else { return };
+            cx.remake(copies, index as u16);
+            self.next += 1;
+        }
+    }
+
+    /// The oldest block is forgotten; what was lost of it stays so.
+    fn give_up(&mut self, order: CodeOrder, count: &mut Count, cx: &mut Context<'_>) {
+        let Some(front) = self.blocks.front() else { return };
+        let (first, size) = (front.first, if front.count > 0 { front.count } else { front.members.end });
+        count.failed += u64::from(!front.is_decoded && front.members.count < size);
+        if order == CodeOrder::InOrder {
+            let end = self.blocks.get(1).map_or(first + u64::from(size), |next| next.first);
+            self.next = self.next.max(first);
+            self.let_go(count, cx);
+            while let Some(&(number, _)) = self.waiting.front().filter(|waiting| waiting.0 < end) {
+                self.next = number;
+                self.let_go(count, cx);
+            }
+            self.next = self.next.max(end);
+        }
+        count.blocks -= 1;
+        self.floor = first + 1;
+        if let Some(copies) = self.blocks.pop_front().and_then(|block| block.copies) {
+            cx.bodies.release_block(copies);
+        }
+        if order == CodeOrder::InOrder {
+            self.let_go(count, cx);
+        }
+    }
+}
+
+impl Received {
+    fn new(first: u64) -> Self {
+        Self {
+            first,
+            members: Seen::NOTHING,
+            repairs: Seen::NOTHING,
+            count: 0,
+            copies: None,
+            luck: 1.0,
+            is_decoded: false,
+            touched: Time::ZERO,
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.count > 0 && self.members.count == self.count
+    }
+
+    /// Whether what has arrived is enough to make what is missing, which nobody has done yet.
+    fn can_be_decoded(&self) -> bool {
+        let arrived = self.members.count + self.repairs.count;
+        if self.count == 0 || self.is_decoded || self.is_complete() || arrived < self.count {
+            return false;
+        }
+        self.luck >= failure(arrived - self.count)
+    }
+}
+
+/// The probability that a Raptor code is not decoded with this many packets beyond those of its block (Luby et al. 2007).
+fn failure(beyond: u16) -> f64 {
+    0.85 * 0.567_f64.powi(beyond.into())
+}
+
+impl Middlebox for Erasure {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        match self {
+            Self::Encoder(part) => part.on_packet(packet, cx),
+            Self::Decoder(part) => part.on_packet(packet, cx),
+        }
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        match self {
+            Self::Encoder(part) => part.on_wakeup(cx),
+            Self::Decoder(part) => part.on_wakeup(cx),
+        }
+    }
+
+    fn next_wakeup(&self) -> Time {
+        match self {
+            Self::Encoder(part) => part.streams.next_wakeup(),
+            Self::Decoder(part) => part.streams.next_wakeup(),
+        }
+    }
+
+    fn held(&self) -> usize {
+        match self {
+            Self::Encoder(_) => 0,
+            Self::Decoder(part) => part.count.held,
+        }
+    }
+
+    /// Nothing is kept of flows; of blocks something is.
+    fn flows(&self) -> usize {
+        match self {
+            Self::Encoder(part) => part.open,
+            Self::Decoder(part) => part.count.blocks,
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        match self {
+            Self::Encoder(part) => {
+                let Encoder { blocks, repairs, .. } = part;
+                (*blocks > 0).then(|| format!("repair_packets = {repairs}, blocks = {blocks}"))
+            }
+            Self::Decoder(Decoder { count: Count { recovered, failed, .. }, .. }) => {
+                let is_worth_it = recovered + failed > 0;
+                is_worth_it.then(|| format!("recovered_packets = {recovered}, failed_blocks = {failed}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{FlowId, NodeId};
+    use crate::middlebox::{Action, Bench};
+    use crate::record::RunResult;
+    use crate::scenario::from_toml;
+    use crate::Network;
+    use std::sync::{Arc, Mutex};
+
+    /// Datagrams of 1028 B at 1000 a second, through nodes in alphabetical order, over a link that loses.
+    const PATH: &str = r#"
+duration = "200 s"
+[link.l1]
+from = "a"
+to = "b"
+rate = "1 Gbit/s"
+delay = "1 ms"
+[link.l2]
+from = "b"
+to = "c"
+rate = "100 Mbit/s"
+delay = "20 ms"
+[link.l3]
+from = "c"
+to = "d"
+rate = "1 Gbit/s"
+delay = "1 ms"
+[flow.f]
+from = "a"
+to = "d"
+app = { kind = "cbr", size = "1000 B", rate = "8 Mbit/s" }
+"#;
+
+    /// At `a` and `d`, with the errors of `l2` and own functions.
+    fn run(encoder: &str, decoder: &str, error: f64, sets: &[(&str, &str)], own: Vec<(usize, OwnBox)>) -> RunResult {
+        let text = format!(
+            "{PATH}[node.a]\nmiddlebox = [{{ kind = \"erasure\", role = \"encoder\", {encoder} }}]\n\
+             [node.d]\nmiddlebox = [{{ kind = \"erasure\", role = \"decoder\", {decoder} }}]\n"
+        );
+        let mut sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        sets.push(("link.l2.forward.error".into(), format!("{{ kind = \"packet\", rate = {error} }}")));
+        let scenario = from_toml(&text, "test", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+        let own = own.into_iter().map(|(node, own)| (NodeId::new(node), own)).collect();
+        let mut network = Network::build_with(&scenario, 7, own);
+        assert!(network.run(u64::MAX));
+        network.finish().unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    type OwnBox = Box<dyn Middlebox + Send + Sync>;
+
+    /// Datagrams that never arrived, without the last half second of the run, and those sent.
+    fn residual(result: &RunResult) -> (f64, f64) {
+        let [sent, arrived] = ["sent_packets", "arrived_packets"].map(|name| result.datagrams.whole(name)[0] as f64);
+        (sent - arrived, sent)
+    }
+
+    fn binomial(n: u32, p: f64) -> Vec<f64> {
+        let mut all = vec![1.0];
+        for _ in 0..n {
+            let mut next = vec![0.0; all.len() + 1];
+            for (at, chance) in all.iter().enumerate() {
+                next[at] += chance * (1.0 - p);
+                next[at + 1] += chance * p;
+            }
+            all = next;
+        }
+        all
+    }
+
+    /// Mean and variance of the packets that a block has lost after decoding; `fails` is by how many have arrived of `n`.
+    fn lost_of_block(k: u32, repair: u32, p: f64, fails: impl Fn(u32) -> f64) -> (f64, f64) {
+        let (mut mean, mut square) = (0.0, 0.0);
+        for (lost, a) in (0..).zip(binomial(k, p)) {
+            for (repairs_lost, b) in (0..).zip(binomial(repair, p)) {
+                let chance = a * b * fails(k + repair - lost - repairs_lost);
+                mean += chance * f64::from(lost);
+                square += chance * f64::from(lost * lost);
+            }
+        }
+        (mean, square - mean * mean)
+    }
+
+    /// Within 4 standard deviations, and what is on its way when the run ends.
+    fn assert_residual(result: &RunResult, k: u32, (mean, variance): (f64, f64)) {
+        let (lost, sent) = residual(result);
+        let blocks = sent / f64::from(k);
+        let (expected, margin) = (blocks * mean, 4.0 * (blocks * variance).sqrt() + 60.0);
+        assert!((lost - expected).abs() < margin, "{lost} lost, expected {expected} within {margin}");
+        assert!(margin < expected * 0.5, "{margin} would accept anything near {expected}");
+    }
+
+    #[test]
+    fn the_residual_loss_of_an_mds_code_is_that_of_the_closed_form() {
+        for (k, repair, p) in [(10, 2, 0.1), (20, 5, 0.2), (4, 4, 0.4)] {
+            let (mean, variance) = lost_of_block(k, repair, p, |arrived| f64::from(arrived < k));
+            // p P(fewer than k of the other n - 1 arrive).
+            let others: f64 = binomial(k + repair - 1, p).iter().skip(repair as usize).sum();
+            assert!((mean / f64::from(k) - p * others).abs() < 1e-12);
+            let result = run(&format!("k = {k}, repair = {repair}"), "", p, &[], Vec::new());
+            assert_residual(&result, k, (mean, variance));
+        }
+    }
+
+    #[test]
+    fn the_residual_loss_of_a_rateless_code_is_that_of_its_failure_model() {
+        let (k, repair, p) = (10, 6, 0.2);
+        let fails = |arrived: u32| if arrived < k { 1.0 } else { failure((arrived - k) as u16) };
+        let encoder = format!("code = \"rateless\", k = {k}, repair = {repair}");
+        assert_residual(&run(&encoder, "", p, &[], Vec::new()), k, lost_of_block(k, repair, p, fails));
+        assert!((failure(0) - 0.85).abs() < 1e-12 && (failure(2) - 0.273_26).abs() < 1e-4);
+    }
+
+    #[test]
+    fn repair_packets_are_of_the_size_of_the_largest_and_their_share_is_that_of_the_code() {
+        let result = run("k = 10, repair = 4, overhead = \"6 B\"", "", 0.0, &[("duration", "\"20 s\"")], Vec::new());
+        let [packets, bytes] = ["carried_packets", "carried_bytes"].map(|name| result.links.whole(name)[2]);
+        let sent = result.datagrams.whole("sent_packets")[0];
+        assert_eq!(result.links.text("link")[2], "l2.forward");
+        assert!((packets - sent * 14 / 10).abs() <= 45, "{packets} for {sent}");
+        let expected = sent * 1028 + sent / 10 * 4 * 1034;
+        assert!((bytes - expected).abs() <= 45 * 1034, "{bytes}, expected {expected}");
+        // Nothing was lost, so nothing is made again, and none arrives twice.
+        assert!((0.0..=25.0).contains(&residual(&result).0));
+    }
+
+    /// A packet a second: each is alone in its block, with one repair packet, so that both have to be lost.
+    #[test]
+    fn what_ends_in_the_middle_of_a_block_is_protected_after_the_wait() {
+        let sets = [("flow.f.app.rate", "\"8 kbit/s\""), ("duration", "\"20000 s\"")];
+        let result = run("k = 20, repair = 2, wait = \"50 ms\"", "", 0.3, &sets, Vec::new());
+        let (lost, sent) = residual(&result);
+        let (expected, margin) = (sent * 0.09, 4.0 * (sent * 0.09 * 0.91).sqrt() + 1.0);
+        assert!((lost - expected).abs() < margin, "{lost} lost, expected {expected} within {margin}");
+        // Those made again came with a repair packet, 50 ms later and 6 B behind.
+        let latest = result.datagrams.real("delay_p99_s")[0];
+        assert!((0.07..0.08).contains(&latest), "{latest} s");
+    }
+
+    /// Drops what it says of what passes, by its number.
+    struct Drops(fn(&Packet) -> bool);
+
+    impl std::fmt::Debug for Drops {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("Drops")
+        }
+    }
+
+    impl Middlebox for Drops {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            if self.0(&packet) {
+                cx.drop(packet, Cause::Policy);
+            } else {
+                cx.forward(packet);
+            }
+        }
+    }
+
+    /// When each datagram that comes by was sent.
+    #[derive(Debug, Default)]
+    struct Sees(Arc<Mutex<Vec<Time>>>);
+
+    impl Middlebox for Sees {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            self.0.lock().unwrap().push(packet.sent_at());
+            cx.forward(packet);
+        }
+    }
+
+    #[test]
+    fn nothing_is_made_again_of_repair_packets_that_never_arrived() {
+        let sets = [("duration", "\"20 s\"")];
+        let drops: OwnBox = Box::new(Drops(Packet::is_message));
+        let result = run("k = 10, repair = 10", "", 0.1, &sets, vec![(1, drops)]);
+        let lost_on_links = result.datagrams.whole("lost_packets")[0] as f64;
+        assert!((residual(&result).0 - lost_on_links).abs() <= 25.0 && lost_on_links > 1500.0);
+        // Nor of packets that the repair packets alone cannot give.
+        let drops: OwnBox = Box::new(Drops(|packet| !packet.is_message()));
+        let result = run("k = 10, repair = 9", "", 0.0, &sets, vec![(1, drops)]);
+        assert_eq!(result.datagrams.whole("arrived_packets"), &[0][..]);
+        let drops: OwnBox = Box::new(Drops(|packet| !packet.is_message()));
+        let result = run("k = 10, repair = 10", "", 0.0, &sets, vec![(1, drops)]);
+        assert!(residual(&result).0 <= 40.0, "ten of ten are enough");
+    }
+
+    #[test]
+    fn in_order_nothing_overtakes_and_at_once_what_is_made_again_is_late() {
+        let reorders =
+            ("node.b.middlebox", "[{ kind = \"impair\", duplicate = 0.02, reorder = 0.05, hold = \"20 ms\" }]");
+        let base = ("duration", "\"30 s\"");
+        let plain: &[_] = &[base];
+        for (order, sets, is_sorted) in
+            [("in-order", plain, true), ("in-order", &[base, reorders], true), ("at-once", plain, false)]
+        {
+            let seen = Sees::default();
+            let list = seen.0.clone();
+            // Half of the packets of some blocks are lost for good.
+            let decoder = format!("order = \"{order}\", timeout = \"100 ms\"");
+            let own: Vec<(usize, OwnBox)> = vec![(3, Box::new(seen))];
+            let result = run("k = 10, repair = 2", &decoder, 0.1, sets, own);
+            let list = list.lock().unwrap();
+            assert_eq!(list.is_sorted(), is_sorted, "{order}");
+            let (lost, sent) = residual(&result);
+            assert!(list.len() as f64 > 0.95 * sent && lost < 0.06 * sent, "{} of {sent}", list.len());
+            let note = result.notes.iter().find(|note| note.starts_with("\"erasure\" at node \"d\"")).unwrap();
+            assert!(note.contains("recovered_packets = ") && !note.contains("failed_blocks = 0"), "{note}");
+        }
+    }
+
+    /// The decoder forgets the oldest of too many blocks, and lets go what waited for it.
+    #[test]
+    fn blocks_are_bounded_and_all_that_is_held_leaves() {
+        let path = PathId::there(FlowId::new(0));
+        let (encoder, decoder) = (CodeRole::Encoder, CodeRole::Decoder);
+        let of = |role, order| ErasureConfig {
+            role,
+            order,
+            direction: Way::Both,
+            code: ErasureCode::Mds,
+            k: 2,
+            repair: 1,
+            wait: Duration::from_millis(50),
+            overhead: 8,
+            timeout: Duration::from_millis(500),
+            blocks: 2,
+        };
+        let mut bench = Bench::default();
+        let mut encoder = Erasure::new(&of(encoder, CodeOrder::InOrder), 1, "node/a/0");
+        let mut decoder = Erasure::new(&of(decoder, CodeOrder::InOrder), 1, "node/b/0");
+        encoder.serve(path, 0);
+        let mut left = Vec::new();
+        for number in 0..9_u64 {
+            let now = Time::from_ps(number);
+            let packet = Packet::datagram(now, path.flow(), 100, 0);
+            bench.at(now, |cx| encoder.on_packet(packet, cx));
+            let actions = bench.out.take();
+            for (at, action) in actions.into_iter().enumerate() {
+                let (Action::Forward(packet) | Action::Emit(packet)) = action else { panic!("{action:?}") };
+                // The first packet of each block is lost with the repair packet, but for the last two blocks.
+                if at == 1 && number < 4 || number % 2 == 0 && number < 8 {
+                    bench.bodies.release(&packet);
+                    continue;
+                }
+                bench.at(now, |cx| decoder.on_packet(packet, cx));
+                assert!(decoder.flows() <= 2);
+                left.extend(bench.out.take());
+            }
+        }
+        assert_eq!((encoder.flows(), decoder.next_wakeup()), (1, Time::from_ps(1) + Duration::from_millis(500)));
+        for now in [60, 2000].map(|ms| Time::ZERO + Duration::from_millis(ms)) {
+            bench.at(now, |cx| encoder.on_wakeup(cx));
+            for action in bench.out.take() {
+                let Action::Emit(packet) = action else { panic!("{action:?}") };
+                assert_eq!(packet.size(), 128 + 8);
+                bench.at(now, |cx| decoder.on_packet(packet, cx));
+            }
+            bench.at(now, |cx| decoder.on_wakeup(cx));
+            left.extend(bench.out.take());
+        }
+        let mut numbers = Vec::new();
+        for action in left {
+            match action {
+                Action::Forward(packet) | Action::Remake(packet) => {
+                    numbers.push(packet.sent_at().as_ps());
+                    assert_eq!(bench.bodies.member(&packet), None);
+                }
+                Action::Consume(packet) => bench.bodies.release(&packet),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(numbers, [1, 3, 4, 5, 6, 7, 8]);
+        assert_eq!((decoder.held(), decoder.flows(), bench.bodies.in_use(), bench.bodies.blocks()), (0, 0, 0, 0));
+    }
+}

@@ -1,0 +1,162 @@
+//! Blocks of an erasure code: which packet is where in one, and copies of its packets, of which a decoder makes those again that it
+//! may know.
+
+use super::body::{Bodies, Carried, Load, Message, Parts};
+use super::{Packet, DATAGRAM_HEADERS, NO_BODY, UNROUTED};
+
+/// The place of a packet in what an encoder sends to a decoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// The pair of encoder and decoder.
+    pub(crate) stream: u32,
+    /// The number in the stream of the first packet of its block.
+    pub(crate) first: u64,
+    /// Its place in the block, from 0.
+    pub(crate) index: u16,
+}
+
+impl Member {
+    /// Its number in the stream.
+    pub(crate) fn number(self) -> u64 {
+        self.first + u64::from(self.index)
+    }
+}
+
+/// What a repair packet says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Repair {
+    /// The block: stream, first number, and the place of this one among its repair packets.
+    pub(crate) member: Member,
+    /// How many packets the block has.
+    pub(crate) count: u16,
+    /// Whether as many packets as that may not be enough.
+    pub(crate) is_rateless: bool,
+    /// Where the copies are.
+    pub(crate) block: u32,
+}
+
+/// Copies of the packets of a block, for as long as its encoder, a repair packet or the decoder holds it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Block {
+    members: Vec<(Packet, Copied)>,
+    holders: u32,
+}
+
+/// What a packet had beside its header.
+#[derive(Clone, Debug)]
+enum Copied {
+    Nothing,
+    Parts(Parts),
+    Load(Load),
+}
+
+impl Packet {
+    /// A repair packet of `size` bytes on the way of `packet`.
+    pub(crate) fn repair(packet: &Self, repair: Repair, size: u64, bodies: &mut Bodies) -> Self {
+        let mut made = Self::message(packet, Message::Repair(repair), false, bodies);
+        bodies.hold_block(repair.block);
+        made.len = u16::try_from(size.saturating_sub(DATAGRAM_HEADERS.into())).unwrap_or(u16::MAX);
+        made
+    }
+}
+
+impl Bodies {
+    /// Where a packet is in a block.
+    pub(crate) fn member(&self, packet: &Packet) -> Option<Member> {
+        match packet.body {
+            NO_BODY => None,
+            body if packet.is_datagram() => self.loads[body].member,
+            body => self.parts[body].member,
+        }
+    }
+
+    /// What a repair packet says of itself; none: the packet is no such.
+    pub(crate) fn repair(&self, packet: &Packet) -> Option<Repair> {
+        match self.message(packet) {
+            Some(Message::Repair(repair)) => Some(repair),
+            _ => None,
+        }
+    }
+
+    /// Numbers a packet.
+    pub(crate) fn set_member(&mut self, packet: &mut Packet, member: Member) {
+        if !packet.is_datagram() {
+            self.parts_of(packet).member = Some(member);
+        } else if packet.body == NO_BODY {
+            packet.body = self.loads.insert(Load { carried: None, member: Some(member) });
+        } else {
+            self.loads.slots[packet.body as usize].member = Some(member);
+        }
+    }
+
+    /// Takes the number off a packet.
+    pub(crate) fn take_member(&mut self, packet: &mut Packet) -> Option<Member> {
+        let member = self.member(packet)?;
+        if !packet.is_datagram() {
+            self.parts.slots[packet.body as usize].member = None;
+            self.drop_plain_parts(packet);
+        } else if self.loads[packet.body].carried.is_none() {
+            self.release(packet);
+            packet.body = NO_BODY;
+        } else {
+            self.loads.slots[packet.body as usize].member = None;
+        }
+        Some(member)
+    }
+
+    /// A block without packets, held once.
+    pub(crate) fn open_block(&mut self) -> u32 {
+        let slot = self.blocks.free.pop().unwrap_or_else(|| self.blocks.insert(Block::default()));
+        self.blocks.slots[slot as usize].holders = 1;
+        slot
+    }
+
+    /// Puts a copy of a packet into a block, as it is.
+    pub(crate) fn copy_to_block(&mut self, slot: u32, packet: &Packet) {
+        let copied = match packet.body {
+            NO_BODY => Copied::Nothing,
+            body if packet.is_datagram() => Copied::Load(self.loads[body].clone()),
+            body => Copied::Parts(self.parts[body]),
+        };
+        self.blocks.slots[slot as usize].members.push((*packet, copied));
+    }
+
+    /// A packet of a block once more, at a node that has not sent it on yet.
+    pub(crate) fn copy_from_block(&mut self, slot: u32, index: u16) -> Packet {
+        let (packet, copied) = &self.blocks[slot].members[usize::from(index)];
+        let body = match copied {
+            Copied::Nothing => NO_BODY,
+            Copied::Parts(parts) => self.parts.insert(*parts),
+            Copied::Load(load) => self.loads.insert(load.clone()),
+        };
+        Packet { body, next: UNROUTED, ..*packet }
+    }
+
+    /// Holds a block once more.
+    pub(crate) fn hold_block(&mut self, slot: u32) {
+        self.blocks.slots[slot as usize].holders += 1;
+    }
+
+    /// Holds the block of what is a repair packet.
+    pub(super) fn hold_block_of(&mut self, load: &Load) {
+        if let Some(Carried::Message(Message::Repair(repair))) = load.carried {
+            self.hold_block(repair.block);
+        }
+    }
+
+    /// Whoever held a block does not any more; the last one empties it.
+    pub(crate) fn release_block(&mut self, slot: u32) {
+        let block = &mut self.blocks.slots[slot as usize];
+        block.holders -= 1;
+        if block.holders == 0 {
+            block.members.clear();
+            self.blocks.free.push(slot);
+        }
+    }
+
+    /// Blocks that somebody holds.
+    #[cfg(test)]
+    pub(crate) fn blocks(&self) -> usize {
+        self.blocks.in_use()
+    }
+}
