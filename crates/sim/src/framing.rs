@@ -1,8 +1,8 @@
 //! Framing: what a packet occupies on a link, headers, trailers, padding and cells included.
 //!
-//! All kinds are one arithmetic. A packet of n bytes becomes m = max(n, `minimum`) + `overhead` bytes; byte stuffing makes them
-//! m + ceil(m `stuffed` / 256); they are cut into pieces of `payload` bytes, the last one padded, and each piece takes `cell`
-//! bytes on the wire. AAL5 (ITU-T I.363.5) with the header of RFC 2684 §5: 53 ceil((n + 8 + 8) / 48).
+//! All kinds are one arithmetic. A packet of n bytes becomes m = max(n, `minimum`) + `overhead` bytes; byte stuffing
+//! makes them m + ceil(m `stuffed` / 256); they are cut into pieces of `payload` bytes, the last one padded, and each
+//! piece takes `cell` bytes on the wire. AAL5 (ITU-T I.363.5) with the header of RFC 2684 §5: 53 ceil((n + 8 + 8) / 48).
 
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{kinds, settings, Rate};
@@ -71,7 +71,7 @@ impl Framing {
     /// Bytes on the link of so many packets that have so many bytes together, as if all of them had the same size.
     pub(crate) fn wire_bytes(&self, bytes: f64, packets: f64) -> f64 {
         match self.frames() {
-            Some(frames) if packets > 0.0 => packets * frames.wire_size((bytes / packets).ceil() as u64) as f64,
+            Some(frames) if packets > 0.0 => packets * frames.wire_size((bytes / packets).round() as u64) as f64,
             _ => bytes,
         }
     }
@@ -84,7 +84,7 @@ impl Framing {
         Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
     }
 
-    /// The most of a rate that packets of at most this size can find, counted in their own bytes: as if nothing were padded.
+    /// The most of a rate that packets of at most this size can find, counted in their own bytes: nothing is padded.
     pub(crate) fn most_of_rate(&self, rate: Rate, size: u64) -> Rate {
         let Some(frames) = self.frames() else { return rate };
         Rate::from_bps((rate.as_bps() as f64 / frames.least_expansion(size)).ceil() as u64)

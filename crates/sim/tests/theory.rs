@@ -113,7 +113,7 @@ fn a_saturated_link_is_always_busy() {
     assert_near(goodput(&result), 2e6 * 1460.0 / 1500.0, 0.01);
 }
 
-/// Full packets of 1500 B take 32 cells, 1696 B; the queue of one bandwidth-delay product is counted in bytes of packets.
+/// Full packets of 1500 B take 32 cells, 1696 B. The queue of two bandwidth-delay products is counted in bytes of packets.
 #[test]
 fn a_link_in_cells_carries_what_is_left_of_its_rate() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"50 ms\"\nframing = \"aal5\"";

@@ -98,7 +98,8 @@ fn first_come_first_served() {
     assert_eq!(link.waits.mean_s(), (0.5 + 1.5) / 4.0);
 }
 
-/// AAL5: 1000 + 16 B are 22 cells, 1166 B; 40 + 16 B are 2 cells, 106 B. Bytes that are counted and that wait are those of packets.
+/// AAL5: 1000 + 16 B are 22 cells, 1166 B; 40 + 16 B are 2 cells, 106 B. Bytes that are counted and that wait are those
+/// of packets.
 #[test]
 fn what_is_framed_takes_longer_and_counts_its_own_bytes() {
     let framed = Spec { framing: Framing::Aal5 { header: 8 }, ..spec(QueueLimit::Bytes(1040)) };

@@ -6,9 +6,10 @@
 //! packet:                       rate = min(rate, R)
 //! ```
 //!
-//! C is the link's rate, without what framing takes of packets of the largest size, y what arrived, q what waits, and d the mean of the round trips on packets (gain 0.02). R begins at
-//! `start` of C and stays between a packet in a round trip (or a thousandth of C) and C. No copy of the thesis was at
-//! hand, so the equations are a reading. State is kept for each link out of the node, nothing for flows.
+//! C is the link's rate, or what framing leaves of it to packets of the largest size so far, y what arrived, q what
+//! waits, and d the mean of the round trips on packets (gain 0.02). R begins at `start` of C and stays between a packet in
+//! a round trip (or a thousandth of C) and C. No copy of the thesis was at hand, so the equations are a reading. State is
+//! kept for each link out of the node, nothing for flows.
 //!
 //! # Where it may stand
 //!

@@ -6,7 +6,7 @@ use super::keys::{self, File};
 use super::report::{path, Report};
 use super::routes_over_time::RoutesOverTime;
 use crate::ids::LinkId;
-use crate::spec::{App, Arrivals, Flow, Framing, Link};
+use crate::spec::{App, Arrivals, Flow, Link};
 use bentpipe_tcp::Config;
 use bentpipe_units::settings::Share;
 use bentpipe_units::Duration;
@@ -38,21 +38,21 @@ pub(super) fn settle(
             report.value(&key, &format!("is not on the way from \"{}\"", instance.from), &expected);
             return;
         };
-        let bits = bits_per_transfer(flow, &arrivals, written.load_headers.then_some(links[link].framing));
+        let bytes = match (written.load_headers, packets_of_transfer(flow, &arrivals)) {
+            (true, (bytes, packets)) => links[link].framing.wire_bytes(bytes, packets),
+            (false, _) => arrivals.size.mean(),
+        };
         let share = load.0 as f64 / Share::WHOLE as f64;
-        let seconds = bits / (share * links[link].rate.largest().as_bps() as f64);
+        let seconds = 8.0 * bytes / (share * links[link].rate.largest().as_bps() as f64);
         let interval = Duration::from_secs_f64(seconds).max(Duration::from_ps(1));
         flow.app = App::Arrivals(Arrivals { interval, ..arrivals });
     }
 }
 
-/// Bits of a transfer's first transmissions, on average: of its data, or with all headers on a link of this framing.
-fn bits_per_transfer(flow: &Flow, arrivals: &Arrivals, on_link: Option<Framing>) -> f64 {
-    let (data, segments) = (arrivals.size.mean(), arrivals.size.segments(flow.tcp.smss));
-    8.0 * match on_link {
-        Some(framing) => framing.wire_bytes(data + segments * header_len(&flow.tcp) as f64, segments),
-        None => data,
-    }
+/// Bytes with headers, and packets, of a transfer's first transmissions, on average.
+fn packets_of_transfer(flow: &Flow, arrivals: &Arrivals) -> (f64, f64) {
+    let segments = arrivals.size.segments(flow.tcp.smss);
+    (arrivals.size.mean() + segments * header_len(&flow.tcp) as f64, segments)
 }
 
 /// The largest packet that the flow sends towards its receiver, bytes.
@@ -73,15 +73,19 @@ fn header_len(tcp: &Config) -> u64 {
     cost::HEADERS + if tcp.timestamps { 12 } else { 0 }
 }
 
-/// What a flow offers to a link of its route on average, bit/s with headers, if it does not adapt to what links carry.
-fn offered_bps(flow: &Flow, framing: Framing) -> f64 {
+/// Bytes with headers, and packets, that a flow offers to links in a second on average, if it does not adapt to what they carry.
+fn offered(flow: &Flow) -> (f64, f64) {
     match &flow.app {
-        App::Arrivals(arrivals) => bits_per_transfer(flow, arrivals, Some(framing)) / arrivals.interval.as_secs_f64(),
-        App::Datagrams(datagrams) => {
-            let (data, size) = (datagrams.bytes_per_second(), f64::from(datagrams.size));
-            8.0 * framing.wire_bytes(data * (size + DATAGRAM_HEADERS as f64) / size, data / size)
+        App::Arrivals(arrivals) => {
+            let (bytes, packets) = packets_of_transfer(flow, arrivals);
+            let seconds = arrivals.interval.as_secs_f64();
+            (bytes / seconds, packets / seconds)
         }
-        _ => 0.0,
+        App::Datagrams(datagrams) => {
+            let (bytes, size) = (datagrams.bytes_per_second(), f64::from(datagrams.size));
+            (bytes * (size + DATAGRAM_HEADERS as f64) / size, bytes / size)
+        }
+        _ => (0.0, 0.0),
     }
 }
 
@@ -95,8 +99,8 @@ pub(super) fn refuse_overload(
     report: &mut Report<'_>,
 ) {
     let offered = routes.peaks(flows, links.len(), |flow| {
-        let flow = &flows[flow];
-        move |link| [offered_bps(flow, links[link].framing)]
+        let (bytes, packets) = offered(&flows[flow]);
+        move |link| [8.0 * links[link].framing.wire_bytes(bytes, packets)]
     });
     for (flow, [route, _]) in routes.each(flows) {
         let App::Arrivals(Arrivals { overload: false, .. }) = flows[flow].app else { continue };

@@ -27,8 +27,8 @@ fn crossings(links: &[Link], flows: &[Flow], routes: &RoutesOverTime) -> Vec<(Du
     crossing
 }
 
-/// Makes bytes of the limits that are written in bdp: largest rate of the link, as full packets find it, times largest propagation round trip of
-/// the flows that cross it, in either direction; twice the link's own delay where there are none.
+/// Makes bytes of the limits that are written in bdp: largest rate of the link, as full packets find it, times largest
+/// propagation round trip of the flows that cross it, in either direction; twice the link's own delay where there are none.
 pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &RoutesOverTime) {
     let crossings = crossings(links, flows, routes);
     for (link, (rtt, packet)) in links.iter_mut().zip(crossings) {

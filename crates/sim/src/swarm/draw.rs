@@ -49,7 +49,7 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("framing.overhead", &["0 B", "7 B"]),
     ("framing.minimum", &["0 B", "64 B"]),
     ("framing.stuffed", &["0", "2"]),
-    ("framing.payload", &["1 B", "48 B"]),
+    ("framing.payload", &["48 B"]),
     ("framing.cell", &["48 B", "53 B"]),
     ("middlebox.duplicate", &["0", "0.01", "0.2"]),
     ("middlebox.reorder", &["0", "0.01", "0.2"]),
