@@ -4,8 +4,8 @@ use crate::host;
 use bentpipe_sim::conformance::Case;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{
-    AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, Growth, InitialSsthresh, NewReno, Recovery,
-    Reduction, RtoConfig, SackEvidence, SackOnRto, SpuriousDetection,
+    AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, Growth, InitialSsthresh, NewReno, Rack,
+    Recovery, Reduction, RtoConfig, SackEvidence, SackOnRto, SpuriousDetection, SsthreshBase, SsthreshRounding,
 };
 use bentpipe_units::Duration;
 use rustix::fd::BorrowedFd;
@@ -45,7 +45,7 @@ pub(crate) struct Plan {
     pub(crate) peer_window: u32,
     cc: &'static str,
     nagle: bool,
-    delays_acks: bool,
+    pub(crate) delays_acks: bool,
     user_timeout: Option<u32>,
     receive_buffer: Option<i32>,
 }
@@ -56,9 +56,6 @@ impl Plan {
         let tcp = |name, value: &[u8]| host::set_option(socket, libc::IPPROTO_TCP, name, value);
         tcp(libc::TCP_CONGESTION, self.cc.as_bytes())?;
         tcp(libc::TCP_NODELAY, &i32::from(!self.nagle).to_ne_bytes())?;
-        if self.delays_acks {
-            tcp(libc::TCP_QUICKACK, &0_i32.to_ne_bytes())?;
-        }
         if let Some(span_ms) = self.user_timeout {
             tcp(libc::TCP_USER_TIMEOUT, &span_ms.to_ne_bytes())?;
         }
@@ -120,13 +117,10 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     if config.ack.every == 1 {
         metrics.push((RTAX_QUICKACK, 1));
     }
-    let (retries, user_timeout) = match config.give_up {
-        GiveUp::AfterRetransmissions(count) => (count, None),
-        GiveUp::AfterTime(span) if config.give_up != Config::default().give_up => {
-            (15, Some((span.as_ps() / 1_000_000_000) as u32))
-        }
-        GiveUp::AfterTime(_) => (15, None),
-        GiveUp::Never => return Err("give_up".into()),
+    let user_timeout = match config.give_up {
+        give_up if give_up == Config::default().give_up => None,
+        GiveUp::AfterTime(span) => Some((span.as_ps() / 1_000_000_000) as u32),
+        GiveUp::AfterRetransmissions(_) | GiveUp::Never => return Err("give_up other than a time".into()),
     };
     let is_on = |is_on: bool| u32::from(is_on).to_string();
     let sysctls = vec![
@@ -142,7 +136,10 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         ("ipv4/tcp_slow_start_after_idle", is_on(config.idle_restart)),
         ("ipv4/tcp_rto_min_us", (rto_min.as_ps() / 1_000_000).max(1).to_string()),
         ("ipv4/tcp_rto_max_ms", (config.rto.max.as_ps() / 1_000_000_000).to_string()),
-        ("ipv4/tcp_retries2", retries.to_string()),
+        // Each segment is answered by itself, and as often as it comes.
+        ("ipv4/tcp_comp_sack_nr", is_on(false)),
+        ("ipv4/tcp_invalid_ratelimit", is_on(false)),
+        ("ipv4/tcp_syn_linear_timeouts", is_on(false)),
         // What is written leaves at once, and does not wait for more.
         ("ipv4/tcp_autocorking", is_on(false)),
         ("ipv4/tcp_tso_win_divisor", "255".into()),
@@ -177,6 +174,26 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     })
 }
 
+/// The kernel has no other detection of losses with selective acknowledgements.
+fn rack(config: &mut Config) {
+    config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() });
+}
+
+/// What the kernel is known to do in its own way, whatever it is told, in the words of `[tcp]`.
+const WAYS: &[(&str, fn(&mut Config))] = &[
+    ("byte_counting = \"ubc\"", |config| config.growth.byte_counting = ByteCounting::Ubc),
+    ("ssthresh_rounding = \"window\"", |config| config.ssthresh_rounding = SsthreshRounding::Window),
+    ("ssthresh_base = \"window\"", |config| config.ssthresh_base = SsthreshBase::Window),
+    ("reduction = \"prr\"", |config| config.reduction = Reduction::Prr),
+    ("rto.min as bound of the variance term", |config| config.rto.variance_min = config.rto.min),
+    ("ack.delay = \"40 ms\"", |config| config.ack.delay = Duration::from_millis(40)),
+];
+
+/// The way of the kernel with which bentpipe's TCP differs in the same line, too.
+pub(crate) fn way(case: &Case, line: usize) -> Option<&'static str> {
+    WAYS.iter().find(|(_, change)| case.differs_with(change) == Some(line)).map(|(name, _)| *name)
+}
+
 /// The congestion control; whether selective acknowledgements are in use; with RACK, whether it probes.
 fn recovery(config: &Config) -> Result<(&'static str, bool, Option<bool>), String> {
     let cc = match config.cc.kind() {
@@ -209,10 +226,12 @@ fn others(case: &Case) -> Result<(), String> {
         phase: usual.rto.phase,
         ..config.rto
     };
+    // Some of what the kernel does in its own way makes no difference to the case.
+    let depends = |change: &dyn Fn(&mut Config)| case.differs_with(change).is_some();
     let names = [
         ("a case of more than 30 s", case.length() > LONGEST),
-        ("smss that changes", case.resizes()),
-        ("limited_transmit = false", !config.limited_transmit),
+        ("limited_transmit = false", !config.limited_transmit && depends(&|config| config.limited_transmit = true)),
+        ("recovery = \"sack\"", matches!(config.recovery, Recovery::Sack { .. }) && depends(&rack)),
         ("limited_retransmit", config.limited_retransmit),
         ("early_retransmit", config.early_retransmit),
         ("reduction", !matches!(config.reduction, Reduction::AtOnce | Reduction::Prr)),

@@ -2,7 +2,7 @@
 
 use super::script::{Case, Described, Doing, Step};
 use bentpipe_tcp::{
-    Connection, Ecn, Event, FastOpenOption, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps,
+    Config, Connection, Ecn, Event, FastOpenOption, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps,
 };
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::VecDeque;
@@ -162,6 +162,9 @@ struct Bench<'a> {
     peer_next: u64,
     sent: Sent,
     handshake: bool,
+    /// In real time: from which instant of the script on everything is later, and by how much; milliseconds, as in timestamps.
+    slips: Vec<(u32, u32)>,
+    slipped: Duration,
 }
 
 /// A case on bentpipe's TCP: the line and what is wrong. All segments of both directions go through `carry`.
@@ -169,8 +172,16 @@ pub(crate) fn run(
     case: &Case,
     carry: &mut dyn FnMut(&Segment) -> Result<Segment, String>,
 ) -> Result<(), (usize, String)> {
+    run_with(case, case.config.clone(), carry)
+}
+
+fn run_with(
+    case: &Case,
+    config: Config,
+    carry: &mut dyn FnMut(&Segment) -> Result<Segment, String>,
+) -> Result<(), (usize, String)> {
     let role = if case.is_passive { Role::Passive } else { Role::Active };
-    let mut conn = Connection::new(case.config.clone(), role, ISS);
+    let mut conn = Connection::new(config, role, ISS);
     conn.offer(case.early);
     conn.open(Time::ZERO);
     run_on(case, &mut Core { conn, carry, now: Time::ZERO, is_aborted: false })
@@ -189,6 +200,8 @@ pub(crate) fn run_on(case: &Case, subject: &mut dyn Subject) -> Result<(), (usiz
         peer_next: 0,
         sent: VecDeque::new(),
         handshake: case.config.handshake,
+        slips: Vec::new(),
+        slipped: Duration::ZERO,
     };
     let mut last = case.steps.first().map_or(0, |step| step.line);
     bench.collect().map_err(|what| (last, what))?;
@@ -200,6 +213,13 @@ pub(crate) fn run_on(case: &Case, subject: &mut dyn Subject) -> Result<(), (usiz
 }
 
 impl Case {
+    /// The line in which bentpipe's TCP first differs with other settings; none: the case does not depend on them.
+    pub fn differs_with(&self, change: impl FnOnce(&mut Config)) -> Option<usize> {
+        let mut config = self.config.clone();
+        change(&mut config);
+        run_with(self, config, &mut super::unchanged).err().map(|(line, _)| line)
+    }
+
     /// As `window_shift` of the connection, written again: the smallest shift that can express the buffer.
     pub fn window_shift(&self) -> u8 {
         let buffer = if self.config.window_scaling { self.config.receive_buffer } else { 0 };
@@ -252,6 +272,23 @@ impl Bench<'_> {
         };
         self.subject.take(self.now, input)?;
         self.collect()
+    }
+
+    /// What follows counts from `at`, if that is late.
+    fn slip(&mut self, at: Time) {
+        let by = at.saturating_since(self.now);
+        if by > Duration::ZERO {
+            let milliseconds = |span: Duration| (span.as_ps() / 1_000_000_000) as u32;
+            let written = self.now.saturating_since(Time::ZERO).saturating_sub(self.slipped);
+            self.slipped += by;
+            self.slips.push((milliseconds(written), milliseconds(self.slipped)));
+            self.now = at;
+        }
+    }
+
+    /// How much later than written the segment left that has this timestamp.
+    fn slip_of(&self, value: u32) -> u32 {
+        self.slips.iter().rfind(|(written, _)| *written <= value).map_or(0, |(_, slip)| *slip)
     }
 
     fn nothing_left(&self) -> Result<(), String> {
@@ -311,7 +348,9 @@ impl Bench<'_> {
             window: (window >> if packet.is_syn { 0 } else { self.peer_shift }).min(65_535) as u16,
             flags,
             ecn: packet.ecn.unwrap_or_default(),
-            timestamps: packet.timestamps.map(|(value, echo)| Timestamps { value, echo }),
+            timestamps: packet
+                .timestamps
+                .map(|(value, echo)| Timestamps { value, echo: echo.wrapping_add(self.slip_of(echo)) }),
             options: match () {
                 () if packet.has_no_options => Options::None,
                 () if packet.is_syn => Options::Syn(syn),
@@ -335,20 +374,20 @@ impl Bench<'_> {
                 self.subject.pass(self.now + late, &mut self.sent)?;
             }
             let Some((at, segment)) = self.sent.pop_front() else {
-                return Err(format!("expected {wanted:?} at {}, but nothing was sent", self.now));
+                return Err(format!("expected at {}, but nothing was sent", self.now));
             };
             if at > self.now + late || at + self.subject.early() < self.now {
                 return Err(format!("expected at {}, but sent at {at}: {}", self.now, self.show(&segment)));
             }
-            if let Some(difference) = self.difference(&wanted, &segment) {
+            if let Some(difference) = self.difference(&wanted, &segment, late) {
                 return Err(format!("expected {difference}, but sent {}", self.show(&segment)));
             }
-            self.now = self.now.max(at);
+            self.slip(at);
         }
         Ok(())
     }
 
-    fn difference(&self, wanted: &Described, sent: &Segment) -> Option<String> {
+    fn difference(&self, wanted: &Described, sent: &Segment, late: Duration) -> Option<String> {
         let (own, peer) = (self.first(false), self.first(true));
         for (name, is_wanted, flag) in
             [("SYN", wanted.is_syn, Flags::SYN), ("FIN", wanted.is_fin, Flags::FIN), ("RST", wanted.is_rst, Flags::RST)]
@@ -399,7 +438,11 @@ impl Bench<'_> {
             return Some(format!("sack {:?}", wanted.sack.as_deref().unwrap_or(&[])));
         }
         let stamps = wanted.timestamps.map(|(value, echo)| Timestamps { value, echo });
-        if stamps.is_some_and(|wanted| !sent.timestamps.is_some_and(|sent| self.is_near(wanted, sent))) {
+        let is_near = |wanted: Timestamps, sent: Timestamps| {
+            let written = sent.value.wrapping_sub(self.slip_of(wanted.value));
+            wanted.echo == sent.echo && u64::from(wanted.value.abs_diff(written)) <= late.as_ps() / 1_000_000_000
+        };
+        if stamps.is_some_and(|wanted| !sent.timestamps.is_some_and(|sent| is_near(wanted, sent))) {
             return Some(format!("{:?}", stamps?));
         }
         if wanted.has_no_timestamps && sent.timestamps.is_some() {
@@ -419,12 +462,6 @@ impl Bench<'_> {
             }
             () => None,
         }
-    }
-
-    /// As exact as instants are; the peer's own stamps come back as they were.
-    fn is_near(&self, wanted: Timestamps, sent: Timestamps) -> bool {
-        let slack = (self.subject.late(Duration::ZERO).as_ps() / 1_000_000_000) as u32;
-        wanted.echo == sent.echo && wanted.value.abs_diff(sent.value) <= slack
     }
 
     fn show(&self, segment: &Segment) -> String {

@@ -31,11 +31,6 @@ impl Case {
         spans.fold(Duration::ZERO, |sum, span| sum + span)
     }
 
-    /// Whether the size of segments changes on the way.
-    pub fn resizes(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step.action, Doing::Smss(_)))
-    }
-
     /// Whether lines say what Linux does otherwise.
     pub fn has_notes(&self) -> bool {
         self.steps.iter().any(|step| step.on == On::Linux)
