@@ -49,6 +49,8 @@ const FACT_PART: f64 = 0.02;
 const TCP_RECV_QUEUE: i32 = 1;
 const TCP_SEND_QUEUE: i32 = 2;
 const TCP_REPAIR_OFF_NO_WP: i32 = -1;
+/// In `tcp_repair_window`: the peer's window was learnt before the first segment.
+const LEARNT_BEFORE: (usize, u32) = (0, ISS.value());
 /// Places in `tcp_info` (linux/tcp.h), which only ever grows at its end.
 const INFO_LEN: usize = 104;
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
@@ -168,6 +170,8 @@ struct Kernel<'a> {
     to_read: u64,
     closes: bool,
     is_aborted: bool,
+    /// Without a handshake: the peer has sent nothing yet.
+    is_untold: bool,
     /// What the case asks for and an application of Linux cannot do.
     cannot: Option<&'static str>,
     delays_acks: bool,
@@ -187,7 +191,7 @@ impl<'a> Kernel<'a> {
             }
             socket
         } else {
-            established(OWN, plan)?
+            established(host, OWN, plan)?
         };
         let mut kernel = Self {
             host,
@@ -202,6 +206,7 @@ impl<'a> Kernel<'a> {
             to_read: 0,
             closes: false,
             is_aborted: false,
+            is_untold: !case.config.handshake,
             cannot: None,
             delays_acks: plan.delays_acks,
             packet: vec![0; PACKET_MAX],
@@ -329,6 +334,11 @@ impl Subject for Kernel<'_> {
             Input::Close => self.closes = true,
             Input::Smss(_) => self.cannot = Some("smss that changes"),
             Input::Segment(segment) => {
+                // The kernel heeds a smaller window only of a later segment than the one from which it knows the window.
+                let is_first = std::mem::take(&mut self.is_untold);
+                if is_first && segment.window < u16::MAX && segment.ack == ISS.at(1) {
+                    repair_window(&self.socket, &[LEARNT_BEFORE]).map_err(|error| error.to_string())?;
+                }
                 // As with a program that waits with data in its hands: they take the ACK of the handshake along.
                 if segment.flags.has(Flags::SYN) && !self.is_passive && self.to_write > 0 {
                     self.delay_acks();
@@ -426,7 +436,7 @@ fn stream(plan: &Plan) -> io::Result<OwnedFd> {
 }
 
 /// A connection that never opened, as `TCP_REPAIR` makes it: both ends begin after [`ISS`].
-fn established(own: SocketAddrV4, plan: &Plan) -> io::Result<OwnedFd> {
+fn established(host: &Host, own: SocketAddrV4, plan: &Plan) -> io::Result<OwnedFd> {
     let socket = stream(plan)?;
     let set = |name, value: &[u8]| host::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, value);
     let first = ISS.at(1).value();
@@ -442,26 +452,43 @@ fn established(own: SocketAddrV4, plan: &Plan) -> io::Result<OwnedFd> {
     let options: Vec<u8> =
         plan.repair.iter().flat_map(|&(kind, value)| [kind, value]).flat_map(u32::to_ne_bytes).collect();
     set(libc::TCP_REPAIR_OPTIONS, &options)?;
-    // `tcp_repair_window`: where the window was learnt, it and the largest, the own one and from where it counts.
+    // Without the probe that asks for the peer's window: an ACK says it, so that the kernel expects the next to say the same.
+    set(libc::TCP_REPAIR, &TCP_REPAIR_OFF_NO_WP.to_ne_bytes())?;
+    let (seq, stamps) = (ISS.at(1), plan.has_timestamps.then_some(Timestamps { value: 0, echo: 0 }));
+    let update =
+        Segment { seq, ack: seq, window: u16::MAX, flags: Flags::ACK, timestamps: stamps, ..Segment::default() };
+    repair_window(&socket, &[LEARNT_BEFORE, (4, 0), (8, 0)])?;
+    inject(host, own, &update)?;
+    Ok(socket)
+}
+
+/// Changes words of `tcp_repair_window`: where the window was learnt, it and the largest, the own one and from where it counts.
+fn repair_window(socket: &OwnedFd, words: &[(usize, u32)]) -> io::Result<()> {
+    let tcp = |name, value: &[u8]| host::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, value);
     let mut window = [0; 20];
+    tcp(libc::TCP_REPAIR, &1_i32.to_ne_bytes())?;
     host::option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_REPAIR_WINDOW, &mut window)?;
-    for (at, value) in [(0, first), (4, plan.peer_window), (8, plan.peer_window)] {
+    for &(at, value) in words {
         window[at..at + 4].copy_from_slice(&value.to_ne_bytes());
     }
-    set(libc::TCP_REPAIR_WINDOW, &window)?;
-    // Without the probe that asks for the peer's window.
-    set(libc::TCP_REPAIR, &TCP_REPAIR_OFF_NO_WP.to_ne_bytes())?;
-    Ok(socket)
+    tcp(libc::TCP_REPAIR_WINDOW, &window)?;
+    tcp(libc::TCP_REPAIR, &TCP_REPAIR_OFF_NO_WP.to_ne_bytes())
+}
+
+/// A segment of the peer without data.
+fn inject(host: &Host, to: SocketAddrV4, segment: &Segment) -> io::Result<()> {
+    let packet = wire::emit(PEER.into(), to.into(), segment, &[]).ok_or(io::ErrorKind::InvalidData)?;
+    write(host.device(), &packet)?;
+    Ok(())
 }
 
 /// The kernel takes the threshold and the round trip of a route from what it remembers of a peer, and it does so only after a
 /// connection to that peer has ended. This one says nothing.
 fn remember(host: &Host, plan: &Plan) -> io::Result<()> {
-    let socket = established(FIRST, plan)?;
+    let socket = established(host, FIRST, plan)?;
     shutdown(&socket, Shutdown::Write)?;
     let (seq, ack) = (ISS.at(1), ISS.at(2));
     let answer = Segment { seq, ack, window: 1000, flags: Flags::FIN.with(Flags::ACK), ..Segment::default() };
-    let packet = wire::emit(PEER.into(), FIRST.into(), &answer, &[]).ok_or(io::ErrorKind::InvalidData)?;
-    write(host.device(), &packet)?;
+    inject(host, FIRST, &answer)?;
     host::set("ipv4/tcp_no_metrics_save", "1")
 }

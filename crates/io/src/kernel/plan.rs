@@ -18,6 +18,8 @@ const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
 /// Smallest MTU of IPv4 (RFC 791), largest of a device.
 const MTU: std::ops::RangeInclusive<u32> = 68..=65_535;
+/// Receive buffer with which a connection of Linux starts, bytes.
+const RMEM: u64 = 131_072;
 /// Metrics of a route (linux/rtnetlink.h).
 const RTAX_RTT: u16 = 4;
 const RTAX_SSTHRESH: u16 = 6;
@@ -40,9 +42,9 @@ pub(crate) struct Plan {
     pub(crate) metrics: Vec<(u16, u32)>,
     /// Some of them count only for peers that the kernel remembers.
     pub(crate) is_remembered: bool,
-    /// Options of a connection without a handshake, and the peer's window, bytes.
+    /// Options of a connection without a handshake.
     pub(crate) repair: Vec<(u32, u32)>,
-    pub(crate) peer_window: u32,
+    pub(crate) has_timestamps: bool,
     cc: &'static str,
     nagle: bool,
     pub(crate) delays_acks: bool,
@@ -144,6 +146,8 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         ("ipv4/tcp_autocorking", is_on(false)),
         ("ipv4/tcp_tso_win_divisor", "255".into()),
         ("ipv4/tcp_wmem", "4096 16777216 67108864".into()),
+        // The shift of the window follows from the largest buffer.
+        ("ipv4/tcp_rmem", format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX)),
         ("ipv4/tcp_no_metrics_save", is_on(false)),
         ("ipv4/tcp_no_ssthresh_metrics_save", is_on(false)),
     ];
@@ -158,19 +162,22 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     if config.timestamps {
         repair.push((STAMPS, 0));
     }
+    let is_remembered = metrics.iter().any(|(kind, _)| [RTAX_RTT, RTAX_SSTHRESH].contains(kind));
     Ok(Plan {
         mtu: mtu as u16,
         mss,
         sysctls,
         metrics,
-        is_remembered: true,
+        is_remembered,
         repair,
-        peer_window: 65_535 << shift,
+        has_timestamps: config.timestamps,
         cc,
         nagle: config.nagle,
         delays_acks: config.ack.every > 1,
         user_timeout,
-        receive_buffer: (config.receive_buffer < Config::RECEIVE_BUFFER_MAX).then_some(config.receive_buffer as i32),
+        receive_buffer: (RMEM..Config::RECEIVE_BUFFER_MAX)
+            .contains(&config.receive_buffer)
+            .then_some(config.receive_buffer as i32),
     })
 }
 
@@ -179,13 +186,24 @@ fn rack(config: &mut Config) {
     config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() });
 }
 
+/// A buffer of the kernel also holds what it needs for itself, so that the window is less.
+fn any_buffer(config: &mut Config) {
+    config.receive_buffer = Config::RECEIVE_BUFFER_MAX;
+}
+
 /// What the kernel is known to do in its own way, whatever it is told, in the words of `[tcp]`.
 const WAYS: &[(&str, fn(&mut Config))] = &[
     ("byte_counting = \"ubc\"", |config| config.growth.byte_counting = ByteCounting::Ubc),
     ("ssthresh_rounding = \"window\"", |config| config.ssthresh_rounding = SsthreshRounding::Window),
     ("ssthresh_base = \"window\"", |config| config.ssthresh_base = SsthreshBase::Window),
+    ("grow_on_exit = true", |config| config.grow_on_exit = true),
     ("reduction = \"prr\"", |config| config.reduction = Reduction::Prr),
     ("rto.min as bound of the variance term", |config| config.rto.variance_min = config.rto.min),
+    ("rto.min in the place of max_ack_delay", |config| {
+        if let Recovery::Rack(rack) = &mut config.recovery {
+            rack.max_ack_delay = config.rto.min;
+        }
+    }),
     ("ack.delay = \"40 ms\"", |config| config.ack.delay = Duration::from_millis(40)),
 ];
 
@@ -245,6 +263,7 @@ fn others(case: &Case) -> Result<(), String> {
         ("grow_on_exit", config.grow_on_exit),
         ("send_buffer", config.send_buffer != usual.send_buffer || config.auto_send_buffer.is_some()),
         ("auto_buffer", config.auto_buffer.is_some()),
+        ("receive_buffer", config.receive_buffer < RMEM && depends(&any_buffer)),
         ("rto.granularity", config.rto.granularity != Duration::ZERO),
         ("rto", rto != usual.rto),
         ("ack", AckPolicy { every: 2, ..config.ack } != usual.ack || config.ack.every > 2),
