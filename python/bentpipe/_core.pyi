@@ -30,8 +30,8 @@ __all__ = [
     "constellations",
     "dictionary",
     "drill",
-    "kernel_drill",
     "hooks",
+    "kernel_drill",
     "quantity",
     "schema",
 ]

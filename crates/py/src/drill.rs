@@ -56,7 +56,8 @@ pub(crate) fn kernel_drill(py: Python<'_>, texts: Vec<String>) -> PyResult<Vec<V
         let (name, line, what) = match verdict {
             Some(Verdict::Holds) => (if case.has_notes() { "noted" } else { "holds" }, None, String::new()),
             Some(Verdict::Differs(Objection { line, what }, way)) => {
-                let way = way.map_or(String::new(), |way| format!("\n  as bentpipe's TCP does with {way}"));
+                let way = way
+                    .map_or(String::new(), |way| format!("\n  bentpipe's TCP differs in this line, too, with {way}"));
                 ("differs", Some(line), what + &way)
             }
             Some(Verdict::NotApplicable(what)) => ("not applicable", None, what),

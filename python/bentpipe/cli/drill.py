@@ -36,8 +36,8 @@ def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> 
     """Run conformance scripts on bentpipe's TCP.
 
     A script says what an application and a peer do, and what the connection must send, at which instant. Each runs
-    twice: with segments as values, and with each segment made into a packet and read again. The exit status is 1 if one
-    does not hold.
+    twice: with segments as values, and with each segment made into a packet and read again. With --kernel it also runs
+    on the kernel's TCP, in a private namespace. The exit status is 1 if one does not hold.
     """
     from bentpipe.emulation.drill import drill, on_kernel, shipped
 
@@ -59,12 +59,13 @@ def _shown(found: list[Drilled]) -> Iterator[RenderableType]:
     table.add_column("codec")
     has_kernel = any(each.kernel for each in found)
     if has_kernel:
-        table.add_column("kernel")
+        for name in ("kernel", "noted", "differs", "n/a"):
+            table.add_column(name, justify="right")
     for each in found:
-        kernel = [_on_kernel(each.kernel)] if each.kernel else []
+        kernel = _counts(each.kernel) if each.kernel else ()
         table.add_row(each.script, str(each.cases), _verdict(each.core), _verdict(each.codec), *kernel)
     if has_kernel:
-        table.add_row("all", str(sum(each.cases for each in found)), "", "", _on_kernel(_sum(found)))
+        table.add_row("all", str(sum(each.cases for each in found)), "", "", *_counts(_sum(found)))
     yield table
     for each in found:
         ways = [("core", each.core), ("codec", each.codec), ("kernel", each.kernel.differences if each.kernel else ())]
@@ -90,14 +91,9 @@ def _sum(found: list[Drilled]) -> Kernel:
     return Kernel(sum(part.holds for part in parts), sum(part.noted for part in parts), differences, dict(missing))
 
 
-def _on_kernel(kernel: Kernel) -> str:
-    counts = {
-        "hold as written": kernel.holds,
-        "hold with notes": kernel.noted,
-        "differ": len(kernel.differences),
-        "not applicable": sum(kernel.not_applicable.values()),
-    }
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+def _counts(kernel: Kernel) -> tuple[str, ...]:
+    missing = sum(kernel.not_applicable.values())
+    return tuple(str(count) for count in (kernel.holds, kernel.noted, len(kernel.differences), missing))
 
 
 def _verdict(differences: tuple[Difference, ...]) -> str:

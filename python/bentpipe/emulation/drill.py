@@ -129,7 +129,8 @@ def drill(script: str) -> Drilled:
         found.append(tuple(differences))
     if not cases:
         raise BentpipeError(f"{script}: no case in it\n  expected one that begins with a line: = RFC 9293 §3.5  TITLE")
-    return Drilled(script, cases, *found)
+    core, codec = found
+    return Drilled(script, cases, core, codec)
 
 
 def on_kernel(found: Iterable[Drilled]) -> list[Drilled]:

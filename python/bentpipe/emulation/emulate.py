@@ -37,7 +37,7 @@ PRESET_SWITCHES = {
 """Settings of TCP, and the kernel's that are the same."""
 HINTS = {
     "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun",
-    "": "emulate needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
+    "": "this needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
     " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container wants --cap-add SYS_ADMIN,NET_ADMIN",
 }
 """What helps where the system refuses, by a word of the step."""

@@ -70,6 +70,7 @@ def main() -> None:
     try:
         signal.signal(signal.SIGINT, _stop)
         signal.signal(signal.SIGTERM, _stop)
+        content: dict[str, Any]
         if "scripts" in job:
             content = {"drilled": _core.kernel_drill(job["scripts"])}
         else:

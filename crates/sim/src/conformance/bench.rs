@@ -162,8 +162,9 @@ struct Bench<'a> {
     peer_next: u64,
     sent: Sent,
     handshake: bool,
-    /// In real time: from which instant of the script on everything is later, and by how much; milliseconds, as in timestamps.
+    /// On the kernel: when segments with timestamps should have left, and how much later these are, in milliseconds.
     slips: Vec<(u32, u32)>,
+    /// How late everything is by now.
     slipped: Duration,
 }
 
@@ -274,15 +275,14 @@ impl Bench<'_> {
         self.collect()
     }
 
-    /// What follows counts from `at`, if that is late.
-    fn slip(&mut self, at: Time) {
-        let by = at.saturating_since(self.now);
-        if by > Duration::ZERO {
-            let milliseconds = |span: Duration| (span.as_ps() / 1_000_000_000) as u32;
+    /// What follows counts from `at`, if that is late; and the peer echoes the timestamps that there are.
+    fn slip(&mut self, at: Time, stamps: Option<Timestamps>) {
+        self.slipped += at.saturating_since(self.now);
+        self.now = self.now.max(at);
+        if let Some(Timestamps { value, .. }) = stamps.filter(|_| self.subject.is_kernel()) {
             let written = self.now.saturating_since(Time::ZERO).saturating_sub(self.slipped);
-            self.slipped += by;
-            self.slips.push((milliseconds(written), milliseconds(self.slipped)));
-            self.now = at;
+            let written = (written.as_ps() / 1_000_000_000) as u32;
+            self.slips.push((written, value.wrapping_sub(written)));
         }
     }
 
@@ -382,7 +382,7 @@ impl Bench<'_> {
             if let Some(difference) = self.difference(&wanted, &segment, late) {
                 return Err(format!("expected {difference}, but sent {}", self.show(&segment)));
             }
-            self.slip(at);
+            self.slip(at, segment.timestamps);
         }
         Ok(())
     }
@@ -439,8 +439,8 @@ impl Bench<'_> {
         }
         let stamps = wanted.timestamps.map(|(value, echo)| Timestamps { value, echo });
         let is_near = |wanted: Timestamps, sent: Timestamps| {
-            let written = sent.value.wrapping_sub(self.slip_of(wanted.value));
-            wanted.echo == sent.echo && u64::from(wanted.value.abs_diff(written)) <= late.as_ps() / 1_000_000_000
+            let late = (self.slipped + late).as_ps() / 1_000_000_000;
+            wanted.echo == sent.echo && u64::from(wanted.value.abs_diff(sent.value)) <= late
         };
         if stamps.is_some_and(|wanted| !sent.timestamps.is_some_and(|sent| is_near(wanted, sent))) {
             return Some(format!("{:?}", stamps?));
