@@ -2,14 +2,16 @@
 //! bentpipe plays the peer, in real time.
 //!
 //! Each case has a namespace of its own. A case without a handshake has none here either: the connection is put into its state as
-//! `TCP_REPAIR` of Linux allows, so that it has seen no round trip, as in the script.
+//! `TCP_REPAIR` of Linux allows, so that it has seen no round trip, as in the script. Only one with ECN, to which both ends must
+//! agree, opens before the case begins.
 
 mod plan;
 
+use crate::driver::clock_ns;
 use crate::host::{self, Host, NotAllowed};
 use crate::wire;
 use bentpipe_sim::conformance::{self, Case, Input, Objection, Sent, Subject, ISS};
-use bentpipe_tcp::{Flags, Options, SackBlocks, Segment, Timestamps};
+use bentpipe_tcp::{Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
 use plan::Plan;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -22,7 +24,6 @@ use rustix::net::{
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
 
 /// The host under test, and the peer.
 const OWN: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 1), 5001);
@@ -33,7 +34,7 @@ const OWN_V6: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1);
 /// Cases at the same time. They mostly wait.
 const WORKERS: usize = 8;
 /// How often signals are looked at.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 const TRIES: usize = 3;
 /// Packets of the kernel have 65,535 bytes at most.
 const PACKET_MAX: usize = 1 << 16;
@@ -102,7 +103,7 @@ pub fn drill(cases: &[Case], mut go_on: impl FnMut() -> bool) -> Result<Vec<Opti
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS.min(cases.len())).map(|_| scope.spawn(work)).collect();
         while workers.iter().any(|worker| !worker.is_finished()) {
-            std::thread::sleep(LOOK);
+            let _ = poll(&mut [], Some(&LOOK));
             stop.fetch_or(!go_on(), Ordering::Relaxed);
         }
         for worker in workers {
@@ -160,7 +161,8 @@ struct Kernel<'a> {
     socket: OwnedFd,
     is_passive: bool,
     accepted: Option<OwnedFd>,
-    start: Instant,
+    /// By the clock of the system.
+    start: u64,
     /// From the kernel's initial sequence number to that of scripts.
     shift: Option<u32>,
     /// From the kernel's clock of timestamps to that of scripts, which begins with the case.
@@ -183,25 +185,24 @@ impl<'a> Kernel<'a> {
         if plan.is_remembered {
             remember(host, plan)?;
         }
-        let socket = if case.config.handshake {
-            let socket = stream(plan)?;
+        let is_passive = case.config.handshake && case.is_passive;
+        let opens = case.config.handshake || plan.agrees_on_ecn;
+        let socket = if opens { stream(plan)? } else { established(host, OWN, plan)? };
+        if opens {
             bind(&socket, &OWN)?;
-            if case.is_passive {
-                listen(&socket, 1)?;
-            }
-            socket
-        } else {
-            established(host, OWN, plan)?
-        };
+        }
+        if is_passive {
+            listen(&socket, 1)?;
+        }
         let mut kernel = Self {
             host,
             socket,
-            is_passive: case.config.handshake && case.is_passive,
+            is_passive,
             accepted: None,
-            start: Instant::now(),
-            shift: if case.config.handshake { None } else { Some(0) },
+            start: clock_ns(),
+            shift: if opens { None } else { Some(0) },
             clock: None,
-            to_write: case.early,
+            to_write: 0,
             reads_at_once: true,
             to_read: 0,
             closes: false,
@@ -211,18 +212,44 @@ impl<'a> Kernel<'a> {
             delays_acks: plan.delays_acks,
             packet: vec![0; PACKET_MAX],
         };
-        if case.config.handshake && !case.is_passive {
+        if opens && !is_passive {
             match connect(&kernel.socket, &PEER) {
                 Err(Errno::INPROGRESS) | Ok(()) => {}
                 Err(error) => return Err(error.into()),
             }
         }
+        if !case.config.handshake && plan.agrees_on_ecn {
+            kernel.agree(plan).map_err(io::Error::other)?;
+        }
+        kernel.to_write = case.early;
         kernel.follow();
         Ok(kernel)
     }
 
+    /// Answers the SYN of a connection that has no handshake in its script, and that the kernel cannot begin without one.
+    fn agree(&mut self, plan: &Plan) -> Result<(), String> {
+        let mut sent = Sent::new();
+        self.collect(Time::ZERO, &mut sent)?;
+        let (_, syn) = sent.pop_front().ok_or("no SYN")?;
+        let Options::Syn(options) = syn.options else { return Err("a SYN without options".into()) };
+        let answer = Segment {
+            seq: ISS,
+            ack: ISS.at(1),
+            window: u16::MAX,
+            flags: Flags::SYN.with(Flags::ACK).with(Flags::ECE),
+            timestamps: syn.timestamps.map(|stamps| Timestamps { value: 0, echo: stamps.value }),
+            // What it offers, the peer has, too.
+            options: Options::Syn(SynOptions { mss: plan.mss as u16, ..options }),
+            ..Segment::default()
+        };
+        self.take(Time::ZERO, Input::Segment(answer))?;
+        self.collect(Time::ZERO, &mut sent)?;
+        (self.is_untold, self.start) = (true, clock_ns());
+        Ok(())
+    }
+
     fn now(&self) -> Time {
-        Time::from_ps(self.start.elapsed().as_nanos() as u64 * 1000)
+        Time::from_ps((clock_ns() - self.start) * 1000)
     }
 
     /// Does what the application has still to do.
@@ -373,7 +400,7 @@ impl Subject for Kernel<'_> {
                 return Ok(());
             }
             let left = to.saturating_since(self.now()).as_ps() / 1000;
-            let left = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
+            let left = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ };
             let device = self.host.device();
             let _ = poll(&mut [PollFd::new(&device, PollFlags::IN)], Some(&left));
         }

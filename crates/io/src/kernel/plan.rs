@@ -47,6 +47,8 @@ pub(crate) struct Plan {
     /// Options of a connection without a handshake.
     pub(crate) repair: Vec<(u32, u32)>,
     pub(crate) has_timestamps: bool,
+    /// ECN without a handshake in the script.
+    pub(crate) agrees_on_ecn: bool,
     cc: &'static str,
     nagle: bool,
     pub(crate) delays_acks: bool,
@@ -77,10 +79,9 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     let (cc, sack, rack) = recovery(config)?;
     let ecn = match (config.ecn.feedback, config.ecn.beta) {
         (EcnFeedback::Off, _) => 0,
-        _ if !config.handshake => return Err("ecn without a handshake".into()),
         (EcnFeedback::Classic, None) => 1,
         (EcnFeedback::Accurate, None) => 3,
-        _ => return Err("ecn".into()),
+        _ => return Err("ecn with beta, or per segment".into()),
     };
     let frto = match config.spurious_detection {
         SpuriousDetection::Frto | SpuriousDetection::Any => 2,
@@ -173,6 +174,7 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         is_remembered,
         repair,
         has_timestamps: config.timestamps,
+        agrees_on_ecn: ecn != 0,
         cc,
         nagle: config.nagle,
         delays_acks: config.ack.every > 1,
@@ -193,8 +195,11 @@ fn any_buffer(config: &mut Config) {
     config.receive_buffer = Config::RECEIVE_BUFFER_MAX;
 }
 
+/// Makes the settings of a case those that the kernel has in this respect.
+type Change = fn(&mut Config);
+
 /// What the kernel is known to do in its own way, whatever it is told, in the words of `[tcp]`.
-const WAYS: &[(&str, fn(&mut Config))] = &[
+const WAYS: &[(&str, Change)] = &[
     ("byte_counting = \"ubc\"", |config| config.growth.byte_counting = ByteCounting::Ubc),
     ("ssthresh_rounding = \"window\"", |config| config.ssthresh_rounding = SsthreshRounding::Window),
     ("ssthresh_base = \"window\"", |config| config.ssthresh_base = SsthreshBase::Window),
@@ -285,5 +290,64 @@ fn others(case: &Case) -> Result<(), String> {
     match names.into_iter().find(|&(_, is_asked)| is_asked) {
         Some((name, _)) => Err(name.into()),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_sim::conformance::cases;
+
+    /// The first window of a transfer, with these keys.
+    fn case(keys: &str, more: &str) -> Case {
+        let text = format!(
+            "= RFC 5681 §3.1  x\nsmss = \"1000 B\"\nhandshake = false\ninitial_window = \"4 segments\"\n{keys}\n\
+             +0 write 10000\n+0 > 0:4000 x4\n{more}"
+        );
+        cases(&text).unwrap().remove(0)
+    }
+
+    #[test]
+    fn settings_become_those_of_the_kernel() {
+        let keys =
+            "timestamps = true\ncc = \"sack\"\nrecovery = \"rack\"\ninitial_ssthresh = \"3000 B\"\nrto.min = \"0.4 s\"";
+        let plan = of(&case(keys, "")).unwrap();
+        assert_eq!((plan.mtu, plan.mss, plan.cc), (1052, 1012, "reno"));
+        assert!(plan.is_remembered && plan.repair.contains(&(SACK_PERMITTED, 0)));
+        // 0.6 s and the bound of 0.4 s are the second before the first sample; and three thirds where that is less.
+        assert_eq!(plan.metrics[..], [(RTAX_INITCWND, 4), (RTAX_RTT, 8 * 333), (RTAX_SSTHRESH, 3)]);
+        for (name, value) in
+            [("ipv4/tcp_sack", "1"), ("ipv4/tcp_rto_min_us", "400000"), ("ipv4/tcp_early_retrans", "3")]
+        {
+            assert!(plan.sysctls.contains(&(name, value.to_owned())), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_have_is_refused_by_name() {
+        for (keys, name) in [
+            ("recovery = \"timeout-only\"", "recovery"),
+            ("cc = \"hybla\"", "cc = \"hybla\""),
+            ("pacing = { kind = \"window\", burst = \"1 segments\" }", "pacing"),
+            ("give_up = \"never\"", "give_up other than a time"),
+            ("initial_ssthresh = \"2500 B\"", "initial_ssthresh"),
+        ] {
+            assert_eq!(of(&case(keys, "")).err().as_deref(), Some(name), "{keys}");
+        }
+    }
+
+    #[test]
+    fn a_setting_that_makes_no_difference_is_none_that_is_missing() {
+        let keys = "limited_transmit = false";
+        assert!(of(&case(keys, "+0.1 < ack 1000\n+0 > 4000:6000 x2\n")).is_ok());
+        let refused = of(&case(keys, "+0.1 < ack 0\n+0 ? flight 4000\n"));
+        assert_eq!(refused.err().as_deref(), Some("limited_transmit = false"));
+    }
+
+    #[test]
+    fn ways_of_the_kernel_are_found_by_the_line_in_which_bentpipe_differs_with_them() {
+        let growth = case("", "+0.1 < ack 2000\n+0 ? cwnd 5000\n+0 > 4000:7000 x3\n");
+        assert_eq!(way(&growth, 9), Some("byte_counting = \"ubc\""));
+        assert_eq!(way(&growth, 8), None);
     }
 }
