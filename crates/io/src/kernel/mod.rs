@@ -138,6 +138,9 @@ fn once(case: &Case) -> Result<Verdict, NotAllowed> {
             return Ok(Verdict::NotApplicable(format!("this kernel has no {name} = {value}")));
         }
     }
+    for (name, value) in &plan.habits {
+        let _ = host::set(name, value);
+    }
     if host.set_metrics(&plan.metrics).is_err() {
         return Ok(Verdict::NotApplicable("this kernel does not take the metrics of its route".into()));
     }

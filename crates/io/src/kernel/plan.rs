@@ -26,6 +26,7 @@ const DELAY: Duration = Duration::from_millis(40);
 const RTAX_RTT: u16 = 4;
 const RTAX_SSTHRESH: u16 = 6;
 const RTAX_INITCWND: u16 = 11;
+const RTAX_RTO_MIN: u16 = 13;
 const RTAX_QUICKACK: u16 = 15;
 /// Kinds of options that a connection without a handshake agrees on (RFC 9293 §3.1, RFC 7323 §2.2, RFC 2018 §2).
 const MSS: u32 = 2;
@@ -39,7 +40,10 @@ pub(crate) struct Plan {
     pub(crate) mtu: u16,
     /// Of a segment, with the options that each has.
     pub(crate) mss: u32,
+    /// Without one of these the kernel does not have the settings of the case.
     pub(crate) sysctls: Vec<(&'static str, String)>,
+    /// Habits that it gives up, if it has them.
+    pub(crate) habits: Vec<(&'static str, String)>,
     /// Of the route to the peer.
     pub(crate) metrics: Vec<(u16, u32)>,
     /// Some of them count only for peers that the kernel remembers.
@@ -98,9 +102,9 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     if window % smss != 0 {
         return Err("initial_window that is no whole number of segments".into());
     }
-    let mut metrics = vec![(RTAX_INITCWND, (window / smss) as u32)];
     // The kernel's bound is one of the variance term.
     let rto_min = config.rto.min.max(config.rto.variance_min);
+    let mut metrics = vec![(RTAX_INITCWND, (window / smss) as u32), (RTAX_RTO_MIN, milliseconds(rto_min).max(1))];
     // RTO = R + max(2 R, bound), with R in eighths of a millisecond.
     let third = config.rto.initial / 3;
     let first = if third.saturating_sub(rto_min / 2) > Duration::ZERO {
@@ -109,7 +113,7 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         config.rto.initial.saturating_sub(rto_min)
     };
     if !config.handshake {
-        metrics.push((RTAX_RTT, ((first.as_ps() / 1_000_000_000) as u32 * 8).max(1)));
+        metrics.push((RTAX_RTT, (milliseconds(first) * 8).max(1)));
     } else if config.rto.initial != RtoConfig::default().initial {
         return Err("rto.initial with a handshake".into());
     }
@@ -124,11 +128,11 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     }
     let user_timeout = match config.give_up {
         give_up if give_up == Config::default().give_up => None,
-        GiveUp::AfterTime(span) => Some((span.as_ps() / 1_000_000_000) as u32),
+        GiveUp::AfterTime(span) => Some(milliseconds(span)),
         GiveUp::AfterRetransmissions(_) | GiveUp::Never => return Err("give_up other than a time".into()),
     };
     let is_on = |is_on: bool| u32::from(is_on).to_string();
-    let sysctls = vec![
+    let mut sysctls = vec![
         ("ipv4/tcp_sack", is_on(sack)),
         ("ipv4/tcp_dsack", is_on(config.dsack)),
         ("ipv4/tcp_timestamps", is_on(config.timestamps)),
@@ -139,8 +143,16 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         // 3 of these: probes of the tail; 0: none.
         ("ipv4/tcp_early_retrans", if rack.is_some_and(|tlp| tlp) { 3 } else { 0 }.to_string()),
         ("ipv4/tcp_slow_start_after_idle", is_on(config.idle_restart)),
-        ("ipv4/tcp_rto_min_us", (rto_min.as_ps() / 1_000_000).max(1).to_string()),
-        ("ipv4/tcp_rto_max_ms", (config.rto.max.as_ps() / 1_000_000_000).to_string()),
+        ("ipv4/tcp_wmem", "4096 16777216 67108864".into()),
+        // The shift of the window follows from the largest buffer.
+        ("ipv4/tcp_rmem", format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX)),
+        ("ipv4/tcp_no_metrics_save", is_on(false)),
+    ];
+    // A bound of a minute, and one of two, is beyond what a case may last.
+    if config.rto.max != RtoConfig::default().max {
+        sysctls.push(("ipv4/tcp_rto_max_ms", milliseconds(config.rto.max).to_string()));
+    }
+    let habits = vec![
         // Each segment is answered by itself, and as often as it comes.
         ("ipv4/tcp_comp_sack_nr", is_on(false)),
         ("ipv4/tcp_invalid_ratelimit", is_on(false)),
@@ -148,10 +160,6 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         // What is written leaves at once, and does not wait for more.
         ("ipv4/tcp_autocorking", is_on(false)),
         ("ipv4/tcp_tso_win_divisor", "255".into()),
-        ("ipv4/tcp_wmem", "4096 16777216 67108864".into()),
-        // The shift of the window follows from the largest buffer.
-        ("ipv4/tcp_rmem", format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX)),
-        ("ipv4/tcp_no_metrics_save", is_on(false)),
         ("ipv4/tcp_no_ssthresh_metrics_save", is_on(false)),
     ];
     let shift = u32::from(case.window_shift());
@@ -170,6 +178,7 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         mtu: mtu as u16,
         mss,
         sysctls,
+        habits,
         metrics,
         is_remembered,
         repair,
@@ -217,6 +226,10 @@ const WAYS: &[(&str, Change)] = &[
 /// The way of the kernel with which bentpipe's TCP differs in the same line, too.
 pub(crate) fn way(case: &Case, line: usize) -> Option<&'static str> {
     WAYS.iter().find(|(_, change)| case.differs_with(change) == Some(line)).map(|(name, _)| *name)
+}
+
+fn milliseconds(span: Duration) -> u32 {
+    (span.as_ps() / 1_000_000_000) as u32
 }
 
 /// The congestion control; whether selective acknowledgements are in use; with RACK, whether it probes.
@@ -315,10 +328,11 @@ mod tests {
         assert_eq!((plan.mtu, plan.mss, plan.cc), (1052, 1012, "reno"));
         assert!(plan.is_remembered && plan.repair.contains(&(SACK_PERMITTED, 0)));
         // 0.6 s and the bound of 0.4 s are the second before the first sample; and three thirds where that is less.
-        assert_eq!(plan.metrics[..], [(RTAX_INITCWND, 4), (RTAX_RTT, 8 * 333), (RTAX_SSTHRESH, 3)]);
-        for (name, value) in
-            [("ipv4/tcp_sack", "1"), ("ipv4/tcp_rto_min_us", "400000"), ("ipv4/tcp_early_retrans", "3")]
-        {
+        assert_eq!(
+            plan.metrics[..],
+            [(RTAX_INITCWND, 4), (RTAX_RTO_MIN, 400), (RTAX_RTT, 8 * 333), (RTAX_SSTHRESH, 3)]
+        );
+        for (name, value) in [("ipv4/tcp_sack", "1"), ("ipv4/tcp_timestamps", "1"), ("ipv4/tcp_early_retrans", "3")] {
             assert!(plan.sysctls.contains(&(name, value.to_owned())), "{name}");
         }
     }
