@@ -26,6 +26,7 @@ OUT_OF_REACH = (
     "multcp",
     "myidea",
     " emulate ",
+    " --kernel",
     " speak ",
     " twin ",
 )

@@ -1,12 +1,15 @@
 """`bentpipe drill`: what it finds, and how it says what cannot be read."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
 
 from bentpipe.cli.app import app
-from bentpipe.emulation.drill import drill, shipped
+from bentpipe.emulation.drill import drill, on_kernel, shipped
+from bentpipe.errors import EmulationError
 
 CASE = """= RFC 5681 §3.1  Slow start grows by one segment for each ACK
 smss = "1000 B"
@@ -51,6 +54,63 @@ def test_the_first_line_that_differs_is_said(tmp_path):
     assert done.exit_code == 1
     assert "expected cwnd 3000, but it is 2000" in done.output
     assert ":9: codec: " in done.output
+
+
+ONE_MORE = "+0    > 1000:3000 x2\n"
+"""What the kernel sends here in slow start, as bentpipe does."""
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_the_kernel_holds_differs_and_does_not_apply(tmp_path):
+    place = tmp_path / "own.script"
+    wrong = CASE.replace("cwnd 2000", "cwnd 3000  # linux: +0 ? cwnd 2000")
+    cases = [CASE, wrong, CASE.replace("cwnd 2000", "cwnd 4000"), CASE.replace(ONE_MORE, "+0    > 1000:2000\n")]
+    cases += [
+        CASE.replace("handshake", 'recovery = "timeout-only"\nhandshake'),
+        CASE.replace("write", "smss 500\n+0 write"),
+    ]
+    place.write_text("\n".join(cases), encoding="utf-8")
+    (found,) = on_kernel([drill(str(place))])
+    assert (found.kernel.holds, found.kernel.noted) == (1, 1)
+    assert found.kernel.not_applicable == {"recovery": 1, "smss that changes": 1}
+    many, few = found.kernel.differences
+    assert "expected cwnd 4000, but it is 2000" in many.what
+    assert "unexpected" in few.what
+    assert "2000:3000" in few.what
+    done = run(place, "--kernel", "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.output)[0]["kernel"]["holds"] == 1
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_the_kernel_does_most_of_what_scripts_of_linux_say():
+    (found,) = on_kernel([drill("linux")])
+    kernel = found.kernel
+    assert kernel.holds + kernel.noted + len(kernel.differences) + sum(kernel.not_applicable.values()) == found.cases
+    # The notes are of one version, and a busy machine is late: most, not all.
+    assert kernel.holds + kernel.noted > 4 * len(kernel.differences)
+    shown = run("linux", "--kernel").output
+    assert "noted" in shown
+    assert "Not applicable to the kernel" in shown
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_where_namespaces_are_not_allowed_one_sentence_says_so():
+    code = "open('/proc/sys/user/max_user_namespaces', 'w').write('0')\n"
+    code += "import os; os.execv(sys.executable, [sys.executable, '-m', 'bentpipe', 'drill', 'rfc3042', '--kernel'])"
+    words = ["unshare", "--user", "--map-user=1000", "--keep-caps", sys.executable, "-c", "import sys\n" + code]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if "unshare" in done.stderr or "max_user_namespaces'" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 2
+    assert "does not allow" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_other_systems_have_no_kernel_to_ask(monkeypatch):
+    monkeypatch.delattr("bentpipe._core.kernel_drill", raising=False)
+    with pytest.raises(EmulationError, match="needs Linux"):
+        on_kernel([drill("rfc3042")])
 
 
 def test_a_segment_without_room_in_a_packet_differs_in_the_codec_only(tmp_path):

@@ -31,6 +31,7 @@ __all__ = [
     "dictionary",
     "drill",
     "hooks",
+    "kernel_drill",
     "quantity",
     "schema",
 ]
@@ -531,6 +532,9 @@ def conformance_scripts() -> list[tuple[str, str]]:
 
 def drill(text: str, through_codec: bool) -> list[tuple[str, tuple[int, str] | None]]:
     """Cases, each with line and text of its first difference; `ValueError` of such a pair if it cannot be read."""
+
+def kernel_drill(texts: list[str]) -> list[list[tuple[str, str, int | None, str]]]:
+    """Cases of scripts on the kernel's TCP: title, verdict, line and text; `ValueError` as `drill`."""
 
 def build_info() -> dict[str, str]: ...
 

@@ -144,7 +144,7 @@ pub struct Driver {
 }
 
 /// Nanoseconds of the clock that never jumps.
-fn clock_ns() -> u64 {
+pub(crate) fn clock_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }

@@ -1,7 +1,7 @@
 //! Hosts of an emulation: namespaces of Linux with one device each, which no other process sees and which end with ours.
 //!
-//! All calls of the system that need `unsafe` are here, each with its reason. One thread may use this module, in a process that
-//! has no other: a namespace of users cannot be left by several.
+//! All calls of the system that need `unsafe` are here, each with its reason. Who calls [`isolate`] has one thread: a namespace
+//! of users cannot be left by several. Later each thread may have a [`Host`] of its own.
 #![allow(unsafe_code)]
 
 use crate::netlink::{self, Sampler};
@@ -156,7 +156,7 @@ impl Host {
         // A table of connections of its own, which is small: to look at all of it takes microseconds, not half a millisecond.
         // The namespace in which this process is now says so for the one that it makes.
         let _ = fs::write("/proc/sys/net/ipv4/tcp_child_ehash_entries", CONNECTIONS);
-        // SAFETY: as in `isolate`.
+        // SAFETY: this thread alone gets another network; it shares its files as before.
         step("a network namespace", unsafe { unshare_unsafe(UnshareFlags::NEWNET) })?;
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let namespace = step("the network namespace", open("/proc/self/ns/net", flags, Mode::empty()))?;
@@ -200,6 +200,16 @@ impl Host {
         // A system without IPv6 has no such route.
         let _ = netlink::set_congestion_control(index()?, v6, name);
         Ok(())
+    }
+
+    /// Metrics of the route to its network, by their numbers (linux/rtnetlink.h).
+    ///
+    /// # Errors
+    /// The kernel does not take one of them.
+    pub(crate) fn set_metrics(&self, metrics: &[(u16, u32)]) -> io::Result<()> {
+        let values: Vec<_> = metrics.iter().map(|(kind, value)| (*kind, value.to_ne_bytes())).collect();
+        let values: Vec<_> = values.iter().map(|(kind, value)| (*kind, &value[..])).collect();
+        netlink::set_metrics(index()?, self.addresses[0], &values)
     }
 
     /// To ask about the connections of the host.
@@ -274,7 +284,40 @@ fn sysctls() {
         ("ipv6/conf/sat0/router_solicitations", "0".into()),
     ];
     for (name, value) in settings {
-        let _ = fs::write(Path::new("/proc/sys/net").join(name), value);
+        let _ = set(name, &value);
+    }
+}
+
+/// A setting of the network namespace of this thread, such as `ipv4/tcp_sack`.
+///
+/// # Errors
+/// The kernel does not have it, or does not take the value.
+pub(crate) fn set(name: &str, value: &str) -> io::Result<()> {
+    fs::write(Path::new("/proc/sys/net").join(name), value)
+}
+
+/// An option of a socket, as the kernel reads its bytes.
+pub(crate) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &[u8]) -> io::Result<()> {
+    // SAFETY: the kernel reads as many bytes as there are, and keeps none of them.
+    let done = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, value.as_ptr().cast(), value.len() as libc::socklen_t)
+    };
+    if done < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// Fills `value` with an option of a socket; what the kernel does not have stays as it is.
+pub(crate) fn option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &mut [u8]) -> io::Result<()> {
+    let mut len = value.len() as libc::socklen_t;
+    // SAFETY: the kernel writes as many bytes as there is room for.
+    let done = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, value.as_mut_ptr().cast(), &raw mut len) };
+    if done < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
     }
 }
 

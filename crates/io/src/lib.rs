@@ -5,6 +5,7 @@
 //! | [`codec`] | packets as bytes: what the path needs of their headers, checksums, the mark of a queue |
 //! | `host` | namespaces and devices of Linux, and all that is `unsafe` |
 //! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
+//! | `kernel` | the kernel's TCP under test: conformance scripts in real time |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
 //! | [`pcapng`] | captures: what each host sent and received, lost packets with their cause |
 //! | [`simulated`] | the same of runs in virtual time: packets that have headers made for them |
@@ -17,6 +18,8 @@ pub mod codec;
 pub mod driver;
 #[cfg(target_os = "linux")]
 pub mod host;
+#[cfg(target_os = "linux")]
+pub mod kernel;
 #[cfg(target_os = "linux")]
 pub mod netlink;
 pub mod pcapng;

@@ -12,7 +12,7 @@ const HEADER: usize = 16;
 const ATTRIBUTE_HEADER: usize = 4;
 /// Bytes that one answer may have; the kernel splits longer ones.
 const ANSWER_MAX: usize = 1 << 16;
-/// Metric of a route: the name of a congestion control (linux/rtnetlink.h).
+/// Metrics of a route: which of them are locked, the name of a congestion control (linux/rtnetlink.h).
 const RTAX_LOCK: u16 = 1;
 const RTAX_CC_ALGO: u16 = 16;
 /// The priority that the kernel gives its own routes of IPv6 (IP6_RT_PRIO_ADDRCONF).
@@ -73,6 +73,11 @@ pub(crate) fn set_queue(device: c_int, packets: c_int) -> io::Result<()> {
 
 /// All connections to the network of `address` use this congestion control, whatever a program asks for.
 pub(crate) fn set_congestion_control(device: c_int, address: IpAddr, name: &str) -> io::Result<()> {
+    set_metrics(device, address, &[(RTAX_CC_ALGO, &[name.as_bytes(), &[0]].concat())])
+}
+
+/// The route to the network of `address` has these metrics, which no program and no connection changes.
+pub(crate) fn set_metrics(device: c_int, address: IpAddr, values: &[(u16, &[u8])]) -> io::Result<()> {
     let (family, bits, scope, network) = match address {
         IpAddr::V4(v4) => (libc::AF_INET, 24, libc::RT_SCOPE_LINK, Ipv4Addr::from_bits(v4.to_bits() & !0xff).into()),
         IpAddr::V6(v6) => {
@@ -93,8 +98,9 @@ pub(crate) fn set_congestion_control(device: c_int, address: IpAddr, name: &str)
         IpAddr::V6(_) => attribute(&mut body, libc::RTA_PRIORITY, &V6_PRIORITY.to_ne_bytes()),
     }
     let mut metrics = Vec::new();
-    attribute(&mut metrics, RTAX_LOCK, &(1_u32 << RTAX_CC_ALGO).to_ne_bytes());
-    attribute(&mut metrics, RTAX_CC_ALGO, &[name.as_bytes(), &[0]].concat());
+    let locked = values.iter().fold(0_u32, |locked, (kind, _)| locked | 1 << kind);
+    attribute(&mut metrics, RTAX_LOCK, &locked.to_ne_bytes());
+    values.iter().for_each(|(kind, value)| attribute(&mut metrics, *kind, value));
     attribute(&mut body, libc::RTA_METRICS, &metrics);
     let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
     done(&message(libc::RTM_NEWROUTE, flags, &body))

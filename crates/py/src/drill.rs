@@ -1,4 +1,4 @@
-//! Conformance scripts: as they are, and through the codec.
+//! Conformance scripts: as they are, through the codec, and on the kernel's TCP.
 
 use bentpipe_io::wire;
 use bentpipe_sim::conformance::{self, Objection, SCRIPTS};
@@ -26,4 +26,44 @@ pub(crate) fn drill(py: Python<'_>, text: &str, through_codec: bool) -> PyResult
         (case.title, difference)
     });
     Ok(cases.collect())
+}
+
+/// Title, verdict (`holds`, `noted`, `differs` or `not applicable`), and the line and text of the first difference, or the text of
+/// what the kernel does not have.
+#[cfg(target_os = "linux")]
+type OnKernel = (String, &'static str, Option<usize>, String);
+
+/// The cases of scripts on the TCP of this machine's kernel, in real time. The process has left the namespaces of the machine.
+#[cfg(target_os = "linux")]
+#[pyfunction]
+pub(crate) fn kernel_drill(py: Python<'_>, texts: Vec<String>) -> PyResult<Vec<Vec<OnKernel>>> {
+    use bentpipe_io::kernel::{self, Verdict};
+    let scripts = texts.iter().map(|text| conformance::cases(text)).collect::<Result<Vec<_>, _>>();
+    let scripts = scripts.map_err(|Objection { line, what }| PyValueError::new_err((line, what)))?;
+    let lengths: Vec<usize> = scripts.iter().map(Vec::len).collect();
+    let cases: Vec<_> = scripts.into_iter().flatten().collect();
+    let mut interrupt = Ok(());
+    let verdicts = py.detach(|| {
+        kernel::drill(&cases, || {
+            interrupt =
+                std::mem::replace(&mut interrupt, Ok(())).and_then(|()| Python::attach(|py| py.check_signals()));
+            interrupt.is_ok()
+        })
+    });
+    interrupt?;
+    let verdicts = verdicts.map_err(crate::emulation::not_allowed)?;
+    let mut found = cases.iter().zip(verdicts).map(|(case, verdict)| {
+        let (name, line, what) = match verdict {
+            Some(Verdict::Holds) => (if case.has_notes() { "noted" } else { "holds" }, None, String::new()),
+            Some(Verdict::Differs(Objection { line, what }, way)) => {
+                let way = way
+                    .map_or(String::new(), |way| format!("\n  bentpipe's TCP differs in this line, too, with {way}"));
+                ("differs", Some(line), what + &way)
+            }
+            Some(Verdict::NotApplicable(what)) => ("not applicable", None, what),
+            None => ("not applicable", None, "the run was interrupted".to_owned()),
+        };
+        (case.title.clone(), name, line, what)
+    });
+    Ok(lengths.into_iter().map(|len| found.by_ref().take(len).collect()).collect())
 }

@@ -25,7 +25,7 @@ const OWN_PORT: u16 = 49_152;
 /// Hosts that the network 10.77.0.0/24 has addresses for.
 const HOSTS_MAX: usize = 254;
 
-fn not_allowed(refused: NotAllowed) -> PyErr {
+pub(crate) fn not_allowed(refused: NotAllowed) -> PyErr {
     EmulationError::new_err(format!("this system does not allow {}: {}", refused.step, refused.error))
 }
 

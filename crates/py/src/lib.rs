@@ -38,6 +38,9 @@ pyo3::import_exception!(bentpipe.errors, SenderError);
 mod _core {
     #[pymodule_export]
     use super::controller::Controller;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::drill::kernel_drill;
     #[pymodule_export]
     use super::drill::{conformance_scripts, drill};
     #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -15,31 +16,34 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from bentpipe.emulation.drill import Difference, Drilled
+    from bentpipe.emulation.drill import Difference, Drilled, Kernel
 
 DIFFERS = 1
 """Exit status if a script does not hold."""
 
 
-@click.command("drill", cls=Command, examples=("drill", "drill rfc5681 rfc8985 --json"))
+@click.command("drill", cls=Command, examples=("drill", "drill rfc5681 rfc8985 --json", "drill --kernel"))
 @click.argument(
     "scripts",
     nargs=-1,
     metavar="[SCRIPT]...",
     help="Names such as rfc5681, or files of your own. By default, all that come with bentpipe.",
 )
+@click.option("--kernel", is_flag=True, help="Run them on the TCP of this machine's kernel, too, in real time.")
 @options.json
 @options.quiet
-def command(scripts: tuple[str, ...], json: bool, quiet: bool) -> None:
+def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> None:
     """Run conformance scripts on bentpipe's TCP.
 
     A script says what an application and a peer do, and what the connection must send, at which instant. Each runs
-    twice: with segments as values, and with each segment made into a packet and read again. The exit status is 1 if one
-    does not hold.
+    twice: with segments as values, and with each segment made into a packet and read again. With --kernel it also runs
+    on the kernel's TCP, in a private namespace. The exit status is 1 if one does not hold.
     """
-    from bentpipe.emulation.drill import drill, shipped
+    from bentpipe.emulation.drill import drill, on_kernel, shipped
 
     found = [drill(script) for script in scripts or shipped()]
+    if kernel:
+        found = on_kernel(found)
     print_result(lambda: [each.to_dict() for each in found], lambda: _shown(found), json=json, quiet=quiet)
     if not all(each.holds for each in found):
         raise click.exceptions.Exit(DIFFERS)
@@ -53,14 +57,43 @@ def _shown(found: list[Drilled]) -> Iterator[RenderableType]:
     table.add_column("cases", justify="right")
     table.add_column("core")
     table.add_column("codec")
+    has_kernel = any(each.kernel for each in found)
+    if has_kernel:
+        for name in ("kernel", "noted", "differs", "n/a"):
+            table.add_column(name, justify="right")
     for each in found:
-        table.add_row(each.script, str(each.cases), _verdict(each.core), _verdict(each.codec))
+        kernel = _counts(each.kernel) if each.kernel else ()
+        table.add_row(each.script, str(each.cases), _verdict(each.core), _verdict(each.codec), *kernel)
+    if has_kernel:
+        table.add_row("all", str(sum(each.cases for each in found)), "", "", *_counts(_sum(found)))
     yield table
     for each in found:
-        for way, differences in (("core", each.core), ("codec", each.codec)):
+        ways = [("core", each.core), ("codec", each.codec), ("kernel", each.kernel.differences if each.kernel else ())]
+        for way, differences in ways:
             for difference in differences:
                 yield f"\n{each.script}:{difference.line}: {way}: {difference.what}"
                 yield f"  {difference.text}\n  in {difference.title}"
+    if has_kernel and (missing := _sum(found).not_applicable):
+        rows = sorted(missing.items(), key=lambda row: -row[1])
+        yield "\nNot applicable to the kernel:"
+        yield "\n".join(f"{count:5}  {what}" for what, count in rows)
+
+
+def _sum(found: list[Drilled]) -> Kernel:
+    """What all scripts found together."""
+    from bentpipe.emulation.drill import Kernel
+
+    parts = [each.kernel for each in found if each.kernel]
+    missing: Counter[str] = Counter()
+    for part in parts:
+        missing.update(part.not_applicable)
+    differences = tuple(difference for part in parts for difference in part.differences)
+    return Kernel(sum(part.holds for part in parts), sum(part.noted for part in parts), differences, dict(missing))
+
+
+def _counts(kernel: Kernel) -> tuple[str, ...]:
+    missing = sum(kernel.not_applicable.values())
+    return tuple(str(count) for count in (kernel.holds, kernel.noted, len(kernel.differences), missing))
 
 
 def _verdict(differences: tuple[Difference, ...]) -> str:

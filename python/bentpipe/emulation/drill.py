@@ -1,15 +1,21 @@
-"""`bentpipe drill`: conformance scripts, as they are and through the codec of real packets."""
+"""`bentpipe drill`: conformance scripts, as they are, through the codec of real packets, and on the kernel's TCP."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import os
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.catalog import unknown
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, EmulationError
 from bentpipe.files import reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ENDING = ".script"
 
@@ -37,6 +43,28 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Kernel:
+    """What a script found on the TCP of the running kernel.
+
+    Attributes
+    ----------
+    holds : int
+        Cases that hold as written.
+    noted : int
+        Cases that hold with the notes of the script on what Linux does otherwise.
+    differences : tuple of Difference
+        Cases in which the kernel differs.
+    not_applicable : dict
+        What cases ask for and the kernel does not have, with the number of such cases.
+    """
+
+    holds: int
+    noted: int
+    differences: tuple[Difference, ...]
+    not_applicable: dict[str, int]
+
+
+@dataclass(frozen=True)
 class Drilled:
     """What a script found.
 
@@ -50,17 +78,20 @@ class Drilled:
         Cases in which the connection differs, given segments as values.
     codec : tuple of Difference
         The same where each segment is made into an IPv4 packet, with options and checksums, and read again.
+    kernel : Kernel or None
+        The same on the kernel's TCP, if that was asked for.
     """
 
     script: str
     cases: int
     core: tuple[Difference, ...]
     codec: tuple[Difference, ...]
+    kernel: Kernel | None = None
 
     @property
     def holds(self) -> bool:
         """Whether nothing differs."""
-        return not self.core and not self.codec
+        return not (self.core or self.codec or (self.kernel and self.kernel.differences))
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
@@ -98,7 +129,38 @@ def drill(script: str) -> Drilled:
         found.append(tuple(differences))
     if not cases:
         raise BentpipeError(f"{script}: no case in it\n  expected one that begins with a line: = RFC 9293 §3.5  TITLE")
-    return Drilled(script, cases, *found)
+    core, codec = found
+    return Drilled(script, cases, core, codec)
+
+
+def on_kernel(found: Iterable[Drilled]) -> list[Drilled]:
+    """Run scripts that can be read on the TCP of this machine's kernel, too, in real time.
+
+    Raises
+    ------
+    EmulationError
+        The system does not allow it. The text says what helps.
+    """
+    if not hasattr(_core, "kernel_drill"):
+        raise EmulationError(f"drill --kernel needs Linux; this is {sys.platform}")
+    from bentpipe.emulation.emulate import reported
+
+    found = list(found)
+    texts = [_text(each.script) for each in found]
+    scripts = reported({"parent": os.getpid(), "scripts": texts})["drilled"]
+    return [
+        replace(each, kernel=_of_kernel(text, cases)) for each, text, cases in zip(found, texts, scripts, strict=True)
+    ]
+
+
+def _of_kernel(text: str, cases: list[tuple[str, str, int | None, str]]) -> Kernel:
+    lines = text.split("\n")
+    count = Counter(verdict for _, verdict, _, _ in cases)
+    differences = (
+        Difference(title, line, lines[line - 1].strip(), what) for title, _, line, what in cases if line is not None
+    )
+    missing = Counter(what for _, verdict, _, what in cases if verdict == "not applicable")
+    return Kernel(count["holds"], count["noted"], tuple(differences), dict(missing.most_common()))
 
 
 def _text(script: str) -> str:

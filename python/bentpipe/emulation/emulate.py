@@ -37,7 +37,7 @@ PRESET_SWITCHES = {
 """Settings of TCP, and the kernel's that are the same."""
 HINTS = {
     "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun",
-    "": "emulate needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
+    "": "this needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
     " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container wants --cap-add SYS_ADMIN,NET_ADMIN",
 }
 """What helps where the system refuses, by a word of the step."""
@@ -204,13 +204,7 @@ def carry_out(
         "cc": cc,
         "is_quiet": quiet,
     }
-    content = _wait(job)
-    if "error" in content:
-        error: str = content["error"]
-        if not error:
-            raise KeyboardInterrupt("interrupted before the run began")
-        hint = next(hint for step, hint in HINTS.items() if step in error)
-        raise EmulationError(f"{error}\n  {hint}" if "does not allow" in error else error)
+    content = reported(job)
     outside = content["outside"]
     trust = Trust(**outside, has_priority=content["has_priority"], cpu_s=content["cpu_s"])
     tables = content["tables"]
@@ -258,6 +252,24 @@ def _is_port(flow: dict[str, Any]) -> bool:
 def _hosts(scenario: Scenario) -> list[str]:
     flows = [flow for flow in scenario.to_dict()["flow"].values() if _is_port(flow)]
     return sorted({flow[end] for flow in flows for end in ("from", "to")})
+
+
+def reported(job: dict[str, Any]) -> dict[str, Any]:
+    """What the front reports of a job.
+
+    Raises
+    ------
+    EmulationError
+        It could not be done. The text says what helps.
+    """
+    content = _wait(job)
+    if "error" in content:
+        error: str = content["error"]
+        if not error:
+            raise KeyboardInterrupt("interrupted before the run began")
+        hint = next(hint for step, hint in HINTS.items() if step in error)
+        raise EmulationError(f"{error}\n  {hint}" if "does not allow" in error else error)
+    return content
 
 
 def _wait(job: dict[str, Any]) -> dict[str, Any]:

@@ -70,7 +70,11 @@ def main() -> None:
     try:
         signal.signal(signal.SIGINT, _stop)
         signal.signal(signal.SIGTERM, _stop)
-        content = {"has_priority": has_priority, **_engine(job, caller)}
+        content: dict[str, Any]
+        if "scripts" in job:
+            content = {"drilled": _core.kernel_drill(job["scripts"])}
+        else:
+            content = {"has_priority": has_priority, **_engine(job, caller)}
     except (BentpipeError, OSError, subprocess.SubprocessError) as error:
         content = {"error": str(error)}
     except StopError:

@@ -15,10 +15,14 @@
 //! ```
 //!
 //! Times count from the line before. Everything that the connection sends must be expected, at its exact instant. What
-//! can stand in a line is described in `script.rs`.
+//! can stand in a line is described in `script.rs`. A comment that begins with `# linux: ` is a line for the kernel's TCP, in the
+//! place of the one before it in the same line, if there is one.
 
 mod bench;
 mod script;
+
+pub use bench::{Input, Sent, Subject, ISS};
+pub use script::Case;
 
 use bentpipe_tcp::Segment;
 
@@ -78,12 +82,24 @@ pub fn drill(
     text: &str,
     carry: &mut dyn FnMut(&Segment) -> Result<Segment, String>,
 ) -> Result<Vec<Outcome>, Objection> {
-    let cases = script::parse(text).map_err(|(line, what)| Objection { line, what })?;
-    let outcomes = cases.into_iter().map(|case| {
+    let outcomes = cases(text)?.into_iter().map(|case| {
         let difference = bench::run(&case, carry).err().map(|(line, what)| Objection { line, what });
         Outcome { title: case.title, difference }
     });
     Ok(outcomes.collect())
+}
+
+/// The cases of a script, to run them elsewhere.
+///
+/// # Errors
+/// The script cannot be read: its first line that cannot.
+pub fn cases(text: &str) -> Result<Vec<Case>, Objection> {
+    script::parse(text).map_err(|(line, what)| Objection { line, what })
+}
+
+/// Runs a case on a connection of any kind that is open; none: it holds.
+pub fn run_on(case: &Case, subject: &mut dyn Subject) -> Option<Objection> {
+    bench::run_on(case, subject).err().map(|(line, what)| Objection { line, what })
 }
 
 /// As it is: what carries nothing through a codec.

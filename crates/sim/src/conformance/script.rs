@@ -12,15 +12,29 @@ const LARGEST_SHIFT: u8 = 20;
 
 /// One case of a script.
 #[derive(Debug)]
-pub(crate) struct Case {
+pub struct Case {
     /// `RFC 5681 §3.1  Slow start ...`.
-    pub(crate) title: String,
-    pub(crate) config: Config,
+    pub title: String,
+    /// Its settings.
+    pub config: Config,
     /// The connection under test waits for a SYN; otherwise it opens.
-    pub(crate) is_passive: bool,
+    pub is_passive: bool,
     /// What the application has to send when the connection opens: data that the SYN may take along.
-    pub(crate) early: u64,
+    pub early: u64,
     pub(crate) steps: Vec<Step>,
+}
+
+impl Case {
+    /// How long it lasts.
+    pub fn length(&self) -> Duration {
+        let spans = self.steps.iter().filter(|step| step.is_for(true)).map(|step| step.after);
+        spans.fold(Duration::ZERO, |sum, span| sum + span)
+    }
+
+    /// Whether lines say what Linux does otherwise.
+    pub fn has_notes(&self) -> bool {
+        self.steps.iter().any(|step| step.on == On::Linux)
+    }
 }
 
 /// One line of a case.
@@ -30,6 +44,21 @@ pub(crate) struct Step {
     /// Since the step before.
     pub(crate) after: Duration,
     pub(crate) action: Doing,
+    pub(crate) on: On,
+}
+
+impl Step {
+    pub(crate) fn is_for(&self, is_kernel: bool) -> bool {
+        self.on != if is_kernel { On::Ours } else { On::Linux }
+    }
+}
+
+/// Whose line it is: `+0 ? cwnd 2000  # linux: +0 ? cwnd 3000` has one for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum On {
+    Both,
+    Ours,
+    Linux,
 }
 
 /// What happens, or is expected.
@@ -50,6 +79,8 @@ pub(crate) enum Doing {
     /// `? NAME VALUE ...`: `cwnd`, `ssthresh`, `flight` and `delivered` in bytes, `rto` and `srtt` in seconds,
     /// `timeouts`, `undos` and `marks` (how many; reductions for marks), `aborted` (`yes` or `no`), `state`.
     Check(Vec<(String, String)>),
+    /// `nothing`: time passes.
+    Nothing,
 }
 
 /// A segment in the words of a script, in any order: `syn`, `fin`, `rst`, `FROM:TO` (data, by offset), `ack N` (offset),
@@ -98,24 +129,31 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
         let title = line.strip_prefix('=').ok_or((number, format!("expected \"= TITLE\": {line}")))?;
         let (mut keys, mut steps, mut is_passive, mut early, mut length_s) = (String::new(), Vec::new(), false, 0, 0.0);
         while let Some(&(number, line)) = lines.peek() {
-            let line = without_comment(line);
+            let (line, note) = (without_comment(line), line.split_once("# linux: ").map(|(_, note)| note.trim()));
             if line.starts_with('=') {
                 break;
             }
             lines.next();
-            if line == "passive" {
-                is_passive = true;
-            } else if let Some(bytes) = line.strip_prefix("write ") {
-                early = self::bytes(bytes).map_err(|what| (number, what))?;
-            } else if line.starts_with('+') {
-                let step = step(number, line).map_err(|what| (number, what))?;
+            let mut add = |text: &str, on| {
+                let step = step(number, text, on).map_err(|what| (number, what))?;
                 length_s += step.after.as_secs_f64();
                 if length_s > LONGEST_S {
                     return Err((number, format!("the case lasts longer than {LONGEST_S} s")));
                 }
                 steps.push(step);
+                Ok(())
+            };
+            if line == "passive" {
+                is_passive = true;
+            } else if let Some(bytes) = line.strip_prefix("write ") {
+                early = self::bytes(bytes).map_err(|what| (number, what))?;
+            } else if line.starts_with('+') {
+                add(line, if note.is_some() { On::Ours } else { On::Both })?;
             } else if !line.is_empty() {
                 keys += &format!("{line}\n");
+            }
+            if let Some(note) = note {
+                add(note, On::Linux)?;
             }
         }
         let config = config(&keys).map_err(|what| (number, what))?;
@@ -146,8 +184,9 @@ fn config(keys: &str) -> Result<Config, String> {
     Ok(resolved.scenario.flows[0].tcp.clone())
 }
 
-fn step(line: usize, text: &str) -> Result<Step, String> {
-    let (time, rest) = text[1..].split_once(char::is_whitespace).ok_or("expected a time and an action")?;
+fn step(line: usize, text: &str, on: On) -> Result<Step, String> {
+    let timed = text.strip_prefix('+').and_then(|text| text.split_once(char::is_whitespace));
+    let (time, rest) = timed.ok_or("expected a time and an action")?;
     let seconds: f64 = time.parse().map_err(|_| format!("not a time: {time}"))?;
     if !(0.0..=LONGEST_S).contains(&seconds) {
         return Err(format!("expected a time of at most {LONGEST_S} s: {time}"));
@@ -157,6 +196,7 @@ fn step(line: usize, text: &str) -> Result<Step, String> {
         ["write", n] => Doing::Write(bytes(n)?),
         ["read", n] => Doing::Read(bytes(n)?),
         ["close"] => Doing::Close,
+        ["nothing"] => Doing::Nothing,
         ["smss", n] => Doing::Smss(number::<u16>(n).map(|smss| u32::from(smss.max(1)))?),
         ["<", words @ ..] => Doing::Arrive(packet(words)?),
         [">", words @ .., times] if times.starts_with('x') => Doing::Expect(packet(words)?, number(&times[1..])?),
@@ -166,7 +206,7 @@ fn step(line: usize, text: &str) -> Result<Step, String> {
         }
         _ => return Err(format!("not an action: {}", rest.trim_start())),
     };
-    Ok(Step { line, after: Duration::from_ps((seconds * 1e9).round() as u64 * 1000), action })
+    Ok(Step { line, after: Duration::from_ps((seconds * 1e9).round() as u64 * 1000), action, on })
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {

@@ -2,7 +2,9 @@
 
 mod table;
 
-use bentpipe_sim::conformance::{drill, unchanged, Objection, SCRIPTS};
+use bentpipe_sim::conformance::{cases, drill, run_on, unchanged, Input, Objection, Sent, Subject, ISS, SCRIPTS};
+use bentpipe_tcp::{Flags, Segment};
+use bentpipe_units::{Duration, Time};
 
 #[test]
 fn connections_do_what_the_rfcs_ask_for() {
@@ -114,4 +116,59 @@ fn what_no_script_can_mean_is_refused() {
         };
         assert!(what.contains(message) || what.contains("unexpected"), "{step}: {what}");
     }
+}
+
+/// As the kernel's TCP is driven: it has lines of its own, and may be late.
+#[test]
+fn notes_for_linux_take_the_place_of_their_line_on_the_kernel_only() {
+    /// Sends one segment, 30 ms late.
+    struct Late(bool);
+    impl Subject for Late {
+        fn is_kernel(&self) -> bool {
+            true
+        }
+        fn late(&self, _: Duration) -> Duration {
+            Duration::from_millis(50)
+        }
+        fn early(&self) -> Duration {
+            Duration::from_millis(5)
+        }
+        fn take(&mut self, _: Time, _: Input) -> Result<(), String> {
+            Ok(())
+        }
+        fn collect(&mut self, _: Time, _: &mut Sent) -> Result<(), String> {
+            Ok(())
+        }
+        fn pass(&mut self, to: Time, sent: &mut Sent) -> Result<(), String> {
+            let at = Time::ZERO + Duration::from_millis(1030);
+            if to >= at && !std::mem::replace(&mut self.0, true) {
+                let data = Segment { seq: ISS.at(1), len: 1000, flags: Flags::ACK, ..Segment::default() };
+                sent.push_back((at, data));
+            }
+            Ok(())
+        }
+        fn check(&mut self, name: &str, value: &str) -> Result<(), String> {
+            if (name, value) == ("cwnd", "7000") {
+                Ok(())
+            } else {
+                Err(format!("{name} {value}"))
+            }
+        }
+    }
+    let on_kernel = |note: &str| {
+        let text = format!(
+            "= RFC 6298 §2.1  x\nsmss = \"1000 B\"\nhandshake = false\ninitial_window = \"1 segments\"\n+0 write 1000\n\
+             +0 > 0:1000  # linux: +0 nothing\n+1 > 0:1000\n+0 ? cwnd 1000{note}\n"
+        );
+        let ours = drill(&text, &mut unchanged).unwrap();
+        assert_eq!(ours[0].difference, None, "our TCP has nothing to do with notes");
+        let case = cases(&text).unwrap().remove(0);
+        assert!(case.has_notes());
+        run_on(&case, &mut Late(false)).map(|difference| difference.line)
+    };
+    assert_eq!(on_kernel("  # linux: +0 ? cwnd 7000"), None);
+    assert_eq!(on_kernel(""), Some(8));
+    assert_eq!(on_kernel("\n# linux: +0 > 0:1000"), Some(8));
+    assert_eq!(on_kernel("  # linux: +0 ? cwnd 7000\n# linux: +0 > 0:1000"), Some(9));
+    assert!(cases("= RFC 6298 §2.1  x\n+0 ? cwnd 1  # linux: soon\n").is_err());
 }

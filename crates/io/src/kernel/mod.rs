@@ -1,0 +1,524 @@
+//! Conformance scripts on the TCP of the running kernel: its connection is the one under test, behind a socket and a device, and
+//! bentpipe plays the peer, in real time.
+//!
+//! Each case has a namespace of its own. A case without a handshake has none here either: the connection is put into its state as
+//! `TCP_REPAIR` of Linux allows, so that it has seen no round trip, as in the script. Only one with ECN, to which both ends must
+//! agree, opens before the case begins.
+
+mod plan;
+
+use crate::driver::clock_ns;
+use crate::host::{self, Host, NotAllowed};
+use crate::wire;
+use bentpipe_sim::conformance::{self, Case, Input, Objection, Sent, Subject, ISS};
+use bentpipe_tcp::{Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};
+use bentpipe_units::{Duration, Seq, Time};
+use plan::Plan;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::{read, write, Errno};
+use rustix::net::{
+    accept_with, bind, connect, listen, recv, send, shutdown, socket_with, AddressFamily, RecvFlags, SendFlags,
+    Shutdown, SocketFlags, SocketType,
+};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The host under test, and the peer.
+const OWN: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 1), 5001);
+const PEER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 2), 49_152);
+/// Where a connection is opened whose end makes the kernel remember what the route says.
+const FIRST: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 1), 5002);
+const OWN_V6: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1);
+/// Cases at the same time. They mostly wait.
+const WORKERS: usize = 8;
+/// How often signals are looked at.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const TRIES: usize = 3;
+/// Packets of the kernel have 65,535 bytes at most.
+const PACKET_MAX: usize = 1 << 16;
+/// How much earlier or later than its instant a segment may leave.
+const TOLERANCE: Duration = Duration::from_millis(12);
+/// Timers of the kernel round up, by an eighth of what is left at most; with ticks of 4 ms, timers above a quarter of a second by
+/// one of these.
+const TIMER_PART: u64 = 8;
+const TIMER_TICK: Duration = Duration::from_millis(36);
+/// Part of a time that a fact may differ by, beside [`TOLERANCE`].
+const FACT_PART: f64 = 0.02;
+/// The queues of a connection, and the end of its repair without a probe (linux/tcp.h).
+const TCP_RECV_QUEUE: i32 = 1;
+const TCP_SEND_QUEUE: i32 = 2;
+const TCP_REPAIR_OFF_NO_WP: i32 = -1;
+/// In `tcp_repair_window`: the peer's window was learnt before the first segment.
+const LEARNT_BEFORE: (usize, u32) = (0, ISS.value());
+/// Places in `tcp_info` (linux/tcp.h), which only ever grows at its end.
+const INFO_LEN: usize = 104;
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+/// States as the kernel numbers them (net/tcp_states.h), in the words of scripts.
+const STATES: [&str; 12] = [
+    "",
+    "established",
+    "synsent",
+    "synreceived",
+    "finwait1",
+    "finwait2",
+    "timewait",
+    "closed",
+    "closewait",
+    "lastack",
+    "listen",
+    "closing",
+];
+
+/// What a case came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// As the lines say, or as the notes for Linux beside them.
+    Holds,
+    /// The first line that differs; and what Linux is known to do in its own way, if bentpipe's TCP differs in the same line with
+    /// that setting.
+    Differs(Objection, Option<&'static str>),
+    /// The setting of the case that the kernel does not have.
+    NotApplicable(String),
+}
+
+/// Runs cases, some at a time, each with its place in the result. Asks `go_on` meanwhile: without it no further case begins, and
+/// those have no verdict. The process has left the namespaces of the machine.
+///
+/// # Errors
+/// The step of the set-up that the system does not allow.
+pub fn drill(cases: &[Case], mut go_on: impl FnMut() -> bool) -> Result<Vec<Option<Verdict>>, NotAllowed> {
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = || {
+        let mut found = Vec::new();
+        while !stop.load(Ordering::Relaxed) {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(case) = cases.get(place) else { break };
+            found.push((place, often(case)?));
+        }
+        Ok(found)
+    };
+    let mut verdicts = vec![None; cases.len()];
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS.min(cases.len())).map(|_| scope.spawn(work)).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            let _ = poll(&mut [], Some(&LOOK));
+            stop.fetch_or(!go_on(), Ordering::Relaxed);
+        }
+        for worker in workers {
+            let found = worker.join().unwrap_or_else(|_| Ok(Vec::new()))?;
+            found.into_iter().for_each(|(place, verdict)| verdicts[place] = Some(verdict));
+        }
+        Ok(verdicts)
+    })
+}
+
+/// Runs a case until it holds: what differs may be the processor that was busy.
+fn often(case: &Case) -> Result<Verdict, NotAllowed> {
+    let mut verdict = once(case)?;
+    for _ in 1..TRIES {
+        if !matches!(verdict, Verdict::Differs(..)) {
+            break;
+        }
+        verdict = once(case)?;
+    }
+    Ok(verdict)
+}
+
+/// Runs a case. The calling thread is in a namespace of the case then.
+fn once(case: &Case) -> Result<Verdict, NotAllowed> {
+    let plan = match plan::of(case) {
+        Ok(plan) => plan,
+        Err(setting) => return Ok(Verdict::NotApplicable(setting)),
+    };
+    let host = Host::new(*OWN.ip(), OWN_V6, plan.mtu)?;
+    for (name, value) in &plan.sysctls {
+        if host::set(name, value).is_err() {
+            return Ok(Verdict::NotApplicable(format!("this kernel has no {name} = {value}")));
+        }
+    }
+    for (name, value) in &plan.habits {
+        let _ = host::set(name, value);
+    }
+    if host.set_metrics(&plan.metrics).is_err() {
+        return Ok(Verdict::NotApplicable("this kernel does not take the metrics of its route".into()));
+    }
+    let opened = Kernel::open(&host, case, &plan);
+    let mut kernel = opened.map_err(|error| NotAllowed { step: "a connection without a handshake", error })?;
+    let difference = conformance::run_on(case, &mut kernel);
+    Ok(match (difference, kernel.cannot) {
+        (_, Some(what)) => Verdict::NotApplicable(what.into()),
+        (Some(difference), None) => {
+            let way = plan::way(case, difference.line);
+            Verdict::Differs(difference, way)
+        }
+        (None, None) => Verdict::Holds,
+    })
+}
+
+/// The kernel's connection.
+struct Kernel<'a> {
+    host: &'a Host,
+    /// Listens, or is the connection.
+    socket: OwnedFd,
+    is_passive: bool,
+    accepted: Option<OwnedFd>,
+    /// By the clock of the system.
+    start: u64,
+    /// From the kernel's initial sequence number to that of scripts.
+    shift: Option<u32>,
+    /// From the kernel's clock of timestamps to that of scripts, which begins with the case.
+    clock: Option<u32>,
+    to_write: u64,
+    reads_at_once: bool,
+    to_read: u64,
+    closes: bool,
+    is_aborted: bool,
+    /// Without a handshake: the peer has sent nothing yet.
+    is_untold: bool,
+    /// What the case asks for and an application of Linux cannot do.
+    cannot: Option<&'static str>,
+    delays_acks: bool,
+    packet: Vec<u8>,
+}
+
+impl<'a> Kernel<'a> {
+    fn open(host: &'a Host, case: &Case, plan: &Plan) -> io::Result<Self> {
+        if plan.is_remembered {
+            remember(host, plan)?;
+        }
+        let is_passive = case.config.handshake && case.is_passive;
+        let opens = case.config.handshake || plan.agrees_on_ecn;
+        let socket = if opens { stream(plan)? } else { established(host, OWN, plan)? };
+        if opens {
+            bind(&socket, &OWN)?;
+        }
+        if is_passive {
+            listen(&socket, 1)?;
+        }
+        let mut kernel = Self {
+            host,
+            socket,
+            is_passive,
+            accepted: None,
+            start: clock_ns(),
+            shift: if opens { None } else { Some(0) },
+            clock: None,
+            to_write: 0,
+            reads_at_once: true,
+            to_read: 0,
+            closes: false,
+            is_aborted: false,
+            is_untold: !case.config.handshake,
+            cannot: None,
+            delays_acks: plan.delays_acks,
+            packet: vec![0; PACKET_MAX],
+        };
+        if opens && !is_passive {
+            match connect(&kernel.socket, &PEER) {
+                Err(Errno::INPROGRESS) | Ok(()) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if !case.config.handshake && plan.agrees_on_ecn {
+            kernel.agree(plan).map_err(io::Error::other)?;
+        }
+        kernel.to_write = case.early;
+        kernel.follow();
+        Ok(kernel)
+    }
+
+    /// Answers the SYN of a connection that has no handshake in its script, and that the kernel cannot begin without one.
+    fn agree(&mut self, plan: &Plan) -> Result<(), String> {
+        let mut sent = Sent::new();
+        self.collect(Time::ZERO, &mut sent)?;
+        let (_, syn) = sent.pop_front().ok_or("no SYN")?;
+        let Options::Syn(options) = syn.options else { return Err("a SYN without options".into()) };
+        let answer = Segment {
+            seq: ISS,
+            ack: ISS.at(1),
+            window: u16::MAX,
+            flags: Flags::SYN.with(Flags::ACK).with(Flags::ECE),
+            timestamps: syn.timestamps.map(|stamps| Timestamps { value: 0, echo: stamps.value }),
+            // What it offers, the peer has, too.
+            options: Options::Syn(SynOptions { mss: plan.mss as u16, ..options }),
+            ..Segment::default()
+        };
+        self.take(Time::ZERO, Input::Segment(answer))?;
+        self.collect(Time::ZERO, &mut sent)?;
+        (self.is_untold, self.start) = (true, clock_ns());
+        Ok(())
+    }
+
+    fn now(&self) -> Time {
+        Time::from_ps((clock_ns() - self.start) * 1000)
+    }
+
+    /// Does what the application has still to do.
+    fn follow(&mut self) {
+        if self.is_passive && self.accepted.is_none() {
+            self.accepted = accept_with(&self.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).ok();
+        }
+        // Before the connection opens this would also hold back the ACK of the handshake.
+        let is_open = !self.is_passive || self.accepted.is_some();
+        if is_open && self.info().is_ok_and(|info| STATES[1] == state(&info)) {
+            self.delay_acks();
+        }
+        let socket = self.accepted.as_ref().unwrap_or(&self.socket);
+        let mut bytes = [0; 1 << 16];
+        while self.to_write > 0 {
+            let len = self.to_write.min(bytes.len() as u64) as usize;
+            let Ok(sent) = send(socket, &bytes[..len], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) else { break };
+            self.to_write -= sent as u64;
+        }
+        if self.closes && self.to_write == 0 {
+            self.closes = shutdown(socket, Shutdown::Write).is_err();
+        }
+        while self.reads_at_once || self.to_read > 0 {
+            let len = if self.reads_at_once { bytes.len() } else { bytes.len().min(self.to_read as usize) };
+            match recv(socket, &mut bytes[..len], RecvFlags::DONTWAIT) {
+                Ok((0, _)) | Err(Errno::AGAIN | Errno::NOTCONN) => break,
+                Ok((read, _)) => self.to_read = self.to_read.saturating_sub(read as u64),
+                Err(_) => {
+                    self.is_aborted = true;
+                    break;
+                }
+            }
+        }
+    }
+
+    fn delay_acks(&mut self) {
+        if self.delays_acks {
+            let socket = self.accepted.as_ref().unwrap_or(&self.socket);
+            self.delays_acks =
+                host::set_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_QUICKACK, &[0; 4]).is_err();
+        }
+    }
+
+    /// As scripts have it.
+    fn translated(&mut self, now: Time, segment: &Segment) -> Segment {
+        if segment.flags.has(Flags::SYN) {
+            self.shift = Some(ISS.value().wrapping_sub(segment.seq.value()));
+        }
+        let clock = self.clock;
+        let timestamps = segment.timestamps.map(|stamps| {
+            let now_ms = (now.as_ps() / 1_000_000_000) as u32;
+            let shift = clock.unwrap_or_else(|| now_ms.wrapping_sub(stamps.value));
+            self.clock = Some(shift);
+            Timestamps { value: stamps.value.wrapping_add(shift), ..stamps }
+        });
+        let seq = Seq::new(segment.seq.value().wrapping_add(self.shift.unwrap_or(0)));
+        Segment { seq, timestamps, ..*segment }
+    }
+
+    /// As the kernel has it.
+    fn for_kernel(&self, segment: &Segment) -> Segment {
+        let shift = self.shift.unwrap_or(0);
+        let seq = |seq: Seq| Seq::new(seq.value().wrapping_sub(shift));
+        let mut options = segment.options;
+        if let Options::Sack(blocks) = &mut options {
+            let mut shifted = SackBlocks::default();
+            for &(left, right) in blocks.as_slice() {
+                shifted.push(seq(left), seq(right));
+            }
+            *blocks = shifted;
+        }
+        let clock = self.clock.unwrap_or(0);
+        let timestamps =
+            segment.timestamps.map(|stamps| Timestamps { echo: stamps.echo.wrapping_sub(clock), ..stamps });
+        let ack = if segment.flags.has(Flags::ACK) { seq(segment.ack) } else { segment.ack };
+        Segment { ack, timestamps, options, ..*segment }
+    }
+
+    fn info(&self) -> Result<[u8; INFO_LEN], String> {
+        let mut info = [0; INFO_LEN];
+        let socket = self.accepted.as_ref().unwrap_or(&self.socket);
+        host::option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)
+            .map_err(|error| error.to_string())?;
+        Ok(info)
+    }
+}
+
+impl Subject for Kernel<'_> {
+    fn is_kernel(&self) -> bool {
+        true
+    }
+
+    fn late(&self, after: Duration) -> Duration {
+        TOLERANCE + (after / TIMER_PART).max((after / 4).min(TIMER_TICK))
+    }
+
+    fn early(&self) -> Duration {
+        TOLERANCE
+    }
+
+    fn take(&mut self, _: Time, input: Input) -> Result<(), String> {
+        match input {
+            Input::Write(bytes) => self.to_write += bytes,
+            Input::Read(0) => self.reads_at_once = false,
+            Input::Read(bytes) => self.to_read += bytes,
+            Input::Close if self.is_passive && self.accepted.is_none() => {
+                self.cannot = Some("closing before the connection is accepted");
+            }
+            Input::Close => self.closes = true,
+            Input::Smss(_) => self.cannot = Some("smss that changes"),
+            Input::Segment(segment) => {
+                // The kernel heeds a smaller window only of a later segment than the one from which it knows the window.
+                let is_first = std::mem::take(&mut self.is_untold);
+                if is_first && segment.window < u16::MAX && segment.ack == ISS.at(1) {
+                    repair_window(&self.socket, &[LEARNT_BEFORE]).map_err(|error| error.to_string())?;
+                }
+                // As with a program that waits with data in its hands: they take the ACK of the handshake along.
+                if segment.flags.has(Flags::SYN) && !self.is_passive && self.to_write > 0 {
+                    self.delay_acks();
+                }
+                let payload = vec![0; usize::from(segment.len)];
+                let packet = wire::emit(PEER.into(), OWN.into(), &self.for_kernel(&segment), &payload);
+                let packet = packet.ok_or("the segment has no room in a packet")?;
+                write(self.host.device(), &packet).map_err(|error| format!("the device: {error}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, _: Time, sent: &mut Sent) -> Result<(), String> {
+        self.follow();
+        while let Ok(len) = read(self.host.device(), &mut self.packet[..]) {
+            let now = self.now();
+            let Some(received) = wire::parse(&self.packet[..len]) else { continue };
+            if (received.from, received.to) == (SocketAddr::V4(OWN), SocketAddr::V4(PEER)) {
+                let segment = received.segment;
+                sent.push_back((now, self.translated(now, &segment)));
+            }
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, to: Time, sent: &mut Sent) -> Result<(), String> {
+        loop {
+            let now = self.now();
+            self.collect(now, sent)?;
+            if now >= to || sent.front().is_some_and(|&(at, _)| at + TOLERANCE < to) {
+                return Ok(());
+            }
+            let left = to.saturating_since(self.now()).as_ps() / 1000;
+            let left = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ };
+            let device = self.host.device();
+            let _ = poll(&mut [PollFd::new(&device, PollFlags::IN)], Some(&left));
+        }
+    }
+
+    fn check(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let info = self.info()?;
+        let number = |at: usize| u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]);
+        let mss = u64::from(number(16).max(1));
+        // The kernel counts windows and what is in flight in segments.
+        let segments = |at: usize, is_rounded_up: bool| {
+            let actual = number(at);
+            let rounded = |bytes: u64| if is_rounded_up { bytes.div_ceil(mss) } else { bytes / mss };
+            let same = match value.parse() {
+                Ok(bytes) => rounded(bytes) == u64::from(actual),
+                Err(_) => actual >= NO_THRESHOLD,
+            };
+            (same, if actual >= NO_THRESHOLD { "none".into() } else { (u64::from(actual) * mss).to_string() })
+        };
+        let seconds = |at: usize| {
+            let actual = f64::from(number(at)) / 1e6;
+            let near = |wanted: f64| (actual - wanted).abs() <= TOLERANCE.as_secs_f64() + FACT_PART * wanted;
+            (value.parse().map_or(actual == 0.0, near), actual.to_string())
+        };
+        let (same, actual) = match name {
+            "cwnd" => segments(80, false),
+            "ssthresh" => segments(76, false),
+            "flight" => segments(24, true),
+            "rto" => seconds(8),
+            "srtt" => seconds(68),
+            "aborted" => {
+                self.follow();
+                ((value == "yes") == self.is_aborted, if self.is_aborted { "yes" } else { "no" }.into())
+            }
+            "state" => {
+                let actual = state(&info);
+                // Who waits for the end of TIME-WAIT is no socket any more, and who has seen a SYN is none yet.
+                let is_hidden = [("closed", "timewait"), ("listen", "synreceived")].contains(&(actual, value));
+                (actual == value || is_hidden, actual.to_owned())
+            }
+            // The kernel does not tell.
+            _ => return Ok(()),
+        };
+        if same {
+            return Ok(());
+        }
+        Err(format!("expected {name} {value}, but it is {actual}"))
+    }
+}
+
+fn state(info: &[u8; INFO_LEN]) -> &'static str {
+    STATES.get(usize::from(info[0])).copied().unwrap_or_default()
+}
+
+fn stream(plan: &Plan) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    plan.prepare(socket.as_fd())?;
+    Ok(socket)
+}
+
+/// A connection that never opened, as `TCP_REPAIR` makes it: both ends begin after [`ISS`].
+fn established(host: &Host, own: SocketAddrV4, plan: &Plan) -> io::Result<OwnedFd> {
+    let socket = stream(plan)?;
+    let set = |name, value: &[u8]| host::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, value);
+    let first = ISS.at(1).value();
+    set(libc::TCP_REPAIR, &1_i32.to_ne_bytes())?;
+    for queue in [TCP_RECV_QUEUE, TCP_SEND_QUEUE] {
+        set(libc::TCP_REPAIR_QUEUE, &queue.to_ne_bytes())?;
+        set(libc::TCP_QUEUE_SEQ, &first.to_ne_bytes())?;
+    }
+    // Until the options are set, segments are as small as a peer that says nothing wants them.
+    set(libc::TCP_MAXSEG, &plan.mss.to_ne_bytes())?;
+    bind(&socket, &own)?;
+    connect(&socket, &PEER)?;
+    let options: Vec<u8> =
+        plan.repair.iter().flat_map(|&(kind, value)| [kind, value]).flat_map(u32::to_ne_bytes).collect();
+    set(libc::TCP_REPAIR_OPTIONS, &options)?;
+    // Without the probe that asks for the peer's window: an ACK says it, so that the kernel expects the next to say the same.
+    set(libc::TCP_REPAIR, &TCP_REPAIR_OFF_NO_WP.to_ne_bytes())?;
+    let (seq, stamps) = (ISS.at(1), plan.has_timestamps.then_some(Timestamps { value: 0, echo: 0 }));
+    let update =
+        Segment { seq, ack: seq, window: u16::MAX, flags: Flags::ACK, timestamps: stamps, ..Segment::default() };
+    repair_window(&socket, &[LEARNT_BEFORE, (4, 0), (8, 0)])?;
+    inject(host, own, &update)?;
+    Ok(socket)
+}
+
+/// Changes words of `tcp_repair_window`: where the window was learnt, it and the largest, the own one and from where it counts.
+fn repair_window(socket: &OwnedFd, words: &[(usize, u32)]) -> io::Result<()> {
+    let tcp = |name, value: &[u8]| host::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, value);
+    let mut window = [0; 20];
+    tcp(libc::TCP_REPAIR, &1_i32.to_ne_bytes())?;
+    host::option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_REPAIR_WINDOW, &mut window)?;
+    for &(at, value) in words {
+        window[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+    }
+    tcp(libc::TCP_REPAIR_WINDOW, &window)?;
+    tcp(libc::TCP_REPAIR, &TCP_REPAIR_OFF_NO_WP.to_ne_bytes())
+}
+
+/// A segment of the peer without data.
+fn inject(host: &Host, to: SocketAddrV4, segment: &Segment) -> io::Result<()> {
+    let packet = wire::emit(PEER.into(), to.into(), segment, &[]).ok_or(io::ErrorKind::InvalidData)?;
+    write(host.device(), &packet)?;
+    Ok(())
+}
+
+/// The kernel takes the threshold and the round trip of a route from what it remembers of a peer, and it does so only after a
+/// connection to that peer has ended. This one says nothing.
+fn remember(host: &Host, plan: &Plan) -> io::Result<()> {
+    let socket = established(host, FIRST, plan)?;
+    shutdown(&socket, Shutdown::Write)?;
+    let (seq, ack) = (ISS.at(1), ISS.at(2));
+    let answer = Segment { seq, ack, window: 1000, flags: Flags::FIN.with(Flags::ACK), ..Segment::default() };
+    inject(host, FIRST, &answer)?;
+    host::set("ipv4/tcp_no_metrics_save", "1")
+}

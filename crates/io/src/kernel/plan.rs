@@ -1,0 +1,367 @@
+//! What the kernel has to be told so that its TCP has the settings of a case, and which settings it does not have.
+
+use crate::host;
+use bentpipe_sim::conformance::Case;
+use bentpipe_tcp::cc::CcKind;
+use bentpipe_tcp::{
+    AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, Growth, InitialSsthresh, NewReno, Rack,
+    Recovery, Reduction, RtoConfig, SackEvidence, SackOnRto, SpuriousDetection, SsthreshBase, SsthreshRounding,
+};
+use bentpipe_units::Duration;
+use rustix::fd::BorrowedFd;
+use std::io;
+
+/// Longer cases would take longer than all others together.
+const LONGEST: Duration = Duration::from_secs(30);
+/// Bytes of headers of IPv4 and TCP, and of timestamps with their padding.
+const HEADERS: u32 = 40;
+const TIMESTAMPS: u32 = 12;
+/// Smallest MTU of IPv4 (RFC 791), largest of a device.
+const MTU: std::ops::RangeInclusive<u32> = 68..=65_535;
+/// Receive buffer with which a connection of Linux starts, bytes.
+const RMEM: u64 = 131_072;
+/// How long it delays an ACK (TCP_ATO_MIN, linux/tcp.h).
+const DELAY: Duration = Duration::from_millis(40);
+/// Metrics of a route (linux/rtnetlink.h).
+const RTAX_RTT: u16 = 4;
+const RTAX_SSTHRESH: u16 = 6;
+const RTAX_INITCWND: u16 = 11;
+const RTAX_RTO_MIN: u16 = 13;
+const RTAX_QUICKACK: u16 = 15;
+/// Kinds of options that a connection without a handshake agrees on (RFC 9293 §3.1, RFC 7323 §2.2, RFC 2018 §2).
+const MSS: u32 = 2;
+const WINDOW_SCALE: u32 = 3;
+const SACK_PERMITTED: u32 = 4;
+const STAMPS: u32 = 8;
+
+/// The settings of a case in the words of the kernel.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) mtu: u16,
+    /// Of a segment, with the options that each has.
+    pub(crate) mss: u32,
+    /// Without one of these the kernel does not have the settings of the case.
+    pub(crate) sysctls: Vec<(&'static str, String)>,
+    /// Habits that it gives up, if it has them.
+    pub(crate) habits: Vec<(&'static str, String)>,
+    /// Of the route to the peer.
+    pub(crate) metrics: Vec<(u16, u32)>,
+    /// Some of them count only for peers that the kernel remembers.
+    pub(crate) is_remembered: bool,
+    /// Options of a connection without a handshake.
+    pub(crate) repair: Vec<(u32, u32)>,
+    pub(crate) has_timestamps: bool,
+    /// ECN without a handshake in the script.
+    pub(crate) agrees_on_ecn: bool,
+    cc: &'static str,
+    nagle: bool,
+    pub(crate) delays_acks: bool,
+    user_timeout: Option<u32>,
+    receive_buffer: Option<i32>,
+}
+
+impl Plan {
+    /// Sets what a socket is told itself.
+    pub(crate) fn prepare(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let tcp = |name, value: &[u8]| host::set_option(socket, libc::IPPROTO_TCP, name, value);
+        tcp(libc::TCP_CONGESTION, self.cc.as_bytes())?;
+        tcp(libc::TCP_NODELAY, &i32::from(!self.nagle).to_ne_bytes())?;
+        if let Some(span_ms) = self.user_timeout {
+            tcp(libc::TCP_USER_TIMEOUT, &span_ms.to_ne_bytes())?;
+        }
+        if let Some(bytes) = self.receive_buffer {
+            host::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes.to_ne_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// How the kernel is told the settings of a case; or the first setting that it does not have.
+pub(crate) fn of(case: &Case) -> Result<Plan, String> {
+    let config = &case.config;
+    others(case)?;
+    let (cc, sack, rack) = recovery(config)?;
+    let ecn = match (config.ecn.feedback, config.ecn.beta) {
+        (EcnFeedback::Off, _) => 0,
+        (EcnFeedback::Classic, None) => 1,
+        (EcnFeedback::Accurate, None) => 3,
+        _ => return Err("ecn with beta, or per segment".into()),
+    };
+    let frto = match config.spurious_detection {
+        SpuriousDetection::Frto | SpuriousDetection::Any => 2,
+        SpuriousDetection::Off | SpuriousDetection::Eifel | SpuriousDetection::Dsack => 0,
+    };
+    let stamps = if config.timestamps { TIMESTAMPS } else { 0 };
+    let mss = config.smss + stamps;
+    let mtu = mss + HEADERS;
+    if !MTU.contains(&mtu) {
+        return Err("smss".into());
+    }
+    let smss = u64::from(config.smss);
+    let window = config.initial_window.bytes(config.smss);
+    if window % smss != 0 {
+        return Err("initial_window that is no whole number of segments".into());
+    }
+    // The kernel's bound is one of the variance term.
+    let rto_min = config.rto.min.max(config.rto.variance_min);
+    let mut metrics = vec![(RTAX_INITCWND, (window / smss) as u32), (RTAX_RTO_MIN, milliseconds(rto_min).max(1))];
+    // RTO = R + max(2 R, bound), with R in eighths of a millisecond.
+    let third = config.rto.initial / 3;
+    let first = if third.saturating_sub(rto_min / 2) > Duration::ZERO {
+        third
+    } else {
+        config.rto.initial.saturating_sub(rto_min)
+    };
+    if !config.handshake {
+        metrics.push((RTAX_RTT, (milliseconds(first) * 8).max(1)));
+    } else if config.rto.initial != RtoConfig::default().initial {
+        return Err("rto.initial with a handshake".into());
+    }
+    match config.initial_ssthresh {
+        InitialSsthresh::Unlimited => {}
+        InitialSsthresh::Segments(segments) => metrics.push((RTAX_SSTHRESH, segments as u32)),
+        InitialSsthresh::Bytes(bytes) if bytes % smss == 0 => metrics.push((RTAX_SSTHRESH, (bytes / smss) as u32)),
+        _ => return Err("initial_ssthresh".into()),
+    }
+    if config.ack.every == 1 {
+        metrics.push((RTAX_QUICKACK, 1));
+    }
+    let user_timeout = match config.give_up {
+        give_up if give_up == Config::default().give_up => None,
+        GiveUp::AfterTime(span) => Some(milliseconds(span)),
+        GiveUp::AfterRetransmissions(_) | GiveUp::Never => return Err("give_up other than a time".into()),
+    };
+    let is_on = |is_on: bool| u32::from(is_on).to_string();
+    let mut sysctls = vec![
+        ("ipv4/tcp_sack", is_on(sack)),
+        ("ipv4/tcp_dsack", is_on(config.dsack)),
+        ("ipv4/tcp_timestamps", is_on(config.timestamps)),
+        ("ipv4/tcp_window_scaling", is_on(config.window_scaling)),
+        ("ipv4/tcp_ecn", ecn.to_string()),
+        ("ipv4/tcp_ecn_fallback", is_on(false)),
+        ("ipv4/tcp_frto", frto.to_string()),
+        // 3 of these: probes of the tail; 0: none.
+        ("ipv4/tcp_early_retrans", if rack.is_some_and(|tlp| tlp) { 3 } else { 0 }.to_string()),
+        ("ipv4/tcp_slow_start_after_idle", is_on(config.idle_restart)),
+        ("ipv4/tcp_wmem", "4096 16777216 67108864".into()),
+        // The shift of the window follows from the largest buffer.
+        ("ipv4/tcp_rmem", format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX)),
+        ("ipv4/tcp_no_metrics_save", is_on(false)),
+    ];
+    // A bound of a minute, and one of two, is beyond what a case may last.
+    if config.rto.max != RtoConfig::default().max {
+        sysctls.push(("ipv4/tcp_rto_max_ms", milliseconds(config.rto.max).to_string()));
+    }
+    let habits = vec![
+        // Each segment is answered by itself, and as often as it comes.
+        ("ipv4/tcp_comp_sack_nr", is_on(false)),
+        ("ipv4/tcp_invalid_ratelimit", is_on(false)),
+        ("ipv4/tcp_syn_linear_timeouts", is_on(false)),
+        // What is written leaves at once, and does not wait for more.
+        ("ipv4/tcp_autocorking", is_on(false)),
+        ("ipv4/tcp_tso_win_divisor", "255".into()),
+        ("ipv4/tcp_no_ssthresh_metrics_save", is_on(false)),
+    ];
+    let shift = u32::from(case.window_shift());
+    let mut repair = vec![(MSS, mss)];
+    if config.window_scaling {
+        repair.push((WINDOW_SCALE, shift << 16 | shift));
+    }
+    if sack {
+        repair.push((SACK_PERMITTED, 0));
+    }
+    if config.timestamps {
+        repair.push((STAMPS, 0));
+    }
+    let is_remembered = metrics.iter().any(|(kind, _)| [RTAX_RTT, RTAX_SSTHRESH].contains(kind));
+    Ok(Plan {
+        mtu: mtu as u16,
+        mss,
+        sysctls,
+        habits,
+        metrics,
+        is_remembered,
+        repair,
+        has_timestamps: config.timestamps,
+        agrees_on_ecn: ecn != 0,
+        cc,
+        nagle: config.nagle,
+        delays_acks: config.ack.every > 1,
+        user_timeout,
+        receive_buffer: (RMEM..Config::RECEIVE_BUFFER_MAX)
+            .contains(&config.receive_buffer)
+            .then_some(config.receive_buffer as i32),
+    })
+}
+
+/// The kernel has no other detection of losses with selective acknowledgements.
+fn rack(config: &mut Config) {
+    config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() });
+}
+
+/// A buffer of the kernel also holds what it needs for itself, so that the window is less.
+fn any_buffer(config: &mut Config) {
+    config.receive_buffer = Config::RECEIVE_BUFFER_MAX;
+}
+
+/// Makes the settings of a case those that the kernel has in this respect.
+type Change = fn(&mut Config);
+
+/// What the kernel is known to do in its own way, whatever it is told, in the words of `[tcp]`.
+const WAYS: &[(&str, Change)] = &[
+    ("byte_counting = \"ubc\"", |config| config.growth.byte_counting = ByteCounting::Ubc),
+    ("ssthresh_rounding = \"window\"", |config| config.ssthresh_rounding = SsthreshRounding::Window),
+    ("ssthresh_base = \"window\"", |config| config.ssthresh_base = SsthreshBase::Window),
+    ("grow_on_exit = true", |config| config.grow_on_exit = true),
+    ("reduction = \"prr\"", |config| config.reduction = Reduction::Prr),
+    ("rto.min as bound of the variance term", |config| config.rto.variance_min = config.rto.min),
+    ("rto.min in the place of max_ack_delay", |config| {
+        if let Recovery::Rack(rack) = &mut config.recovery {
+            rack.max_ack_delay = config.rto.min;
+        }
+    }),
+    ("ack.delay = \"40 ms\"", |config| config.ack.delay = DELAY),
+];
+
+/// The way of the kernel with which bentpipe's TCP differs in the same line, too.
+pub(crate) fn way(case: &Case, line: usize) -> Option<&'static str> {
+    WAYS.iter().find(|(_, change)| case.differs_with(change) == Some(line)).map(|(name, _)| *name)
+}
+
+fn milliseconds(span: Duration) -> u32 {
+    (span.as_ps() / 1_000_000_000) as u32
+}
+
+/// The congestion control; whether selective acknowledgements are in use; with RACK, whether it probes.
+fn recovery(config: &Config) -> Result<(&'static str, bool, Option<bool>), String> {
+    let cc = match config.cc.kind() {
+        _ if config.own_cc.is_some() => return Err("cc".into()),
+        CcKind::Reno | CcKind::NewReno | CcKind::Sack => "reno",
+        CcKind::Cubic => "cubic",
+        other => return Err(format!("cc = {:?}", other.name())),
+    };
+    match config.recovery {
+        Recovery::NewReno(variant) if variant == NewReno::default() => Ok((cc, false, None)),
+        Recovery::NewReno(_) => Err("variants of recovery = \"newreno\"".into()),
+        Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Rfc6675 } => Ok((cc, true, None)),
+        Recovery::Sack { .. } => Err("variants of recovery = \"sack\"".into()),
+        Recovery::Rack(rack) => Ok((cc, true, Some(rack.tlp))),
+        Recovery::Reno => Err("recovery = \"reno\"".into()),
+        _ => Err("recovery".into()),
+    }
+}
+
+/// Refuses what has no counterpart at all.
+fn others(case: &Case) -> Result<(), String> {
+    let (config, usual) = (&case.config, Config::default());
+    let growth = Growth { byte_counting: ByteCounting::Rfc5681, ..config.growth };
+    let rto = RtoConfig {
+        initial: usual.rto.initial,
+        min: usual.rto.min,
+        max: usual.rto.max,
+        variance_min: usual.rto.variance_min,
+        granularity: usual.rto.granularity,
+        phase: usual.rto.phase,
+        ..config.rto
+    };
+    // The kernel's own is as good as the usual one.
+    let delay = if config.ack.delay == DELAY { usual.ack.delay } else { config.ack.delay };
+    // Some of what the kernel does in its own way makes no difference to the case.
+    let depends = |change: &dyn Fn(&mut Config)| case.differs_with(change).is_some();
+    let names = [
+        ("a case of more than 30 s", case.length() > LONGEST),
+        ("limited_transmit = false", !config.limited_transmit && depends(&|config| config.limited_transmit = true)),
+        ("recovery = \"sack\"", matches!(config.recovery, Recovery::Sack { .. }) && depends(&rack)),
+        ("limited_retransmit", config.limited_retransmit),
+        ("early_retransmit", config.early_retransmit),
+        ("reduction", !matches!(config.reduction, Reduction::AtOnce | Reduction::Prr)),
+        ("spurious_response", config.spurious_response != usual.spurious_response),
+        ("byte_counting", !matches!(config.growth.byte_counting, ByteCounting::Rfc5681 | ByteCounting::Ubc)),
+        ("slow_start", growth.slow_start != usual.growth.slow_start),
+        ("increase", growth.increase != usual.growth.increase),
+        ("slow_start_at_ssthresh", growth.slow_start_at_ssthresh),
+        ("cwnd_validation", !matches!(config.cwnd_validation, CwndValidation::IfUsed | CwndValidation::Rfc2861)),
+        ("ssthresh_base", config.ssthresh_base != usual.ssthresh_base),
+        ("grow_on_exit", config.grow_on_exit),
+        ("send_buffer", config.send_buffer != usual.send_buffer || config.auto_send_buffer.is_some()),
+        ("auto_buffer", config.auto_buffer.is_some()),
+        ("receive_buffer", config.receive_buffer < RMEM && depends(&any_buffer)),
+        ("rto.granularity", config.rto.granularity != Duration::ZERO),
+        ("rto.sampling", config.rto.sampling != usual.rto.sampling),
+        ("rto.forget_after", config.rto.forget_after != usual.rto.forget_after),
+        ("rto", rto != usual.rto),
+        ("ack", AckPolicy { every: 2, delay, ..config.ack } != usual.ack || config.ack.every > 2),
+        ("pacing", config.pacing != usual.pacing),
+        ("fast_open", config.fast_open.is_some()),
+        ("sharing", config.sharing.is_some()),
+        ("verdict", config.verdict != usual.verdict),
+        ("feedback", config.feedback != usual.feedback),
+        ("duplicate_acks", config.duplicate_acks != usual.duplicate_acks),
+        ("error_reports", config.error_reports != usual.error_reports),
+        ("packet_size", config.packet_size != usual.packet_size),
+    ];
+    match names.into_iter().find(|&(_, is_asked)| is_asked) {
+        Some((name, _)) => Err(name.into()),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_sim::conformance::cases;
+
+    /// The first window of a transfer, with these keys.
+    fn case(keys: &str, more: &str) -> Case {
+        let text = format!(
+            "= RFC 5681 §3.1  x\nsmss = \"1000 B\"\nhandshake = false\ninitial_window = \"4 segments\"\n{keys}\n\
+             +0 write 10000\n+0 > 0:4000 x4\n{more}"
+        );
+        cases(&text).unwrap().remove(0)
+    }
+
+    #[test]
+    fn settings_become_those_of_the_kernel() {
+        let keys =
+            "timestamps = true\ncc = \"sack\"\nrecovery = \"rack\"\ninitial_ssthresh = \"3000 B\"\nrto.min = \"0.4 s\"";
+        let plan = of(&case(keys, "")).unwrap();
+        assert_eq!((plan.mtu, plan.mss, plan.cc), (1052, 1012, "reno"));
+        assert!(plan.is_remembered && plan.repair.contains(&(SACK_PERMITTED, 0)));
+        // 0.6 s and the bound of 0.4 s are the second before the first sample; and three thirds where that is less.
+        assert_eq!(
+            plan.metrics[..],
+            [(RTAX_INITCWND, 4), (RTAX_RTO_MIN, 400), (RTAX_RTT, 8 * 333), (RTAX_SSTHRESH, 3)]
+        );
+        for (name, value) in [("ipv4/tcp_sack", "1"), ("ipv4/tcp_timestamps", "1"), ("ipv4/tcp_early_retrans", "3")] {
+            assert!(plan.sysctls.contains(&(name, value.to_owned())), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_have_is_refused_by_name() {
+        for (keys, name) in [
+            ("recovery = \"timeout-only\"", "recovery"),
+            ("cc = \"hybla\"", "cc = \"hybla\""),
+            ("pacing = { kind = \"window\", burst = \"1 segments\" }", "pacing"),
+            ("give_up = \"never\"", "give_up other than a time"),
+            ("initial_ssthresh = \"2500 B\"", "initial_ssthresh"),
+        ] {
+            assert_eq!(of(&case(keys, "")).err().as_deref(), Some(name), "{keys}");
+        }
+    }
+
+    #[test]
+    fn a_setting_that_makes_no_difference_is_none_that_is_missing() {
+        let keys = "limited_transmit = false";
+        assert!(of(&case(keys, "+0.1 < ack 1000\n+0 > 4000:6000 x2\n")).is_ok());
+        let refused = of(&case(keys, "+0.1 < ack 0\n+0 ? flight 4000\n"));
+        assert_eq!(refused.err().as_deref(), Some("limited_transmit = false"));
+    }
+
+    #[test]
+    fn ways_of_the_kernel_are_found_by_the_line_in_which_bentpipe_differs_with_them() {
+        let growth = case("", "+0.1 < ack 2000\n+0 ? cwnd 5000\n+0 > 4000:7000 x3\n");
+        assert_eq!(way(&growth, 9), Some("byte_counting = \"ubc\""));
+        assert_eq!(way(&growth, 8), None);
+    }
+}
