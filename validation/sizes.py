@@ -71,9 +71,9 @@ def window(count: int) -> str:
     """One flow that fills a path of so many packets, half a second long."""
     rate_bps = count * 1500 * 8 / 0.5
     return (
-        f'duration = "{max(5.0, 2e6 / (3 * count))} s"\n{TCP}smss = "1460 B"\nreceive_buffer = "{count} segments"\n'
+        f'duration = "{max(5.0, 2e6 / (3 * count)):.3f} s"\n{TCP}smss = "1460 B"\nreceive_buffer = "{count} segments"\n'
         f'initial_window = "{count} segments"\nhandshake = false\n'
-        f'[link.l]\nfrom = "a"\nto = "b"\nrate = "{rate_bps} bit/s"\ndelay = "250 ms"\nqueue = "{count} packets"\n'
+        f'[link.l]\nfrom = "a"\nto = "b"\nrate = "{rate_bps:.0f} bit/s"\ndelay = "250 ms"\nqueue = "{count} packets"\n'
         '[flow.f]\nfrom = "a"\nto = "b"\n'
     )
 

@@ -3,7 +3,7 @@
 //! answered shows room for a segment.
 //!
 //! I. F. Akyildiz, G. Morabito and S. Palazzo, "TCP-Peach: a new congestion control scheme for satellite IP networks",
-//! IEEE/ACM Trans. Networking 9(3), 2001. No copy was at hand, nor the authors' code: this is `specs/tcp-peach.md`.
+//! IEEE/ACM Trans. Networking 9(3), 2001. No copy was at hand, nor the authors' code: this is what others write of it.
 //!
 //! ```text
 //! Sudden Start     cwnd = 1, then rwnd - 1 dummies, one every RTT / rwnd; over a round trip after the last

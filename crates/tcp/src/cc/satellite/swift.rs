@@ -4,7 +4,7 @@
 //! K. F. Leung and K. L. Yeung, "TCP-Swift: an end-host enhancement scheme for TCP over satellite IP networks", ISCC
 //! 2004, of which only the abstract and others' remarks were at hand: two round trips at the start, a cause of loss
 //! read from the ACKs at the sender, and a window expanding period of one round trip after recovery are sure. The rest
-//! is the reading of `specs/tcp-swift.md`:
+//! is a reading:
 //!
 //! ```text
 //! Speedy Start       first round trip: data, one segment every RTT / rwnd; second: cwnd += 1 for each ACK;
