@@ -7,6 +7,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::packet::Packet;
 use crate::spec::{Mtu, Oversize, Scenario};
 use bentpipe_tcp::Notice;
+use std::collections::BTreeMap;
 
 /// The links of a node that have one.
 #[derive(Debug)]
@@ -14,14 +15,13 @@ struct Guard(Vec<(LinkId, Mtu)>);
 
 /// What has to stand at nodes for the links of a scenario.
 pub(crate) fn guards(scenario: &Scenario) -> Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)> {
-    let dropping = |from: NodeId| {
-        let links = LinkId::all(scenario.links.len()).zip(&scenario.links).filter(move |(_, link)| link.from == from);
-        let mtu = links.filter_map(|(id, link)| Some((id, link.mtu.filter(|mtu| mtu.oversize != Oversize::Fragment)?)));
-        mtu.collect::<Vec<_>>()
-    };
-    let nodes = NodeId::all(scenario.nodes.len()).map(|node| (node, dropping(node)));
-    let guarded = nodes.filter(|(_, links)| !links.is_empty());
-    guarded.map(|(node, links)| (node, Box::new(Guard(links)) as Box<dyn Middlebox + Send + Sync>)).collect()
+    let mut guarded: BTreeMap<NodeId, Vec<(LinkId, Mtu)>> = BTreeMap::new();
+    for (id, link) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
+        if let Some(mtu) = link.mtu.filter(|mtu| mtu.oversize != Oversize::Fragment) {
+            guarded.entry(link.from).or_default().push((id, mtu));
+        }
+    }
+    guarded.into_iter().map(|(node, links)| (node, Box::new(Guard(links)) as Box<_>)).collect()
 }
 
 impl Middlebox for Guard {
