@@ -76,15 +76,9 @@ impl Emulation {
     /// A host for each node that has a port; `pcap` has a place for `HOST` in it.
     #[new]
     #[pyo3(signature = (scenario, caller, pcap=None, cc=None))]
-    fn new(
-        py: Python<'_>,
-        scenario: &Scenario,
-        caller: &Isolated,
-        pcap: Option<&str>,
-        cc: Option<&str>,
-    ) -> PyResult<Self> {
-        let simulation = Simulation::new(py, scenario, None)?;
-        let scenario = &scenario.resolved.scenario;
+    fn new(scenario: &Bound<'_, Scenario>, caller: &Isolated, pcap: Option<&str>, cc: Option<&str>) -> PyResult<Self> {
+        let simulation = Simulation::new(scenario, None)?;
+        let scenario = &scenario.get().resolved.scenario;
         let name = |node: NodeId| scenario.nodes[node].name.as_str();
         let flows = || scenario.flows.iter().filter(|flow| flow.app == App::Port);
         let names: BTreeSet<&str> = flows().flat_map(|flow| [name(flow.from), name(flow.to)]).collect();

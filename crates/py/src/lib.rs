@@ -26,7 +26,7 @@ use pyo3::types::PyDict;
 use simulation::Simulation;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(target_os = "linux")]
 pyo3::import_exception!(bentpipe.errors, EmulationError);
@@ -67,6 +67,8 @@ const LOOKS: f64 = 500.0;
 #[pyclass(frozen, module = "bentpipe._core")]
 struct Scenario {
     resolved: Resolved,
+    /// Made when it is first asked for: it takes longer than to build the network.
+    digest: OnceLock<String>,
     duration_s: f64,
     /// What it names and does not contain.
     outside: Outside,
@@ -76,7 +78,11 @@ impl Scenario {
     fn new(py: Python<'_>, resolved: Result<Resolved, Problems>, outside: Outside) -> PyResult<Self> {
         let resolved = resolved.map_err(|problems| tables::scenario_error(py, &problems))?;
         let duration_s = resolved.scenario.duration.as_secs_f64();
-        Ok(Self { resolved, duration_s, outside })
+        Ok(Self { resolved, digest: OnceLock::new(), duration_s, outside })
+    }
+
+    fn known_digest(&self) -> &str {
+        self.digest.get_or_init(|| self.resolved.digest())
     }
 }
 
@@ -263,8 +269,8 @@ impl Scenario {
     }
 
     #[getter]
-    fn digest(&self) -> String {
-        self.resolved.digest().to_string()
+    fn digest(&self) -> &str {
+        self.known_digest()
     }
 
     #[getter]
@@ -291,9 +297,10 @@ impl Run {
     #[new]
     /// `pcap` has a place for `HOST` in it.
     #[pyo3(signature = (scenario, seed=None, pcap=None))]
-    fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>, pcap: Option<&str>) -> PyResult<Self> {
-        let mut simulation = Simulation::new(py, scenario, seed)?;
-        let captures = pcap.map(|pattern| captures::simulated(pattern, &scenario.resolved.scenario)).transpose()?;
+    fn new(scenario: &Bound<'_, Scenario>, seed: Option<u64>, pcap: Option<&str>) -> PyResult<Self> {
+        let mut simulation = Simulation::new(scenario, seed)?;
+        let captures =
+            pcap.map(|pattern| captures::simulated(pattern, &scenario.get().resolved.scenario)).transpose()?;
         if let Some(captures) = &captures {
             simulation.network_mut()?.watch(Box::new(captures.clone()));
         }

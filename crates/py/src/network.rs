@@ -29,9 +29,9 @@ type Lost<'py> = (f64, usize, f64, String, &'static str, u64, Bound<'py, PyBytes
 impl Network {
     #[new]
     #[pyo3(signature = (scenario, seed=None))]
-    fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
-        let simulation = Simulation::new(py, scenario, seed)?;
-        let scenario = &scenario.resolved.scenario;
+    fn new(scenario: &Bound<'_, Scenario>, seed: Option<u64>) -> PyResult<Self> {
+        let simulation = Simulation::new(scenario, seed)?;
+        let scenario = &scenario.get().resolved.scenario;
         let (mut ports, mut flows) = (Vec::new(), Vec::new());
         for flow in scenario.flows.iter().filter(|flow| flow.app == App::Port) {
             ports.extend(simulation.network()?.ports(&flow.name).map_err(refused)?);

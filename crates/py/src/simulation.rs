@@ -7,7 +7,9 @@ use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::Network;
 use bentpipe_tcp::cc::CustomCc;
+use bentpipe_units::Time;
 use pyo3::prelude::*;
+use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -15,17 +17,33 @@ use std::sync::Arc;
 pub(crate) struct Simulation {
     /// Taken by `finish`, or lost to a panic.
     network: Option<Network>,
-    /// What to say in a bug report.
-    replay: String,
+    replay: Replay,
     /// What went wrong in classes in Python; none if there are none.
     trouble: Option<Arc<Trouble>>,
 }
 
+/// What to say in a bug report. A digest takes its time, so that none is made for nothing.
+#[derive(Clone)]
+struct Replay {
+    scenario: Arc<Py<Scenario>>,
+    seed: u64,
+    after: Option<Time>,
+}
+
+impl fmt::Display for Replay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "scenario {} with seed {}", self.scenario.get().known_digest(), self.seed)?;
+        self.after.map_or(Ok(()), |after| write!(f, ", after {:.9} s", after.as_secs_f64()))
+    }
+}
+
 impl Simulation {
-    pub(crate) fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
+    pub(crate) fn new(scenario: &Bound<'_, Scenario>, seed: Option<u64>) -> PyResult<Self> {
+        let (py, held) = (scenario.py(), Arc::new(scenario.clone().unbind()));
+        let scenario = scenario.get();
         let (resolved, outside) = (&scenario.resolved, &scenario.outside);
         let seed = seed.unwrap_or(resolved.scenario.seed);
-        let replay = format!("scenario {} with seed {seed}", resolved.digest());
+        let replay = Replay { scenario: held, seed, after: None };
         let is_own = |middlebox: &MiddleboxConfig| matches!(middlebox, MiddleboxConfig::Own(_));
         if resolved.scenario.flows.iter().all(|flow| flow.tcp.own_cc.is_none())
             && !resolved.scenario.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own)
@@ -66,7 +84,7 @@ impl Simulation {
     ) -> PyResult<bool> {
         // Taken out, so that a network which panicked half way through an event is never used again.
         let mut network = self.network.take().ok_or_else(over)?;
-        let replay = format!("{}, after {:.9} s", self.replay, network.now().as_secs_f64());
+        let replay = Replay { after: Some(network.now()), ..self.replay.clone() };
         let Some(trouble) = &self.trouble else {
             let (network, is_done) = guarded(py, &replay, move || {
                 let is_done = run(&mut network, steps);
@@ -103,12 +121,12 @@ impl Simulation {
 }
 
 /// Work without the GIL; a panic, always a bug in bentpipe, becomes an error that says how to see it again.
-fn guarded<T: Send>(py: Python<'_>, replay: &str, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+fn guarded<T: Send>(py: Python<'_>, replay: &Replay, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| caught(replay, work))
 }
 
 /// A panic as an error.
-fn caught<T>(replay: &str, work: impl FnOnce() -> T) -> PyResult<T> {
+fn caught<T>(replay: &Replay, work: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let what = panic
             .downcast_ref::<String>()

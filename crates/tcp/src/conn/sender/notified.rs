@@ -70,7 +70,7 @@ impl Sender {
             self.is_detailed = true;
             self.board.set_detail(self.detector.needs_detail() == Some(true));
         }
-        self.notified.get_or_insert_default().add((start, end.min(nxt)), nxt);
+        self.notified.get_or_insert_with(Box::default).add((start, end.min(nxt)), nxt);
         if start == una {
             self.rtt.arm(now, &mut cx.timers);
         }
