@@ -129,7 +129,10 @@ proptest! {
         prop_assert!(sum(result.completions.real("unfinished")) >= 0.0);
         let [whole, received] = ["duration_s", "duration_rx_s"].map(|name| result.transfers.real(name));
         prop_assert!(whole.iter().zip(received).all(|(whole, received)| received <= whole));
-        prop_assert!(result.transfers.real("slowdown").iter().all(|slowdown| slowdown.is_nan() || *slowdown > 0.999));
+        // A code over several links may make a packet again before it arrives by its own.
+        let is_coded = scenario.nodes.iter().flat_map(|node| &node.middleboxes).any(|function| function.name() == "erasure");
+        let least = result.transfers.real("slowdown").iter().copied().fold(f64::INFINITY, f64::min);
+        prop_assert!(is_coded || least > 0.999);
     }
 
     #[test]
@@ -178,14 +181,7 @@ proptest! {
 /// Every cause of loss, outcome and event that the swarm is meant to cover occurs in it.
 #[test]
 fn the_swarm_covers_every_outcome() {
-    let mut outcomes_met: Vec<String> = Vec::new();
-    for seed in 0..400 {
-        let result = run(&Sketch { seed, flows: 4, seconds: 10, features: random::ALL }.scenario());
-        outcomes_met.extend(result.drops.text("cause").iter().chain(result.flows.text("outcome")).cloned());
-        outcomes_met.extend(result.summary.text("stop").iter().cloned());
-        outcomes_met.extend(result.events.text("event").iter().cloned());
-    }
-    for outcome in [
+    let mut missing = [
         ["bit-error", "queue-overflow", "outage", "no-listener"],
         ["early-drop", "forced-drop", "link-loss", "acked"],
         ["handover", "route-missing", "dummy", "undo"],
@@ -193,8 +189,16 @@ fn the_swarm_covers_every_outcome() {
         ["fast_retransmit", "recovery_exit", "timeout", "retransmission"],
         ["established", "zero_window", "transfer", "acked"],
     ]
-    .as_flattened()
-    {
-        assert!(outcomes_met.iter().any(|met| met == outcome), "{outcome}");
+    .concat();
+    for seed in 0..1500 {
+        let result = run(&Sketch { seed, flows: 4, seconds: 10, features: random::ALL }.scenario());
+        let (causes, outcomes) = (result.drops.text("cause"), result.flows.text("outcome"));
+        let (stops, events) = (result.summary.text("stop"), result.events.text("event"));
+        missing
+            .retain(|wanted| ![causes, outcomes, stops, events].iter().any(|met| met.iter().any(|met| met == wanted)));
+        if missing.is_empty() {
+            return;
+        }
     }
+    panic!("{missing:?}");
 }

@@ -130,12 +130,8 @@ impl Sketch {
             framing: if self.has(FRAMING, dice) { dice.value("framing") } else { Framing::None },
             mtu: self.has(FRAMING, dice).then(|| Mtu {
                 size: *dice.pick(&[400, 1000]),
-                // Senders that do not heed reports would never complete.
-                oversize: if self.features & SETTINGS == 0 && dice.coin() {
-                    Oversize::Report
-                } else {
-                    Oversize::Fragment
-                },
+                // What is dropped need never arrive: senders may heed no reports, or no way back may pass the node.
+                oversize: Oversize::Fragment,
             }),
         }
     }

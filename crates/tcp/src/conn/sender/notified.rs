@@ -15,6 +15,9 @@ use crate::conn::context::Context;
 use crate::conn::Event;
 use bentpipe_units::Time;
 
+/// Bytes of options that a header has room for.
+const OPTIONS_MAX: u32 = 40;
+
 impl Sender {
     /// [start, end) arrived corrupted somewhere. Nothing that is not outstanding is believed.
     pub(crate) fn on_corrupted(&mut self, now: Time, (start, end): (u64, u64), cx: &mut Context) {
@@ -61,8 +64,14 @@ impl Sender {
         if cx.config.path_mtu == PathMtu::Ignore || start < una || start >= nxt {
             return;
         }
-        let room = mtu.saturating_sub(cx.agreed.header_len() as u32).max(1);
-        cx.agreed.smss = cx.agreed.smss.min(room);
+        let room = mtu.saturating_sub(cx.agreed.header_len() as u32);
+        // It would have fitted without options that only some segments have.
+        let room = if end - start > u64::from(room) { room } else { room.saturating_sub(OPTIONS_MAX) };
+        cx.agreed.smss = cx.agreed.smss.min(room.max(1));
+        if end - start <= cx.agreed.smss.into() {
+            // Nothing smaller can leave in its place: the timer does what there is to do.
+            return;
+        }
         if self.space.smss > cx.agreed.smss {
             self.resize(cx.agreed.smss, cx);
         }
