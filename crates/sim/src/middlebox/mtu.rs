@@ -135,5 +135,9 @@ app = { kind = "file", size = "1 MB" }
         assert!(refused("mtu = { size = \"60 B\" }", "").contains("expected"), "RFC 791 has 68 B at least");
         let bent = refused("mtu = { size = \"1000 B\" }", "[node.b]\nkind = \"bent-pipe\"\n");
         assert!(bent.contains("b is a bent pipe"), "{bent}");
+        let other = "route = [\"a\", \"b\", \"c\"]\nreverse_route = [\"c\", \"a\"]\n\
+                     [link.direct]\nfrom = \"c\"\nto = \"a\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n";
+        let unheard = refused("mtu = { size = \"1000 B\" }", other);
+        assert!(unheard.contains("the way back of \"f\" does not pass \"b\""), "{unheard}");
     }
 }

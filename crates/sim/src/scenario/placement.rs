@@ -1,9 +1,9 @@
 //! Functions at nodes where they cannot work.
 
 use super::report::{below, path, Report};
-use crate::ids::{FlowId, NodeId, PathId};
+use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::middlebox::{BeenConfig, CodeRole, ErasureConfig, EtenConfig, EtenRole, MiddleboxConfig, Role, Side};
-use crate::spec::{Node, NodeKind, Scenario};
+use crate::spec::{Mtu, Node, NodeKind, Oversize, Scenario};
 use bentpipe_tcp::Feedback;
 use std::collections::BTreeSet;
 
@@ -45,7 +45,25 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
     }
     check_pairs(scenario, report);
     check_codes(scenario, report);
+    check_reports(scenario, report);
     check_explicit(scenario, report);
+}
+
+/// Whoever sends what is too large for a link has to be within reach of the node that says so.
+fn check_reports(scenario: &Scenario, report: &mut Report<'_>) {
+    let reports = |mtu: Mtu| mtu.oversize == Oversize::Report;
+    for flow in FlowId::all(scenario.flows.len()).filter(|&flow| scenario.flows[flow].app.has_transport()) {
+        let [there, back] = PathId::both(flow).map(|path| scenario.first_route(path));
+        for link in there.iter().map(|&link| &scenario.links[link]).filter(|link| link.mtu.is_some_and(reports)) {
+            let passes = |id: &LinkId| [scenario.links[*id].from, scenario.links[*id].to].contains(&link.from);
+            if let (Some((name, side)), false) = (link.name.rsplit_once('.'), back.iter().any(passes)) {
+                let (node, flow) = (&scenario.nodes[link.from].name, &scenario.flows[flow].name);
+                let message = format!("cannot report: the way back of \"{flow}\" does not pass \"{node}\"");
+                let expected = "expected reverse_route past that node, or oversize \"drop\" or \"fragment\"";
+                report.key(&path(["link", name, side, "mtu"]), &message, expected);
+            }
+        }
+    }
 }
 
 /// An encoder needs a decoder behind it, a decoder an encoder before it, and each what the other expects.
