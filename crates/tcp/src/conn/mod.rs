@@ -351,7 +351,7 @@ impl Connection {
         if let Some(segment) = tcb.next_probe_segment(now, sends_data) {
             return Some(segment);
         }
-        if std::mem::take(&mut tcb.wire.pending.window_probe) {
+        if tcb.polls_now(now) | std::mem::take(&mut tcb.wire.pending.window_probe) {
             return Some(tcb.window_probe(now));
         }
         if tcb.receiver.must_ack_now() && sender::paces_acks(&tcb.sender.cc) && tcb.must_wait(now) {

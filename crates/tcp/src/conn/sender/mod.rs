@@ -13,6 +13,7 @@
 //! | [`Notified`](notified) | what nodes of the network report, and what leaves again for that |
 //! | [`Undo`](undo) | what was spurious, and what comes back |
 //! | [`AckRatio`](ack_ratio) | for how many segments the receiver sends an ACK |
+//! | [`Polls`](polls) | when the receiver is asked what it has |
 //! | [`Usage`](usage) | whether the window is used, so that it may grow |
 //! | [`Rtt`](rtt), [`Rates`](rate), [`Pacer`](pacing) | round-trip times and the retransmission timer, delivery rates, departures |
 
@@ -28,6 +29,7 @@ mod notified;
 mod notify;
 mod pacing;
 mod poll;
+mod polls;
 mod probe_segments;
 mod prr;
 mod rate;
