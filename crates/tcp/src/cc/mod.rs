@@ -438,7 +438,7 @@ registry! {
     /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
     "scps" => Scps(Scps, ScpsSettings) in "satellite/scps.rs", Recovery::Snack(Snack::default()), [slow_start, increase, ecn, shrinks],
         AssumeCongestion;
-    /// Polls the receiver thrice in a round trip, which names losses by itself and acknowledges nothing else (Henderson and Katz 1999).
+    /// Polls the receiver, which names losses by itself and acknowledges nothing else (Henderson and Katz 1999).
     "stp" => Stp(Stp, StpSettings) in "satellite/stp.rs", STATUS, [ecn];
     /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
     "swift" => Swift(Swift, SwiftSettings) in "satellite/swift.rs", partial_acks(), [slow_start, increase, ecn, shrinks];

@@ -199,12 +199,6 @@ impl Tcb {
         })
     }
 
-    /// Whether the receiver is to be polled. What it answers is what it answers to a segment that asks for its window.
-    pub(crate) fn polls_now(&mut self, now: Time) -> bool {
-        let Self { sender, cx, .. } = self;
-        sender.has_polls() && sender.take_poll(now, cx)
-    }
-
     /// A segment that asks for the peer's window: with an old sequence number, so that the peer must answer.
     ///
     /// DEVIATION: RFC 9293 §3.8.6.1 probes with a byte of new data, which would have to be kept apart from its segment. Linux

@@ -1,5 +1,6 @@
-//! The Satellite Transport Protocol (STP): the receiver acknowledges no data by itself. The sender polls it (POLL) a few times in a
-//! round trip, and it answers with all that it has and lacks (STAT); when a gap opens it names that at once (USTAT).
+//! The Satellite Transport Protocol (STP): the receiver acknowledges no data by itself. The sender polls it (POLL) a
+//! few times in a round trip, and it answers with all that it has and lacks (STAT); when a gap opens it names that at
+//! once (USTAT).
 //!
 //! T. R. Henderson and R. H. Katz, "Transport protocols for Internet-compatible satellite networks", IEEE J. Selected
 //! Areas in Communications 17(2), 1999. No copy was at hand: this is what others say of it.
@@ -13,18 +14,19 @@
 //! pace         2 cwnd / RTT in slow start, 1.25 cwnd / RTT afterwards
 //! ```
 //!
-//! The ends agree on polls by an option on the SYN; with a receiver that does not know them this is SACK's Reno, counted
-//! in bytes and paced.
+//! The ends agree on polls by an option on the SYN; with a receiver that does not know them this is SACK's Reno,
+//! counted in bytes and paced.
 //!
 //! # Readings
 //!
-//! - It is a way of acknowledging in TCP here, not a protocol beside it. A POLL is an empty segment with an old sequence number;
-//!   STAT and USTAT are ACKs with SACK blocks. Three or four blocks have to do for a list of all that is missing; the sender
-//!   remembers those of earlier ones.
-//! - A STAT does not say which POLL it answers. Therefore a retransmission counts as lost if it is missing after SRTT + 4 RTTVAR,
-//!   and the retransmission timer finds a lost tail, above which nothing arrived.
-//! - A POLL also leaves at once after the last segment that may leave, if no other is under way: slow start would wait a third of
-//!   a round trip in each round otherwise.
+//! - It is a way of acknowledging in TCP here, not a protocol beside it. A POLL is an empty segment with an old
+//!   sequence number; STAT and USTAT are ACKs with SACK blocks. Three or four blocks have to do for a list of all that
+//!   is missing; the sender remembers those of earlier ones.
+//! - A STAT does not say which POLL it answers. Therefore a retransmission counts as lost if it is missing after SRTT +
+//!   4 RTTVAR, and the retransmission timer finds a lost tail, above which nothing arrived. With `timestamps` a STAT
+//!   echoes that of its POLL, and the round-trip time is theirs; without, it holds what data waited for the POLL, too.
+//! - A POLL also leaves at once after the last segment that may leave, if no other is under way: slow start would wait
+//!   a third of a round trip in each round otherwise.
 //! - The receiver also answers duplicates, the FIN, and marks, as TCP does, and tells when a closed window opens.
 //! - The gains of the pace, and that the window grows by all of what a STAT acknowledges, after a timeout too: the pace
 //!   smooths what a STAT lets go.
@@ -32,9 +34,9 @@
 //! # On satellite paths
 //!
 //! It was made for a narrow way back: the number of ACKs follows the round-trip time and the losses, not the rate, so
-//! the longer and faster the path, the more it saves. Its window is Reno's, and random losses hold it down as they do that.
-//! A loss is known with the next segment that arrives, not with the third; where packets overtake each other, each that does
-//! costs half of the window. On short paths it saves little and waits for polls.
+//! the longer and faster the path, the more it saves. Its window is Reno's, and random losses hold it down as they do
+//! that. A loss is known with the next segment that arrives, not with the third; where packets overtake each other,
+//! each that does costs half of the window. On short paths it saves little and waits for polls.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;

@@ -1,13 +1,10 @@
 //! Polls: a receiver that acknowledges no data by itself is asked what it has (STP, Henderson and Katz 1999).
 //!
-//! The ends agree on polls by an option of the SYN. A poll is a segment without data and with an old sequence number, which any
-//! TCP answers at once, here with all that it is to know: the cumulative acknowledgement, SACK blocks, the window. That is
-//! the STAT of STP. While data are outstanding a poll leaves so many times in a round trip; and at once when all has left that may
-//! leave, if no other is on its way since, or nothing follows that it could wait for.
+//! The ends agree on polls by an option of the SYN. A poll is a segment without data and with an old sequence number,
+//! which any TCP answers at once, here with all that it is to know: the cumulative acknowledgement, SACK blocks, the
+//! window. That is the STAT of STP. While data are outstanding a poll leaves so many times in a round trip; and at once
+//! when all has left that may leave, if no other is on its way since, or nothing follows that it could wait for.
 
-use super::state::Sender;
-use crate::conn::context::Context;
-use crate::conn::timers::Timer;
 use bentpipe_units::{Duration, Time};
 
 /// The shortest time between two polls of the timer.
@@ -30,33 +27,36 @@ impl Polls {
     }
 }
 
-impl Sender {
-    #[inline]
-    pub(crate) fn has_polls(&self) -> bool {
-        self.polls.is_some()
+/// What the sender knows when all has left that may leave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outstanding {
+    pub(super) rtt: Duration,
+    /// SND.UNA, SND.NXT, and where what was offered ends.
+    pub(super) una: u64,
+    pub(super) nxt: u64,
+    pub(super) offered: u64,
+    /// More leaves when pacing allows.
+    pub(super) is_paced: bool,
+}
+
+impl Polls {
+    /// Nothing is outstanding.
+    pub(super) fn rest(&mut self) {
+        self.next = Time::NEVER;
     }
 
-    /// Whether a poll leaves now, after all data that may leave.
-    pub(crate) fn take_poll(&mut self, now: Time, cx: &mut Context) -> bool {
-        let rtt = self.rtt.expected().unwrap_or(self.rtt.rto());
-        let is_held = self.pacer.must_wait(now, &mut cx.timers);
-        let Some(polls) = &mut self.polls else { return false };
-        if self.board.flight_size() == 0 {
-            polls.next = Time::NEVER;
-            return false;
+    /// Whether one leaves now; and when the next one is due.
+    pub(super) fn take(&mut self, now: Time, sent: Outstanding) -> (bool, Time) {
+        let period = (sent.rtt / u64::from(self.per_rtt)).max(PERIOD_MIN);
+        if self.next == Time::NEVER {
+            self.next = now + period;
         }
-        let period = (rtt / u64::from(polls.per_rtt)).max(PERIOD_MIN);
-        if polls.next == Time::NEVER {
-            polls.next = now + period;
-        }
-        let is_unanswered = polls.asked > self.space.una;
-        let waits_for_nothing = self.space.nxt >= self.space.offered;
-        let is_last = !is_held && polls.asked < self.space.nxt && (!is_unanswered || waits_for_nothing);
-        let is_due = is_last || polls.next <= now;
+        let is_news = self.asked < sent.nxt && !sent.is_paced;
+        let waits_in_vain = self.asked <= sent.una || sent.nxt >= sent.offered;
+        let is_due = (is_news && waits_in_vain) || self.next <= now;
         if is_due {
-            (polls.next, polls.asked) = (now + period, self.space.nxt);
+            (self.next, self.asked) = (now + period, sent.nxt);
         }
-        cx.timers.set(Timer::Pace, cx.timers.get(Timer::Pace).min(polls.next));
-        is_due
+        (is_due, self.next)
     }
 }

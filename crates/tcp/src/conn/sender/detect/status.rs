@@ -1,5 +1,5 @@
-//! The status of the receiver (STP, Henderson and Katz 1999): what it does not have below what it has is lost, at once. So is what was
-//! retransmitted, once it had the time to arrive.
+//! The status of the receiver (STP, Henderson and Katz 1999): what it does not have below what it has is lost, at once.
+//! So is what was retransmitted, once it had the time to arrive.
 
 use super::sack::{finding, next_doubtful};
 use super::{AckFacts, Agreed, Config, Detect, Evidence, Finding, InOrderOfTime, Repair, Scoreboard, Timers, View};
