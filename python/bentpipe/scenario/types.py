@@ -1065,7 +1065,7 @@ _CcStpRequired = TypedDict(
 
 
 class CcStp(_CcStpRequired, total=False):
-    """Polls the receiver thrice in a round trip, which names losses by itself and acknowledges nothing else (Henderson and Katz 1999).
+    """Polls the receiver, which names losses by itself and acknowledges nothing else (Henderson and Katz 1999).
 
     polls :
         Polls in a round trip. Default: 3.
