@@ -147,7 +147,7 @@ fn polled_receivers_leave_a_narrow_way_back_free() {
         (narrow_return("", "queue = \"20 packets\""), narrow_return(POLLED, "queue = \"20 packets\""));
     assert_eq!(polled.links.whole("dropped_packets")[1], 0);
     // A round trip of 100 ms, and 10 ms for each ACK: some six in a round trip are sent within 1200.
-    let acks = polled.links.whole("arrived_packets")[1];
+    let acks = polled.links.whole("carried_packets")[1];
     assert!((2 * 1200..6 * 1200).contains(&acks), "{acks}");
     let goodput = |result: &RunResult| result.flows.real("goodput_bps")[0];
     assert!(goodput(&polled) > 1.5 * goodput(&plain), "{} {}", goodput(&polled), goodput(&plain));
