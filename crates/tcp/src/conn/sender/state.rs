@@ -49,7 +49,7 @@ pub(crate) struct Sender {
     /// Agreed on congestion control for ACKs.
     pub(crate) ack_ratio: Option<Box<AckRatio>>,
     /// Agreed on polls.
-    pub(super) polls: Option<Polls>,
+    pub(super) polls: Option<Box<Polls>>,
     /// Agreed on probe segments.
     pub(crate) probes: Option<Box<Probes>>,
     /// Heeds notices of errors.
@@ -107,7 +107,7 @@ impl Sender {
             self.board.set_detail(in_order_of_time);
         }
         self.ack_ratio = cx.agreed.ack_ratio.then(|| Box::new(AckRatio::new(cx.config.ack.every)));
-        self.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).map(Polls::new);
+        self.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).map(|per_rtt| Box::new(Polls::new(per_rtt)));
         let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
         self.probes = agreed.map(|probes| Box::new(Probes::new(probes.inflates(), probes.repairs())));
     }
