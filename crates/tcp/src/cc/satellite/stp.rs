@@ -109,3 +109,45 @@ impl CongestionControl for Stp {
 
     window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::testbench::path as any_path;
+
+    const SMSS: u64 = 1000;
+
+    fn path() -> PathState {
+        PathState { smss: SMSS, header_len: 52, srtt: Some(Duration::from_millis(526)), ..any_path(8 * SMSS) }
+    }
+
+    fn stat(stp: &mut Stp, segments: u64) -> u64 {
+        stp.on_ack(&AckSample { newly_acked: segments * SMSS, is_cwnd_limited: true, rtt: None }, &path());
+        stp.cwnd()
+    }
+
+    #[test]
+    fn windows_grow_by_what_a_stat_acknowledges() {
+        let mut stp = Stp::new(Init { smss: SMSS, cwnd: 4 * SMSS, ..Init::default() }, StpSettings::default());
+        assert_eq!(stat(&mut stp, 4), 8 * SMSS);
+        stp.on_congestion(Congestion::FastRetransmit, &path());
+        assert_eq!((stp.cwnd(), stp.ssthresh()), (4 * SMSS, 4 * SMSS));
+        // A segment for a window, in however many STATs it is acknowledged.
+        assert_eq!([1, 2, 1].map(|segments| stat(&mut stp, segments)), [4 * SMSS, 4 * SMSS, 5 * SMSS]);
+        stp.on_rto(true, &path());
+        assert_eq!((stp.cwnd(), stp.ssthresh()), (SMSS, 4 * SMSS));
+        assert_eq!(stat(&mut stp, 3), 4 * SMSS);
+    }
+
+    /// 8 packets of 1052 B in 526 ms are 128 kbit/s.
+    #[test]
+    fn the_pace_is_a_multiple_of_the_window_in_a_round_trip() {
+        let mut stp = Stp::new(Init { smss: SMSS, cwnd: 8 * SMSS, ..Init::default() }, StpSettings::default());
+        assert_eq!(stp.pacing().map(|pace| pace.rate), None, "nothing is known yet");
+        stat(&mut stp, 0);
+        let rate = |stp: &Stp| stp.pacing().map(|pace| pace.rate.as_bps());
+        assert_eq!(rate(&stp), Some(256_000));
+        stp.set_window(8 * SMSS, 8 * SMSS);
+        assert_eq!(rate(&stp), Some(160_000));
+    }
+}
