@@ -43,6 +43,7 @@ SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
     "TCP-Peach+": ("", {"tcp.cc": "peach-plus", "tcp.receive_buffer": "400 kB", **PRIORITIES}),
     "TCP Santa Cruz": ("", {"tcp.cc": "santa-cruz", "tcp.timestamps": True}),
     "WTCP": ("", {"tcp.cc": "wtcp", "tcp.timestamps": True}),
+    "STP": ("", {"tcp.cc": "stp", "tcp.timestamps": True}),
     "BBR v3": ("", {"tcp.cc": "bbr3"}),
     "BBR v3, loss threshold 90 %": ("", {"tcp.cc": {"kind": "bbr3", "loss_threshold": 0.9}}),
     "SACK with ELN": ("", ELN),

@@ -25,6 +25,8 @@ const FAST_OPEN: u8 = 34;
 /// RFC 6994: shared by experiments that are told apart by an identifier. No number was assigned to RFC 5690; its own serves.
 const EXPERIMENT: u8 = 253;
 const ACK_RATIO: [u8; 2] = [0x56, 0x90];
+/// Of the Satellite Transport Protocol: a choice, "ST".
+const POLLED: [u8; 2] = *b"ST";
 
 /// A segment that came, with its payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -210,6 +212,10 @@ fn syn_options(syn: &SynOptions, bytes: &mut Vec<u8>) {
         bytes.extend([EXPERIMENT, 4]);
         bytes.extend(ACK_RATIO);
     }
+    if syn.is_polled {
+        bytes.extend([EXPERIMENT, 4]);
+        bytes.extend(POLLED);
+    }
 }
 
 /// Unknown options and those of a wrong length are skipped; a length that leads nowhere ends the list (RFC 9293 §3.1).
@@ -247,6 +253,7 @@ fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
                 }
             }
             (EXPERIMENT, &[high, low]) if [high, low] == ACK_RATIO => syn.ack_ratio = true,
+            (EXPERIMENT, &[high, low]) if [high, low] == POLLED => syn.is_polled = true,
             (EXPERIMENT, &[high, low, told]) if [high, low] == ACK_RATIO => ratio = Some(told),
             (FAST_OPEN, []) => syn.fast_open = FastOpenOption::Request,
             (FAST_OPEN, cookie) => {
@@ -257,7 +264,7 @@ fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
     }
     if is_syn {
         syn.scps = ScpsCapabilities::decode(bytes);
-        let is_bare = !says_more && syn.scps.is_none() && !syn.ack_ratio;
+        let is_bare = !says_more && syn.scps.is_none() && !syn.ack_ratio && !syn.is_polled;
         return (timestamps, if is_bare { Options::None } else { Options::Syn(syn) });
     }
     if has_blocks {
@@ -300,11 +307,11 @@ mod tests {
     prop_compose! {
         fn syn()(
             mss: u16, window_scale in proptest::option::of(0_u8..15), sack_permitted: bool, ack_ratio: bool,
-            fast_open in fast_open()
+            is_polled: bool, fast_open in fast_open()
         )
             -> Options
         {
-            Options::Syn(SynOptions { mss, window_scale, sack_permitted, fast_open, scps: None, ack_ratio })
+            Options::Syn(SynOptions { mss, window_scale, sack_permitted, fast_open, scps: None, ack_ratio, is_polled })
         }
     }
 

@@ -124,8 +124,10 @@ fn rate_control_alone_fills_its_rate() {
 
 /// 10 Mbit/s need 417 ACKs of 40 B in a second at one for two segments; 32 kbit/s carry 100.
 fn narrow_return(tcp: &str, queue: &str) -> RunResult {
+    // STP counts bytes by itself.
+    let counting = if tcp == POLLED { "" } else { "byte_counting = \"ubc\"" };
     let text = format!(
-        "duration = \"120 s\"\n[tcp]\nreceive_buffer = \"150 kB\"\nbyte_counting = \"ubc\"\n{tcp}\n[link.l]\nfrom = \"a\"\n\
+        "duration = \"120 s\"\n[tcp]\nreceive_buffer = \"150 kB\"\n{counting}\n{tcp}\n[link.l]\nfrom = \"a\"\n\
          to = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"50 ms\"\n[link.l.reverse]\nrate = \"32 kbit/s\"\n{queue}\n\
          [flow.f]\nfrom = \"a\"\nto = \"b\"\napp = \"greedy\"\n"
     );
@@ -135,7 +137,20 @@ fn narrow_return(tcp: &str, queue: &str) -> RunResult {
     network.finish().unwrap()
 }
 
+const POLLED: &str = "cc = \"stp\"";
 const ACKS_TOO: &str = "ack = { congestion_control = true }";
+
+#[test]
+fn polled_receivers_leave_a_narrow_way_back_free() {
+    let (plain, polled) =
+        (narrow_return("", "queue = \"20 packets\""), narrow_return(POLLED, "queue = \"20 packets\""));
+    assert_eq!(polled.links.whole("dropped_packets")[1], 0);
+    // Three in a round trip of 110 to 220 ms, and as many for full windows at most, where every second segment makes 50,000.
+    let acks = polled.links.whole("carried_packets")[1];
+    assert!((3 * 120_000 / 220..2 * 3 * 120_000 / 110).contains(&acks), "{acks}");
+    let goodput = |result: &RunResult| result.flows.real("goodput_bps")[0];
+    assert!(goodput(&polled) > 1.5 * goodput(&plain), "{} {}", goodput(&polled), goodput(&plain));
+}
 
 #[test]
 fn rfc5690_acks_that_get_lost_are_sent_less_often() {

@@ -119,6 +119,8 @@ pub struct SynOptions {
     pub scps: Option<ScpsCapabilities>,
     /// Congestion control for ACKs is permitted (RFC 5690 §4.1).
     pub ack_ratio: bool,
+    /// Data are acknowledged when the sender polls (Henderson and Katz 1999).
+    pub is_polled: bool,
 }
 
 /// The Fast Open option of a SYN (RFC 7413 §4.1.1).
@@ -146,7 +148,9 @@ impl SynOptions {
         };
         let scps = if self.scps.is_some() { 4 } else { 0 };
         let ack_ratio = if self.ack_ratio { 4 } else { 0 };
-        (4u8 + window_scale + sack_permitted + timestamps + fast_open + scps + ack_ratio).next_multiple_of(4)
+        let polled = if self.is_polled { 4 } else { 0 };
+        let experiments = ack_ratio + polled;
+        (4u8 + window_scale + sack_permitted + timestamps + fast_open + scps + experiments).next_multiple_of(4)
     }
 }
 

@@ -1056,6 +1056,31 @@ class CcScps(_CcScpsRequired, total=False):
     tick: str
     depth: int
 
+_CcStpRequired = TypedDict(
+    "_CcStpRequired",
+    {
+        "kind": Literal["stp"],
+    },
+)
+
+
+class CcStp(_CcStpRequired, total=False):
+    """Polls the receiver, which names losses by itself and acknowledges nothing else (Henderson and Katz 1999).
+
+    polls :
+        Polls in a round trip. Default: 3.
+
+    gain_slow_start :
+        Pace in slow start, windows per round trip. Default: 2.0.
+
+    gain :
+        Pace otherwise, windows per round trip. Default: 1.25.
+    """
+
+    polls: int
+    gain_slow_start: float
+    gain: float
+
 _CcSwiftRequired = TypedDict(
     "_CcSwiftRequired",
     {
@@ -1418,7 +1443,7 @@ class RecoverySack(_RecoverySackRequired, total=False):
     """
 
     on_rto: Literal["keep", "discard"]
-    evidence: Literal["rfc6675", "fack", "hole"]
+    evidence: Literal["rfc6675", "fack", "hole", "status"]
 
 _RecoveryRackRequired = TypedDict(
     "_RecoveryRackRequired",
@@ -2239,7 +2264,7 @@ class Tcp(TypedDict, total=False):
     """
 
     like: Literal["rfc", "linux-6", "linux-6-paced", "ns-2", "windows-11", "freebsd-14"]
-    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
@@ -2569,7 +2594,7 @@ class Config(TypedDict, total=False):
         What the window is a number of where the segment size follows reports. Default: "bytes".
     """
 
-    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]

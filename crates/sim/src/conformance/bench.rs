@@ -341,6 +341,7 @@ impl Bench<'_> {
             fast_open: packet.cookie.unwrap_or_default(),
             scps: None,
             ack_ratio: false,
+            is_polled: false,
         };
         Segment {
             seq: if packet.is_syn { PEER_ISS } else { peer.at(from) },

@@ -6,7 +6,7 @@
 use super::tree::{Place, Tree, Value};
 use crate::spec::Like;
 use bentpipe_tcp::cc::CcKind;
-use bentpipe_tcp::Recovery;
+use bentpipe_tcp::{Recovery, SackEvidence};
 use bentpipe_units::Word;
 use std::collections::BTreeMap;
 
@@ -228,6 +228,8 @@ fn takes_sack(tcp: &Tree, cc: CcKind) -> bool {
         Some(Some(Value::Text(kind))) => kind == "sack" || kind == "rack",
         Some(_) => false,
         None => match cc.recovery() {
+            // Its point is what its receiver reports.
+            Recovery::Sack { evidence: SackEvidence::Status, .. } => false,
             Recovery::Reno | Recovery::Sack { .. } | Recovery::Rack(_) => true,
             newreno @ Recovery::NewReno(_) => newreno == CcKind::NewReno.recovery(),
             Recovery::TimeoutOnly | Recovery::FastRetransmit | Recovery::Snack(_) => false,

@@ -232,7 +232,7 @@ tcp.verdict = "alwayscongestion"
            expected a number from 0 to 1, or 0 % to 100 %, like \"0.1 %\"\n\
          error: flow.web.tcp.cc.kind = \"cubix\" is not a congestion control         geo.toml:11:19\n  \
            known: bbr1, bbr2, bbr3, bic, compound, copa, cubic, enhanced-hswa, highspeed, hswa, htcp, hybla, \
-           illinois, ledbat, leocc, newreno, peach, peach-plus, reno, sack, santa-cruz, satcp, scalable, scps, swift, tahoe, \
+           illinois, ledbat, leocc, newreno, peach, peach-plus, reno, sack, santa-cruz, satcp, scalable, scps, stp, swift, tahoe, \
            tcpmin, vegas, veno, westwood, westwood-nr, westwood-plus, wtcp, yeah; did you mean \"cubic\"?\n\
          error: flow.web.tcp.verdict = \"alwayscongestion\" is not a verdict         geo.toml:12:15\n  \
            known: always-congestion, always-link-error, assume-congestion, assume-corruption, ceten-a, ceten-p; did you mean \

@@ -125,6 +125,11 @@ pub trait CongestionControl {
     fn paces(&self) -> bool {
         self.pacing().is_some()
     }
+    /// How often in a round trip it polls the receiver, which acknowledges data then and not as they come; none: it does not poll.
+    /// Never changes.
+    fn polls(&self) -> Option<u32> {
+        None
+    }
     /// Its probe segments; none: it sends none. Never changes.
     fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
         None
@@ -341,6 +346,9 @@ macro_rules! registry {
             fn paces(&self) -> bool {
                 each!(self, c => c.paces())
             }
+            fn polls(&self) -> Option<u32> {
+                each!(self, c => c.polls())
+            }
             fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
                 each!(self, c => c.probe_segments())
             }
@@ -365,6 +373,9 @@ fn newreno() -> Recovery {
 fn partial_acks() -> Recovery {
     Recovery::NewReno(NewReno { exit: NewRenoExit::Ssthresh, ..NewReno::default() })
 }
+
+/// Recovery by selective acknowledgements that believes each report, as STP does.
+const STATUS: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Status };
 
 /// Losses found by time, those of retransmissions too, as RFC 8985 has it.
 fn rack() -> Recovery {
@@ -427,6 +438,8 @@ registry! {
     /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
     "scps" => Scps(Scps, ScpsSettings) in "satellite/scps.rs", Recovery::Snack(Snack::default()), [slow_start, increase, ecn, shrinks],
         AssumeCongestion;
+    /// Polls the receiver, which names losses by itself and acknowledges nothing else (Henderson and Katz 1999).
+    "stp" => Stp(Stp, StpSettings) in "satellite/stp.rs", STATUS, [ecn];
     /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
     "swift" => Swift(Swift, SwiftSettings) in "satellite/swift.rs", partial_acks(), [slow_start, increase, ecn, shrinks];
     /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).

@@ -22,11 +22,14 @@ pub(crate) struct Agreed {
     pub(crate) snack: Option<SnackForm>,
     /// Congestion control for ACKs (RFC 5690).
     pub(crate) ack_ratio: bool,
+    /// Data are acknowledged when the sender polls.
+    pub(crate) is_polled: bool,
     /// Window scaling (RFC 7323 §2), and the shifts of the peer's windows and of ours.
     pub(crate) scales: bool,
     pub(crate) snd_shift: u8,
     pub(crate) rcv_shift: u8,
-    /// Segments need nothing but the basics: no ECN, pacing, slow start signal, ACK ratio, tuning, Nagle, early data or probe segments.
+    /// Segments need nothing but the basics: no ECN, pacing, slow start signal, ACK ratio, polls, tuning, Nagle, early data or
+    /// probe segments.
     pub(crate) is_plain: bool,
 }
 
@@ -38,6 +41,7 @@ impl Default for Agreed {
             sack: false,
             snack: None,
             ack_ratio: false,
+            is_polled: false,
             scales: false,
             snd_shift: 0,
             rcv_shift: 0,
@@ -47,10 +51,12 @@ impl Default for Agreed {
 }
 
 impl Agreed {
-    /// `config` and `smss` are ours, `peer` what its SYN or SYN-ACK said, with or without `timestamps`.
-    pub(crate) fn new(config: &Config, smss: u32, peer: &SynOptions, timestamps: bool) -> Self {
+    /// `config` and `smss` are ours, `peer` what its SYN or SYN-ACK said, with or without `timestamps`; `polls`: we want polls.
+    pub(crate) fn new(config: &Config, smss: u32, polls: bool, peer: &SynOptions, timestamps: bool) -> Self {
         let timestamps = config.timestamps && timestamps;
-        let ack_ratio = config.ack.congestion_control && peer.ack_ratio;
+        let is_polled = polls && peer.is_polled;
+        // What has no ratio cannot be told one.
+        let ack_ratio = config.ack.congestion_control && peer.ack_ratio && !is_polled;
         // The ratio is told on segments that are full.
         let option_bytes = if timestamps { 12 } else { 0 } + if ack_ratio { ACK_RATIO_LEN } else { 0 };
         let smss = smss.min(u32::from(peer.mss).saturating_sub(option_bytes)).max(1);
@@ -67,7 +73,7 @@ impl Agreed {
             _ => None,
         };
         let sack = config.recovery.uses_sack() && peer.sack_permitted;
-        Self { smss, timestamps, sack, snack, ack_ratio, scales, snd_shift, rcv_shift, is_plain: true }
+        Self { smss, timestamps, sack, snack, ack_ratio, is_polled, scales, snd_shift, rcv_shift, is_plain: true }
     }
 
     /// IP and TCP headers of a segment with data, bytes.
@@ -137,7 +143,7 @@ mod tests {
         let mut config = Config { smss: 1460, ..Config::default() };
         let agreed = |config: &Config, ack_ratio| {
             let agreed =
-                Agreed::new(config, 1460, &SynOptions { mss: 1460, ack_ratio, ..SynOptions::default() }, false);
+                Agreed::new(config, 1460, false, &SynOptions { mss: 1460, ack_ratio, ..SynOptions::default() }, false);
             (agreed.ack_ratio, agreed.smss)
         };
         assert_eq!(agreed(&config, true), (false, 1460));

@@ -329,7 +329,7 @@ impl Connection {
         next
     }
 
-    /// Resets, SYNs, data, probe segments, window probes, ACKs; in this order.
+    /// Resets, SYNs, data, probe segments, window probes and polls, ACKs; in this order.
     fn next_control(&mut self, now: Time) -> Option<Segment> {
         let Self { life, tcb } = self;
         if let Some(seq) = tcb.wire.pending.rst.take() {
@@ -351,7 +351,7 @@ impl Connection {
         if let Some(segment) = tcb.next_probe_segment(now, sends_data) {
             return Some(segment);
         }
-        if std::mem::take(&mut tcb.wire.pending.window_probe) {
+        if tcb.sender.take_poll(now, &mut tcb.cx) | std::mem::take(&mut tcb.wire.pending.window_probe) {
             return Some(tcb.window_probe(now));
         }
         if tcb.receiver.must_ack_now() && sender::paces_acks(&tcb.sender.cc) && tcb.must_wait(now) {

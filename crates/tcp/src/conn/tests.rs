@@ -11,6 +11,7 @@ mod losses;
 mod notices;
 mod opening;
 mod pacing;
+mod polls;
 mod probe_segments;
 mod random;
 mod snack;

@@ -103,6 +103,8 @@ words! {
         "fack" => Fack,
         /// Any SACKed data above it, once three duplicate ACKs have begun recovery (before RFC 3517; ns-2).
         "hole" => Hole,
+        /// Any SACKed data above it, at once; a retransmission that is missing after a round trip is lost too (Henderson and Katz 1999).
+        "status" => Status,
     }
 }
 

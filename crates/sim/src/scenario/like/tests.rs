@@ -137,7 +137,7 @@ fn ns_2_takes_no_time_and_times_one_packet() {
 /// To find losses in another way is what these are about.
 #[test]
 fn senders_with_a_recovery_of_their_own_keep_it() {
-    for cc in [CcKind::Tahoe, CcKind::TcpMin, CcKind::Scps, CcKind::Peach, CcKind::Swift] {
+    for cc in [CcKind::Tahoe, CcKind::TcpMin, CcKind::Scps, CcKind::Peach, CcKind::Swift, CcKind::Stp] {
         for like in Like::ALL {
             let tcp = config(&format!("like = \"{}\"\ncc = \"{}\"", like.name(), cc.name()));
             assert_eq!(tcp.recovery, cc.recovery(), "{} {}", like.name(), cc.name());

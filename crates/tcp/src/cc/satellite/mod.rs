@@ -5,6 +5,7 @@ mod hswa;
 mod peach;
 mod satcp;
 mod scps;
+mod stp;
 mod swift;
 
 pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
@@ -12,4 +13,5 @@ pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
 pub use peach::{Peach, PeachPlusSettings, PeachSettings};
 pub use satcp::{SaTcp, SaTcpSettings};
 pub use scps::{Scps, ScpsCongestion, ScpsSettings};
+pub use stp::{Stp, StpSettings};
 pub use swift::{Swift, SwiftSettings};

@@ -84,8 +84,8 @@ impl Life {
         !matches!(self.state, State::FinWait2 | State::TimeWait)
     }
 
-    /// The options of the SYN or SYN-ACK that is sent next.
-    pub(crate) fn syn_options(&self, config: &Config, agreed: &Agreed) -> SynOptions {
+    /// The options of the SYN or SYN-ACK that is sent next; `polls`: this end wants to poll, and to be polled.
+    pub(crate) fn syn_options(&self, config: &Config, polls: bool, agreed: &Agreed) -> SynOptions {
         let answers = self.state == State::SynReceived;
         let option_bytes = if config.timestamps { 12 } else { 0 };
         SynOptions {
@@ -96,6 +96,7 @@ impl Life {
             fast_open: self.fast_open_option(config, answers),
             scps: scps_capabilities(config, !answers || agreed.snack.is_some()),
             ack_ratio: config.ack.congestion_control && (!answers || agreed.ack_ratio),
+            is_polled: polls && (!answers || agreed.is_polled),
         }
     }
 
@@ -135,7 +136,8 @@ fn settle(config: &Config, smss: u32, ours: SynOptions, syn: Option<&Segment>) -
         Some(Options::Syn(options)) => options,
         Some(_) => SynOptions { mss: agreed::MSS_ASSUMED, ..SynOptions::default() },
     };
-    let agreed = Agreed::new(config, smss, &peer, syn.is_none_or(|segment| segment.timestamps.is_some()));
+    let agreed =
+        Agreed::new(config, smss, ours.is_polled, &peer, syn.is_none_or(|segment| segment.timestamps.is_some()));
     let wanted = config.ecn.feedback;
     (agreed, syn.map_or(wanted, |segment| agreed::agreed_feedback(wanted, segment)))
 }

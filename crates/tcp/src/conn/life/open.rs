@@ -108,7 +108,7 @@ impl Life {
         let answers = self.state == State::SynReceived;
         let (ack, flags) =
             if answers { (wire.ack_field(receiver), Flags::ACK) } else { (Seq::new(0), Flags::default()) };
-        let options = self.syn_options(&cx.config, &cx.agreed);
+        let options = self.syn_options(&cx.config, sender.cc.polls().is_some(), &cx.agreed);
         let ecn = ecn_setup(cx.config.ecn.feedback, answers, receiver.ecn.as_deref());
         let knows_probes = if answers { sender.probes.is_some() } else { sender.cc.probe_segments().is_some() };
         let probes = if knows_probes { Flags::DUMMY } else { Flags::default() };
@@ -173,13 +173,16 @@ impl Life {
     /// What the SYNs settled goes to those who act on it. None: without a handshake both ends want the same.
     fn agree(&mut self, syn: Option<&Segment>, tcb: &mut Tcb) {
         let Tcb { sender, receiver, cx, .. } = tcb;
-        let ours = self.syn_options(&cx.config, &cx.agreed);
+        let ours = self.syn_options(&cx.config, sender.cc.polls().is_some(), &cx.agreed);
         let (agreed, feedback) = settle(&cx.config, sender.space.smss, ours, syn);
         cx.agreed = agreed;
         if agreed.smss != sender.space.smss {
             sender.set_smss(agreed.smss);
         }
         sender.on_agreed(syn.is_none_or(|syn| syn.flags.has(Flags::DUMMY)), cx);
+        if agreed.is_polled {
+            receiver.await_polls();
+        }
         receiver.snack = match (cx.config.recovery, agreed.snack) {
             (Recovery::Snack(settings), Some(form)) => {
                 Some(Box::new(SnackReports::new(settings, agreed.smss, form == SnackForm::Long)))
@@ -218,6 +221,7 @@ impl Life {
             && sender.probes.is_none()
             && config.ack.slow_start == SlowStartAcks::Delayed
             && !cx.agreed.ack_ratio
+            && !cx.agreed.is_polled
             && config.auto_buffer.is_none()
             && self.fast_open.sent == 0
             && !config.nagle;

@@ -14,11 +14,29 @@ pub(crate) struct AckDuty {
     pub(super) unacknowledged: u32,
     quick_left: u32,
     pub(super) is_due: bool,
+    /// The sender polls: data that come as expected are acknowledged when it does.
+    pub(super) is_polled: bool,
 }
+
+/// A receiver that is polled acknowledges data by itself after this long, if nobody does.
+const UNPOLLED_MAX: Duration = Duration::from_secs(60);
 
 impl AckDuty {
     pub(super) fn new(policy: AckPolicy) -> Self {
-        Self { policy, every: policy.every, unacknowledged: 0, quick_left: policy.quick, is_due: false }
+        Self {
+            policy,
+            every: policy.every,
+            unacknowledged: 0,
+            quick_left: policy.quick,
+            is_due: false,
+            is_polled: false,
+        }
+    }
+
+    /// Data are acknowledged when the sender polls, from now on.
+    pub(super) fn await_polls(&mut self) {
+        (self.is_polled, self.every, self.quick_left) = (true, u32::MAX, 0);
+        (self.policy.timer, self.policy.delay) = (DelayTimer::PerSegment, UNPOLLED_MAX);
     }
 
     /// An ACK leaves now.

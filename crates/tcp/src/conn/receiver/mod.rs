@@ -90,17 +90,24 @@ impl Receiver {
             self.duty.is_due = true;
             return Arrival { delivered: 0, is_new };
         }
+        let last = self.data.runs.back().map_or(self.data.nxt, |&(_, right)| right);
         let (delivered, is_new) = self.data.add(start, end);
         self.window.on_delivered(delivered);
         self.data.finish();
-        // RFC 5681 §4.2: out of order, or filling a gap: acknowledge at once.
-        self.duty.is_due = true;
+        // RFC 5681 §4.2: out of order, or filling a gap: acknowledge at once. Where the sender polls, only what it does not
+        // expect: a new gap.
+        self.duty.is_due |= !self.duty.is_polled || start > last || self.data.is_finished;
         Arrival { delivered, is_new }
     }
 
     /// The sender says for how many segments one ACK is to be sent.
     pub(crate) fn set_ack_ratio(&mut self, ratio: u8) {
         self.duty.every = u32::from(ratio).max(1);
+    }
+
+    /// The sender polls.
+    pub(crate) fn await_polls(&mut self) {
+        self.duty.await_polls();
     }
 
     /// An ACK leaves now.

@@ -13,6 +13,7 @@
 //! | [`Notified`](notified) | what nodes of the network report, and what leaves again for that |
 //! | [`Undo`](undo) | what was spurious, and what comes back |
 //! | [`AckRatio`](ack_ratio) | for how many segments the receiver sends an ACK |
+//! | [`Polls`](polls) | when the receiver is asked what it has |
 //! | [`Usage`](usage) | whether the window is used, so that it may grow |
 //! | [`Rtt`](rtt), [`Rates`](rate), [`Pacer`](pacing) | round-trip times and the retransmission timer, delivery rates, departures |
 
@@ -28,6 +29,7 @@ mod notified;
 mod notify;
 mod pacing;
 mod poll;
+mod polls;
 mod probe_segments;
 mod prr;
 mod rate;
@@ -62,6 +64,7 @@ use ack_ratio::AckSeen;
 use bentpipe_units::{Duration, Rate, Time};
 use episode::{Advance, Phase, DUP_THRESH};
 use pacing::Paced;
+use polls::Outstanding;
 use prr::PrrAck;
 use reduce::{Cause, ReduceOutcome};
 use rtt::Rtt;
@@ -333,7 +336,7 @@ impl Sender {
     }
 }
 
-/// Early data, ECN and probe segments: what only some connections do.
+/// Early data, ECN, polls and probe segments: what only some connections do.
 impl Sender {
     /// The SYN carries data.
     pub(crate) fn on_early_data(&mut self, now: Time) {
@@ -350,6 +353,27 @@ impl Sender {
     pub(crate) fn take_ecn_of_new_data(&mut self) -> (bool, bool) {
         let Some(ecn) = &self.ecn else { return (false, false) };
         (ecn.sends_ect, self.reducer.take_cwr() && ecn.sends_cwr())
+    }
+
+    /// Whether the receiver is to be polled now, when all has left that may leave.
+    #[inline]
+    pub(crate) fn take_poll(&mut self, now: Time, cx: &mut Context) -> bool {
+        self.polls.is_some() && self.polls_now(now, cx)
+    }
+
+    #[inline(never)]
+    fn polls_now(&mut self, now: Time, cx: &mut Context) -> bool {
+        let rtt = self.rtt.expected().unwrap_or(self.rtt.rto());
+        let is_paced = self.pacer.must_wait(now, &mut cx.timers);
+        let Some(polls) = &mut self.polls else { return false };
+        if self.board.flight_size() == 0 {
+            polls.rest();
+            return false;
+        }
+        let SendSpace { una, nxt, offered, .. } = self.space;
+        let (is_due, next) = polls.take(now, Outstanding { rtt, una, nxt, offered, is_paced });
+        cx.timers.set(Timer::Pace, cx.timers.get(Timer::Pace).min(next));
+        is_due
     }
 
     /// Whether a probe segment is to be answered; it is not after this.

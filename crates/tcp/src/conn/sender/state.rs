@@ -7,6 +7,7 @@ use super::episode::Episode;
 use super::explicit::Explicit;
 use super::feedback::WindowFeedback;
 use super::pacing::Pacer;
+use super::polls::Polls;
 use super::probe_segments::Probes;
 use super::rate::Rates;
 use super::reduce::Reducer;
@@ -47,6 +48,8 @@ pub(crate) struct Sender {
     pub(crate) ecn: Option<Box<EcnSender>>,
     /// Agreed on congestion control for ACKs.
     pub(crate) ack_ratio: Option<Box<AckRatio>>,
+    /// Agreed on polls.
+    pub(super) polls: Option<Box<Polls>>,
     /// Agreed on probe segments.
     pub(crate) probes: Option<Box<Probes>>,
     /// Heeds notices of errors.
@@ -89,6 +92,7 @@ impl Sender {
             explicit: Explicit::of(config),
             ecn: None,
             ack_ratio: None,
+            polls: None,
             probes: None,
             notified,
             first_retransmit: Time::NEVER,
@@ -103,6 +107,7 @@ impl Sender {
             self.board.set_detail(in_order_of_time);
         }
         self.ack_ratio = cx.agreed.ack_ratio.then(|| Box::new(AckRatio::new(cx.config.ack.every)));
+        self.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).map(|per_rtt| Box::new(Polls::new(per_rtt)));
         let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
         self.probes = agreed.map(|probes| Box::new(Probes::new(probes.inflates(), probes.repairs())));
     }

@@ -8,6 +8,7 @@ mod fack;
 mod rack;
 mod sack;
 mod snack;
+mod status;
 mod timeout;
 mod tlp;
 
@@ -16,6 +17,7 @@ pub(crate) use fack::ByDistance;
 pub(crate) use rack::ByTime;
 pub(crate) use sack::BySack;
 pub(crate) use snack::{holes, ByReport};
+pub(crate) use status::ByStatus;
 pub(crate) use timeout::ByTimeout;
 
 use super::ack::AckFacts;
@@ -197,6 +199,8 @@ detectors! {
     ByDuplicates, Recovery::FastRetransmit | Recovery::Reno | Recovery::NewReno(_), always;
     /// SACKed data more than three segments above (FACK).
     ByDistance, Recovery::Sack { evidence: SackEvidence::Fack, .. }, with_sack;
+    /// SACKed data above, whatever the distance (STP).
+    ByStatus, Recovery::Sack { evidence: SackEvidence::Status, .. }, with_sack;
     /// SACKed data above (RFC 6675).
     BySack, Recovery::Sack { .. }, with_sack;
     /// Something that was sent later arrived (RFC 8985).

@@ -23,6 +23,8 @@ pub(crate) enum Evidence {
     /// The receiver misses [left, right). Segments that overlap it are lost, except those retransmitted less than `embargo` ago,
     /// which may be on their way.
     Reported { now: Time, left: u64, right: u64, embargo: Duration },
+    /// Anything SACKed lies above; the same are excepted.
+    Missing { now: Time, embargo: Duration },
 }
 
 /// What became known by some evidence.
@@ -47,6 +49,10 @@ impl Scoreboard {
             Evidence::SentAgo { now, timeout } => self.mark_sent_ago(now, timeout),
             Evidence::Everything { forget_sacks } => self.mark_everything(forget_sacks),
             Evidence::Reported { now, left, right, embargo } => self.mark_reported(now, left, right, embargo),
+            Evidence::Missing { now, embargo } => {
+                let right = self.highest_sacked().map_or(0, Sent::end);
+                self.mark_reported(now, 0, right, embargo);
+            }
         }
         Marked { bytes: self.lost_ever - before, look_again }
     }
@@ -103,9 +109,12 @@ impl Scoreboard {
         }
     }
 
+    fn highest_sacked(&self) -> Option<&Sent> {
+        self.sacked_end.checked_sub(self.base + 1).and_then(|at| self.ring.get(at as usize))
+    }
+
     fn mark_by_distance(&mut self, smss: u64) {
-        let highest = self.sacked_end.checked_sub(self.base + 1).and_then(|at| self.ring.get(at as usize));
-        let Some(fack) = highest.map(Sent::end) else { return };
+        let Some(fack) = self.highest_sacked().map(Sent::end) else { return };
         loop {
             self.settle_lost_end();
             let first = self.ring.get((self.lost_end - self.base) as usize);
