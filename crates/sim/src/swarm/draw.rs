@@ -62,6 +62,8 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("middlebox.k", &["1", "4", "20"]),
     ("middlebox.repair", &["0", "1", "4"]),
     ("middlebox.blocks", &["1", "4", "64"]),
+    ("middlebox.contexts", &["0", "1", "16"]),
+    ("middlebox.header", &["1 B", "8 B", "40 B"]),
     ("middlebox.rate", &["256 kbit/s", "2 Mbit/s"]),
     ("middlebox.window", &["3 kB", "50 kB"]),
 ];

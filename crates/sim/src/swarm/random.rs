@@ -4,7 +4,7 @@
 use super::draw::Dice;
 use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, NodeId};
-use crate::middlebox::{CodeRole, ErasureConfig, MiddleboxConfig};
+use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
 use crate::spec::{
     App, Arq, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave,
     Like, Link, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, Profile, Queue, QueueLimit, Reader, Record,
@@ -43,7 +43,9 @@ pub(crate) const PROBES: u32 = 4096;
 pub(crate) const FRAMING: u32 = 8192;
 /// An encoder where a flow begins, and a decoder where it ends.
 pub(crate) const ERASURE: u32 = 16_384;
-pub(crate) const ALL: u32 = 32_767;
+/// A compressor where a flow begins, and a decompressor where it ends.
+pub(crate) const COMPRESS: u32 = 32_768;
+pub(crate) const ALL: u32 = 65_535;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
@@ -70,6 +72,13 @@ impl Sketch {
             for (node, role) in ends.into_iter().zip([CodeRole::Encoder, CodeRole::Decoder]) {
                 let drawn = dice.value::<ErasureConfig>("middlebox");
                 all[node].middleboxes.push(MiddleboxConfig::Erasure(ErasureConfig { role, ..drawn }));
+            }
+        }
+        if self.has(COMPRESS, &mut dice) {
+            let ends = [flows[0].from, flows[0].to];
+            let drawn = dice.value::<CompressConfig>("middlebox");
+            for (node, role) in ends.into_iter().zip([PackRole::Compressor, PackRole::Decompressor]) {
+                all[node].middleboxes.push(MiddleboxConfig::Compress(CompressConfig { role, ..drawn }));
             }
         }
         Scenario {
