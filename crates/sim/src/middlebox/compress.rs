@@ -26,7 +26,7 @@
 //! timeout (RFC 1144 §4.2). With `iphc` the decompressor adds the same difference once more and looks whether that is right (`twice`,
 //! RFC 2507 §10.1), and asks the compressor for a full header, at most once in `again` for a context. With `rohc` each header can be
 //! read while no more than `window` packets before it are missing; after that the decompressor asks too, and the next `window` headers
-//! are full. The decompressor knows of losses only by what arrives.
+//! are full; a full header comes every `refresh` in any case. The decompressor knows of losses only by what arrives.
 //!
 //! # Readings
 //!
@@ -83,6 +83,8 @@ settings! {
         contexts: u32 = 16, [0, 256], "RFC 1144, appendix A";
         /// Compressor, with `rohc`: packets in a row whose loss damages nothing, and full headers at the start of a context.
         window: u32 = 4, [1, 100], "reading";
+        /// Compressor, with `rohc`: after so long a header is full again, should no request arrive.
+        refresh: Duration = Duration::from_secs(5), "reading: RFC 3095 has the timeout without a value";
         /// Decompressor, with `iphc`: whether it tries a difference once more where it does not fit.
         twice: bool = true, "RFC 2507 §10.1";
         /// Decompressor, with `iphc` and `rohc`: for how long it waits for a full header before it asks again.
@@ -146,6 +148,8 @@ struct Sent {
     full_left: u32,
     /// When it was used, in packets.
     used: u64,
+    /// When it is to be refreshed.
+    fresh_until: Time,
 }
 
 /// Makes headers whole.
@@ -253,7 +257,7 @@ impl Compressor {
         let (can_be_short, beside) = match self.config.scheme {
             HeaderScheme::Vj => (options == 0 && context.leads_to(&packet), 0),
             HeaderScheme::Iphc => (context.leads_to(&packet), options),
-            HeaderScheme::Rohc => (true, cx.bodies.label_len(&packet)),
+            HeaderScheme::Rohc => (cx.now < context.fresh_until, cx.bodies.label_len(&packet)),
         };
         let is_short = can_be_short && context.full_left == 0;
         let saved = packet.header_len.saturating_sub(self.header.saturating_add(beside));
@@ -274,6 +278,7 @@ impl Compressor {
             number: compressed.number,
             full_left: context.full_left.saturating_sub(1),
             used: self.acted,
+            fresh_until: if is_short { context.fresh_until } else { cx.now + self.config.refresh },
             ..*context
         };
         self.compressed += u64::from(is_short);
@@ -309,6 +314,7 @@ fn place_of(conversation: u64, contexts_max: u32, full: u32, contexts: &mut Vec<
         number: 0,
         full_left: full,
         used: 0,
+        fresh_until: Time::ZERO,
     };
     if contexts.len() < contexts_max as usize {
         contexts.push(begun);
@@ -450,6 +456,7 @@ mod tests {
             header: None,
             contexts: 16,
             window: 4,
+            refresh: Duration::from_secs(5),
             twice: true,
             again: Duration::from_millis(500),
         }
@@ -595,6 +602,13 @@ mod tests {
         assert_eq!((part.full, part.compressed, part.saved), (8, 32, 32 * 32));
         // A retransmission is compressed too.
         assert_eq!(rohc.size(0, &data(1, 100)), 108);
+    }
+
+    /// Where no request arrives, and nothing but retransmissions leaves, that is what brings a full header.
+    #[test]
+    fn rohc_refreshes_a_context_in_time() {
+        let mut rohc = pair(HeaderScheme::Rohc, |config| config.refresh = Duration::ZERO);
+        assert_eq!(rohc.arrive(0..10, &[4, 5, 6, 7, 8], false), [0, 1, 2, 3, 9]);
     }
 
     #[test]
@@ -745,7 +759,7 @@ app = { kind = "file", size = "60 kB" }
     fn small_packets_take_the_time_of_their_short_headers() {
         let plain = run("b", "c", "contexts = 0", &[], Vec::new());
         for (scheme, header, full) in [("vj", 4, 1), ("iphc", 4, 1), ("rohc", 8, 4)] {
-            let packed = run("b", "c", &format!("scheme = \"{scheme}\""), &[], Vec::new());
+            let packed = run("b", "c", &format!("scheme = \"{scheme}\", refresh = \"1 h\""), &[], Vec::new());
             let seconds = [&packed, &plain].map(|result| result.flows.real("completion_s")[0]);
             let expected = f64::from(header + 60) / 100.0;
             assert!((seconds[0] / seconds[1] - expected).abs() < 0.02, "{scheme}: {seconds:?}");
@@ -800,7 +814,7 @@ app = { kind = "file", size = "60 kB" }
         let (behind, damaged, timeouts) = lose("scheme = \"vj\"");
         assert!(behind > 10 && timeouts > 0, "{behind} packets, {timeouts} timeouts");
         assert_eq!(damaged, behind, "all that follow end at the decompressor until a full header comes");
-        let (_, damaged, timeouts) = lose("scheme = \"rohc\"");
+        let (_, damaged, timeouts) = lose("scheme = \"rohc\", refresh = \"1 h\"");
         assert_eq!((damaged, timeouts), (0, 0));
         let (_, damaged, timeouts) = lose("scheme = \"iphc\"");
         assert_eq!((damaged, timeouts), (0, 0), "twice repairs segments of one size");
