@@ -3097,6 +3097,9 @@ class MiddleboxCompress(_MiddleboxCompressRequired, total=False):
     window :
         Compressor, with `rohc`: packets in a row whose loss damages nothing, and full headers at the start of a context. Default: 4.
 
+    refresh :
+        Compressor, with `rohc`: after so long a header is full again, should no request arrive. Default: "5 s".
+
     twice :
         Decompressor, with `iphc`: whether it tries a difference once more where it does not fit. Default: true.
 
@@ -3109,6 +3112,7 @@ class MiddleboxCompress(_MiddleboxCompressRequired, total=False):
     header: str
     contexts: int
     window: int
+    refresh: str
     twice: bool
     again: str
 

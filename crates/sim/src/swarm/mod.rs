@@ -129,7 +129,10 @@ proptest! {
         prop_assert!(sum(result.completions.real("unfinished")) >= 0.0);
         let [whole, received] = ["duration_s", "duration_rx_s"].map(|name| result.transfers.real(name));
         prop_assert!(whole.iter().zip(received).all(|(whole, received)| received <= whole));
-        prop_assert!(result.transfers.real("slowdown").iter().all(|slowdown| slowdown.is_nan() || *slowdown > 0.999));
+        // Against a path on which headers have their size.
+        let is_packed = scenario.nodes.iter().any(|node| node.middleboxes.iter().any(|one| one.name() == "compress"));
+        let mut slowdowns = result.transfers.real("slowdown").iter();
+        prop_assert!(is_packed || slowdowns.all(|slowdown| slowdown.is_nan() || *slowdown > 0.999));
     }
 
     #[test]

@@ -41,11 +41,9 @@ pub(crate) const PORTS: u32 = 2048;
 /// Middleboxes that do whatever one can do, which transfers need not survive.
 pub(crate) const PROBES: u32 = 4096;
 pub(crate) const FRAMING: u32 = 8192;
-/// An encoder where a flow begins, and a decoder where it ends.
-pub(crate) const ERASURE: u32 = 16_384;
-/// A compressor where a flow begins, and a decompressor where it ends.
-pub(crate) const COMPRESS: u32 = 32_768;
-pub(crate) const ALL: u32 = 65_535;
+/// An encoder or a compressor where a flow begins, and its partner where it ends.
+pub(crate) const PAIRS: u32 = 16_384;
+pub(crate) const ALL: u32 = 32_767;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
@@ -67,14 +65,14 @@ impl Sketch {
         series.retain(|_| self.has(SERIES_KEPT, &mut dice));
         let mut all: Vec<Node> = (0..nodes).map(|index| self.node(index, &mut dice)).collect();
         let interval = Duration::from_millis(*dice.pick(&[10, 97, 500]));
-        if self.has(ERASURE, &mut dice) {
+        if self.has(PAIRS, &mut dice) {
             let ends = [flows[0].from, flows[0].to];
             for (node, role) in ends.into_iter().zip([CodeRole::Encoder, CodeRole::Decoder]) {
                 let drawn = dice.value::<ErasureConfig>("middlebox");
                 all[node].middleboxes.push(MiddleboxConfig::Erasure(ErasureConfig { role, ..drawn }));
             }
         }
-        if self.has(COMPRESS, &mut dice) {
+        if self.has(PAIRS, &mut dice) {
             let ends = [flows[0].from, flows[0].to];
             let drawn = dice.value::<CompressConfig>("middlebox");
             for (node, role) in ends.into_iter().zip([PackRole::Compressor, PackRole::Decompressor]) {
