@@ -105,6 +105,7 @@ class Place:
         return {f"link.{self.lossy}.forward.error": {"kind": "packet", "rate": 1e-3}}
 
 
+ROHC = [{"kind": "compress", "role": role, "scheme": "rohc"} for role in ("decompressor", "compressor")]
 RESEND = {"error_reports": "resend"}
 PLACES = {
     "impair": Place({"satellite": [{"kind": "impair", "duplicate": 0.001, "reorder": 0.001, "hold": "20 ms"}]}),
@@ -144,6 +145,11 @@ PLACES = {
     "dpsm": Place({"satellite": ["dpsm"]}),
     "erasure": Place(
         {"gateway": [{"kind": "erasure", "role": "encoder"}], "station": [{"kind": "erasure", "role": "decoder"}]},
+    ),
+    "compress": Place(
+        {"gateway": ROHC, "station": ROHC},
+        path=SLOW_RETURN,
+        more="The return links have 1/200 of the rate and queues of 50 packets.",
     ),
     "xcp": Place({"gateway": ["xcp"], "satellite": ["xcp"]}, tcp={"feedback": "xcp"}),
     "rcp": Place({"gateway": ["rcp"], "satellite": ["rcp"]}, tcp={"feedback": "rcp"}),

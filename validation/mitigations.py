@@ -318,8 +318,8 @@ at a time on two plain paths that come with bentpipe: `geo` (20 Mbit/s, a round 
 40 to 70 ms, a handover every 15 s that loses a few packets). Dots are means of {replications} replications with 95 %
 intervals; `--plot` draws the same. Where all replications are equal there is nothing random, and no interval.
 
-Two mechanisms are not on this page. Header compression (RFC 2760 §3.7) changes the size of packets, which a scenario
-can do only by `smss`. The network can [filter ACKs](../concepts/links-and-errors.md#a-filter-of-acknowledgements).
+Two mechanisms are not on this page: the network can [compress headers](../functions/compress.md) (RFC 2760 §3.7) and
+[filter ACKs](../concepts/links-and-errors.md#a-filter-of-acknowledgements).
 
 | switch | key | GEO | LEO |
 |---|---|---|---|

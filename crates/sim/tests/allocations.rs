@@ -87,6 +87,9 @@ fn packets_allocate_nothing_once_the_rings_have_grown() {
         set("node.sat2.middlebox", &end("decoder")),
         set("link.isl.error", "{ kind = \"packet\", rate = 0.01 }"),
     ]);
+    // So do the numbers that a compressor writes on packets.
+    let end = |role: &str| format!("[{{ kind = \"compress\", role = \"{role}\", scheme = \"rohc\" }}]");
+    cases.push(vec![set("node.sat1.middlebox", &end("compressor")), set("node.sat2.middlebox", &end("decompressor"))]);
     for sets in cases {
         let scenario = from_toml(TEN_FLOWS, "test.toml", &sets).expect("the scenario is valid").scenario;
         let mut network = Network::build(&scenario, 1);

@@ -3092,6 +3092,55 @@ class MiddleboxErasure(_MiddleboxErasureRequired, total=False):
     timeout: str
     blocks: int
 
+_MiddleboxCompressRequired = TypedDict(
+    "_MiddleboxCompressRequired",
+    {
+        "kind": Literal["compress"],
+        "role": Literal["compressor", "decompressor"],
+    },
+)
+
+
+class MiddleboxCompress(_MiddleboxCompressRequired, total=False):
+    """One of two functions that make the headers of TCP short on the links between them (RFC 1144, RFC 2507, RFC 6846).
+
+    role :
+        Which end.
+
+    direction :
+        Which packets it acts on. Default: "both".
+
+    scheme :
+        How headers are compressed; the same at both ends. Default: "vj".
+
+    header :
+        Compressor: size of a compressed header; 4 B, with `rohc` 8 B.
+
+    contexts :
+        Compressor: contexts for each decompressor; with 0 it does nothing. Default: 16.
+
+    window :
+        Compressor, with `rohc`: packets in a row whose loss damages nothing, and full headers at the start of a context. Default: 4.
+
+    refresh :
+        Compressor, with `rohc`: after so long a header is full again, should no request arrive. Default: "5 s".
+
+    twice :
+        Decompressor, with `iphc`: whether it tries a difference once more where it does not fit. Default: true.
+
+    again :
+        Decompressor, with `iphc` and `rohc`: for how long it waits for a full header before it asks again. Default: "500 ms".
+    """
+
+    direction: Literal["both", "to-receiver", "to-sender"]
+    scheme: Literal["vj", "iphc", "rohc"]
+    header: str
+    contexts: int
+    window: int
+    refresh: str
+    twice: bool
+    again: str
+
 _MiddleboxOwnRequired = TypedDict(
     "_MiddleboxOwnRequired",
     {
@@ -3125,7 +3174,7 @@ class Node(TypedDict, total=False):
     """
 
     kind: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _SkyOverGeoRequired = TypedDict(
     "_SkyOverGeoRequired",
@@ -4653,7 +4702,7 @@ class Sky(_SkyRequired, total=False):
     inter_satellite: Hop
     fibre: Hop
     on_board: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _LinkRequired = TypedDict(
     "_LinkRequired",

@@ -214,10 +214,14 @@ impl Context<'_> {
         }
         let mut old = packet;
         let (label, member) = (self.bodies.take_label(&mut old), self.bodies.take_member(&mut old));
+        let compressed = self.bodies.take_compressed(&mut old);
         self.bodies.release(&old);
         let mut made = packet.with_segment(segment, self.bodies);
         if let Some(member) = member {
             self.bodies.set_member(&mut made, member);
+        }
+        if let Some(compressed) = compressed {
+            self.bodies.set_compressed(&mut made, compressed);
         }
         if let Some((label, bytes)) = label {
             self.bodies.set_label(&mut made, label, bytes);

@@ -36,6 +36,7 @@
 //! dropped. Of each pair the decoder remembers `blocks` blocks; of more it gives up the oldest. `recovered_packets`, `failed_blocks`
 //! and `repair_packets` are among the notes of a run.
 
+use super::served::Served;
 use super::sessions::Sessions;
 use super::{Context, Middlebox, Way};
 use crate::dictionary::Cause;
@@ -47,9 +48,6 @@ use std::collections::VecDeque;
 
 /// Packets of a block, and its repair packets: of either no more.
 const BLOCK_MAX: usize = 1024;
-
-/// Where `serves` has no stream.
-const NONE: u32 = u32::MAX;
 
 settings! {
     /// An end of an erasure code.
@@ -118,8 +116,7 @@ pub(crate) enum Erasure {
 #[derive(Clone, Debug)]
 pub(crate) struct Encoder {
     config: ErasureConfig,
-    /// By path, the stream that its packets belong to.
-    serves: Vec<u32>,
+    served: Served,
     streams: Sessions<Outbound>,
     open: usize,
     blocks: u64,
@@ -225,7 +222,7 @@ impl Erasure {
         match config.role {
             CodeRole::Encoder => Self::Encoder(Encoder {
                 config,
-                serves: Vec::new(),
+                served: Served::default(),
                 streams: Sessions::default(),
                 open: 0,
                 blocks: 0,
@@ -244,10 +241,7 @@ impl Erasure {
     /// Packets of this path are for a decoder, which knows them by `stream`.
     pub(crate) fn serve(&mut self, path: PathId, stream: u32) {
         let Self::Encoder(encoder) = self else { return };
-        if encoder.serves.len() <= path.index() {
-            encoder.serves.resize(path.index() + 1, NONE);
-        }
-        encoder.serves[path.index()] = stream;
+        encoder.served.add(path, stream);
         if encoder.streams.get_mut(stream.into()).is_none() {
             encoder.streams.insert(stream.into(), Outbound::default());
         }
@@ -256,7 +250,7 @@ impl Erasure {
 
 impl Encoder {
     fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
-        let stream = self.serves.get(packet.path().index()).copied().unwrap_or(NONE);
+        let Some(stream) = self.served.stream(&packet) else { return cx.forward(packet) };
         let Some(outbound) = self.streams.get_mut(stream.into()) else { return cx.forward(packet) };
         // What another encoder has numbered belongs to that one's decoder.
         let is_others = cx.bodies.member(&packet).is_some() || cx.bodies.repair(&packet).is_some();

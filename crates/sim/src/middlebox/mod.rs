@@ -10,6 +10,7 @@
 mod ack_filter;
 mod ack_reconstruct;
 mod been;
+mod compress;
 mod context;
 mod copies;
 mod dpsm;
@@ -26,6 +27,7 @@ mod own;
 mod rcp;
 mod refwa;
 mod satpep;
+mod served;
 mod sessions;
 mod snoop;
 mod split;
@@ -41,6 +43,8 @@ pub use ack_filter::{AckFilter, AckFilterConfig, Place};
 pub use ack_reconstruct::{AckReconstruct, AckReconstructConfig};
 pub(crate) use been::Been;
 pub use been::{BeenConfig, Cold, EwmaStart, MleUnit, Role};
+pub(crate) use compress::Compress;
+pub use compress::{CompressConfig, HeaderScheme, PackRole};
 #[cfg(test)]
 pub(crate) use context::Bench;
 pub(crate) use context::{Action, Outbox, Outlook};
@@ -268,10 +272,12 @@ macro_rules! registry {
         }
 
         impl AnyMiddlebox {
-            /// Packets of this path are for a decoder behind it, which knows them by `stream`.
+            /// Packets of this path are for its partner behind it, which knows them by `stream`.
             pub(crate) fn serve(&mut self, path: PathId, stream: u32) {
-                if let Self::Erasure(encoder) = self {
-                    encoder.serve(path, stream);
+                match self {
+                    Self::Erasure(encoder) => encoder.serve(path, stream),
+                    Self::Compress(compressor) => compressor.serve(path, stream),
+                    _ => {}
                 }
             }
             fn inner(&self) -> &dyn Middlebox {
@@ -319,6 +325,8 @@ registry! {
     "rcp" => Rcp(Rcp, RcpConfig) in "rcp.rs";
     /// One of two functions that protect what passes between them by repair packets: an erasure code, k of n or rateless (RFC 5510, RFC 5053).
     "erasure" => Erasure(Erasure, ErasureConfig) in "erasure.rs";
+    /// One of two functions that make the headers of TCP short on the links between them (RFC 1144, RFC 2507, RFC 6846).
+    "compress" => Compress(Compress, CompressConfig) in "compress.rs";
     /// A function of one's own, which whoever runs the scenario gives: a class in Python, or a type in Rust.
     "own" => Own(Own, OwnConfig) in "own.rs";
 }

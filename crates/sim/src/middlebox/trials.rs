@@ -62,6 +62,15 @@ macro_rules! trials {
             erasure_in_order:
                 "[node.b]\nmiddlebox = [{ kind = \"erasure\", role = \"encoder\", code = \"rateless\", k = 8, repair = 4 }]\n[node.c]\nmiddlebox = [{ kind = \"erasure\", role = \"decoder\", order = \"in-order\", blocks = 4 }]",
                 Some("[node.b]\nmiddlebox = [{ kind = \"erasure\", role = \"encoder\", repair = 0 }]\n[node.c]\nmiddlebox = [{ kind = \"erasure\", role = \"decoder\", order = \"in-order\" }]");
+            compress_vj:
+                "[node.b]\nmiddlebox = [{ kind = \"compress\", role = \"compressor\", scheme = \"vj\" }]\n[node.c]\nmiddlebox = [{ kind = \"compress\", role = \"decompressor\", scheme = \"vj\" }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"compress\", role = \"compressor\", scheme = \"vj\", contexts = 0 }]\n[node.c]\nmiddlebox = [{ kind = \"compress\", role = \"decompressor\", scheme = \"vj\" }]");
+            compress_iphc:
+                "[node.b]\nmiddlebox = [{ kind = \"compress\", role = \"compressor\", scheme = \"iphc\" }]\n[node.c]\nmiddlebox = [{ kind = \"compress\", role = \"decompressor\", scheme = \"iphc\" }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"compress\", role = \"compressor\", scheme = \"iphc\", contexts = 0 }]\n[node.c]\nmiddlebox = [{ kind = \"compress\", role = \"decompressor\", scheme = \"iphc\" }]");
+            compress_rohc:
+                "[node.b]\nmiddlebox = [{ kind = \"compress\", role = \"compressor\", scheme = \"rohc\" }]\n[node.c]\nmiddlebox = [{ kind = \"compress\", role = \"decompressor\", scheme = \"rohc\" }]",
+                Some("[node.b]\nmiddlebox = [{ kind = \"compress\", role = \"compressor\", scheme = \"rohc\", contexts = 0 }]\n[node.c]\nmiddlebox = [{ kind = \"compress\", role = \"decompressor\", scheme = \"rohc\" }]");
         }
     };
 }

@@ -51,14 +51,14 @@ impl NodeState {
     }
 }
 
-/// Functions learn where they are, what is beside them, and encoders which packets a decoder waits for.
+/// Functions learn where they are, what is beside them, and the first of two which packets the second waits for.
 pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
     for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
         let neighbours = scenario.neighbours(node);
         boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
     }
-    for pair in scenario.erasure_pairs() {
-        boxes[pair.encoder.0][pair.encoder.1].serve(pair.path, pair.stream);
+    for pair in scenario.function_pairs() {
+        boxes[pair.first.0][pair.first.1].serve(pair.path, pair.stream);
     }
 }
 

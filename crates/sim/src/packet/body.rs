@@ -1,6 +1,7 @@
 //! What only some packets carry: options of a segment, bytes of a stranger, a message of a function of the network.
 
 use super::block::{Block, Member, Repair};
+use super::compressed::Compressed;
 use super::{Packet, NO_BODY};
 use crate::ids::{EndpointId, NodeId};
 use bentpipe_tcp::{ExplicitHeader, Notice, Options, Timestamps};
@@ -17,16 +18,18 @@ pub(crate) struct Parts {
     pub(crate) label_len: u8,
     /// Its place in a block of an erasure code.
     pub(crate) member: Option<Member>,
+    /// What a compressor has made of its header.
+    pub(crate) compressed: Option<Compressed>,
 }
 
 impl Parts {
     /// Of a segment that has nothing rare but these.
     pub(crate) fn of(timestamps: Option<Timestamps>, options: Options) -> Self {
-        Self { timestamps, options, label: None, label_len: 0, member: None }
+        Self { timestamps, options, label: None, label_len: 0, member: None, compressed: None }
     }
 
     fn is_plain(&self) -> bool {
-        let is_unmarked = self.label.is_none() && self.member.is_none();
+        let is_unmarked = self.label.is_none() && self.member.is_none() && self.compressed.is_none();
         is_unmarked && self.timestamps.is_none() && matches!(self.options, Options::None)
     }
 }

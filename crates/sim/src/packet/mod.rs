@@ -2,10 +2,12 @@
 
 mod block;
 mod body;
+mod compressed;
 
 pub(crate) use block::{Member, Repair};
 pub use body::{Bodies, Label, Records};
 pub(crate) use body::{Carried, Message, Parts, Recipient};
+pub(crate) use compressed::{Compressed, Fields};
 
 use crate::ids::{EndpointId, FlowId, PathId};
 use bentpipe_tcp::{Ecn, Flags, Options, Segment};

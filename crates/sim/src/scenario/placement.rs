@@ -2,8 +2,8 @@
 
 use super::report::{below, path, Report};
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
-use crate::middlebox::{BeenConfig, CodeRole, ErasureConfig, EtenConfig, EtenRole, MiddleboxConfig, Role, Side};
-use crate::spec::{Mtu, Node, NodeKind, Oversize, Scenario};
+use crate::middlebox::{BeenConfig, EtenConfig, EtenRole, MiddleboxConfig, Role, Side};
+use crate::spec::{FunctionId, FunctionPair, HalfOfPair, Mtu, Node, NodeKind, Oversize, Scenario};
 use bentpipe_tcp::Feedback;
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
                     check_reads(node, &key, report);
                     check_both_ways(scenario, id, &key, report);
                 }
-                MiddleboxConfig::Erasure(_) => check_reads(node, &key, report),
+                MiddleboxConfig::Erasure(_) | MiddleboxConfig::Compress(_) => check_reads(node, &key, report),
                 MiddleboxConfig::Refwa(_) | MiddleboxConfig::Ewa(_) => check_both_ways(scenario, id, &key, report),
                 MiddleboxConfig::AckFilter(_)
                 | MiddleboxConfig::AckReconstruct(_)
@@ -44,7 +44,7 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
         }
     }
     check_pairs(scenario, report);
-    check_codes(scenario, report);
+    check_halves(scenario, report);
     check_reports(scenario, report);
     check_explicit(scenario, report);
 }
@@ -66,41 +66,50 @@ fn check_reports(scenario: &Scenario, report: &mut Report<'_>) {
     }
 }
 
-/// An encoder needs a decoder behind it, a decoder an encoder before it, and each what the other expects.
-fn check_codes(scenario: &Scenario, report: &mut Report<'_>) {
-    let pairs = scenario.erasure_pairs();
-    let code = |(node, index): (NodeId, usize)| match scenario.nodes[node].middleboxes.get(index) {
-        Some(MiddleboxConfig::Erasure(code)) => Some(code),
-        _ => None,
-    };
-    let key_of = |(node, index): (NodeId, usize), key: &str| {
+/// Of two functions that work together, each needs the other, and what the other expects.
+fn check_halves(scenario: &Scenario, report: &mut Report<'_>) {
+    let pairs = scenario.function_pairs();
+    let key_of = |(node, index): FunctionId, key: &str| {
         path(["node", &scenario.nodes[node].name, "middlebox", &index.to_string(), key])
     };
+    let function = |(node, index): FunctionId| &scenario.nodes[node].middleboxes[index];
     let mut paired = BTreeSet::new();
     for pair in &pairs {
-        let known = (paired.insert(pair.encoder), paired.insert(pair.decoder));
-        let (Some(encoder), Some(decoder)) = (code(pair.encoder), code(pair.decoder)) else { continue };
-        if (known.0 || known.1) && decoder.timeout <= encoder.wait {
-            let message =
-                format!("gives blocks up that \"{}\" may not have closed", scenario.nodes[pair.encoder.0].name);
-            let expected = format!("expected more than its wait, {}", encoder.wait);
-            report.value(&key_of(pair.decoder, "timeout"), &message, &expected);
+        let known = (paired.insert(pair.first), paired.insert(pair.second));
+        if !known.0 && !known.1 {
+            continue;
+        }
+        let name = &scenario.nodes[pair.first.0].name;
+        match (function(pair.first), function(pair.second)) {
+            (MiddleboxConfig::Erasure(encoder), MiddleboxConfig::Erasure(decoder))
+                if decoder.timeout <= encoder.wait =>
+            {
+                let message = format!("gives blocks up that \"{name}\" may not have closed");
+                let expected = format!("expected more than its wait, {}", encoder.wait);
+                report.value(&key_of(pair.second, "timeout"), &message, &expected);
+            }
+            (MiddleboxConfig::Compress(first), MiddleboxConfig::Compress(second)) if first.scheme != second.scheme => {
+                let message = format!("does not read what the compressor of \"{name}\" writes");
+                let expected = format!("expected its scheme, \"{}\"", bentpipe_units::Word::name(first.scheme));
+                report.value(&key_of(pair.second, "scheme"), &message, &expected);
+            }
+            _ => {}
         }
     }
     for node in NodeId::all(scenario.nodes.len()) {
-        for index in 0..scenario.nodes[node].middleboxes.len() {
-            let Some(code) = code((node, index)).filter(|_| !paired.contains(&(node, index))) else { continue };
-            let (partner, place, others) = match code.role {
-                CodeRole::Encoder => ("decoder", "behind", nodes_beside(scenario, node, code, true)),
-                CodeRole::Decoder => ("encoder", "before", nodes_beside(scenario, node, code, false)),
-            };
-            let direction = bentpipe_units::Word::name(code.direction);
+        for (index, function) in scenario.nodes[node].middleboxes.iter().enumerate() {
+            let Some(half) = HalfOfPair::of(function).filter(|_| !paired.contains(&(node, index))) else { continue };
+            let [role, partner] = half.roles;
+            let (place, first) = if half.is_first { ("behind", role) } else { ("before", partner) };
+            let others = nodes_beside(scenario, node, half);
+            let direction = bentpipe_units::Word::name(half.direction);
             let name = &scenario.nodes[node].name;
             let message = format!("has no {partner} {place} \"{name}\" on any route, in the direction \"{direction}\"");
             let expected = match others.as_slice() {
                 [] => format!("expected it at a node with others {place} it on a route"),
                 names => format!(
-                    "expected {{ kind = \"erasure\", role = \"{partner}\" }} at one of: {}, and no other encoder between",
+                    "expected {{ kind = \"{}\", role = \"{partner}\" }} at one of: {}, and no other {first} between",
+                    half.kind,
                     names.join(", ")
                 ),
             };
@@ -108,39 +117,41 @@ fn check_codes(scenario: &Scenario, report: &mut Report<'_>) {
         }
     }
     for (at, pair) in pairs.iter().enumerate() {
-        let of_path = || pairs[..at].iter().rev().take_while(|other| other.path == pair.path);
-        let name = &scenario.nodes[pair.encoder.0].name;
-        if let Some(other) = of_path().find(|other| other.encoder.0 == pair.encoder.0) {
-            let message = format!("codes what function {} of \"{name}\" has coded", other.encoder.1);
-            let expected = "expected one encoder for each direction at a node";
-            return report.value(&key_of(pair.encoder, "role"), &message, expected);
+        let is_beside = |other: &&FunctionPair| (other.kind, other.path) == (pair.kind, pair.path);
+        let of_path = || pairs[..at].iter().rev().take_while(is_beside);
+        let Some(half) = HalfOfPair::of(function(pair.first)) else { continue };
+        let (name, [role, partner]) = (&scenario.nodes[pair.first.0].name, half.roles);
+        if let Some(other) = of_path().find(|other| other.first.0 == pair.first.0) {
+            let message = format!("acts on what function {} of \"{name}\" has acted on", other.first.1);
+            let expected = format!("expected one {role} for each direction at a node");
+            return report.value(&key_of(pair.first, "role"), &message, &expected);
         }
-        let meets_first = |decoder: usize| (pair.encoder.1 < decoder) != pair.path.is_back();
-        if let Some(other) = of_path().find(|other| other.decoder.0 == pair.encoder.0 && meets_first(other.decoder.1)) {
+        let meets_first = |second: usize| (pair.first.1 < second) != pair.path.is_back();
+        if let Some(other) = of_path().find(|other| other.second.0 == pair.first.0 && meets_first(other.second.1)) {
             let flow = &scenario.flows[pair.path.flow()].name;
-            let message = format!("meets packets of \"{flow}\" before the decoder of \"{name}\" does");
+            let message = format!("meets packets of \"{flow}\" before the {partner} of \"{name}\" does");
             let expected = format!(
-                "expected the decoder, function {}, first along the way; packets back meet the functions last to first, and may need \
-                 a pair with a direction of their own",
-                other.decoder.1
+                "expected the {partner}, function {}, first along the way; packets back meet the functions last to first, and may \
+                 need a pair with a direction of their own",
+                other.second.1
             );
-            return report.value(&key_of(pair.encoder, "role"), &message, &expected);
+            return report.value(&key_of(pair.first, "role"), &message, &expected);
         }
     }
 }
 
-/// The nodes behind one, or before it, on the routes of what `code` is to act on, that can read packets.
-fn nodes_beside<'a>(scenario: &'a Scenario, node: NodeId, code: &ErasureConfig, behind: bool) -> Vec<&'a str> {
+/// The nodes behind one, or before it, on the routes of what `half` is to act on, that can read packets.
+fn nodes_beside(scenario: &Scenario, node: NodeId, half: HalfOfPair) -> Vec<&str> {
     let first = PathId::all(2 * scenario.flows.len()).map(|path| (path, scenario.first_route(path)));
     let all = first.chain(scenario.timeline.installs().map(|(_, path, route)| (path, route)));
     let mut found = BTreeSet::new();
     for (path, route) in all {
         let side = if path.is_back() { Side::Receiver } else { Side::Sender };
         let ends = |link: &crate::ids::LinkId| (scenario.links[*link].from, scenario.links[*link].to);
-        if !code.direction.is_from(side) {
+        if !half.direction.is_from(side) {
             continue;
         }
-        if behind {
+        if half.is_first {
             found.extend(route.iter().map(ends).skip_while(|link| link.0 != node).map(|link| link.1));
         } else {
             found.extend(route.iter().rev().map(ends).skip_while(|link| link.1 != node).map(|link| link.0));

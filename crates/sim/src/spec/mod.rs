@@ -13,6 +13,7 @@ pub use channel::{
     Arq, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Mtu, Order, Outage, Oversize, Profile, Stay, MILLIONTHS,
 };
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
+pub(crate) use pairs::{FunctionId, FunctionPair, HalfOfPair};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};
 

@@ -1,40 +1,72 @@
-//! Encoders and decoders of erasure codes that work together, as the routes have them.
+//! Functions at two nodes that work together, as the routes have them: encoders and decoders, compressors and decompressors.
 
 use super::Scenario;
 use crate::ids::{LinkId, NodeId, PathId};
-use crate::middlebox::{CodeRole, ErasureConfig, MiddleboxConfig, Side};
+use crate::middlebox::{CodeRole, MiddleboxConfig, PackRole, Side, Way};
 use std::collections::BTreeMap;
 
-/// An encoder and the decoder behind it on a path.
+/// A node, and a place among its functions.
+pub(crate) type FunctionId = (NodeId, usize);
+
+/// Two functions, one behind the other on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ErasurePair {
+pub(crate) struct FunctionPair {
     pub(crate) path: PathId,
-    /// The node, and the place among its functions.
-    pub(crate) encoder: (NodeId, usize),
-    pub(crate) decoder: (NodeId, usize),
-    /// Equal for all paths of this encoder to that node.
+    /// What both are.
+    pub(crate) kind: &'static str,
+    pub(crate) first: FunctionId,
+    pub(crate) second: FunctionId,
+    /// Equal for all paths of the first to that node.
     pub(crate) stream: u32,
 }
 
+/// What a function is that needs another one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HalfOfPair {
+    pub(crate) kind: &'static str,
+    pub(crate) is_first: bool,
+    pub(crate) direction: Way,
+    /// Its role, and that of the other.
+    pub(crate) roles: [&'static str; 2],
+}
+
+impl HalfOfPair {
+    /// None: the function works alone.
+    pub(crate) fn of(function: &MiddleboxConfig) -> Option<Self> {
+        let kind = function.name();
+        let (is_first, direction, roles) = match function {
+            MiddleboxConfig::Erasure(code) => (code.role == CodeRole::Encoder, code.direction, ["encoder", "decoder"]),
+            MiddleboxConfig::Compress(end) => {
+                (end.role == PackRole::Compressor, end.direction, ["compressor", "decompressor"])
+            }
+            _ => return None,
+        };
+        let [first, second] = roles;
+        Some(Self { kind, is_first, direction, roles: if is_first { roles } else { [second, first] } })
+    }
+}
+
 impl Scenario {
-    /// For each path, each encoder on it behind which a decoder follows at another node, before any other encoder. Where routes
-    /// change, the first of them that has one counts.
-    pub(crate) fn erasure_pairs(&self) -> Vec<ErasurePair> {
-        let mut pairs: Vec<ErasurePair> = Vec::new();
-        let has_any = |role| self.nodes.iter().any(|node| codes(&node.middleboxes, role).next().is_some());
-        if !has_any(CodeRole::Encoder) || !has_any(CodeRole::Decoder) {
-            return pairs;
-        }
+    /// For each path, each first function on it behind which a second follows at another node, before any other first one of its
+    /// kind. Where routes change, the first of them that has one counts.
+    pub(crate) fn function_pairs(&self) -> Vec<FunctionPair> {
+        let mut pairs: Vec<FunctionPair> = Vec::new();
+        let halves = self.nodes.iter().flat_map(|node| node.middleboxes.iter().filter_map(HalfOfPair::of));
+        let mut kinds: Vec<&str> = halves.map(|half| half.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
         let (changing, mut streams) = (self.timeline.routes(), BTreeMap::new());
-        for path in PathId::all(2 * self.flows.len()) {
+        for (kind, path) in
+            kinds.iter().flat_map(|kind| PathId::all(2 * self.flows.len()).map(move |path| (kind, path)))
+        {
             let later = changing.get(&path).into_iter().flatten().filter_map(|(_, route)| *route);
             let known = pairs.len();
             for route in std::iter::once(self.first_route(path)).chain(later) {
-                for (encoder, decoder) in self.pairs_on(path, route) {
-                    if pairs[known..].iter().all(|pair| pair.encoder != encoder) {
+                for (first, second) in self.pairs_on(kind, path, route) {
+                    if pairs[known..].iter().all(|pair| pair.first != first) {
                         let next = streams.len() as u32;
-                        let stream = *streams.entry((encoder, decoder.0)).or_insert(next);
-                        pairs.push(ErasurePair { path, encoder, decoder, stream });
+                        let stream = *streams.entry((first, second.0)).or_insert(next);
+                        pairs.push(FunctionPair { path, kind, first, second, stream });
                     }
                 }
             }
@@ -42,30 +74,28 @@ impl Scenario {
         pairs
     }
 
-    fn pairs_on(&self, path: PathId, route: &[LinkId]) -> Vec<((NodeId, usize), (NodeId, usize))> {
+    fn pairs_on(&self, kind: &str, path: PathId, route: &[LinkId]) -> Vec<(FunctionId, FunctionId)> {
         let side = if path.is_back() { Side::Receiver } else { Side::Sender };
-        let first = route.first().map(|&link| self.links[link].from);
-        let nodes = first.into_iter().chain(route.iter().map(|&link| self.links[link].to));
+        let start = route.first().map(|&link| self.links[link].from);
+        let nodes = start.into_iter().chain(route.iter().map(|&link| self.links[link].to));
         let (mut pairs, mut open) = (Vec::new(), Vec::new());
         for node in nodes {
-            let at = |role| codes(&self.nodes[node].middleboxes, role).filter(|(_, code)| code.direction.is_from(side));
-            let decoder = at(CodeRole::Decoder).next();
-            let mut encoders = at(CodeRole::Encoder).peekable();
-            if let Some((decoder, _)) = decoder {
-                pairs.extend(open.drain(..).map(|encoder| (encoder, (node, decoder))));
+            let at = |is_first: bool| {
+                let boxes = self.nodes[node].middleboxes.iter().enumerate();
+                let halves = boxes.filter_map(|(index, function)| Some((index, HalfOfPair::of(function)?)));
+                halves.filter(move |(_, half)| {
+                    half.kind == kind && half.is_first == is_first && half.direction.is_from(side)
+                })
+            };
+            let second = at(false).next();
+            let mut firsts = at(true).peekable();
+            if let Some((second, _)) = second {
+                pairs.extend(open.drain(..).map(|first| (first, (node, second))));
             }
-            if encoders.peek().is_some() {
-                open = encoders.map(|(encoder, _)| (node, encoder)).collect();
+            if firsts.peek().is_some() {
+                open = firsts.map(|(first, _)| (node, first)).collect();
             }
         }
         pairs
     }
-}
-
-/// The functions of this role among those of a node, with their places.
-fn codes(boxes: &[MiddleboxConfig], role: CodeRole) -> impl Iterator<Item = (usize, &ErasureConfig)> {
-    boxes.iter().enumerate().filter_map(move |(index, function)| match function {
-        MiddleboxConfig::Erasure(code) if code.role == role => Some((index, code)),
-        _ => None,
-    })
 }

@@ -62,6 +62,8 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("middlebox.k", &["1", "4", "20"]),
     ("middlebox.repair", &["0", "1", "4"]),
     ("middlebox.blocks", &["1", "4", "64"]),
+    ("middlebox.contexts", &["0", "1", "16"]),
+    ("middlebox.header", &["1 B", "8 B", "40 B"]),
     ("middlebox.rate", &["256 kbit/s", "2 Mbit/s"]),
     ("middlebox.window", &["3 kB", "50 kB"]),
 ];
@@ -138,8 +140,8 @@ impl Dice {
             Shape::Real { min, max } => default.cloned().unwrap_or(Value::Real((min + max) / 2.0)),
             Shape::Word(_, words) => self.pick(words).0.into(),
             Shape::Kinds(_, kinds) => {
-                // What is one's own nobody has given here.
-                let kinds: Vec<_> = kinds.iter().filter(|kind| kind.name != "own").collect();
+                // What is one's own nobody has given here, and half of a pair that acts only with the other does nothing.
+                let kinds: Vec<_> = kinds.iter().filter(|kind| !["own", "compress"].contains(&kind.name)).collect();
                 let kind = *self.pick(&kinds);
                 self.keys(path, kind.keys.as_deref().unwrap_or_default(), Fields::of_kind(kind.name))
             }

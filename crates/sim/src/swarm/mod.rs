@@ -129,10 +129,12 @@ proptest! {
         prop_assert!(sum(result.completions.real("unfinished")) >= 0.0);
         let [whole, received] = ["duration_s", "duration_rx_s"].map(|name| result.transfers.real(name));
         prop_assert!(whole.iter().zip(received).all(|(whole, received)| received <= whole));
-        // A code over several links may make a packet again before it arrives by its own.
-        let is_coded = scenario.nodes.iter().flat_map(|node| &node.middleboxes).any(|function| function.name() == "erasure");
+        // A code over several links may make a packet again before it arrives by its own; compressed headers are shorter than those
+        // that the least counts.
+        let mut functions = scenario.nodes.iter().flat_map(|node| &node.middleboxes);
+        let is_exempt = functions.any(|function| ["erasure", "compress"].contains(&function.name()));
         let least = result.transfers.real("slowdown").iter().copied().fold(f64::INFINITY, f64::min);
-        prop_assert!(is_coded || least > 0.999);
+        prop_assert!(is_exempt || least > 0.999);
     }
 
     #[test]

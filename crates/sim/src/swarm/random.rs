@@ -4,7 +4,7 @@
 use super::draw::Dice;
 use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, NodeId};
-use crate::middlebox::{CodeRole, ErasureConfig, MiddleboxConfig};
+use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
 use crate::spec::{
     App, Arq, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave,
     Like, Link, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, Profile, Queue, QueueLimit, Reader, Record,
@@ -41,8 +41,8 @@ pub(crate) const PORTS: u32 = 2048;
 /// Middleboxes that do whatever one can do, which transfers need not survive.
 pub(crate) const PROBES: u32 = 4096;
 pub(crate) const FRAMING: u32 = 8192;
-/// An encoder where a flow begins, and a decoder where it ends.
-pub(crate) const ERASURE: u32 = 16_384;
+/// An encoder or a compressor where a flow begins, and its partner where it ends.
+pub(crate) const PAIRS: u32 = 16_384;
 pub(crate) const ALL: u32 = 32_767;
 
 impl Sketch {
@@ -65,11 +65,18 @@ impl Sketch {
         series.retain(|_| self.has(SERIES_KEPT, &mut dice));
         let mut all: Vec<Node> = (0..nodes).map(|index| self.node(index, &mut dice)).collect();
         let interval = Duration::from_millis(*dice.pick(&[10, 97, 500]));
-        if self.has(ERASURE, &mut dice) {
+        if self.has(PAIRS, &mut dice) {
             let ends = [flows[0].from, flows[0].to];
             for (node, role) in ends.into_iter().zip([CodeRole::Encoder, CodeRole::Decoder]) {
                 let drawn = dice.value::<ErasureConfig>("middlebox");
                 all[node].middleboxes.push(MiddleboxConfig::Erasure(ErasureConfig { role, ..drawn }));
+            }
+        }
+        if self.has(PAIRS, &mut dice) {
+            let ends = [flows[0].from, flows[0].to];
+            let drawn = dice.value::<CompressConfig>("middlebox");
+            for (node, role) in ends.into_iter().zip([PackRole::Compressor, PackRole::Decompressor]) {
+                all[node].middleboxes.push(MiddleboxConfig::Compress(CompressConfig { role, ..drawn }));
             }
         }
         Scenario {

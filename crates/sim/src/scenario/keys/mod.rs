@@ -99,6 +99,11 @@ pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<
                 report.value(&below(path, "overhead"), "is no header", "expected at most 1000 B");
             }
         }
+        MiddleboxConfig::Compress(end) => {
+            if !(1..=40).contains(&end.header_len()) {
+                report.value(&below(path, "header"), "is no compressed header", "expected 1 B to 40 B");
+            }
+        }
         MiddleboxConfig::Own(own) => take_given(own, report, path),
         MiddleboxConfig::Impair(impair) => {
             check_hold(impair.hold, report, &below(path, "hold"));
