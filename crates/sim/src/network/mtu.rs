@@ -1,9 +1,9 @@
 //! Links with a largest packet: what is larger is dropped in front of them, and reported to its sender where they say so
 //! (RFC 1191 §4). No function of a scenario: a link with `mtu` puts it at the node where it begins, behind all that stand there.
 
-use super::{Context, Middlebox};
 use crate::dictionary::Cause;
 use crate::ids::{LinkId, NodeId};
+use crate::middlebox::{Context, Middlebox};
 use crate::packet::Packet;
 use crate::spec::{Mtu, Oversize, Scenario};
 use bentpipe_tcp::Notice;
