@@ -345,7 +345,7 @@ impl Received {
 
     /// Whether no more than `window` packets are missing before that with this number.
     fn reaches(&mut self, number: u32, window: u8) -> bool {
-        let ahead = number.wrapping_sub(self.number).cast_signed();
+        let ahead = number.wrapping_sub(self.number) as i32;
         let is_near = ahead >= -i32::from(window) && ahead <= i32::from(window) + 1;
         if is_near && ahead > 0 {
             self.number = number;

@@ -4,6 +4,7 @@ use super::scoreboard::Acked;
 use crate::config::{RtoConfig, RttSampling, TickRounding};
 use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::{Duration, Time};
+use std::num::NonZeroU32;
 
 /// The estimate of the round-trip time, and the retransmission timer that follows from it.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Rtt {
     least: Option<(Duration, Duration)>,
     /// When the retransmission timer was armed, and for how long.
     armed: (Time, Duration),
+    /// Where the receiver acknowledges only what it is asked for: how often it is, in a round trip.
+    pub(super) polls: Option<NonZeroU32>,
     /// One segment is timed at a time: the offset that acknowledges it, and when it was sent.
     timed: Option<(u64, Time)>,
     /// The exact round-trip time that the last ACK of new data showed, whatever the clock's granularity.
@@ -41,6 +44,7 @@ impl Rtt {
             doublings: 0,
             least: None,
             armed: (Time::ZERO, config.initial),
+            polls: None,
             timed: None,
             last: None,
         }
@@ -164,10 +168,16 @@ impl Rtt {
         self.base = self.timeout(srtt, rttvar);
     }
 
-    fn timeout(&self, srtt: Duration, rttvar: Duration) -> Duration {
+    fn timeout_of_acks(&self, srtt: Duration, rttvar: Duration) -> Duration {
         let variation = (rttvar * 4).max(self.config.variance_min);
         let margin = if self.config.guard { variation.max(self.config.granularity) } else { variation };
         (srtt + margin).max(self.config.min).min(self.config.max)
+    }
+
+    /// The answer to a poll is late by what data wait for it.
+    fn timeout(&self, srtt: Duration, rttvar: Duration) -> Duration {
+        let wait = self.polls.map_or(Duration::ZERO, |per_rtt| srtt / u64::from(per_rtt.get()));
+        self.timeout_of_acks(srtt, rttvar) + wait
     }
 
     /// The timer expired (RFC 6298 §5.5).

@@ -23,6 +23,7 @@ use crate::config::{Config, InitialSsthresh, Reduction, SpuriousDetection};
 use crate::conn::context::Context;
 use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::Time;
+use std::num::NonZeroU32;
 
 /// One end's sending.
 #[derive(Clone, Debug)]
@@ -108,6 +109,7 @@ impl Sender {
         }
         self.ack_ratio = cx.agreed.ack_ratio.then(|| Box::new(AckRatio::new(cx.config.ack.every)));
         self.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).map(|per_rtt| Box::new(Polls::new(per_rtt)));
+        self.rtt.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).and_then(NonZeroU32::new);
         let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
         self.probes = agreed.map(|probes| Box::new(Probes::new(probes.inflates(), probes.repairs())));
     }
