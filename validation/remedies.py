@@ -156,7 +156,8 @@ Plus and WTCP. NewReno, SACK and Santa Cruz stay at three fifths. So does REFWA 
 congestion, and its senders are NewReno.
 
 From one in twenty on, most fall. ELN repairs each segment once in a round trip and waits for duplicates that no
-longer come. BBR v3 takes more than 2 % of losses for congestion: that is the whole of its fall, for with a
+longer come. STP, whose window is Reno's, is a little behind SACK at one in a hundred, since each loss waits for a
+poll, and before it from one in ten on, since a retransmission that is lost as well needs no timeout. BBR v3 takes more than 2 % of losses for congestion: that is the whole of its fall, for with a
 threshold of 90 % it has the best goodput up to 30 %, with nothing in the network. WTCP, whose rate only unusually
 many losses lower, comes next and is the best at 50 %; it pays with a tenth of a clean link, and its page says what
 it leaves to other senders. REFWA Plus retransmits all that is outstanding and never backs off, so that its timeouts
