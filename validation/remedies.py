@@ -157,11 +157,12 @@ congestion, and its senders are NewReno.
 
 From one in twenty on, most fall. ELN repairs each segment once in a round trip and waits for duplicates that no
 longer come. STP, whose window is Reno's, is a little behind SACK at one in a hundred, since each loss waits for a
-poll, and before it from one in ten on, since a retransmission that is lost as well needs no timeout. BBR v3 takes more than 2 % of losses for congestion: that is the whole of its fall, for with a
-threshold of 90 % it has the best goodput up to 30 %, with nothing in the network. WTCP, whose rate only unusually
-many losses lower, comes next and is the best at 50 %; it pays with a tenth of a clean link, and its page says what
-it leaves to other senders. REFWA Plus retransmits all that is outstanding and never backs off, so that its timeouts
-are short; from one in ten on it leaves behind all that the paper compares it with.
+poll, and before it from one in ten on, since a retransmission that is lost as well needs no timeout. BBR v3 takes
+more than 2 % of losses for congestion: that is the whole of its fall, for with a threshold of 90 % it has the best
+goodput up to 30 %, with nothing in the network. WTCP, whose rate only unusually many losses lower, comes next and
+is the best at 50 %; it pays with a tenth of a clean link, and its page says what it leaves to other senders. REFWA
+Plus retransmits all that is outstanding and never backs off, so that its timeouts are short; from one in ten on it
+leaves behind all that the paper compares it with.
 
 TCP-Peach+ beats it for two reasons that can be taken apart. At 20 % it has 52 %; with the recovery of NewReno in
 place of SACK 20 %; without copies of data in its dummies, which is Peach with SACK, 18 %; without both 7 %. The
