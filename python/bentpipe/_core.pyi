@@ -494,7 +494,13 @@ class Emulation:
     """Hosts, with the network between them in real time. `pcap` names files, with `HOST` for the name of the host."""
 
     def __new__(
-        cls, scenario: Scenario, caller: Isolated, pcap: str | None = None, cc: str | None = None
+        cls,
+        scenario: Scenario,
+        caller: Isolated,
+        pcap: str | None = None,
+        cc: str | None = None,
+        backend: str = "auto",
+        offload: str = "auto",
     ) -> Emulation: ...
     def samples(self) -> dict[str, list[Any]]: ...
     @property
@@ -509,7 +515,7 @@ class Emulation:
     def run(self, slice_s: float, process: int | None) -> str:
         """Go on for so many seconds, or until a process ends: `slice`, `ended`, or `over` with the scenario."""
 
-    def outside(self) -> dict[str, float]: ...
+    def outside(self) -> dict[str, Any]: ...
     def finish(self) -> Tables: ...
 
 def end_with_parent(parent: int | None = None) -> bool:

@@ -6,14 +6,15 @@
 use crate::codec::{mark, Headers};
 use crate::host::Host;
 use crate::netlink::{Connection, Sampler};
+use crate::offload::{self, Carried, Header};
 use crate::pcapng::Captures;
 use crate::speaker::{Report, Speaker};
 use crate::trust::Outside;
-use bentpipe_sim::{Network, PortId, Refused};
+use bentpipe_sim::{Delivered, Lost, Network, PortId, Refused};
 use bentpipe_units::{Duration, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
-use rustix::io::{read, write, Errno};
+use rustix::io::Errno;
 use rustix::time::{clock_gettime, ClockId};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,8 +25,8 @@ use std::net::{IpAddr, SocketAddr};
 const BATCH: usize = 64;
 /// TCP, as IANA numbers it.
 const TCP: u8 = 6;
-/// Bytes of the largest packet.
-const PACKET_MAX: usize = 65_536;
+/// Bytes of the largest packet, with its header.
+const PACKET_MAX: usize = offload::HEADER + 65_536;
 
 /// Time between two samples of the connections.
 const SAMPLED_EVERY: Duration = Duration::from_millis(20);
@@ -137,6 +138,10 @@ pub struct Driver {
     outside: Outside,
     samples: Samples,
     buffer: Vec<u8>,
+    /// When the last packet entered.
+    entered: Time,
+    /// Super-packets so far.
+    supers: u32,
     /// When the scenario began, by the clock of the system.
     start: Option<u64>,
     /// The host that is looked at first.
@@ -149,6 +154,11 @@ pub(crate) fn clock_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
+/// The packet that the network carried, as captures have it.
+fn finished(bytes: &[u8]) -> Box<[u8]> {
+    Carried::read(bytes).map(|carried| carried.finished()).unwrap_or_default()
+}
+
 impl Driver {
     /// Of these hosts, joined by these ways. The scenario begins with the first [`run`](Self::run).
     pub fn new(hosts: Vec<Host>, ways: Vec<Way>, captures: Option<Files>) -> Self {
@@ -158,7 +168,8 @@ impl Driver {
         let samplers = hosts.iter().map_while(|host| host.sampler().ok()).collect();
         let samples = Samples { samplers, ..Samples::default() };
         let (outside, buffer) = (Outside::default(), vec![0; PACKET_MAX]);
-        Self { hosts, own: None, ways, captures, outside, samples, buffer, start: None, first: 0 }
+        let entered = Time::ZERO;
+        Self { hosts, own: None, ways, captures, outside, samples, buffer, entered, supers: 0, start: None, first: 0 }
     }
 
     /// The hosts.
@@ -251,14 +262,18 @@ impl Driver {
         let first = self.first;
         for host in (0..count).map(|at| (first + at) % count) {
             for _ in 0..BATCH {
-                match read(self.hosts[host].device(), &mut self.buffer[..]) {
+                match self.hosts[host].read(&mut self.buffer) {
                     Ok(len) => {
                         let buffer = std::mem::take(&mut self.buffer);
-                        self.enter(network, host, &buffer[..len]);
+                        if let Some((header, packet)) = buffer.split_first_chunk() {
+                            self.enter(network, host, Header::read(*header), &packet[..len]);
+                        }
                         self.buffer = buffer;
                     }
                     Err(Errno::AGAIN) => break,
                     Err(Errno::INTR) => {}
+                    // A packet socket cannot describe a super-packet of a kind that came later than it.
+                    Err(Errno::INVAL) => self.outside.not_read += 1,
                     Err(error) => return Err(error.into()),
                 }
             }
@@ -270,63 +285,109 @@ impl Driver {
     fn speak_at(&mut self, network: &mut Network, now: Time) -> Time {
         let Some((host, mut speaker)) = self.own.take() else { return Time::NEVER };
         speaker.handle_wakeup(now);
-        speaker.transmit(now, |packet| self.enter(network, host, packet));
+        speaker.transmit(now, |packet| self.enter(network, host, Header::default(), packet));
         let next = speaker.next_wakeup();
         self.own = Some((host, speaker));
         next
     }
 
-    fn enter(&mut self, network: &mut Network, host: usize, packet: &[u8]) {
-        let at = self.now().max(network.now());
+    /// A packet of a host, or the segments of a super-packet, each by itself.
+    fn enter(&mut self, network: &mut Network, host: usize, header: Header, packet: &[u8]) {
         let headers = Headers::of(packet);
         let way = |way: &&Way| way.host == host && headers.is_some_and(|headers| way.to.contains(&headers.to));
-        let (Some(headers), Some(way)) = (headers, self.ways.iter().find(way)) else {
+        let (Some(headers), Some(&way)) = (headers, self.ways.iter().find(way)) else {
             self.outside.ignored += 1;
             return;
         };
-        match network.inject(at, way.port, packet.len() as u64, headers.header_len, packet.into()) {
-            Ok(()) => {
-                self.outside.entered += 1;
-                if let Some(captures) = &mut self.captures {
-                    captures.entered(at, host, packet);
+        self.outside.thinning.on_sent(host, packet);
+        let mut at = self.now().max(network.now());
+        // 0 is the number of what is no super-packet.
+        self.supers = self.supers.checked_add(1).unwrap_or(1);
+        let could_be_read = offload::segment(header, packet, self.supers, |bytes| {
+            // Each has its own instant, by which captures know it again.
+            at = at.max(self.entered + Duration::from_ps(1));
+            self.entered = at;
+            let captured = self.captures.is_some().then(|| bytes.clone());
+            match network.inject(at, way.port, (bytes.len() - offload::TAG) as u64, headers.header_len, bytes) {
+                Ok(()) => self.outside.entered += 1,
+                // After the end there is no path.
+                Err(Refused::Over) => return,
+                Err(_) => {
+                    self.outside.refused += 1;
+                    return;
                 }
             }
-            // After the end there is no path.
-            Err(Refused::Over) => {}
-            Err(_) => self.outside.refused += 1,
-        }
+            if let (Some(captures), Some(bytes)) = (&mut self.captures, captured) {
+                captures.entered(at, host, &finished(&bytes));
+            }
+        });
+        self.outside.ignored += u64::from(!could_be_read);
     }
 
     /// What has left the network is given to its host.
     fn write_all(&mut self, network: &mut Network) {
+        let mut left: Vec<(Way, Delivered)> = Vec::new();
         for mut packet in network.drain() {
             let Some(&way) = self.ways.iter().find(|way| way.port == packet.port) else { continue };
-            if packet.is_marked {
-                mark(&mut packet.bytes);
+            if let (true, Some(bytes)) = (packet.is_marked, packet.bytes.get_mut(offload::TAG..)) {
+                mark(bytes);
             }
+            left.push((way, packet));
+        }
+        // In the order of their hosts, of which each gets its packets in the order of time.
+        left.sort_by_key(|(way, _)| way.host);
+        let carried: Vec<_> =
+            left.iter().filter_map(|(way, packet)| Some((way.host, Carried::read(&packet.bytes)?))).collect();
+        let mut packets = left.iter();
+        for run in carried.chunk_by(|one, next| one.0 == next.0 && one.1.is_before(&next.1)) {
+            let host = run[0].0;
+            self.give(host, run.iter().map(|(_, packet)| *packet).collect());
             let now = self.now();
-            let is_tcp = || Headers::of(&packet.bytes).is_some_and(|headers| headers.protocol == TCP);
-            match &mut self.own {
-                Some((host, speaker)) if *host == way.host && is_tcp() => speaker.handle(now, &packet.bytes),
-                _ if write(self.hosts[way.host].device(), &packet.bytes).is_err() => self.outside.not_written += 1,
-                _ => {}
-            }
-            let late = self.now().saturating_since(packet.at);
-            self.outside.lateness.record(late);
-            let path = packet.at.saturating_since(packet.entered);
-            let shortest = self.outside.shortest_path.get_or_insert(path);
-            *shortest = path.min(*shortest);
-            if let Some(captures) = &mut self.captures {
-                captures.left(way.peer, way.host, &packet);
+            for (way, packet) in packets.by_ref().take(run.len()) {
+                self.outside.lateness.record(now.saturating_since(packet.at));
+                let path = packet.at.saturating_since(packet.entered);
+                let shortest = self.outside.shortest_path.get_or_insert(path);
+                *shortest = path.min(*shortest);
+                if let Some(captures) = &mut self.captures {
+                    captures.left(way.peer, host, &Delivered { bytes: finished(&packet.bytes), ..packet.clone() });
+                }
             }
         }
         let lost = network.drain_lost();
         let Some(captures) = &mut self.captures else { return };
         for packet in lost {
             if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
-                captures.lost(way.host, &packet);
+                captures.lost(way.host, &Lost { bytes: finished(&packet.bytes), ..packet });
             }
         }
+    }
+
+    /// Gives a host neighbours of one super-packet, or a packet.
+    fn give(&mut self, host: usize, packets: Vec<Carried<'_>>) {
+        packets.iter().for_each(|each| self.outside.thinning.on_given(each.packet));
+        if let Some((own, speaker)) = &mut self.own {
+            let is_tcp = |each: &Carried<'_>| Headers::of(each.packet).is_some_and(|headers| headers.protocol == TCP);
+            if *own == host && packets.iter().all(is_tcp) {
+                let now = Time::ZERO + Duration::from_ps((clock_ns() - self.start.unwrap_or_default()) * 1000);
+                packets.iter().for_each(|each| speaker.handle(now, &each.finished()));
+                return;
+            }
+        }
+        let device = &self.hosts[host];
+        let write = |packets: &[Carried<'_>]| {
+            let Some(joined) = offload::join(packets) else { return false };
+            let data = packets.iter().map(|each| &each.packet[joined.data_at..]);
+            let parts: Vec<&[u8]> = std::iter::once(&joined.headers[..]).chain(data).collect();
+            device.write(joined.header, &parts).is_ok()
+        };
+        if packets.len() > 1 && !self.outside.is_apart {
+            if write(&packets) {
+                return;
+            }
+            // Kernels of 2024 refuse what other kernels take.
+            self.outside.is_apart = true;
+        }
+        self.outside.not_written += packets.chunks(1).filter(|packet| !write(packet)).count() as u64;
     }
 
     /// The captures are complete.

@@ -3,7 +3,10 @@
 //! | room | what it holds |
 //! |---|---|
 //! | [`codec`] | packets as bytes: what the path needs of their headers, checksums, the mark of a queue |
-//! | `host` | namespaces and devices of Linux, and all that is `unsafe` |
+//! | `host` | namespaces of Linux, each with a device |
+//! | `device` | the device of a host: TUN, or a packet socket |
+//! | `system` | calls of the system; with `host`, all that is `unsafe` |
+//! | [`offload`] | super-packets of hosts, taken apart and joined |
 //! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
 //! | `kernel` | the kernel's TCP under test: conformance scripts in real time |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
@@ -15,6 +18,8 @@
 
 pub mod codec;
 #[cfg(target_os = "linux")]
+pub mod device;
+#[cfg(target_os = "linux")]
 pub mod driver;
 #[cfg(target_os = "linux")]
 pub mod host;
@@ -22,9 +27,12 @@ pub mod host;
 pub mod kernel;
 #[cfg(target_os = "linux")]
 pub mod netlink;
+pub mod offload;
 pub mod pcapng;
 pub mod simulated;
 pub mod speaker;
+#[cfg(target_os = "linux")]
+mod system;
 pub mod trust;
 pub mod wire;
 

@@ -3,6 +3,7 @@
 use crate::captures;
 use crate::simulation::Simulation;
 use crate::{tables, EmulationError, Scenario};
+use bentpipe_io::device::{Backend, Offload, Wanted};
 use bentpipe_io::driver::{Driver, Pause, Sample, Way};
 use bentpipe_io::host::{self, Caller, Host, NotAllowed};
 use bentpipe_io::pcapng::Captures;
@@ -73,10 +74,28 @@ fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
 
 #[pymethods]
 impl Emulation {
-    /// A host for each node that has a port; `pcap` has a place for `HOST` in it.
+    /// A host for each node that has a port; `pcap` has a place for `HOST` in it. `backend` is `auto`, `tun` or `packet`, `offload` is
+    /// `auto`, `off` or `on`.
     #[new]
-    #[pyo3(signature = (scenario, caller, pcap=None, cc=None))]
-    fn new(scenario: &Bound<'_, Scenario>, caller: &Isolated, pcap: Option<&str>, cc: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (scenario, caller, pcap=None, cc=None, backend="auto", offload="auto"))]
+    fn new(
+        scenario: &Bound<'_, Scenario>,
+        caller: &Isolated,
+        pcap: Option<&str>,
+        cc: Option<&str>,
+        backend: &str,
+        offload: &str,
+    ) -> PyResult<Self> {
+        let backend = match backend {
+            "tun" => Backend::Tun,
+            "packet" => Backend::Packet,
+            _ => Backend::Auto,
+        };
+        let offload = match offload {
+            "on" => Offload::On,
+            "off" => Offload::Off,
+            _ => Offload::Auto,
+        };
         let simulation = Simulation::new(scenario, None)?;
         let scenario = &scenario.get().resolved.scenario;
         let name = |node: NodeId| scenario.nodes[node].name.as_str();
@@ -108,7 +127,8 @@ impl Emulation {
         let captures = pcap.map(|pattern| captures::of_hosts(pattern, &names, &scenario.title)).transpose()?;
         let captures = captures.map(Captures::new);
         host::mount_names(&table).map_err(not_allowed)?;
-        let make = |at| Host::new(address(at).0, address(at).1, MTU);
+        let wanted = Wanted { mtu: MTU, backend, offload };
+        let make = |at| Host::with(address(at).0, address(at).1, &wanted);
         let hosts: Vec<Host> = (0..names.len()).map(make).collect::<Result<_, _>>().map_err(not_allowed)?;
         if let Some(name) = cc {
             let set = hosts.iter().try_for_each(|host| host.set_congestion_control(name));
@@ -205,7 +225,7 @@ impl Emulation {
     fn outside<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (outside, about) = (self.driver.outside(), PyDict::new(py));
         let late = &outside.lateness;
-        let mut dropped = 0;
+        let mut dropped = outside.not_read;
         for host in self.driver.hosts() {
             dropped += host.dropped().map_err(not_allowed)?;
         }
@@ -222,6 +242,15 @@ impl Emulation {
         about.set_item("not_written", outside.not_written)?;
         about.set_item("too_large", outside.refused)?;
         about.set_item("ignored", outside.ignored)?;
+        about.set_item("data_per_ack", outside.thinning.data_per_ack())?;
+        let (backend, has_offload) = self.driver.hosts().first().map_or((Backend::Auto, false), Host::had);
+        about.set_item("backend", if backend == Backend::Packet { "packet" } else { "tun" })?;
+        let offload = match (has_offload, outside.is_apart) {
+            (false, _) => "off",
+            (true, false) => "on",
+            (true, true) => "receive",
+        };
+        about.set_item("offload", offload)?;
         Ok(about)
     }
 

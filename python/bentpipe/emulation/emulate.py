@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import AnyScenario
 
 BUILT_IN = ("bulk", "echo", "http")
+BACKENDS = ("auto", "tun", "packet")
+OFFLOADS = ("auto", "off", "on")
 PRESET_SWITCHES = {
     "timestamps": "tcp_timestamps",
     "window_scaling": "tcp_window_scaling",
@@ -36,7 +38,10 @@ PRESET_SWITCHES = {
 }
 """Settings of TCP, and the kernel's that are the same."""
 HINTS = {
-    "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun",
+    "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun; --backend packet needs none",
+    "(veth)": "sudo modprobe -a tun veth gives the kernel both kinds of devices that hosts may have",
+    "packet socket": "sudo modprobe -a tun af_packet gives the kernel what hosts may have",
+    "segmentation offload": "--offload auto takes it where the kernel has it",
     "": "this needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
     " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container wants --cap-add SYS_ADMIN,NET_ADMIN",
 }
@@ -117,6 +122,8 @@ def emulate(
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
     cc: str | None = None,
+    backend: str = "auto",
+    offload: str = "auto",
     quiet: bool = False,
 ) -> Emulation:
     """Run a program over the path of a scenario, in real time.
@@ -147,6 +154,13 @@ def emulate(
     cc : str, optional
         Congestion control of all connections at the hosts, whatever programs ask for, by its name in the kernel:
         `reno`, `cubic`, `bbr` and what else there is. By default that of the machine.
+    backend : str
+        What the hosts' devices are: `tun`; `packet`, a pair of Ethernet devices and a packet socket, which need no
+        /dev/net/tun; `auto`, the first of them that the system allows.
+    offload : str
+        Whether hosts hand over TCP data in units of up to 64 kB. Each segment is then a packet of its own on the path,
+        with its own place in queues and its own errors, and those that leave it at the same time are given to the
+        receiver as one unit. `on`, `off`, or `auto`: where the kernel has it.
     quiet : bool
         What the program prints goes to the error output.
 
@@ -162,7 +176,19 @@ def emulate(
         command = built_in("fetch")
     if isinstance(serve, str):
         serve = built_in(serve) if serve in BUILT_IN else shlex.split(serve)
-    return carry_out(scenario, command, serve=serve, at=at, flow=flow, seed=seed, pcap=pcap, cc=cc, quiet=quiet)
+    return carry_out(
+        scenario,
+        command,
+        serve=serve,
+        at=at,
+        flow=flow,
+        seed=seed,
+        pcap=pcap,
+        cc=cc,
+        backend=backend,
+        offload=offload,
+        quiet=quiet,
+    )
 
 
 def carry_out(
@@ -176,11 +202,16 @@ def carry_out(
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
     cc: str | None = None,
+    backend: str = "auto",
+    offload: str = "auto",
     quiet: bool = False,
 ) -> Emulation:
     """Emulate with a program at one host, and a server or our own TCP at the other; see `emulate` and `speak`."""
     if not hasattr(_core, "Emulation"):
         raise EmulationError(f"emulate needs Linux; this is {sys.platform}")
+    for word, name, known in ((backend, "a backend", BACKENDS), (offload, "a setting of offload", OFFLOADS)):
+        if word not in known:
+            raise EmulationError(unknown(word, name, known))
     scenario = with_port(scenario_of(scenario), flow)
     if seed is not None:
         scenario = scenario.with_seed(seed)
@@ -202,6 +233,8 @@ def carry_out(
         "pcap": None if pcap is None else files.captures(pcap),
         "own": None if own is None else {"host": peer, **asdict(own)},
         "cc": cc,
+        "backend": backend,
+        "offload": offload,
         "is_quiet": quiet,
     }
     content = reported(job)
@@ -209,7 +242,6 @@ def carry_out(
     trust = Trust(**outside, has_priority=content["has_priority"], cpu_s=content["cpu_s"])
     tables = content["tables"]
     tables["notes"].append("real packets came from programs: the scenario alone does not repeat this run")
-    tables["notes"].append("offload is off at the hosts: each packet meets its own queue place and errors")
     samples = connections.samples(content["samples"])
     result = RunResult.from_tables(scenario, tables)
     result = replace(result, recorded=connections.with_series(result.recorded, samples, scenario))

@@ -97,7 +97,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
     scenario = _core.Scenario.from_json(job["scenario"], job["source"], [], job["folder"])
-    emulation = _core.Emulation(scenario, caller, job["pcap"], job["cc"])
+    emulation = _core.Emulation(scenario, caller, job["pcap"], job["cc"], job["backend"], job["offload"])
     hosts = emulation.hosts
     programs: list[subprocess.Popen[bytes]] = []
 

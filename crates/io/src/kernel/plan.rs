@@ -1,6 +1,6 @@
 //! What the kernel has to be told so that its TCP has the settings of a case, and which settings it does not have.
 
-use crate::host;
+use crate::system;
 use bentpipe_sim::conformance::Case;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{
@@ -63,14 +63,14 @@ pub(crate) struct Plan {
 impl Plan {
     /// Sets what a socket is told itself.
     pub(crate) fn prepare(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
-        let tcp = |name, value: &[u8]| host::set_option(socket, libc::IPPROTO_TCP, name, value);
+        let tcp = |name, value: &[u8]| system::set_option(socket, libc::IPPROTO_TCP, name, value);
         tcp(libc::TCP_CONGESTION, self.cc.as_bytes())?;
         tcp(libc::TCP_NODELAY, &i32::from(!self.nagle).to_ne_bytes())?;
         if let Some(span_ms) = self.user_timeout {
             tcp(libc::TCP_USER_TIMEOUT, &span_ms.to_ne_bytes())?;
         }
         if let Some(bytes) = self.receive_buffer {
-            host::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes.to_ne_bytes())?;
+            system::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes.to_ne_bytes())?;
         }
         Ok(())
     }
