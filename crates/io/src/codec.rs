@@ -182,10 +182,15 @@ pub fn datagram(from: IpAddr, to: IpAddr, ports: (u16, u16), payload: &[u8]) -> 
     Some(bytes)
 }
 
-/// The sum of 16-bit words of RFC 1071; a last odd byte is the high one.
+/// The sum of 16-bit words of RFC 1071, with some of its carries; a last odd byte is the high one.
 pub(crate) fn sum(bytes: &[u8]) -> u32 {
-    let words = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)));
-    words.sum()
+    // RFC 1071 §2: sums of longer words are the same after their carries have come in.
+    let mut words = bytes.chunks_exact(4);
+    let long: u64 =
+        words.by_ref().map(|word| u64::from(u32::from_be_bytes([word[0], word[1], word[2], word[3]]))).sum();
+    let rest = words.remainder().chunks(2).map(|word| u64::from(word[0]) << 8 | u64::from(*word.get(1).unwrap_or(&0)));
+    let sum = long + rest.sum::<u64>();
+    ((sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32)) as u32
 }
 
 /// Carries come back in at the low end (RFC 1071 §1).
@@ -249,6 +254,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_sum_is_that_of_its_words(bytes: Vec<u8>) {
+            let words = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)));
+            prop_assert_eq!(fold(sum(&bytes)), fold(words.sum()));
+        }
+
         #[test]
         fn what_is_written_is_read(ports: (u16, u16), payload: Vec<u8>, is_v6: bool, flip: usize) {
             let [from, to] = if is_v6 { V6 } else { V4 };

@@ -6,11 +6,11 @@
 use crate::codec::{mark, Headers};
 use crate::host::Host;
 use crate::netlink::{Connection, Sampler};
-use crate::offload::{self, Carried, Header};
+use crate::offload::{self, Header, Joined};
 use crate::pcapng::Captures;
 use crate::speaker::{Report, Speaker};
 use crate::trust::Outside;
-use bentpipe_sim::{Delivered, Lost, Network, PortId, Refused};
+use bentpipe_sim::{Delivered, Network, PortId, Refused};
 use bentpipe_units::{Duration, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
@@ -140,8 +140,6 @@ pub struct Driver {
     buffer: Vec<u8>,
     /// When the last packet entered.
     entered: Time,
-    /// Super-packets so far.
-    supers: u32,
     /// When the scenario began, by the clock of the system.
     start: Option<u64>,
     /// The host that is looked at first.
@@ -154,10 +152,8 @@ pub(crate) fn clock_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// The packet that the network carried, as captures have it.
-fn finished(bytes: &[u8]) -> Box<[u8]> {
-    Carried::read(bytes).map(|carried| carried.finished()).unwrap_or_default()
-}
+/// Segments of a super-packet enter by this after one another, others later: so they are known again where they leave.
+const APART: Duration = Duration::from_ps(1);
 
 impl Driver {
     /// Of these hosts, joined by these ways. The scenario begins with the first [`run`](Self::run).
@@ -169,7 +165,7 @@ impl Driver {
         let samples = Samples { samplers, ..Samples::default() };
         let (outside, buffer) = (Outside::default(), vec![0; PACKET_MAX]);
         let entered = Time::ZERO;
-        Self { hosts, own: None, ways, captures, outside, samples, buffer, entered, supers: 0, start: None, first: 0 }
+        Self { hosts, own: None, ways, captures, outside, samples, buffer, entered, start: None, first: 0 }
     }
 
     /// The hosts.
@@ -300,26 +296,22 @@ impl Driver {
             return;
         };
         self.outside.thinning.on_sent(host, packet);
-        let mut at = self.now().max(network.now());
-        // 0 is the number of what is no super-packet.
-        self.supers = self.supers.checked_add(1).unwrap_or(1);
-        let could_be_read = offload::segment(header, packet, self.supers, |bytes| {
-            // Each has its own instant, by which captures know it again.
-            at = at.max(self.entered + Duration::from_ps(1));
+        let mut at = self.now().max(network.now()).max(self.entered + APART + APART);
+        let could_be_read = offload::segment(header, packet, |bytes| {
             self.entered = at;
             let captured = self.captures.is_some().then(|| bytes.clone());
-            match network.inject(at, way.port, (bytes.len() - offload::TAG) as u64, headers.header_len, bytes) {
-                Ok(()) => self.outside.entered += 1,
-                // After the end there is no path.
-                Err(Refused::Over) => return,
-                Err(_) => {
-                    self.outside.refused += 1;
-                    return;
+            match network.inject(at, way.port, bytes.len() as u64, headers.header_len, bytes) {
+                Ok(()) => {
+                    self.outside.entered += 1;
+                    if let (Some(captures), Some(bytes)) = (&mut self.captures, captured) {
+                        captures.entered(at, host, &bytes);
+                    }
                 }
+                // After the end there is no path.
+                Err(Refused::Over) => {}
+                Err(_) => self.outside.refused += 1,
             }
-            if let (Some(captures), Some(bytes)) = (&mut self.captures, captured) {
-                captures.entered(at, host, &finished(&bytes));
-            }
+            at += APART;
         });
         self.outside.ignored += u64::from(!could_be_read);
     }
@@ -329,27 +321,34 @@ impl Driver {
         let mut left: Vec<(Way, Delivered)> = Vec::new();
         for mut packet in network.drain() {
             let Some(&way) = self.ways.iter().find(|way| way.port == packet.port) else { continue };
-            if let (true, Some(bytes)) = (packet.is_marked, packet.bytes.get_mut(offload::TAG..)) {
-                mark(bytes);
+            if packet.is_marked {
+                mark(&mut packet.bytes);
             }
             left.push((way, packet));
         }
         // In the order of their hosts, of which each gets its packets in the order of time.
         left.sort_by_key(|(way, _)| way.host);
-        let carried: Vec<_> =
-            left.iter().filter_map(|(way, packet)| Some((way.host, Carried::read(&packet.bytes)?))).collect();
-        let mut packets = left.iter();
-        for run in carried.chunk_by(|one, next| one.0 == next.0 && one.1.is_before(&next.1)) {
-            let host = run[0].0;
-            self.give(host, run.iter().map(|(_, packet)| *packet).collect());
+        let are_neighbours = |(way, one): &(Way, Delivered), (_, next): &(Way, Delivered)| {
+            one.port == next.port
+                && one.entered + APART == next.entered
+                && self.hosts[way.host].had().1
+                && offload::is_before(&one.bytes, &next.bytes)
+        };
+        let runs: Vec<usize> = left.chunk_by(are_neighbours).map(<[_]>::len).collect();
+        let mut left = &left[..];
+        for len in runs {
+            let (run, rest) = left.split_at(len);
+            left = rest;
+            let host = run[0].0.host;
+            self.give(host, &run.iter().map(|(_, packet)| &packet.bytes[..]).collect::<Vec<_>>());
             let now = self.now();
-            for (way, packet) in packets.by_ref().take(run.len()) {
+            for (way, packet) in run {
                 self.outside.lateness.record(now.saturating_since(packet.at));
                 let path = packet.at.saturating_since(packet.entered);
                 let shortest = self.outside.shortest_path.get_or_insert(path);
                 *shortest = path.min(*shortest);
                 if let Some(captures) = &mut self.captures {
-                    captures.left(way.peer, host, &Delivered { bytes: finished(&packet.bytes), ..packet.clone() });
+                    captures.left(way.peer, host, packet);
                 }
             }
         }
@@ -357,37 +356,38 @@ impl Driver {
         let Some(captures) = &mut self.captures else { return };
         for packet in lost {
             if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
-                captures.lost(way.host, &Lost { bytes: finished(&packet.bytes), ..packet });
+                captures.lost(way.host, &packet);
             }
         }
     }
 
     /// Gives a host neighbours of one super-packet, or a packet.
-    fn give(&mut self, host: usize, packets: Vec<Carried<'_>>) {
-        packets.iter().for_each(|each| self.outside.thinning.on_given(each.packet));
+    fn give(&mut self, host: usize, packets: &[&[u8]]) {
+        let now = self.now();
+        packets.iter().for_each(|packet| self.outside.thinning.on_given(packet));
         if let Some((own, speaker)) = &mut self.own {
-            let is_tcp = |each: &Carried<'_>| Headers::of(each.packet).is_some_and(|headers| headers.protocol == TCP);
+            let is_tcp = |packet: &&[u8]| Headers::of(packet).is_some_and(|headers| headers.protocol == TCP);
             if *own == host && packets.iter().all(is_tcp) {
-                let now = Time::ZERO + Duration::from_ps((clock_ns() - self.start.unwrap_or_default()) * 1000);
-                packets.iter().for_each(|each| speaker.handle(now, &each.finished()));
-                return;
+                return packets.iter().for_each(|packet| speaker.handle(now, packet));
             }
         }
         let device = &self.hosts[host];
-        let write = |packets: &[Carried<'_>]| {
-            let Some(joined) = offload::join(packets) else { return false };
-            let data = packets.iter().map(|each| &each.packet[joined.data_at..]);
+        let write = |packets: &[&[u8]], joined: &Joined| {
+            let data = packets.iter().map(|packet| &packet[joined.data_at..]);
             let parts: Vec<&[u8]> = std::iter::once(&joined.headers[..]).chain(data).collect();
             device.write(joined.header, &parts).is_ok()
         };
         if packets.len() > 1 && !self.outside.is_apart {
-            if write(&packets) {
-                return;
+            if let Some(joined) = offload::join(packets) {
+                if write(packets, &joined) {
+                    return;
+                }
+                // Kernels of 2024 refuse what other kernels take.
+                self.outside.is_apart = true;
             }
-            // Kernels of 2024 refuse what other kernels take.
-            self.outside.is_apart = true;
         }
-        self.outside.not_written += packets.chunks(1).filter(|packet| !write(packet)).count() as u64;
+        let was_written = |packet: &&[&[u8]]| offload::join(packet).is_some_and(|joined| write(packet, &joined));
+        self.outside.not_written += packets.chunks(1).filter(|packet| !was_written(packet)).count() as u64;
     }
 
     /// The captures are complete.

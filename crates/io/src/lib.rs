@@ -37,6 +37,8 @@ pub mod trust;
 pub mod wire;
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests {
     use bentpipe_sim::{Delivered, Lost, Network};
     use bentpipe_units::Time;

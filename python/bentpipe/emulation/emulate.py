@@ -16,6 +16,7 @@ from bentpipe import _core, files
 from bentpipe.catalog import unknown
 from bentpipe.emulation import connections
 from bentpipe.emulation.trust import Trust
+from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.result import RunResult
 from bentpipe.scenario.scenario import Scenario, scenario_of
@@ -239,7 +240,14 @@ def carry_out(
     }
     content = reported(job)
     outside = content["outside"]
-    trust = Trust(**outside, has_priority=content["has_priority"], cpu_s=content["cpu_s"])
+    wakes = content["late_wakes"]
+    trust = Trust(
+        **outside,
+        wakes=sum(wakes),
+        late_wakes=later_than(wakes, outside["late_limit_s"]),
+        has_priority=content["has_priority"],
+        cpu_s=content["cpu_s"],
+    )
     tables = content["tables"]
     tables["notes"].append("real packets came from programs: the scenario alone does not repeat this run")
     samples = connections.samples(content["samples"])

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
+from bentpipe.emulation.wakes import Wakes
 from bentpipe.errors import BentpipeError, EmulationError
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         peer = hosts.index(job["at"]) if own["connects"] else None
         emulation.speak(hosts.index(own["host"]), own["service"], own["file"], own["port"], peer, own["secret"])
 
-    status, stopped = None, "ended"
+    wakes, status, stopped = None, None, "ended"
     before_s = os.times()
     try:
         for host, command in job["serve"]:
@@ -130,6 +131,7 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
             _wait_for(emulation, hosts.index(host), server, command)
         if job["own"] and not job["own"]["connects"]:
             speak()
+        wakes = Wakes.start()
         output = sys.stderr if job["is_quiet"] else None
         program = start(job["at"], job["command"], stdout=output)
         if job["own"] and job["own"]["connects"]:
@@ -141,12 +143,14 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
             status = program.wait()
     except StopError:
         stopped = "interrupted"
+    late_wakes = wakes.stop() if wakes else []
     _end(emulation, programs)
     after_s = os.times()
     return {
         "status": status,
         "stopped": stopped,
         "outside": emulation.outside(),
+        "late_wakes": late_wakes,
         "samples": emulation.samples(),
         "spoken": emulation.spoken(),
         "kernel": _kernel(emulation),
