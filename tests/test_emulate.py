@@ -98,7 +98,8 @@ def test_a_round_trip_takes_what_the_scenario_says(tmp_path, device):
     # 128 B at 20 Mbit/s are sent twice. Nothing arrives before its time; the machine's own delay is not the scenario's.
     least = 0.05 + 2 * 128 * 8 / 20e6
     assert min(took) >= least
-    assert sorted(took)[10] <= least + 0.002 + 2 * found.trust.late_max_s
+    if found.trust.is_trustworthy:
+        assert sorted(took)[10] <= least + 0.002 + 2 * found.trust.late_max_s
     assert "10.77.0.1 a\n" in hosts
     assert "10.77.0.2 b\n" in hosts
     assert found.result.flows["sent_packets"].to_list() == [found.trust.packets_entered] == [40]
@@ -525,17 +526,28 @@ def parts(lines):
     return found
 
 
+def wait_for(mark, name, top):
+    """A process of this part, or of another one if the emulation has ended before it began."""
+    until = time.monotonic() + 30
+    while top.poll() is None and time.monotonic() < until:
+        if found := parts(processes(mark)).get(name):
+            return found
+        time.sleep(0.01)
+    return [top.pid]
+
+
 @needs_namespaces
 def test_nothing_stays_when_any_part_is_killed_at_any_instant(tmp_path):
     dice, before, count = random.Random(18), spaces(), Counter()
     for _ in range(KILLS):
         mark = f"bentpipe-{uuid.uuid4()}"
+        name = dice.choice(("shell", "command", "front", "engine", "watch", "server", "program"))
         top = started(tmp_path, mark)
-        time.sleep(dice.uniform(0.05, 4))
-        found = parts(processes(mark)) or {"shell": [top.pid]}
-        name = dice.choice(sorted(found))
+        wait_for(mark, name, top)
+        time.sleep(dice.choice((0, dice.uniform(0, 1.5))))
+        victim = dice.choice(wait_for(mark, name, top))
         count[name] += 1
-        os.kill(dice.choice(found[name]), signal.SIGKILL)
+        os.kill(victim, signal.SIGKILL)
         left = end(top, mark, by_terminal=True)
         assert not left, f"{name} killed"
         assert spaces() == before
@@ -547,8 +559,10 @@ def test_ctrl_c_at_any_instant_ends_all(tmp_path):
     dice, before = random.Random(19), spaces()
     for _ in range(KILLS):
         mark = f"bentpipe-{uuid.uuid4()}"
+        name = dice.choice(("command", "front", "engine", "server", "program"))
         top = started(tmp_path, mark)
-        time.sleep(dice.uniform(0.05, 4))
+        wait_for(mark, name, top)
+        time.sleep(dice.choice((0, dice.uniform(0, 1.5))))
         os.killpg(top.pid, signal.SIGINT)
         left = end(top, mark, by_terminal=False)
         assert not left
@@ -567,7 +581,9 @@ def test_emulations_at_the_same_time_do_not_see_one_another(tmp_path):
     with ThreadPoolExecutor() as pool:
         for (took, trust), least in zip(pool.map(run, delays), delays.values(), strict=True):
             assert trust.packets_entered == 40
-            assert least <= min(took) < least + 0.01 + 2 * trust.late_max_s
+            assert least <= min(took)
+            if trust.is_trustworthy:
+                assert min(took) < least + 0.002 + 2 * trust.late_max_s
 
 
 GOOD = Trust(1000, 990, 3e-5, 1e-4, 2e-4, 9e-4, 1e-3, 0, 1e-3, 0, 0, 0, 3, 2.0, "tun", "on", 500, 4, True, 0.1)
