@@ -20,6 +20,8 @@ settings! {
         recovery: Recovery as Open = Recovery::NewReno(NewReno::default());
         /// What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
         verdict: VerdictKind as Open = VerdictKind::AlwaysCongestion;
+        /// Copies of data with low priority, for the verdict `low-priority-copies`.
+        copies: Copies = Copies::default();
         /// What the window that the network advertises says of a loss, before the verdict is asked.
         feedback: Feedback = Feedback::Off, "RFC 5681 knows no feedback";
         /// Which ACKs count as duplicates.
@@ -76,6 +78,8 @@ settings! {
         pacing: Pacing = Pacing::Off, "RFC 5681 does not pace";
         /// Data in the SYN.
         fast_open: Option<FastOpen> as OnOff = None, "RFC 7413 is experimental";
+        /// T/TCP: data and FIN in the SYN, by connection counts. Not with Fast Open.
+        transactions: Option<Transactions> as OnOff = None, "RFC 1644 is historic (RFC 6247)";
         /// What a connection takes over from earlier ones.
         sharing: Option<Sharing> as OnOff = None, "RFC 5681: each connection probes anew";
         /// Nagle's algorithm: hold small segments back while data are outstanding.

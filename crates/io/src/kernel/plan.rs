@@ -270,6 +270,7 @@ fn others(case: &Case) -> Result<(), String> {
     let depends = |change: &dyn Fn(&mut Config)| case.differs_with(change).is_some();
     let names = [
         ("a case of more than 30 s", case.length() > LONGEST),
+        ("a FIN in the SYN", case.is_closed),
         ("limited_transmit = false", !config.limited_transmit && depends(&|config| config.limited_transmit = true)),
         ("recovery = \"sack\"", matches!(config.recovery, Recovery::Sack { .. }) && depends(&rack)),
         ("limited_retransmit", config.limited_retransmit),
@@ -293,6 +294,7 @@ fn others(case: &Case) -> Result<(), String> {
         ("ack", AckPolicy { every: 2, delay, ..config.ack } != usual.ack || config.ack.every > 2),
         ("pacing", config.pacing != usual.pacing),
         ("fast_open", config.fast_open.is_some()),
+        ("transactions", config.transactions.is_some()),
         ("sharing", config.sharing.is_some()),
         ("verdict", config.verdict != usual.verdict),
         ("feedback", config.feedback != usual.feedback),

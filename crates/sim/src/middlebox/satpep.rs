@@ -109,7 +109,14 @@ impl SatPep {
     pub(crate) fn new(config: &SatPepConfig, seed: u64, component: &str) -> Self {
         let phases = &mut Stream::new(seed, component, "clock");
         let drawn = with_phases(config.terrestrial.clone(), phases, 0);
-        let own = Config { receive_buffer: config.buffer, auto_buffer: None, fast_open: None, sharing: None, ..drawn };
+        let own = Config {
+            receive_buffer: config.buffer,
+            auto_buffer: None,
+            fast_open: None,
+            transactions: None,
+            sharing: None,
+            ..drawn
+        };
         Self {
             transport: Arc::new(own),
             dice: Stream::new(seed, component, "satpep"),

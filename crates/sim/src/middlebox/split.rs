@@ -118,6 +118,7 @@ impl Split {
                 receive_buffer: config.buffer,
                 auto_buffer: None,
                 fast_open: None,
+                transactions: None,
                 sharing: None,
                 ..drawn
             })

@@ -36,6 +36,7 @@ pub fn choices() -> Vec<Choice> {
         ("spurious_detection", "Tcp", "spurious_detection"),
         ("spurious_response", "Tcp", "spurious_response"),
         ("fast_open", "Tcp", "fast_open"),
+        ("transactions", "Tcp", "transactions"),
         ("sharing", "Tcp", "sharing"),
         ("ecn", "Tcp", "ecn"),
         ("pacing", "Tcp", "pacing"),

@@ -187,6 +187,8 @@ impl Sketch {
         let mut config = <Config as Settings>::read(&table).unwrap_or_else(|why| panic!("{why}"));
         config.growth.whole_segments = config.ssthresh_rounding == SsthreshRounding::Window;
         config.fast_open = config.fast_open.filter(|_| config.handshake);
+        let has_room = config.handshake && config.fast_open.is_none() && !config.ack.congestion_control;
+        config.transactions = config.transactions.filter(|_| has_room);
         config.receive_buffer = config.receive_buffer.max(config.smss.into());
         // At least the unit of the window, which the limit decides.
         let start = u64::from(config.smss).max(1 << 14).min(config.receive_buffer);
@@ -197,7 +199,7 @@ impl Sketch {
 }
 
 /// Keys that make another feature than the others.
-const OF_ENDS: [&str; 5] = ["ecn", "pacing", "fast_open", "sharing", "nagle"];
+const OF_ENDS: [&str; 6] = ["ecn", "pacing", "fast_open", "transactions", "sharing", "nagle"];
 const RATES: [u64; 5] = [64_000, 256_000, 1_000_000, 2_000_000, 8_000_000];
 const PROCESSING_US: [(u64, u64); 4] = [(0, 0), (0, 100), (50, 50), (0, 20_000)];
 const DELAYS_MS: [u64; 5] = [0, 1, 5, 20, 250];

@@ -118,7 +118,8 @@ impl FlowState {
 
     /// Whether its connections leave something for the next ones.
     pub(super) fn remembers(&self) -> bool {
-        self.configs[0].sharing.is_some() || self.configs[0].fast_open.is_some()
+        let config = &self.configs[0];
+        config.sharing.is_some() || config.fast_open.is_some() || config.transactions.is_some()
     }
 
     /// What is kept of its transfers; none if it makes only one.
@@ -191,7 +192,7 @@ impl IdealPath {
             rates,
             smss: u64::from(flow.tcp.smss),
             headers: Self::headers(flow),
-            handshake: flow.tcp.handshake && flow.tcp.fast_open.is_none(),
+            handshake: flow.tcp.handshake && flow.tcp.fast_open.is_none() && flow.tcp.transactions.is_none(),
         }
     }
 

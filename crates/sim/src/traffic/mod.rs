@@ -63,8 +63,10 @@ pub(crate) struct Traffic {
     reuses_slots: bool,
     /// Rates of delivery are recorded.
     measures_rates: bool,
-    /// What a node's connections know of the path to another node, for the next ones (RFC 9040, RFC 7413).
+    /// What a node's connections know of the path to another node, for the next ones (RFC 9040, RFC 7413, RFC 1644).
     caches: BTreeMap<[NodeId; 2], PathCache>,
+    /// The connection count of the latest end of a connection: one counter serves all hosts (RFC 1644 §2.1).
+    counts: u32,
 }
 
 /// What the network has to do for the applications.
@@ -144,6 +146,7 @@ impl Traffic {
             reuses_slots,
             measures_rates: scenario.record.series.iter().any(|name| name == SenderSeries::DeliveryRate.name()),
             caches: BTreeMap::new(),
+            counts: 1,
             flows,
         };
         for flow in FlowId::all(traffic.flows.len()) {
@@ -395,10 +398,13 @@ impl Traffic {
         let seeds = [0, 1].map(|side| state.seeds.at(2 * state.opened + side));
         let ends = state.ends;
         let owner = Packet::owner(flow, session.ordinal);
+        let counts = [1, 2].map(|n| self.counts.wrapping_add(n));
+        self.counts = counts[1];
         let end = |endpoint: EndpointId, role| {
             let side = endpoint.side();
             let mut conn = Connection::new(state.configs[side].clone(), role, Seq::new(0));
             conn.set_random_seed(seeds[side]);
+            conn.set_count(counts[side]);
             if self.measures_rates {
                 conn.measure_rates();
             }

@@ -90,6 +90,13 @@ impl Tcb {
         self.cx.counters.duplicate_segments += u64::from(len > 0 && !arrival.is_new);
     }
 
+    /// A SYN brought this along.
+    pub(crate) fn take_data_of_syn(&mut self, now: Time, len: u16, has_fin: bool) {
+        let arrival = self.receiver.on_data(now, 0, len.into(), has_fin, &mut self.cx.timers);
+        self.cx.counters.arrived_bytes += u64::from(len);
+        self.cx.counters.delivered_bytes += arrival.delivered;
+    }
+
     /// What only some connections look for in a segment with data: marks, the signal of slow start, how fast they come.
     #[inline(never)]
     fn inspect(&mut self, now: Time, segment: &Segment, start: u64) {
@@ -137,10 +144,13 @@ impl Tcb {
     }
 
     /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, the ACK
-    /// ratio, pacing, and permission to be marked. The first `early` bytes were in the SYN.
+    /// ratio, pacing, and permission to be marked. The first `early` bytes were in the SYN. `count`: that of the connection.
     #[inline(never)]
-    pub(crate) fn add_features(&mut self, now: Time, early: u64, segment: &mut Segment) {
+    pub(crate) fn add_features(&mut self, now: Time, early: u64, count: Option<u32>, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
+        if let (Some(count), Options::None, true) = (count, segment.options, cx.agreed.counts) {
+            segment.options = Options::Count(count);
+        }
         if let Some(ecn) = &mut receiver.ecn {
             segment.flags = ecn.stamp(segment);
         }

@@ -56,6 +56,7 @@ fn settled(config: &Config, report: &mut Report<'_>, place: &[String]) -> Config
         ("receive_buffer", own.receive_buffer != usual.receive_buffer, bounded),
         ("send_buffer", own.send_buffer != usual.send_buffer, bounded),
         ("fast_open", own.fast_open.is_some(), "expected \"off\": a proxy grants and uses no cookies"),
+        ("transactions", own.transactions.is_some(), "expected \"off\": a proxy remembers no counts"),
         ("sharing", own.sharing.is_some(), "expected \"off\": each connection of a proxy is new"),
         ("handshake", !own.handshake, "expected true: a proxy splits connections whose SYN it sees"),
     ] {

@@ -122,6 +122,11 @@ impl Receiver {
         self.duty.is_due |= timers.take_expired(Timer::DelayedAck, now);
     }
 
+    /// The ACK that is due waits as long as one may.
+    pub(crate) fn delay_ack(&mut self, now: Time, timers: &mut Timers) {
+        self.duty.delay(now, timers);
+    }
+
     /// Something was not acceptable or asks for an answer.
     pub(crate) fn ack_soon(&mut self) {
         self.duty.is_due = true;

@@ -49,6 +49,7 @@ pub(crate) use ecn::{EcnEcho, EcnSender};
 pub use limit::SendLimit;
 pub(crate) use pacing::paces_acks;
 pub(crate) use poll::Sending;
+pub(crate) use scoreboard::SeqRange;
 pub(crate) use space::SendSpace;
 pub(crate) use state::Sender;
 
@@ -384,6 +385,9 @@ impl Sender {
     /// The probe segment that is due: offset and length of what it copies.
     pub(crate) fn next_probe_segment(&mut self, now: Time, sends_data: bool, cx: &mut Context) -> Option<(u64, u16)> {
         let probes = self.probes.as_mut()?;
+        if probes.are_copies() {
+            return self.next_copy(now, sends_data, cx);
+        }
         let due = self.cc.probe_segments()?.due();
         if due > now {
             cx.timers.set(Timer::Pace, cx.timers.get(Timer::Pace).min(due));
@@ -397,10 +401,23 @@ impl Sender {
         Some(copy)
     }
 
+    /// The copy that is due for the verdict.
+    fn next_copy(&mut self, now: Time, sends_data: bool, cx: &mut Context) -> Option<(u64, u16)> {
+        let probes = self.probes.as_mut()?;
+        let copy = if sends_data && probes.take_due() { probes.next_copy(&self.board) } else { None }?;
+        probes.on_probe_sent();
+        let path = self.path(now, cx);
+        self.reducer.on_copy(false, &path);
+        cx.counters.dummy_segments += 1;
+        Some(copy)
+    }
+
     /// A probe segment was answered.
     pub(crate) fn on_probe_answer(&mut self, now: Time, cx: &Context) {
         let path = self.path(now, cx);
-        if let Some(probes) = self.cc.probe_segments() {
+        if self.probes.as_ref().is_some_and(|probes| probes.are_copies()) {
+            self.reducer.on_copy(true, &path);
+        } else if let Some(probes) = self.cc.probe_segments() {
             probes.on_answer(&path);
         }
     }

@@ -84,7 +84,7 @@ impl Sender {
             episode: Episode::default(),
             usage: Usage::new(config.cwnd_validation),
             detector: Detector::of(config, &cx.agreed),
-            reducer: Reducer::new(config.verdict.build()),
+            reducer: Reducer::new(config.verdict.build(config.copies)),
             pacer: Pacer::default(),
             is_detailed,
             undo,
@@ -111,7 +111,14 @@ impl Sender {
         self.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).map(|per_rtt| Box::new(Polls::new(per_rtt)));
         self.rtt.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).and_then(NonZeroU32::new);
         let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
-        self.probes = agreed.map(|probes| Box::new(Probes::new(probes.inflates(), probes.repairs())));
+        let of_cc = agreed.map(|probes| Probes::new(probes.inflates(), probes.repairs()));
+        let of_verdict = self.reducer.copies_every().filter(|_| knows_probes).map(Probes::copies);
+        self.probes = of_cc.or(of_verdict).map(Box::new);
+    }
+
+    /// Whether this end wants probe segments: for its congestion control, or to tell losses apart.
+    pub(crate) fn wants_probes(&mut self) -> bool {
+        self.cc.probe_segments().is_some() || self.reducer.copies_every().is_some()
     }
 
     /// Data transfer begins; `seed` is for what the congestion control chooses at random.
