@@ -6,8 +6,8 @@ use crate::scenario::report::Report;
 use crate::scenario::tree::Tree;
 use crate::spec::{Between, Like};
 use bentpipe_tcp::{
-    AutoBuffer, AutoSendBuffer, ClockPhase, Config, DelayTimer, FastOpen, GiveUp, InitialSsthresh, Pacing,
-    ReceiveBuffer, Recovery, Reduction, SendBuffer, SharedCwnd, SpuriousDetection, WindowSize, BDP,
+    AutoBuffer, AutoSendBuffer, ClockPhase, Config, DelayTimer, ErrorReports, FastOpen, GiveUp, InitialSsthresh,
+    Pacing, ReceiveBuffer, Recovery, Reduction, SendBuffer, SharedCwnd, SpuriousDetection, WindowSize, BDP,
 };
 use bentpipe_units::settings::{Include, Typed};
 use bentpipe_units::{settings, Duration, Rate};
@@ -293,6 +293,10 @@ fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
     if matches!(config.fast_open, Some(FastOpen { .. })) && !config.handshake {
         let expected = "expected handshake = true: Fast Open puts data into its first segment";
         report.value(&of.path(&["fast_open", "kind"]), "has no handshake to speed up", expected);
+    }
+    if config.report_copies > 1 && config.error_reports == ErrorReports::Ignore {
+        let expected = "expected error_reports = \"resend\" beside it, or 1";
+        report.value(&of.path(&["report_copies"]), "copies what is never sent: reports are ignored", expected);
     }
     let Some(sharing) = config.sharing else { return };
     if sharing.age_max == Duration::ZERO {
