@@ -86,6 +86,8 @@ settings! {
         nagle: bool = false, "bulk transfers have few small segments; RFC 9293 §3.7.4";
         /// What a report of a corrupted segment leads to; functions of the network send them.
         error_reports: ErrorReports = ErrorReports::Ignore, "no standard has such reports";
+        /// How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission).
+        report_copies: u32 = 1, [1, 8];
         /// What a report that a segment is too large for a link leads to.
         path_mtu: PathMtu = PathMtu::Discover, "RFC 1191; all hosts of today";
         /// The size of segments.

@@ -416,6 +416,15 @@ class CcEnhancedHswa(_CcEnhancedHswaRequired, total=False):
     tau :
         τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
 
+    connections :
+        n: connections that share the link, as an oracle knows; each grows by an nth of the increment. Default: 1.
+
+    queue_target :
+        From which queueing delay on nothing is added, and less and less below it; a loss with a longer one halves the window. 0: it is not looked at. Default: "0 s".
+
+    measures_errors :
+        Whether the error rate is that of the connection's own losses instead of `error_rate`: lost over sent bytes, a mean over the last thousand segments. Default: false.
+
     virtual_samples :
         m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not. Default: 2.
     """
@@ -433,6 +442,9 @@ class CcEnhancedHswa(_CcEnhancedHswaRequired, total=False):
     rto: Literal["hold", "reset"]
     link_rate: float
     tau: str
+    connections: int
+    queue_target: str
+    measures_errors: bool
     virtual_samples: int
 
 _CcHighspeedRequired = TypedDict(
@@ -2244,6 +2256,9 @@ class Tcp(TypedDict, total=False):
     error_reports :
         What a report of a corrupted segment leads to; functions of the network send them. Default: "ignore".
 
+    report_copies :
+        How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission). Default: 1.
+
     path_mtu :
         What a report that a segment is too large for a link leads to. Default: "discover".
 
@@ -2302,6 +2317,7 @@ class Tcp(TypedDict, total=False):
     sharing: Union[SharingOn, FeedbackKind, Literal["off", "on"]]
     nagle: bool
     error_reports: Literal["ignore", "resend"]
+    report_copies: int
     path_mtu: Literal["discover", "ignore"]
     packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
     cwnd_unit: Literal["bytes", "packets"]
@@ -2584,6 +2600,9 @@ class Config(TypedDict, total=False):
     error_reports :
         What a report of a corrupted segment leads to; functions of the network send them. Default: "ignore".
 
+    report_copies :
+        How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission). Default: 1.
+
     path_mtu :
         What a report that a segment is too large for a link leads to. Default: "discover".
 
@@ -2632,6 +2651,7 @@ class Config(TypedDict, total=False):
     sharing: Union[SharingOn, FeedbackKind, Literal["off", "on"]]
     nagle: bool
     error_reports: Literal["ignore", "resend"]
+    report_copies: int
     path_mtu: Literal["discover", "ignore"]
     packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
     cwnd_unit: Literal["bytes", "packets"]
@@ -2678,6 +2698,43 @@ class MiddleboxSplit(_MiddleboxSplitRequired, total=False):
     half_open: int
     idle: str
     fails_at: str
+    opener: Config
+    listener: Config
+
+_MiddleboxCacheRequired = TypedDict(
+    "_MiddleboxCacheRequired",
+    {
+        "kind": Literal["cache"],
+    },
+)
+
+
+class MiddleboxCache(_MiddleboxCacheRequired, total=False):
+    """Keeps answers, and gives them itself to those who ask for the same object again (a cache, on board or at a gateway).
+
+    room :
+        Bytes of answers that it keeps. Default: "1000000000 B".
+
+    buffer :
+        Bytes that it keeps for each direction of a connection until the other end has acknowledged them. Default: "6291456 B".
+
+    sessions :
+        Connections that it keeps at once; the SYN of another is dropped. Default: 100000.
+
+    idle :
+        State of a connection is given up after a time without a packet. Default: "7440 s".
+
+    opener :
+        Its transport towards whoever asks; what is not written here is as in `[tcp]`.
+
+    listener :
+        Its transport towards the node that has the object; what is not written here is as in `[tcp]`.
+    """
+
+    room: str
+    buffer: str
+    sessions: int
+    idle: str
     opener: Config
     listener: Config
 
@@ -3174,7 +3231,7 @@ class Node(TypedDict, total=False):
     """
 
     kind: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxCache, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "cache", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _SkyOverGeoRequired = TypedDict(
     "_SkyOverGeoRequired",
@@ -4128,9 +4185,13 @@ class Arq(_ArqRequired, total=False):
 
     order :
         What becomes of packets behind one that is sent again. Default: "in-order".
+
+    combining :
+        Whether a packet is decoded from all of its copies (hybrid ARQ), which needs `coding`. Default: "none".
     """
 
     order: Literal["in-order", "free"]
+    combining: Literal["none", "chase", "incremental"]
 
 _FramingAal5Required = TypedDict(
     "_FramingAal5Required",
@@ -4702,7 +4763,7 @@ class Sky(_SkyRequired, total=False):
     inter_satellite: Hop
     fibre: Hop
     on_board: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxCache, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "cache", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _LinkRequired = TypedDict(
     "_LinkRequired",
@@ -4943,6 +5004,24 @@ class AppArrivals(_AppArrivalsRequired, total=False):
     overload: bool
     count: int
 
+
+class Catalogue(TypedDict, total=False):
+    """Objects of the answering node, the same for all flows that ask it for them: a cache on the way may have one already.
+
+    objects :
+        How many there are. Default: 100.
+
+    zipf :
+        Exponent of Zipf's law: the kth is asked for as often as 1/k^zipf says, 0 being equally often. Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Without it, one after the other, as in a course.
+
+    first :
+        Number of the first one: flows with other numbers ask for other objects. Default: 1.
+    """
+
+    objects: int
+    zipf: float
+    first: int
+
 _AppRequestResponseRequired = TypedDict(
     "_AppRequestResponseRequired",
     {
@@ -4970,6 +5049,9 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
     reconnect :
         Whether each exchange has a new connection, or all share one. Default: false.
 
+    catalogue :
+        Objects that other flows ask for too: they are the same for all flows to this node. Without it, each response is one that nobody else asks for.
+
     count :
         Number of exchanges. Without it, until the run ends.
     """
@@ -4978,6 +5060,7 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
     wait: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     think: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     reconnect: bool
+    catalogue: Catalogue
     count: int
 
 _AppPageRequired = TypedDict(
@@ -5021,6 +5104,9 @@ class AppPage(_AppPageRequired, total=False):
     connections :
         Connections at the same time. Each has one object on its way and asks for the next when it is complete. Default: 6.
 
+    catalogue :
+        Pages that other flows ask for too, with their objects: they are the same for all flows to this node. Without it, nobody else asks for them.
+
     count :
         Number of pages. Without it, until the run ends.
     """
@@ -5035,6 +5121,7 @@ class AppPage(_AppPageRequired, total=False):
     parse: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     reading: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     connections: int
+    catalogue: Catalogue
     count: int
 
 _AppCbrRequired = TypedDict(

@@ -10,6 +10,7 @@
 mod ack_filter;
 mod ack_reconstruct;
 mod been;
+mod cache;
 mod compress;
 mod context;
 mod copies;
@@ -42,6 +43,7 @@ pub use ack_filter::{AckFilter, AckFilterConfig, Place};
 pub use ack_reconstruct::{AckReconstruct, AckReconstructConfig};
 pub(crate) use been::Been;
 pub use been::{BeenConfig, Cold, EwmaStart, MleUnit, Role};
+pub use cache::{Cache, CacheConfig};
 pub(crate) use compress::Compress;
 pub use compress::{CompressConfig, HeaderScheme, PackRole};
 #[cfg(test)]
@@ -301,6 +303,8 @@ registry! {
     "ack-reconstruct" => AckReconstruct(AckReconstruct, AckReconstructConfig) in "ack_reconstruct.rs";
     /// Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
     "split" => Split(Split, SplitConfig) in "split.rs";
+    /// Keeps answers, and gives them itself to those who ask for the same object again (a cache, on board or at a gateway).
+    "cache" => Cache(Cache, CacheConfig) in "cache.rs";
     /// Acknowledges data early, keeps copies, and repairs what is lost behind it (RFC 3135 §3.1.3).
     "spoof" => Spoof(Spoof, SpoofConfig) in "spoof.rs";
     /// One of two gateways that split connections and run a protocol of their own between them (Velenis et al. 2002).

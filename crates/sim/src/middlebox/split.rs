@@ -25,14 +25,16 @@
 //! advertises is what is left of that: a side that stalls stops the other. FIN and RST are passed on behind the data,
 //! so that half-closed connections work.
 
+use super::cache::Store;
 use super::sessions::Sessions;
 use super::{Context, Middlebox};
 use crate::dictionary::Cause;
 use crate::distribution::with_phases;
-use crate::packet::Packet;
+use crate::packet::{Packet, Request};
 use bentpipe_tcp::{Config, Connection, Event, Flags, Role, Segment, State};
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, words, Duration, Seq, Stream, Time};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 settings! {
@@ -82,6 +84,8 @@ pub struct Split {
     sessions: Sessions<Session>,
     half_open: u32,
     fails_at: Time,
+    /// What it answers itself, if it is a cache.
+    store: Option<Store>,
     pub(crate) lost_bytes: u64,
 }
 
@@ -93,6 +97,8 @@ struct Session {
     /// Bytes of each side that were handed to the other, and those of them that the other's peer has acknowledged.
     handed: [u64; 2],
     acked: [u64; 2],
+    /// What a cache knows of its requests.
+    cached: Option<Box<Cached>>,
     /// A packet of the opener: addresses.
     from_opener: Packet,
     /// A SYN that waits for the other end's answer.
@@ -101,6 +107,23 @@ struct Session {
     last_packet: Time,
     /// When both sides were finished.
     ended: Option<Time>,
+}
+
+/// Requests and answers of a connection of a cache.
+#[derive(Debug, Default)]
+struct Cached {
+    /// Larger requests are not waited for.
+    buffer: u64,
+    /// Bytes of the opener up to here are for the other end.
+    relayed: u64,
+    /// An answer that is under way, and how much of it is to come.
+    fetching: Option<(Request, u64)>,
+    /// What the opener was given and has not acknowledged, in order: whether it came from the other end, and bytes.
+    given: VecDeque<(bool, u64)>,
+    /// Bytes that the opener has acknowledged.
+    acked: u64,
+    /// Bytes of requests that were answered here.
+    unseen: u64,
 }
 
 /// The side towards the opener, and that towards the other end.
@@ -130,8 +153,23 @@ impl Split {
             dice: Stream::new(seed, component, "split"),
             sessions: Sessions::default(),
             half_open: 0,
+            store: None,
             lost_bytes: 0,
         }
+    }
+
+    /// The same proxy, which answers what is in `store` itself.
+    pub(super) fn with_store(self, store: Store) -> Self {
+        Self { store: Some(store), ..self }
+    }
+
+    pub(super) fn store(&self) -> Option<&Store> {
+        self.store.as_ref()
+    }
+
+    /// Whether a connection is one for it: of a cache those that ask for something with a name.
+    fn takes(&self, syn: &Packet, cx: &Context<'_>) -> bool {
+        self.store.is_none() || cx.request(syn).is_some()
     }
 
     /// A connection begins, if there is room for it.
@@ -163,6 +201,10 @@ impl Split {
                 sides: [near, far],
                 handed: [0; 2],
                 acked: [0; 2],
+                cached: self
+                    .store
+                    .is_some()
+                    .then(|| Box::new(Cached { buffer: self.config.buffer, ..Cached::default() })),
                 from_opener: packet,
                 waiting,
                 is_half_open: true,
@@ -177,7 +219,7 @@ impl Split {
     /// Passes on what has changed, and frees what is over.
     fn drive(&mut self, key: u64, cx: &mut Context<'_>) {
         let Some(session) = self.sessions.get_mut(key) else { return };
-        let lost = session.pass_on(cx);
+        let lost = session.pass_on(self.store.as_mut(), cx);
         self.lost_bytes += lost;
         if session.is_half_open && session.is_open() {
             session.is_half_open = false;
@@ -212,11 +254,15 @@ impl Split {
 
 impl Session {
     /// Carries data, FINs and resets from side to side until nothing more follows from it; returns the bytes that it owes in vain.
-    fn pass_on(&mut self, cx: &mut Context<'_>) -> u64 {
+    fn pass_on(&mut self, mut store: Option<&mut Store>, cx: &mut Context<'_>) -> u64 {
         let mut lost = 0;
         loop {
             for side in [OPENER, LISTENER] {
-                self.hand_over(side);
+                match &mut store {
+                    Some(store) if side == OPENER => self.ask(store, cx),
+                    Some(store) => self.fetch(store),
+                    None => self.hand_over(side),
+                }
                 while let Some(event) = self.sides[side].poll_event() {
                     match event {
                         Event::PeerFinished => self.sides[1 - side].close(),
@@ -256,6 +302,79 @@ impl Session {
         let acked = there.acked_bytes();
         here.read(acked - self.acked[side]);
         self.acked[side] = acked;
+    }
+
+    /// What the opener asks of a cache: it is answered here, or handed to the other end. A request is read when it is complete.
+    fn ask(&mut self, store: &mut Store, cx: &mut Context<'_>) {
+        let (Some(cached), [near, far]) = (&mut self.cached, &mut self.sides) else { return };
+        if near.state() == State::Closed && far.state() == State::Closed {
+            return;
+        }
+        let (arrived, handed) = (near.counters().delivered_bytes, &mut self.handed[OPENER]);
+        if arrived > cached.relayed.max(*handed) {
+            match cx.request(&self.from_opener) {
+                Some(request) if request.asked > *handed => {
+                    let is_complete = arrived >= request.asked;
+                    if !is_complete && request.bytes <= cached.buffer {
+                        // The rest comes.
+                    } else if is_complete && *handed >= cached.relayed && store.ask(&request) {
+                        let bytes = arrived - *handed;
+                        near.read(bytes);
+                        near.offer(request.size);
+                        cached.given.push_back((false, request.size));
+                        // Neither handed on nor owed.
+                        *handed += bytes;
+                        self.acked[OPENER] += bytes;
+                        cached.unseen += bytes;
+                        cx.answered(&self.from_opener);
+                    } else {
+                        cached.relayed = request.asked;
+                        cached.fetching = Some((request, request.size));
+                    }
+                }
+                _ => cached.relayed = arrived,
+            }
+        }
+        let more = arrived.min(cached.relayed).saturating_sub(*handed);
+        far.offer(more);
+        *handed += more;
+        let acked = far.acked_bytes() + cached.unseen;
+        near.read(acked - self.acked[OPENER]);
+        self.acked[OPENER] = acked;
+    }
+
+    /// What the other end answers is for the opener, and kept when all of it is there.
+    fn fetch(&mut self, store: &mut Store) {
+        let (Some(cached), [near, far]) = (&mut self.cached, &mut self.sides) else { return };
+        if near.state() == State::Closed && far.state() == State::Closed {
+            return;
+        }
+        let more = far.counters().delivered_bytes - self.handed[LISTENER];
+        near.offer(more);
+        self.handed[LISTENER] += more;
+        if more > 0 {
+            cached.given.push_back((true, more));
+        }
+        if let Some((request, left)) = &mut cached.fetching {
+            *left = left.saturating_sub(more);
+            if *left == 0 {
+                store.keep(request);
+                cached.fetching = None;
+            }
+        }
+        let mut acked = near.acked_bytes() - cached.acked;
+        cached.acked += acked;
+        while let Some((is_relayed, bytes)) = cached.given.front_mut().filter(|_| acked > 0) {
+            let part = acked.min(*bytes);
+            (acked, *bytes) = (acked - part, *bytes - part);
+            if *is_relayed {
+                far.read(part);
+                self.acked[LISTENER] += part;
+            }
+            if *bytes == 0 {
+                cached.given.pop_front();
+            }
+        }
     }
 
     /// Bytes that were acknowledged to one end and not by the other.
@@ -320,6 +439,7 @@ impl Middlebox for Split {
         let key = Sessions::<Session>::key(&packet);
         let Some(segment) = cx.segment(&packet).filter(|_| !packet.is_damaged()) else { return cx.forward(packet) };
         let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) && !packet.is_to_sender();
+        let takes = opens && self.takes(&packet, cx);
         match self.sessions.get_mut(key) {
             Some(session) if opens && session.ended.is_some() => {
                 self.remove(key, cx);
@@ -339,7 +459,7 @@ impl Middlebox for Split {
                 cx.consume(packet);
                 self.drive(key, cx);
             }
-            None if opens => self.begin(key, packet, &segment, cx),
+            None if takes => self.begin(key, packet, &segment, cx),
             None => cx.forward(packet),
         }
     }

@@ -6,12 +6,13 @@ use crate::engine::Source;
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outlook, QueueView, HELD_MAX};
-use crate::packet::{Message, Packet, UNROUTED};
+use crate::packet::{Message, Packet, Request, UNROUTED};
 use crate::record::LossPlace;
 use bentpipe_units::{Duration, Time};
 
 use super::routes::Routes;
 use crate::spec::Scenario;
+use crate::traffic::Traffic;
 
 /// Packets that middleboxes make or turn round at one instant, one following from the other, and wake-ups of a node, that are
 /// still taken to come to an end.
@@ -69,6 +70,7 @@ struct NodeOutlook<'a> {
     links: &'a mut [LazyLink],
     routes: &'a Routes,
     scenario: &'a Scenario,
+    traffic: &'a Traffic,
     /// What the links lost while they were looked at.
     lost: Vec<(LinkId, Losses)>,
 }
@@ -128,6 +130,10 @@ impl Outlook for NodeOutlook<'_> {
 
     fn next_node(&self, packet: &Packet) -> Option<NodeId> {
         self.routes.link(packet.path(), self.node, packet.next).map(|link| self.routes.far_end(link))
+    }
+
+    fn request(&self, packet: &Packet) -> Option<Request> {
+        self.traffic.request_of(packet)
     }
 
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
@@ -202,9 +208,9 @@ impl Network {
         if self.trouble.is_some() {
             return None;
         }
-        let Self { now, nodes, links, routes, scenario, bodies, outbox, .. } = self;
+        let Self { now, nodes, links, routes, scenario, traffic, bodies, outbox, .. } = self;
         let middlebox = &mut nodes[node].boxes[position];
-        let mut outlook = NodeOutlook { now: *now, node, links, routes, scenario, lost: Vec::new() };
+        let mut outlook = NodeOutlook { now: *now, node, links, routes, scenario, traffic, lost: Vec::new() };
         let owed = (given + middlebox.held()) as i64;
         outbox.returned = 0;
         let answer = act(middlebox, &mut Context { now: *now, bodies, outlook: &mut outlook, out: outbox });
@@ -260,6 +266,10 @@ impl Network {
                 }
                 Action::LetGo(packet) => {
                     self.traffic.on_end(&packet);
+                    continue;
+                }
+                Action::Answered(packet) => {
+                    self.traffic.on_answered(&packet);
                     continue;
                 }
                 Action::Drop(packet, cause) => {

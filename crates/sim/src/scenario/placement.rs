@@ -24,6 +24,11 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
                 MiddleboxConfig::Eten(_) | MiddleboxConfig::Eln(_) | MiddleboxConfig::Dpsm(_) => {
                     check_processing(scenario, id, &below(&key, "kind"), report);
                 }
+                MiddleboxConfig::Cache(_) => {
+                    check_reads(node, &key, report);
+                    check_both_ways(scenario, id, &key, report);
+                    check_asked(scenario, id, &key, report);
+                }
                 MiddleboxConfig::Split(_)
                 | MiddleboxConfig::Spoof(_)
                 | MiddleboxConfig::Snoop(_)
@@ -47,6 +52,23 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
     check_halves(scenario, report);
     check_reports(scenario, report);
     check_explicit(scenario, report);
+}
+
+/// Some flow whose way passes the cache asks for what it can have.
+fn check_asked(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
+    let flows = FlowId::all(scenario.flows.len());
+    let passes = |flow: FlowId| {
+        let way = scenario.first_route(PathId::there(flow));
+        way.iter().any(|&link| [scenario.links[link].from, scenario.links[link].to].contains(&id))
+    };
+    // Routes that come later may bring others.
+    let may_change = scenario.timeline.installs().next().is_some();
+    if !may_change && !flows.into_iter().any(|flow| scenario.flows[flow].app.catalogue().is_some() && passes(flow)) {
+        let message =
+            format!("has nothing to keep: no flow past \"{}\" asks for objects with names", scenario.nodes[id].name);
+        let expected = "expected catalogue in an app of kind \"request-response\" or \"page\", like { objects = 40 }";
+        report.key(&below(key, "kind"), &message, expected);
+    }
 }
 
 /// Whoever sends what is too large for a link has to be within reach of the node that says so.
@@ -173,7 +195,7 @@ fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
         let has = |node: NodeId, name: &str| scenario.nodes[node].middleboxes.iter().any(|m| m.name() == name);
         let ways = PathId::both(id).map(|path| scenario.first_route(path));
         let key = path(["flow", &flow.name, "tcp", "feedback"]);
-        let splits = ["split", "satpep"];
+        let splits = ["split", "satpep", "cache"];
         let nodes = || ways.iter().flat_map(|way| way.iter()).map(|&link| &scenario.links[link]);
         let splitter = nodes().flat_map(|link| [link.from, link.to]).find(|node| splits.iter().any(|s| has(*node, s)));
         if let Some(node) = splitter {

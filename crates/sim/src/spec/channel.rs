@@ -193,6 +193,8 @@ settings! {
         retransmissions: u32, [1, 16];
         /// What becomes of packets behind one that is sent again.
         order: Order = Order::InOrder, "usual; RFC 3366 discusses both";
+        /// Whether a packet is decoded from all of its copies (hybrid ARQ), which needs `coding`.
+        combining: Combining = Combining::None;
     }
 }
 
@@ -233,6 +235,18 @@ impl Mtu {
 
 /// Bytes, without options.
 const IP_HEADER: u64 = 20;
+
+words! {
+    /// What becomes of copies that arrived damaged.
+    pub enum Combining {
+        /// They are thrown away: each copy is decoded alone.
+        "none" => None,
+        /// Copies are the same symbols, and their signals add up (Chase 1985).
+        "chase" => Chase,
+        /// Each copy has other symbols of a longer code, and what they say adds up (incremental redundancy). With DVB-S2 only.
+        "incremental" => Incremental,
+    }
+}
 
 words! {
     /// What becomes of packets behind one that a link sends again.

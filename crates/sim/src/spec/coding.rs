@@ -15,6 +15,10 @@
 //! late by 64,800 bits of the most robust modulation in use. Where modulation and code adapt (ACM), they are chosen once in each
 //! period from an Es/N0 that is as old as its report: a signal that falls faster than the margin in that time costs frames.
 
+mod combining;
+
+pub(crate) use combining::{Combiner, SignalOverTime};
+
 use super::{ErrorModel, ErrorUnit, Profile, Stay};
 use bentpipe_units::settings::Level;
 use bentpipe_units::{either, kinds, settings, words, Duration, Rate, Time};
@@ -408,17 +412,22 @@ fn wrong_after(x: f64) -> f64 {
     WEIGHTS.iter().map(|(distance, bits)| bits * q(libm::sqrt(*distance) * x)).sum::<f64>().min(0.5)
 }
 
-/// The same where a bit on the channel is wrong with probability `rate`: x = Q⁻¹(rate), by bisection.
+/// The same where a bit on the channel is wrong with probability `rate`.
 fn wrong_of_channel(rate: f64) -> f64 {
+    wrong_after(x_of_channel(rate))
+}
+
+/// sqrt(2 R Eb/N0) of a channel in which a bit is wrong with probability `rate`: Q⁻¹(rate), by bisection.
+fn x_of_channel(rate: f64) -> f64 {
     if rate <= 0.0 {
-        return 0.0;
+        return f64::INFINITY;
     }
     let (mut low, mut high) = (0.0, 40.0);
     for _ in 0..60 {
         let x = (low + high) / 2.0;
         (low, high) = if q(x) > rate { (x, high) } else { (low, x) };
     }
-    wrong_after(low)
+    low
 }
 
 impl Signal {
@@ -446,7 +455,7 @@ impl Modcod {
 }
 
 /// What a receiver makes of a signal.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Receiver {
     loss: f64,
     losses: Losses,

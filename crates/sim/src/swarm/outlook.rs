@@ -4,7 +4,7 @@ use super::reference::Reference;
 use super::routes::end_of;
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::middlebox::{LinkView, Outlook, QueueView};
-use crate::packet::Packet;
+use crate::packet::{Packet, Request};
 use bentpipe_units::Duration;
 
 /// The links out of a node.
@@ -50,6 +50,10 @@ impl Outlook for NaiveOutlook<'_, '_> {
     fn next_node(&self, packet: &Packet) -> Option<NodeId> {
         let link = self.reference.routes.link(self.reference.routes.next(self.node, packet)?)?;
         Some(self.reference.scenario.links[link].to)
+    }
+
+    fn request(&self, packet: &Packet) -> Option<Request> {
+        self.reference.traffic.request_of(packet)
     }
 
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {

@@ -105,7 +105,7 @@ pub(super) struct Reference<'a> {
     takes_steps: bool,
     /// When each node wakes up next.
     armed: Vec<Time>,
-    traffic: Traffic,
+    pub(super) traffic: Traffic,
     bodies: Bodies,
     drops: Drops,
     ledger: Ledger,
@@ -529,6 +529,10 @@ impl<'a> Reference<'a> {
                     continue;
                 }
                 Action::Keep(_) | Action::LetGo(_) => continue,
+                Action::Answered(packet) => {
+                    self.traffic.on_answered(&packet);
+                    continue;
+                }
                 Action::Drop(packet, cause) => {
                     self.lose(LossPlace::Node(node), &packet, cause);
                     continue;

@@ -70,7 +70,14 @@ pub(super) enum AppState {
 }
 
 impl FlowState {
-    pub(super) fn new(flow: &Flow, seed: u64, first_hops: [u32; 2], path: IdealPath, downtime: Downtime) -> Self {
+    /// A flow, whose far end is the node of this name.
+    pub(super) fn new(
+        (flow, far): (&Flow, &str),
+        seed: u64,
+        first_hops: [u32; 2],
+        path: IdealPath,
+        downtime: Downtime,
+    ) -> Self {
         let component = format!("flow/{}", flow.name);
         let start = flow.start.drawn(&flow.name, seed);
         // A host has one clock for all its connections.
@@ -82,9 +89,9 @@ impl FlowState {
                 App::Bulk(app) => AppState::Bulk(Box::new(BulkState::new(app, seed, &component))),
                 App::Arrivals(app) => AppState::Arrivals(Box::new(ArrivalsState::new(app, seed, &component))),
                 App::RequestResponse(app) => {
-                    AppState::RequestResponse(Box::new(RequestResponseState::new(app, seed, &component)))
+                    AppState::RequestResponse(Box::new(RequestResponseState::new(app, seed, &component, far)))
                 }
-                App::Page(app) => AppState::Page(Box::new(PageState::new(app, seed, &component))),
+                App::Page(app) => AppState::Page(Box::new(PageState::new(app, seed, &component, far))),
                 App::Datagrams(app) => AppState::Datagrams(Box::new(DatagramsState::new(app, seed, &component))),
                 App::Port => AppState::Port(Box::default()),
             },

@@ -9,6 +9,7 @@
 
 mod arrivals;
 mod bulk;
+mod catalogue;
 mod datagrams;
 mod flow;
 mod host;
@@ -29,7 +30,7 @@ pub(crate) use send_times::SendTimes;
 
 use crate::dictionary::{Cause, EventKind, SenderSeries};
 use crate::ids::{EndpointId, FlowId, NodeId, PathId};
-use crate::packet::{Label, Message, Origin, Packet, Recipient, LOWEST};
+use crate::packet::{Label, Message, Origin, Packet, Recipient, Request, LOWEST};
 use crate::record::{Recorder, Transfer};
 use crate::spec::{App, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, Notice, PathCache, Role};
@@ -95,8 +96,12 @@ pub(crate) struct Session {
     transfer: TransferUnderWay,
     /// Bytes that the opener was given to send so far.
     asked: u64,
-    /// The same of the listener.
+    /// The same of the listener, or of a function that answered in its place.
     answered: u64,
+    /// Bytes of requests that the listener does not see: a function has answered them.
+    unseen: u64,
+    /// The last request, if it is for an object with a name.
+    request: Option<Request>,
     page: page::PageConnection,
 }
 
@@ -120,6 +125,8 @@ impl Session {
             transfer: TransferUnderWay::default(),
             asked: 0,
             answered: 0,
+            unseen: 0,
+            request: None,
             page: page::PageConnection::default(),
         }
     }
@@ -133,7 +140,8 @@ impl Traffic {
         let flows = FlowId::all(scenario.flows.len()).zip(&scenario.flows);
         let flows = flows.map(|(id, flow)| {
             let first_hops = PathId::both(id).map(&first_hop);
-            FlowState::new(flow, seed, first_hops, ways.ideal(id), ways.downtime(id, seed))
+            let far = &scenario.nodes[flow.to].name;
+            FlowState::new((flow, far), seed, first_hops, ways.ideal(id), ways.downtime(id, seed))
         });
         let flows: Vec<FlowState> = flows.collect();
         let mut traffic = Self {
@@ -362,6 +370,13 @@ impl Traffic {
         opener.offer(bytes);
         opener.open(now);
         self.tasks.push_back(Task::Drive(EndpointId::opener(slot)));
+    }
+
+    /// What the connection has just asked for is an object with a name.
+    fn name_request(&mut self, slot: usize, [object, bytes, size]: [u64; 3]) {
+        let Session { flow, asked, .. } = self.sessions[slot];
+        let object = (self.flows[flow].ends[1], object);
+        self.sessions[slot].request = Some(Request { object, size, bytes, asked });
     }
 
     /// The application closes a connection and has no more use for it.

@@ -114,6 +114,13 @@ impl App {
                     let message = "is of no use: multiplexed means one connection";
                     report.value(&key("connections"), message, "expected one of the two");
                 }
+                for (is_set, other) in [(page.multiplexed, "multiplexed"), (page.tls_rtts > 0, "tls_rtts")] {
+                    if is_set && page.catalogue.is_some() {
+                        let message =
+                            format!("is of no use with {other}: a cache cannot tell such requests apart, or read them");
+                        report.key(&key("catalogue"), &message, &format!("expected catalogue or {other}, not both"));
+                    }
+                }
                 some(page.request, report, &key("request"));
                 check_wait(page.parse, report, &key("parse"));
                 check_wait(page.reading, report, &key("reading"));

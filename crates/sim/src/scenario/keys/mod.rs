@@ -90,6 +90,7 @@ pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<
         | MiddleboxConfig::Xcp(_) => {}
         MiddleboxConfig::AckReconstruct(acks) => proxy::check_idle(acks.idle, report, path),
         MiddleboxConfig::Split(split) => proxy::check_split(split, report, path),
+        MiddleboxConfig::Cache(cache) => proxy::check_cache(cache, report, path),
         MiddleboxConfig::SatPep(satpep) => proxy::check_satpep(satpep, report, path),
         MiddleboxConfig::Spoof(spoof) => proxy::check_idle(spoof.idle, report, path),
         MiddleboxConfig::Freeze(freeze) => proxy::check_idle(freeze.idle, report, path),

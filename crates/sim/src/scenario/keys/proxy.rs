@@ -1,7 +1,7 @@
 //! Proxies: what their keys mean, and what makes no sense.
 
 use super::tcp::{transport, Tcp};
-use crate::middlebox::{SatPepConfig, SplitConfig};
+use crate::middlebox::{CacheConfig, SatPepConfig, SplitConfig};
 use crate::scenario::report::{below, Report};
 use bentpipe_tcp::{Config, InitialSsthresh};
 use bentpipe_units::{Duration, Rate};
@@ -20,6 +20,16 @@ pub(super) fn check_split(split: &mut SplitConfig, report: &mut Report<'_>, path
         report.value(&below(path, "buffer"), "is out of range", &expected);
     }
     check_idle(split.idle, report, path);
+}
+
+/// The same of a cache, which is such a proxy.
+pub(super) fn check_cache(cache: &mut CacheConfig, report: &mut Report<'_>, path: &[String]) {
+    let mut split = cache.split();
+    check_split(&mut split, report, path);
+    (cache.opener, cache.listener) = (split.opener, split.listener);
+    if cache.room == 0 {
+        report.value(&below(path, "room"), "keeps nothing", "expected more than 0 B, or { kind = \"split\" }");
+    }
 }
 
 /// Settles the transport of a gateway of SaTPEP.

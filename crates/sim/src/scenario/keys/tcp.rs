@@ -6,9 +6,9 @@ use crate::scenario::report::Report;
 use crate::scenario::tree::Tree;
 use crate::spec::{Between, Like};
 use bentpipe_tcp::{
-    cc::CcKind, verdict::VerdictKind, AutoBuffer, AutoSendBuffer, ClockPhase, Config, Copies, DelayTimer, FastOpen,
-    GiveUp, InitialSsthresh, Pacing, ReceiveBuffer, Recovery, Reduction, SendBuffer, SharedCwnd, SpuriousDetection,
-    WindowSize, BDP,
+    cc::CcKind, verdict::VerdictKind, AutoBuffer, AutoSendBuffer, ClockPhase, Config, Copies, DelayTimer, ErrorReports,
+    FastOpen, GiveUp, InitialSsthresh, Pacing, ReceiveBuffer, Recovery, Reduction, SendBuffer, SharedCwnd,
+    SpuriousDetection, WindowSize, BDP,
 };
 use bentpipe_units::settings::{Include, Typed};
 use bentpipe_units::{settings, Duration, Rate};
@@ -305,6 +305,10 @@ fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
         report.value(&of.path(&["fast_open", "kind"]), "has no handshake to speed up", expected);
     }
     check_transactions(config, of, report);
+    if config.report_copies > 1 && config.error_reports == ErrorReports::Ignore {
+        let expected = "expected error_reports = \"resend\" beside it, or 1";
+        report.value(&of.path(&["report_copies"]), "copies what is never sent: reports are ignored", expected);
+    }
     let Some(sharing) = config.sharing else { return };
     if sharing.age_max == Duration::ZERO {
         report.value(&of.path(&["sharing", "age_max"]), "forgets everything", "expected more than 0 s");
