@@ -22,8 +22,6 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Packets that one host may give before the next is looked at.
 const BATCH: usize = 64;
-/// TCP, as IANA numbers it.
-const TCP: u8 = 6;
 /// Bytes of the largest packet.
 const PACKET_MAX: usize = 65_536;
 
@@ -305,9 +303,9 @@ impl Driver {
                 mark(&mut packet.bytes);
             }
             let now = self.now();
-            let is_tcp = || Headers::of(&packet.bytes).is_some_and(|headers| headers.protocol == TCP);
+            let is_ours = || Speaker::is_for_us(&packet.bytes);
             match &mut self.own {
-                Some((host, speaker)) if *host == way.host && is_tcp() => speaker.handle(now, &packet.bytes),
+                Some((host, speaker)) if *host == way.host && is_ours() => speaker.handle(now, &packet.bytes),
                 _ if write(self.hosts[way.host].device(), &packet.bytes).is_err() => self.outside.not_written += 1,
                 _ => {}
             }
@@ -320,8 +318,13 @@ impl Driver {
                 captures.left(way.peer, way.host, &packet);
             }
         }
-        let lost = network.drain_lost();
+        let (lost, taken) = (network.drain_lost(), network.drain_taken());
         let Some(captures) = &mut self.captures else { return };
+        for packet in taken {
+            if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
+                captures.taken(way.host, &packet);
+            }
+        }
         for packet in lost {
             if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
                 captures.lost(way.host, &packet);

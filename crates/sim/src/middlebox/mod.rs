@@ -24,6 +24,7 @@ mod hop;
 mod impair;
 mod own;
 mod rcp;
+mod real;
 mod refwa;
 mod satpep;
 mod served;
@@ -59,6 +60,7 @@ pub use freeze::{Freeze, FreezeConfig};
 pub use impair::{Impair, ImpairConfig};
 pub use own::{Maker, Own, OwnConfig};
 pub use rcp::{Rcp, RcpConfig};
+pub use real::RealPackets;
 pub use refwa::{Counted, Refwa, RefwaConfig, RoundTrips};
 pub use satpep::{SatPep, SatPepConfig};
 pub use snoop::{Snoop, SnoopConfig};
@@ -151,6 +153,11 @@ pub trait Middlebox: Debug {
 
     /// What whoever reads the results should know of what it did.
     fn note(&self) -> Option<String> {
+        None
+    }
+
+    /// The name in scenario files of the function that it is for real packets, if it is one.
+    fn stands_for(&self) -> Option<&'static str> {
         None
     }
 }
@@ -268,6 +275,9 @@ macro_rules! registry {
             }
             fn note(&self) -> Option<String> {
                 self.inner().note()
+            }
+            fn stands_for(&self) -> Option<&'static str> {
+                self.inner().stands_for()
             }
         }
 

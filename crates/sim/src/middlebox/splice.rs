@@ -4,7 +4,7 @@
 
 use super::sessions::Sessions;
 use super::{Accept, Context, SplitConfig};
-use bentpipe_tcp::{Config, Connection, Event, Flags, Role, Segment, State};
+use bentpipe_tcp::{Config, Connection, Event, Flags, Notice, Role, Segment, State};
 use bentpipe_units::{Duration, Seq, Time};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -30,6 +30,9 @@ pub trait Carrier: Debug {
 
     /// The session may send by itself from now on.
     fn on_begun(&mut self, _cx: &mut Context<'_>) {}
+
+    /// The connection on a side was reset or given up.
+    fn on_aborted(&mut self, _side: usize) {}
 
     /// Both of its connections are over: from now on it only answers.
     fn on_ended(&mut self, _cx: &mut Context<'_>) {}
@@ -146,6 +149,13 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
         }
     }
 
+    /// The connection on a side is notified of something.
+    pub fn notify(&mut self, key: K, side: usize, notice: Notice, cx: &mut Context<'_>) {
+        if let Some(session) = self.sessions.get_mut(key) {
+            session.sides[side].handle_notice(cx.now, notice);
+        }
+    }
+
     /// Passes on what has changed, and frees what is over.
     pub fn drive(&mut self, key: K, cx: &mut Context<'_>) {
         let Some(session) = self.sessions.get_mut(key) else { return };
@@ -240,6 +250,7 @@ impl<E: Carrier> Session<E> {
                         Event::PeerFinished => self.sides[1 - side].close(),
                         Event::Established if side == LISTENER => self.answer_opener(cx),
                         Event::Aborted(_) => {
+                            self.ends.on_aborted(side);
                             lost += self.owed();
                             (self.handed, self.acked) = ([0; 2], [0; 2]);
                             self.abort(1 - side, cx);
