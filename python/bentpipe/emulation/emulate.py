@@ -18,6 +18,7 @@ from bentpipe.emulation import connections
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.result import RunResult
+from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, scenario_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import AnyScenario
 
 BUILT_IN = ("bulk", "echo", "http")
+INITIAL_WINDOW_MAX = 1000
+"""More than any host uses, and no more than its buffers hold."""
 PRESET_SWITCHES = {
     "timestamps": "tcp_timestamps",
     "window_scaling": "tcp_window_scaling",
@@ -64,7 +67,8 @@ class Emulation:
     kernel : dict
         Its release, and settings of TCP at the hosts, by the names that the kernel gives them.
     spoken : list of dict
-        Of `speak`: how each connection of bentpipe's own TCP ended, with the counters that it has in virtual time.
+        How each connection of bentpipe's own TCP ended, with the counters that it has in virtual time: at the host of
+        `speak`, and at proxies that split connections, where it is one of two towards each end. `host` is its node.
     """
 
     result: RunResult
@@ -117,6 +121,7 @@ def emulate(
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
     cc: str | None = None,
+    initial_window: int | None = None,
     quiet: bool = False,
 ) -> Emulation:
     """Run a program over the path of a scenario, in real time.
@@ -147,6 +152,8 @@ def emulate(
     cc : str, optional
         Congestion control of all connections at the hosts, whatever programs ask for, by its name in the kernel:
         `reno`, `cubic`, `bbr` and what else there is. By default that of the machine.
+    initial_window : int, optional
+        Initial window of all connections at the hosts, in segments; by default the kernel's 10.
     quiet : bool
         What the program prints goes to the error output.
 
@@ -162,7 +169,18 @@ def emulate(
         command = built_in("fetch")
     if isinstance(serve, str):
         serve = built_in(serve) if serve in BUILT_IN else shlex.split(serve)
-    return carry_out(scenario, command, serve=serve, at=at, flow=flow, seed=seed, pcap=pcap, cc=cc, quiet=quiet)
+    return carry_out(
+        scenario,
+        command,
+        serve=serve,
+        at=at,
+        flow=flow,
+        seed=seed,
+        pcap=pcap,
+        cc=cc,
+        initial_window=initial_window,
+        quiet=quiet,
+    )
 
 
 def carry_out(
@@ -176,11 +194,16 @@ def carry_out(
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
     cc: str | None = None,
+    initial_window: int | None = None,
     quiet: bool = False,
 ) -> Emulation:
     """Emulate with a program at one host, and a server or our own TCP at the other; see `emulate` and `speak`."""
     if not hasattr(_core, "Emulation"):
         raise EmulationError(f"emulate needs Linux; this is {sys.platform}")
+    if initial_window is not None and not 0 < initial_window <= INITIAL_WINDOW_MAX:
+        raise EmulationError(
+            f"an initial window of {initial_window} segments\n  expected 1 to {INITIAL_WINDOW_MAX} segments"
+        )
     scenario = with_port(scenario_of(scenario), flow)
     if seed is not None:
         scenario = scenario.with_seed(seed)
@@ -202,6 +225,8 @@ def carry_out(
         "pcap": None if pcap is None else files.captures(pcap),
         "own": None if own is None else {"host": peer, **asdict(own)},
         "cc": cc,
+        "initial_window": initial_window,
+        "classes": [(each.name, each.path, each.source.hex()) for each in loading.written(scenario.senders)],
         "is_quiet": quiet,
     }
     content = reported(job)
@@ -209,12 +234,19 @@ def carry_out(
     trust = Trust(**outside, has_priority=content["has_priority"], cpu_s=content["cpu_s"])
     tables = content["tables"]
     tables["notes"].append("real packets came from programs: the scenario alone does not repeat this run")
+    tables["notes"] += [
+        f'"{function}" at node "{node}" lets real packets pass as they are' for node, function in content["passed"]
+    ]
     tables["notes"].append("offload is off at the hosts: each packet meets its own queue place and errors")
     samples = connections.samples(content["samples"])
     result = RunResult.from_tables(scenario, tables)
     result = replace(result, recorded=connections.with_series(result.recorded, samples, scenario))
-    spoken = [dict(zip(content["spoken"], row, strict=True)) for row in zip(*content["spoken"].values(), strict=True)]
+    spoken = [*_rows(content["spoken"]), *_rows(content["proxied"])]
     return Emulation(result, trust, content["status"], content["stopped"], samples, content["kernel"], spoken)
+
+
+def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def built_in(name: str) -> list[str]:
