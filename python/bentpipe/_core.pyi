@@ -501,6 +501,7 @@ class Emulation:
         cc: str | None = None,
         backend: str = "auto",
         offload: str = "auto",
+        initial_window: int | None = None,
     ) -> Emulation: ...
     def samples(self) -> dict[str, list[Any]]: ...
     @property
@@ -509,6 +510,13 @@ class Emulation:
         """The TCP of a host is ours from now on; with `peer` it connects to that host's port, otherwise it listens."""
 
     def spoken(self) -> dict[str, list[Any]]: ...
+    def proxied(self) -> dict[str, list[Any]]:
+        """Connections of proxies, with the columns of `spoken`."""
+
+    @property
+    def passed(self) -> list[tuple[str, str]]:
+        """Node and kind of functions that let real packets pass as they are."""
+
     def enter(self, host: int, as_caller: bool) -> None:
         """Move this process to a host; `as_caller`: as the user who called, without power over the network."""
 

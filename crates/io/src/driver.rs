@@ -23,8 +23,6 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Packets that one host may give before the next is looked at.
 const BATCH: usize = 64;
-/// TCP, as IANA numbers it.
-const TCP: u8 = 6;
 /// Bytes of the largest packet, with its header.
 const PACKET_MAX: usize = offload::HEADER + 65_536;
 
@@ -352,8 +350,13 @@ impl Driver {
                 }
             }
         }
-        let lost = network.drain_lost();
+        let (lost, taken) = (network.drain_lost(), network.drain_taken());
         let Some(captures) = &mut self.captures else { return };
+        for packet in taken {
+            if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
+                captures.taken(way.host, &packet);
+            }
+        }
         for packet in lost {
             if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
                 captures.lost(way.host, &packet);
@@ -366,8 +369,7 @@ impl Driver {
         let now = self.now();
         packets.iter().for_each(|packet| self.outside.thinning.on_given(packet));
         if let Some((own, speaker)) = &mut self.own {
-            let is_tcp = |packet: &&[u8]| Headers::of(packet).is_some_and(|headers| headers.protocol == TCP);
-            if *own == host && packets.iter().all(is_tcp) {
+            if *own == host && packets.iter().all(|packet| Speaker::is_for_us(packet)) {
                 return packets.iter().for_each(|packet| speaker.handle(now, packet));
             }
         }

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use crate::device::{Backend, Device, Offload, Wanted, Wire, NAME};
-use crate::netlink::{self, Sampler};
+use crate::netlink::{self, Beginning, Sampler};
 use crate::offload::Header;
 pub use crate::system::NotAllowed;
 use crate::system::{index, internet, on_socket, request, step};
@@ -194,16 +194,16 @@ impl Host {
         Ok(Self { namespace, device, addresses: [v4.into(), v6.into()] })
     }
 
-    /// All connections of the host use this congestion control, whatever its programs ask for.
+    /// All connections of the host begin so.
     ///
     /// # Errors
-    /// The kernel does not have it: then it has what [`congestion_controls`] says.
-    pub fn set_congestion_control(&self, name: &str) -> io::Result<()> {
+    /// The kernel does not have the congestion control: then it has what [`congestion_controls`] says.
+    pub fn set_beginning(&self, beginning: Beginning<'_>) -> io::Result<()> {
         self.enter(None).map_err(|refused| refused.error)?;
         let [v4, v6] = self.addresses;
-        netlink::set_congestion_control(index(NAME)?, v4, name)?;
+        netlink::set_beginning(index(NAME)?, v4, beginning)?;
         // A system without IPv6 has no such route.
-        let _ = netlink::set_congestion_control(index(NAME)?, v6, name);
+        let _ = netlink::set_beginning(index(NAME)?, v6, beginning);
         Ok(())
     }
 

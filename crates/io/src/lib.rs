@@ -10,6 +10,8 @@
 //! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
 //! | `kernel` | the kernel's TCP under test: conformance scripts in real time |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
+//! | [`icmp`] | reports of routers: a packet was too large |
+//! | [`proxy`] | functions of the network for real packets: a proxy that splits their connections |
 //! | [`pcapng`] | captures: what each host sent and received, lost packets with their cause |
 //! | [`simulated`] | the same of runs in virtual time: packets that have headers made for them |
 //! | [`wire`] | TCP segments as packets, and back |
@@ -23,12 +25,14 @@ pub mod device;
 pub mod driver;
 #[cfg(target_os = "linux")]
 pub mod host;
+pub mod icmp;
 #[cfg(target_os = "linux")]
 pub mod kernel;
 #[cfg(target_os = "linux")]
 pub mod netlink;
 pub mod offload;
 pub mod pcapng;
+pub mod proxy;
 pub mod simulated;
 pub mod speaker;
 #[cfg(target_os = "linux")]
@@ -42,6 +46,28 @@ mod fuzz;
 mod tests {
     use bentpipe_sim::{Delivered, Lost, Network};
     use bentpipe_units::Time;
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    /// What was written, for whoever has a clone.
+    #[derive(Clone, Default)]
+    pub(crate) struct Shared(pub(crate) Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Bytes that differ from place to place.
+    pub(crate) fn bytes(count: u32) -> Arc<[u8]> {
+        (0..count).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+    }
 
     /// A packet that a network delivered, and one that it lost.
     pub(crate) fn lossy() -> (Delivered, Lost) {

@@ -12,8 +12,9 @@ const HEADER: usize = 16;
 const ATTRIBUTE_HEADER: usize = 4;
 /// Bytes that one answer may have; the kernel splits longer ones.
 const ANSWER_MAX: usize = 1 << 16;
-/// Metrics of a route: which of them are locked, the name of a congestion control (linux/rtnetlink.h).
+/// Metrics of a route: which of them are locked, an initial window, the name of a congestion control (linux/rtnetlink.h).
 const RTAX_LOCK: u16 = 1;
+const RTAX_INITCWND: u16 = 11;
 const RTAX_CC_ALGO: u16 = 16;
 /// The other one of a pair of devices (linux/veth.h).
 const VETH_INFO_PEER: u16 = 1;
@@ -112,9 +113,21 @@ pub(crate) fn make_pair(pair: &Pair<'_>, namespace: BorrowedFd<'_>) -> io::Resul
     done(&message(libc::RTM_NEWLINK, flags, &body))
 }
 
-/// All connections to the network of `address` use this congestion control, whatever a program asks for.
-pub(crate) fn set_congestion_control(device: c_int, address: IpAddr, name: &str) -> io::Result<()> {
-    set_metrics(device, address, &[(RTAX_CC_ALGO, &[name.as_bytes(), &[0]].concat())])
+/// How connections to a network begin; what is missing is the kernel's own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beginning<'a> {
+    /// Their congestion control, whatever a program asks for.
+    pub cc: Option<&'a str>,
+    /// Their initial window, segments.
+    pub initial_window: Option<u32>,
+}
+
+/// All connections to the network of `address` begin so.
+pub(crate) fn set_beginning(device: c_int, address: IpAddr, beginning: Beginning<'_>) -> io::Result<()> {
+    let cc = beginning.cc.map(|name| (RTAX_CC_ALGO, [name.as_bytes(), &[0]].concat()));
+    let window = beginning.initial_window.map(|segments| (RTAX_INITCWND, segments.to_ne_bytes().to_vec()));
+    let values: Vec<_> = cc.into_iter().chain(window).collect();
+    set_metrics(device, address, &values.iter().map(|(kind, value)| (*kind, &value[..])).collect::<Vec<_>>())
 }
 
 /// The route to the network of `address` has these metrics, which no program and no connection changes.

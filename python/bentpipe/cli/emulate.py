@@ -45,6 +45,12 @@ SHELL_DURATION = "24 h"
 @click.option("--cc", metavar="NAME", help="The kernel's congestion control: reno, cubic, bbr ...; by default its own.")
 @click.option("--backend", default="auto", metavar="NAME", help="Devices of the hosts: tun, packet; by default auto.")
 @click.option("--offload", default="auto", metavar="WORD", help="Super-packets of the hosts: on, off; by default auto.")
+@click.option(
+    "--initial-window",
+    type=int,
+    metavar="N",
+    help="Initial window of the kernel's connections, segments; by default its 10.",
+)
 @options.sets
 @options.seed
 @options.save
@@ -63,6 +69,7 @@ def command(
     cc: str | None,
     backend: str,
     offload: str,
+    initial_window: int | None,
     sets: tuple[str, ...],
     seed: int | None,
     save: Path | None,
@@ -104,6 +111,7 @@ def command(
         cc=cc,
         backend=backend,
         offload=offload,
+        initial_window=initial_window,
         quiet=json,
     )
     give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict)

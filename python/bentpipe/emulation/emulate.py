@@ -19,6 +19,7 @@ from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.result import RunResult
+from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, scenario_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 BUILT_IN = ("bulk", "echo", "http")
 BACKENDS = ("auto", "tun", "packet")
 OFFLOADS = ("auto", "off", "on")
+INITIAL_WINDOW_MAX = 1000
+"""More than any host uses, and no more than its buffers hold."""
 PRESET_SWITCHES = {
     "timestamps": "tcp_timestamps",
     "window_scaling": "tcp_window_scaling",
@@ -70,7 +73,8 @@ class Emulation:
     kernel : dict
         Its release, and settings of TCP at the hosts, by the names that the kernel gives them.
     spoken : list of dict
-        Of `speak`: how each connection of bentpipe's own TCP ended, with the counters that it has in virtual time.
+        How each connection of bentpipe's own TCP ended, with the counters that it has in virtual time: at the host of
+        `speak`, and at proxies that split connections, where it is one of two towards each end. `host` is its node.
     """
 
     result: RunResult
@@ -125,6 +129,7 @@ def emulate(
     cc: str | None = None,
     backend: str = "auto",
     offload: str = "auto",
+    initial_window: int | None = None,
     quiet: bool = False,
 ) -> Emulation:
     """Run a program over the path of a scenario, in real time.
@@ -162,6 +167,8 @@ def emulate(
         Whether hosts hand over TCP data in units of up to 64 kB. Each segment is then a packet of its own on the path,
         with its own place in queues and its own errors, and those that leave it at the same time are given to the
         receiver as one unit. `on`, `off`, or `auto`: where the kernel has it.
+    initial_window : int, optional
+        Initial window of all connections at the hosts, in segments; by default the kernel's 10.
     quiet : bool
         What the program prints goes to the error output.
 
@@ -188,6 +195,7 @@ def emulate(
         cc=cc,
         backend=backend,
         offload=offload,
+        initial_window=initial_window,
         quiet=quiet,
     )
 
@@ -205,6 +213,7 @@ def carry_out(
     cc: str | None = None,
     backend: str = "auto",
     offload: str = "auto",
+    initial_window: int | None = None,
     quiet: bool = False,
 ) -> Emulation:
     """Emulate with a program at one host, and a server or our own TCP at the other; see `emulate` and `speak`."""
@@ -213,6 +222,10 @@ def carry_out(
     for word, name, known in ((backend, "a backend", BACKENDS), (offload, "a setting of offload", OFFLOADS)):
         if word not in known:
             raise EmulationError(unknown(word, name, known))
+    if initial_window is not None and not 0 < initial_window <= INITIAL_WINDOW_MAX:
+        raise EmulationError(
+            f"an initial window of {initial_window} segments\n  expected 1 to {INITIAL_WINDOW_MAX} segments"
+        )
     scenario = with_port(scenario_of(scenario), flow)
     if seed is not None:
         scenario = scenario.with_seed(seed)
@@ -236,6 +249,8 @@ def carry_out(
         "cc": cc,
         "backend": backend,
         "offload": offload,
+        "initial_window": initial_window,
+        "classes": [(each.name, each.path, each.source.hex()) for each in loading.written(scenario.senders)],
         "is_quiet": quiet,
     }
     content = reported(job)
@@ -250,11 +265,18 @@ def carry_out(
     )
     tables = content["tables"]
     tables["notes"].append("real packets came from programs: the scenario alone does not repeat this run")
+    tables["notes"] += [
+        f'"{function}" at node "{node}" lets real packets pass as they are' for node, function in content["passed"]
+    ]
     samples = connections.samples(content["samples"])
     result = RunResult.from_tables(scenario, tables)
     result = replace(result, recorded=connections.with_series(result.recorded, samples, scenario))
-    spoken = [dict(zip(content["spoken"], row, strict=True)) for row in zip(*content["spoken"].values(), strict=True)]
+    spoken = [*_rows(content["spoken"]), *_rows(content["proxied"])]
     return Emulation(result, trust, content["status"], content["stopped"], samples, content["kernel"], spoken)
+
+
+def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def built_in(name: str) -> list[str]:

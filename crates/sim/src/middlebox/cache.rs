@@ -21,14 +21,15 @@
 //! kept. An answer is there when its last byte has come: who asks while it is under way is sent on to the origin too. The notes of a
 //! run say how many requests and bytes it answered.
 
-use super::split::{Accept, Split, SplitConfig};
+use super::splice::{Carrier, Tally, LISTENER, OPENER};
+use super::split::{Accept, Simulated, SimulatedEnds, Split, SplitConfig};
 use super::{Context, Middlebox};
 use crate::ids::NodeId;
 use crate::packet::{Packet, Request};
-use bentpipe_tcp::Config;
+use bentpipe_tcp::{Config, Connection, Segment};
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, Duration, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 settings! {
     /// A cache.
@@ -60,11 +61,11 @@ impl CacheConfig {
 
 /// The cache.
 #[derive(Debug)]
-pub struct Cache(Split);
+pub struct Cache(Split<Asking>);
 
 impl Cache {
     pub(crate) fn new(config: &CacheConfig, seed: u64, component: &str) -> Self {
-        Self(Split::new(&config.split(), seed, component).with_store(Store::new(config.room)))
+        Self(Split::with(&config.split(), Store::new(config), seed, component))
     }
 }
 
@@ -90,7 +91,133 @@ impl Middlebox for Cache {
     }
 
     fn note(&self) -> Option<String> {
-        self.0.store().and_then(Store::note)
+        self.0.sessions.common.note()
+    }
+}
+
+/// The ends of a connection of a cache, with its requests and answers.
+#[derive(Debug)]
+pub struct Asking {
+    ends: Simulated,
+    /// Bytes of the opener up to here are for the other end.
+    relayed: u64,
+    /// An answer that is under way, and how much of it is to come.
+    fetching: Option<(Request, u64)>,
+    /// What the opener was given and has not acknowledged, in order: whether it came from the other end, and bytes.
+    given: VecDeque<(bool, u64)>,
+    /// Bytes that the opener has acknowledged.
+    acked: u64,
+    /// Bytes of requests that were answered here.
+    unseen: u64,
+}
+
+impl SimulatedEnds for Asking {
+    fn of(syn: Packet) -> Self {
+        let (fetching, given) = (None, VecDeque::new());
+        Self { ends: Simulated(syn), relayed: 0, fetching, given, acked: 0, unseen: 0 }
+    }
+
+    /// Those that ask for something with a name.
+    fn takes(syn: &Packet, cx: &Context<'_>) -> bool {
+        cx.request(syn).is_some()
+    }
+}
+
+impl Carrier for Asking {
+    type Common = Store;
+
+    fn send(&mut self, side: usize, segment: &Segment, offset: u64, cx: &mut Context<'_>) {
+        self.ends.send(side, segment, offset, cx);
+    }
+
+    fn hand_over(
+        &mut self,
+        side: usize,
+        sides: &mut [Connection; 2],
+        tally: &mut Tally,
+        store: &mut Store,
+        cx: &mut Context<'_>,
+    ) {
+        if side == OPENER {
+            self.ask(sides, tally, store, cx);
+        } else {
+            self.fetch(sides, tally, store);
+        }
+    }
+
+    fn on_begun(&mut self, cx: &mut Context<'_>) {
+        self.ends.on_begun(cx);
+    }
+
+    fn on_ended(&mut self, cx: &mut Context<'_>) {
+        self.ends.on_ended(cx);
+    }
+}
+
+impl Asking {
+    /// What the opener asks: it is answered here, or handed to the other end. A request is read when it is complete.
+    fn ask(&mut self, [near, far]: &mut [Connection; 2], tally: &mut Tally, store: &mut Store, cx: &mut Context<'_>) {
+        let (arrived, handed) = (near.counters().delivered_bytes, &mut tally.handed[OPENER]);
+        if arrived > self.relayed.max(*handed) {
+            match cx.request(&self.ends.0) {
+                Some(request) if request.asked > *handed => {
+                    let is_complete = arrived >= request.asked;
+                    if !is_complete && request.bytes <= store.buffer {
+                        // The rest comes.
+                    } else if is_complete && *handed >= self.relayed && store.ask(&request) {
+                        let bytes = arrived - *handed;
+                        near.read(bytes);
+                        near.offer(request.size);
+                        self.given.push_back((false, request.size));
+                        // Neither handed on nor owed.
+                        *handed += bytes;
+                        tally.acked[OPENER] += bytes;
+                        self.unseen += bytes;
+                        cx.answered(&self.ends.0);
+                    } else {
+                        self.relayed = request.asked;
+                        self.fetching = Some((request, request.size));
+                    }
+                }
+                _ => self.relayed = arrived,
+            }
+        }
+        let more = arrived.min(self.relayed).saturating_sub(*handed);
+        far.offer(more);
+        *handed += more;
+        let acked = far.acked_bytes() + self.unseen;
+        near.read(acked - tally.acked[OPENER]);
+        tally.acked[OPENER] = acked;
+    }
+
+    /// What the other end answers is for the opener, and kept when all of it is there.
+    fn fetch(&mut self, [near, far]: &mut [Connection; 2], tally: &mut Tally, store: &mut Store) {
+        let more = far.counters().delivered_bytes - tally.handed[LISTENER];
+        near.offer(more);
+        tally.handed[LISTENER] += more;
+        if more > 0 {
+            self.given.push_back((true, more));
+        }
+        if let Some((request, left)) = &mut self.fetching {
+            *left = left.saturating_sub(more);
+            if *left == 0 {
+                store.keep(request);
+                self.fetching = None;
+            }
+        }
+        let mut acked = near.acked_bytes() - self.acked;
+        self.acked += acked;
+        while let Some((is_relayed, bytes)) = self.given.front_mut().filter(|_| acked > 0) {
+            let part = acked.min(*bytes);
+            (acked, *bytes) = (acked - part, *bytes - part);
+            if *is_relayed {
+                far.read(part);
+                tally.acked[LISTENER] += part;
+            }
+            if *bytes == 0 {
+                self.given.pop_front();
+            }
+        }
     }
 }
 
@@ -99,25 +226,27 @@ type Object = (NodeId, u64);
 
 /// Answers that were given, the least recently used first to leave.
 #[derive(Clone, Debug)]
-pub(super) struct Store {
+pub struct Store {
     room: u64,
+    /// Larger requests are not waited for.
+    buffer: u64,
     used: u64,
     /// By object, its size and when it was used last, in `clock`.
     objects: BTreeMap<Object, (u64, u64)>,
     by_use: BTreeMap<u64, Object>,
     clock: u64,
-    asked: Tally,
-    hits: Tally,
+    asked: Count,
+    hits: Count,
 }
 
 /// Requests, and the bytes of their answers.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tally {
+struct Count {
     requests: u64,
     bytes: u64,
 }
 
-impl Tally {
+impl Count {
     fn add(&mut self, bytes: u64) {
         self.requests += 1;
         self.bytes += bytes;
@@ -125,13 +254,14 @@ impl Tally {
 }
 
 impl Store {
-    fn new(room: u64) -> Self {
+    fn new(config: &CacheConfig) -> Self {
         let (objects, by_use) = (BTreeMap::new(), BTreeMap::new());
-        Self { room, used: 0, objects, by_use, clock: 0, asked: Tally::default(), hits: Tally::default() }
+        let (asked, hits) = (Count::default(), Count::default());
+        Self { room: config.room, buffer: config.buffer, used: 0, objects, by_use, clock: 0, asked, hits }
     }
 
     /// Somebody asks: whether it is here.
-    pub(super) fn ask(&mut self, request: &Request) -> bool {
+    fn ask(&mut self, request: &Request) -> bool {
         self.asked.add(request.size);
         let is_here = self.objects.get(&request.object).is_some_and(|(size, _)| *size == request.size);
         if is_here {
@@ -142,7 +272,7 @@ impl Store {
     }
 
     /// An answer has come.
-    pub(super) fn keep(&mut self, request: &Request) {
+    fn keep(&mut self, request: &Request) {
         if request.size > self.room {
             return;
         }
@@ -186,7 +316,7 @@ mod tests {
     /// Room for three of 100 B: the fourth drives out that which was asked for the longest time ago.
     #[test]
     fn what_was_used_the_longest_time_ago_leaves_first() {
-        let mut store = Store::new(300);
+        let mut store = Store::new(&CacheConfig { room: 300, ..CacheConfig::default() });
         let mut get = |number, size| {
             let request = request(number, size);
             let is_here = store.ask(&request);

@@ -3,7 +3,7 @@
 use crate::dictionary::Cause;
 use crate::framing::Framing;
 use crate::ids::{LinkId, NodeId};
-use crate::packet::{Bodies, Label, Message, Packet, Request};
+use crate::packet::{Bodies, Carried, Label, Message, Packet, Request};
 use bentpipe_tcp::{Notice, Segment};
 use bentpipe_units::{Duration, Rate, Time};
 
@@ -211,6 +211,20 @@ impl Context<'_> {
     #[must_use]
     pub fn copy_of(&mut self, packet: &Packet) -> Packet {
         self.bodies.copy_of(packet)
+    }
+
+    /// The bytes with which a packet came from outside, if it did.
+    pub fn bytes(&self, packet: &Packet) -> Option<&[u8]> {
+        self.bodies.bytes(packet)
+    }
+
+    /// A packet with these bytes sets out, as if it had come from outside, on the way of `packet` or on the way back. So many of its
+    /// bytes are headers.
+    pub fn emit_bytes(&mut self, packet: &Packet, is_back: bool, header_len: u8, bytes: Vec<u8>) {
+        let len = bytes.len().saturating_sub(header_len.into()).try_into().unwrap_or(u16::MAX);
+        let body = self.bodies.loads.insert(Carried::Bytes { entered: self.now, bytes: bytes.into() }.into());
+        let path = if is_back { packet.path().reverse() } else { packet.path() };
+        self.emit(Packet::foreign(path, len, header_len, body).in_class(packet.class));
     }
 
     /// The segment that a packet of a connection carries; none in a datagram.

@@ -25,11 +25,13 @@ mod hop;
 mod impair;
 mod own;
 mod rcp;
+mod real;
 mod refwa;
 mod satpep;
 mod served;
 mod sessions;
 mod snoop;
+mod splice;
 mod split;
 mod spoof;
 mod xcp;
@@ -60,9 +62,11 @@ pub use freeze::{Freeze, FreezeConfig};
 pub use impair::{Impair, ImpairConfig};
 pub use own::{Maker, Own, OwnConfig};
 pub use rcp::{Rcp, RcpConfig};
+pub use real::RealPackets;
 pub use refwa::{Counted, Refwa, RefwaConfig, RoundTrips};
 pub use satpep::{SatPep, SatPepConfig};
 pub use snoop::{Snoop, SnoopConfig};
+pub use splice::{Carrier, Splicer, LISTENER, OPENER};
 pub use split::{Accept, Split, SplitConfig};
 pub use spoof::{Spoof, SpoofConfig};
 pub use xcp::{Xcp, XcpConfig};
@@ -151,6 +155,11 @@ pub trait Middlebox: Debug {
 
     /// What whoever reads the results should know of what it did.
     fn note(&self) -> Option<String> {
+        None
+    }
+
+    /// The name in scenario files of the function that it is for real packets, if it is one.
+    fn stands_for(&self) -> Option<&'static str> {
         None
     }
 }
@@ -268,6 +277,9 @@ macro_rules! registry {
             }
             fn note(&self) -> Option<String> {
                 self.inner().note()
+            }
+            fn stands_for(&self) -> Option<&'static str> {
+                self.inner().stands_for()
             }
         }
 

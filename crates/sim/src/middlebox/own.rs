@@ -94,6 +94,9 @@ impl Middlebox for Own {
     fn note(&self) -> Option<String> {
         self.0.note()
     }
+    fn stands_for(&self) -> Option<&'static str> {
+        self.0.stands_for()
+    }
 }
 
 #[cfg(test)]

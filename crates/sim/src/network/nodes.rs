@@ -256,6 +256,7 @@ impl Network {
                     packet.turned()
                 }
                 Action::Consume(packet) => {
+                    self.ports.on_taken(self.now, node, &packet, &mut self.bodies);
                     self.consume(&packet);
                     continue;
                 }

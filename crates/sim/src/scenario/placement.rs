@@ -3,7 +3,7 @@
 use super::report::{below, path, Report};
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::middlebox::{BeenConfig, EtenConfig, EtenRole, MiddleboxConfig, Role, Side};
-use crate::spec::{FunctionId, FunctionPair, HalfOfPair, Mtu, Node, NodeKind, Oversize, Scenario};
+use crate::spec::{App, FunctionId, FunctionPair, HalfOfPair, Mtu, Node, NodeKind, Oversize, Scenario};
 use bentpipe_tcp::Feedback;
 use std::collections::BTreeSet;
 
@@ -268,7 +268,8 @@ fn check_both_ways(scenario: &Scenario, id: NodeId, key: &[String], report: &mut
     };
     let mut half = None;
     for flow in FlowId::all(scenario.flows.len()) {
-        if !scenario.flows[flow].app.has_transport() {
+        // Real packets may be of TCP, too.
+        if !scenario.flows[flow].app.has_transport() && scenario.flows[flow].app != App::Port {
             continue;
         }
         let [there, back] = PathId::both(flow).map(|path| visits(path, id));

@@ -60,7 +60,7 @@ pub(crate) fn run(
     entering: &[Entering],
 ) -> (RunResult, Vec<Left>) {
     let mut reference = Reference::new(scenario, seed);
-    let own = own.into_iter().chain(guards(scenario));
+    let own = own.into_iter().chain(guards(scenario, None));
     own.for_each(|(node, middlebox)| reference.nodes[node].push(AnyMiddlebox::Own(Own(middlebox))));
     for &(at, path, size) in entering {
         let carried = Carried::Bytes { entered: at, bytes: Box::default() };
