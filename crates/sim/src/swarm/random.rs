@@ -8,7 +8,7 @@ use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig,
 use crate::spec::{
     App, Arq, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave,
     Like, Link, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, Profile, Queue, QueueLimit, Reader, Record,
-    RequestResponse, Scenario, Size, Start, Stay, Wait, MILLIONTHS,
+    RequestResponse, Scenario, Size, Start, Stay, Wait, WrittenRecords, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, SsthreshRounding};
@@ -189,6 +189,8 @@ impl Sketch {
         config.fast_open = config.fast_open.filter(|_| config.handshake);
         let has_room = config.handshake && config.fast_open.is_none() && !config.ack.congestion_control;
         config.transactions = config.transactions.filter(|_| has_room);
+        // What is skipped was acknowledged and never delivered, which no other connection does.
+        config.best_effort = None;
         config.receive_buffer = config.receive_buffer.max(config.smss.into());
         // At least the unit of the window, which the limit decides.
         let start = u64::from(config.smss).max(1 << 14).min(config.receive_buffer);
@@ -299,7 +301,11 @@ impl Dice {
     /// Everything often and small, so that connections come and go.
     fn app(&mut self) -> App {
         let count = self.coin().then(|| 1 + self.below(4));
-        match self.below(6) {
+        match self.below(7) {
+            6 => {
+                let interval = Wait::Exponential { mean: self.ms(&[5, 100, 700]) };
+                App::Records(WrittenRecords { size: self.size(), interval, count })
+            }
             0 => App::Bulk(Bulk { size: self.size(), pause: self.wait(), count, reconnect: self.coin() }),
             1 => {
                 let interval = self.ms(&[20, 100, 700]);
