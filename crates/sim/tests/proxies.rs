@@ -130,8 +130,14 @@ fn what_has_no_syn_to_see_is_forwarded_unchanged() {
 #[test]
 fn data_in_a_syn_are_sent_again() {
     let text = at(GEO, "gw", &[&split(SATELLITE)]);
-    let [plain, fast] = ["'off'", "{ kind = 'on', cookie = 'cached' }"].map(|fast_open| {
-        let result = run(&text, &[("tcp.fast_open", fast_open)]);
+    let cases = [
+        ("tcp.fast_open", "'off'"),
+        ("tcp.fast_open", "{ kind = 'on', cookie = 'cached' }"),
+        // RFC 1644 §2.5: a proxy without T/TCP gives no count.
+        ("tcp.transactions", "{ kind = 'on', counts = 'cached' }"),
+    ];
+    let [plain, fast, counted] = cases.map(|case| {
+        let result = run(&text, &[case]);
         assert_eq!(
             (result.flows.whole("delivered_bytes"), result.flows.text("outcome")[0].as_str()),
             (&[100_740][..], "completed")
@@ -139,6 +145,7 @@ fn data_in_a_syn_are_sent_again() {
         received_s(&result)
     });
     close_to(fast, plain, 0.03);
+    close_to(counted, plain, 0.03);
 }
 
 /// Its state is lost in mid-transfer: what it had acknowledged never arrives, and it says how much that is.

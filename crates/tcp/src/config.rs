@@ -18,6 +18,8 @@ settings! {
         smss: u32 as Bytes = 1460, "RFC 9293 §3.7.1: 1500 B packets less 40 B";
         /// Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
         recovery: Recovery as Open = Recovery::NewReno(NewReno::default());
+        /// Best-effort transport of SCPS-TP: what is missing for too long is skipped. With recovery `snack`.
+        best_effort: Option<BestEffort> as OnOff = None, "RFC 9293 §3.8: reliable";
         /// What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
         verdict: VerdictKind as Open = VerdictKind::AlwaysCongestion;
         /// Copies of data with low priority, for the verdict `low-priority-copies`.

@@ -224,7 +224,7 @@ pub enum Options {
     AckRatio(u8),
     /// The connection count of a connection of T/TCP (RFC 1644 §3.2).
     Count(u32),
-    /// On an ACK of SCPS-TP with holes before it, or after corruption.
+    /// On an ACK of SCPS-TP with holes before it, or after corruption; on data with which a record ends.
     Scps(ScpsOptions),
 }
 
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(Segment { options: request, ..plain }.header_len(), 52);
         let scps = Options::Syn(SynOptions { scps: Some(ScpsCapabilities::default()), ..syn });
         assert_eq!(Segment { options: scps, ..plain }.header_len(), 56);
-        let snack = ScpsOptions { snack: Some(SnackOption::default()), corruption_experienced: false };
+        let snack = ScpsOptions { snack: Some(SnackOption::default()), ..ScpsOptions::default() };
         assert_eq!(Segment { options: Options::Scps(snack), timestamps, ..plain }.header_len(), 60);
     }
 

@@ -295,6 +295,7 @@ fn others(case: &Case) -> Result<(), String> {
         ("pacing", config.pacing != usual.pacing),
         ("fast_open", config.fast_open.is_some()),
         ("transactions", config.transactions.is_some()),
+        ("best_effort", config.best_effort.is_some()),
         ("sharing", config.sharing.is_some()),
         ("verdict", config.verdict != usual.verdict),
         ("feedback", config.feedback != usual.feedback),

@@ -35,6 +35,7 @@ pub fn choices() -> Vec<Choice> {
         ("reduction", "Tcp", "reduction"),
         ("spurious_detection", "Tcp", "spurious_detection"),
         ("spurious_response", "Tcp", "spurious_response"),
+        ("best_effort", "Tcp", "best_effort"),
         ("fast_open", "Tcp", "fast_open"),
         ("transactions", "Tcp", "transactions"),
         ("sharing", "Tcp", "sharing"),

@@ -235,7 +235,8 @@ tcp.verdict = "alwayscongestion"
            illinois, ledbat, leocc, newreno, peach, peach-plus, reno, sack, santa-cruz, satcp, scalable, scps, stp, swift, tahoe, \
            tcpmin, vegas, veno, westwood, westwood-nr, westwood-plus, wtcp, yeah; did you mean \"cubic\"?\n\
          error: flow.web.tcp.verdict = \"alwayscongestion\" is not a verdict         geo.toml:12:15\n  \
-           known: always-congestion, always-link-error, assume-congestion, assume-corruption, ceten-a, ceten-p; did you mean \
+           known: always-congestion, always-link-error, assume-congestion, assume-corruption, ceten-a, ceten-p, \
+           low-priority-copies; did you mean \
            \"always-congestion\"?\n\
          3 problems; nothing was run"
     );
@@ -781,6 +782,7 @@ fn app() -> impl Strategy<Value = Json> {
         r#"{"kind": "bulk", "size": {"kind": "pareto", "shape": 1.5, "min": "1 kB"}, "pause": {"kind": "pareto", "shape": 2, "mean": "1 s"}, "count": 3, "reconnect": true}"#,
         r#"{"kind": "arrivals", "size": {"kind": "bounded-pareto", "shape": 1.2, "min": "1 kB", "max": "1 MB"}, "interval": "1 s", "overload": true}"#,
         r#"{"kind": "request-response", "response": {"kind": "lognormal", "mean": "10 kB", "sd": "25 kB"}, "wait": "20 ms"}"#,
+        r#"{"kind": "records", "size": "3 kB", "interval": {"kind": "exponential", "mean": "1 s"}, "count": 9}"#,
         r#"{"kind": "page", "multiplexed": true, "reading": "1 s"}"#,
         r#"{"kind": "page", "connections": 2, "page_scale": 0.37, "tls_rtts": 2, "count": 7}"#,
         r#"{"kind": "cbr", "rate": "10 kbit/s", "jitter": "100 ms"}"#,

@@ -18,6 +18,8 @@ pub enum App {
     Bulk(Bulk),
     /// Transfers that arrive at random, each with a connection of its own.
     Arrivals(Arrivals),
+    /// Records on one connection, one after the other.
+    Records(WrittenRecords),
     /// Questions and answers.
     RequestResponse(RequestResponse),
     /// Pages of objects.
@@ -53,6 +55,18 @@ pub struct Arrivals {
     pub count: Option<u64>,
     /// More may be offered than a link carries.
     pub overload: bool,
+}
+
+settings! {
+    /// Records on one connection, each written at its time.
+    pub struct WrittenRecords {
+        /// Bytes of each record.
+        size: Size;
+        /// Time from one record to the next, whatever became of it.
+        interval: Wait;
+        /// Number of records. Without it, until the run ends.
+        count: Option<u64>, [1, 1_000_000_000];
+    }
 }
 
 settings! {
@@ -199,6 +213,7 @@ impl App {
             Self::File { .. } => true,
             Self::Bulk(bulk) => bulk.count.is_some(),
             Self::Arrivals(arrivals) => arrivals.count.is_some(),
+            Self::Records(records) => records.count.is_some(),
             Self::RequestResponse(exchanges) => exchanges.count.is_some(),
             Self::Page(page) => page.count.is_some(),
         }
@@ -224,6 +239,7 @@ impl App {
             Self::Greedy | Self::File { .. } | Self::Datagrams(_) | Self::Port => None,
             Self::Bulk(Bulk { count, .. })
             | Self::Arrivals(Arrivals { count, .. })
+            | Self::Records(WrittenRecords { count, .. })
             | Self::RequestResponse(RequestResponse { count, .. })
             | Self::Page(Page { count, .. }) => count,
         }

@@ -8,7 +8,7 @@ mod pairs;
 mod queue;
 mod timeline;
 
-pub use app::{App, Arrivals, Bulk, Catalogue, Datagrams, Gaps, Page, Reader, RequestResponse};
+pub use app::{App, Arrivals, Bulk, Catalogue, Datagrams, Gaps, Page, Reader, RequestResponse, WrittenRecords};
 pub use channel::{
     Arq, Combining, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Mtu, Order, Outage, Oversize, Profile, Stay,
     MILLIONTHS,

@@ -8,7 +8,8 @@ use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig,
 use crate::spec::{
     App, Arq, Arrivals, Bulk, Catalogue, Coded, Coding, Combining, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit,
     Flow, Framing, Gaps, Interleave, Like, Link, Losses, Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize, Page,
-    Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Signal, Size, Start, Stay, Wait, MILLIONTHS,
+    Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Signal, Size, Start, Stay, Wait,
+    WrittenRecords, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, SsthreshRounding};
@@ -217,6 +218,8 @@ impl Sketch {
         config.fast_open = config.fast_open.filter(|_| config.handshake);
         let has_room = config.handshake && config.fast_open.is_none() && !config.ack.congestion_control;
         config.transactions = config.transactions.filter(|_| has_room);
+        // What is skipped was acknowledged and never delivered, which no other connection does.
+        config.best_effort = None;
         config.receive_buffer = config.receive_buffer.max(config.smss.into());
         // At least the unit of the window, which the limit decides.
         let start = u64::from(config.smss).max(1 << 14).min(config.receive_buffer);
@@ -327,7 +330,11 @@ impl Dice {
     /// Everything often and small, so that connections come and go.
     fn app(&mut self) -> App {
         let count = self.coin().then(|| 1 + self.below(4));
-        match self.below(7) {
+        match self.below(8) {
+            6 => {
+                let interval = Wait::Exponential { mean: self.ms(&[5, 100, 700]) };
+                App::Records(WrittenRecords { size: self.size(), interval, count })
+            }
             0 => App::Bulk(Bulk { size: self.size(), pause: self.wait(), count, reconnect: self.coin() }),
             1 => {
                 let interval = self.ms(&[20, 100, 700]);

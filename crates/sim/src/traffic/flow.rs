@@ -6,6 +6,7 @@ use super::datagrams::DatagramsState;
 use super::loss_verdicts::VerdictCounts;
 use super::page::PageState;
 use super::port::PortState;
+use super::records::RecordsState;
 use super::request_response::RequestResponseState;
 use super::{Host, SendTimes};
 use crate::distribution::with_phases;
@@ -62,6 +63,7 @@ pub(super) enum AppState {
     Single,
     Bulk(Box<BulkState>),
     Arrivals(Box<ArrivalsState>),
+    Records(Box<RecordsState>),
     RequestResponse(Box<RequestResponseState>),
     Page(Box<PageState>),
     Datagrams(Box<DatagramsState>),
@@ -88,6 +90,7 @@ impl FlowState {
                 App::Greedy | App::File { .. } => AppState::Single,
                 App::Bulk(app) => AppState::Bulk(Box::new(BulkState::new(app, seed, &component))),
                 App::Arrivals(app) => AppState::Arrivals(Box::new(ArrivalsState::new(app, seed, &component))),
+                App::Records(app) => AppState::Records(Box::new(RecordsState::new(app, seed, &component))),
                 App::RequestResponse(app) => {
                     AppState::RequestResponse(Box::new(RequestResponseState::new(app, seed, &component, far)))
                 }

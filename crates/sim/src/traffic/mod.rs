@@ -17,6 +17,7 @@ mod loss_verdicts;
 mod observe;
 mod page;
 mod port;
+mod records;
 mod request_response;
 mod send_times;
 mod ways;
@@ -201,6 +202,7 @@ impl Traffic {
             AppState::Single => {}
             AppState::Bulk(_) => self.begin_bulk(now, flow),
             AppState::Arrivals(_) => self.begin_arrival(now, flow),
+            AppState::Records(_) => self.write_record(now, flow),
             AppState::RequestResponse(_) => self.begin_exchange(now, flow),
             AppState::Page(_) => self.next_page(now, flow),
             AppState::Datagrams(_) => self.send_datagram(now, flow),
@@ -244,6 +246,8 @@ impl Traffic {
                 let state = &self.flows[self.hosts[endpoint].flow];
                 self.is_endless |= state.app == App::Greedy && state.configs[0].give_up == GiveUp::Never;
             }
+            Event::Skipped(from, to) if !is_opener => self.on_gap(endpoint.slot(), from, to),
+            Event::RecordEnd(offset) if !is_opener => self.on_boundary(endpoint.slot(), offset),
             Event::Reduction(until) => self.hosts[endpoint].on_decision(now, true, until),
             Event::NoReduction(until) => self.hosts[endpoint].on_decision(now, false, until),
             Event::Aborted(_) if self.hosts[endpoint].sends_data => self.on_abort(now, endpoint.slot()),
@@ -282,6 +286,7 @@ impl Traffic {
             (AppState::Bulk(_) | AppState::Arrivals(_), AppWait::Acked(_), _) if is_on_the_way => {
                 self.sessions[slot].transfer.acked = Some(now);
             }
+            (AppState::Records(_), ..) => self.end_records(now, slot, recorder),
             (AppState::Bulk(_), ..) => self.end_bulk(now, slot, recorder),
             (AppState::Arrivals(_), ..) => self.end_arrival(now, slot, recorder),
             (AppState::RequestResponse(_), _, true) => self.end_exchange(now, slot, recorder),
@@ -322,7 +327,7 @@ impl Traffic {
                 host.conn.open(now);
             }
             App::RequestResponse(_) => self.respond(endpoint.slot()),
-            App::Bulk(_) | App::Arrivals(_) | App::Page(_) | App::Datagrams(_) | App::Port => {}
+            App::Bulk(_) | App::Arrivals(_) | App::Records(_) | App::Page(_) | App::Datagrams(_) | App::Port => {}
         }
     }
 
@@ -339,6 +344,7 @@ impl Traffic {
             _ if is_released => {}
             AppState::Bulk(_) => self.fail_bulk(now, slot),
             AppState::Arrivals(_) => self.fail_arrival(now, slot),
+            AppState::Records(_) => self.fail_records(now, slot),
             AppState::RequestResponse(_) => self.fail_exchange(now, slot),
             AppState::Page(_) => self.fail_page(now, slot),
             AppState::Datagrams(_) | AppState::Port(_) => {}

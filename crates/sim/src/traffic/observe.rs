@@ -75,7 +75,9 @@ pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u6
         Event::EcnReduction(offset) => (EventKind::EcnReduction, offset),
         Event::ZeroWindow(offset) => (EventKind::ZeroWindow, offset),
         Event::Aborted(offset) => (EventKind::Aborted, offset),
-        Event::Established | Event::PeerFinished | Event::Closed => return None,
+        Event::Established | Event::PeerFinished | Event::Closed | Event::Skipped(..) | Event::RecordEnd(_) => {
+            return None
+        }
     })
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Agreed {
     pub(crate) sack: bool,
     /// Selective negative acknowledgements (SCPS-TP), and whether with a bit vector.
     pub(crate) snack: Option<SnackForm>,
+    /// Best-effort transport and record boundaries (SCPS-TP).
+    pub(crate) best_effort: bool,
     /// Congestion control for ACKs (RFC 5690).
     pub(crate) ack_ratio: bool,
     /// Data are acknowledged when the sender polls.
@@ -30,7 +32,7 @@ pub(crate) struct Agreed {
     pub(crate) scales: bool,
     pub(crate) snd_shift: u8,
     pub(crate) rcv_shift: u8,
-    /// Segments need nothing but the basics: no ECN, pacing, slow start signal, ACK ratio, polls, counts, tuning, Nagle, early data
+    /// Segments need nothing but the basics: no ECN, pacing, slow start signal, ACK ratio, polls, counts, records, tuning, Nagle, early data
     /// or probe segments.
     pub(crate) is_plain: bool,
 }
@@ -42,6 +44,7 @@ impl Default for Agreed {
             timestamps: false,
             sack: false,
             snack: None,
+            best_effort: false,
             ack_ratio: false,
             is_polled: false,
             counts: false,
@@ -78,12 +81,16 @@ impl Agreed {
             }
             _ => None,
         };
+        let best_effort = config.best_effort.is_some()
+            && snack.is_some()
+            && peer.scps.is_some_and(|offered| offered.has(ScpsCapabilities::BETS));
         let sack = config.recovery.uses_sack() && peer.sack_permitted;
         Self {
             smss,
             timestamps,
             sack,
             snack,
+            best_effort,
             ack_ratio,
             is_polled,
             counts,

@@ -222,6 +222,14 @@ impl Connection {
         }
     }
 
+    /// A record ends with what has been offered so far. Its last segment says so, if best effort was agreed on.
+    pub fn end_record(&mut self) {
+        let Tcb { sender, cx, .. } = &mut self.tcb;
+        if cx.config.best_effort.is_some() {
+            sender.end_record();
+        }
+    }
+
     /// The application reads up to `bytes`; returns how many there were. Only needed after
     /// [`set_reads_at_once`](Self::set_reads_at_once)`(false)`.
     pub fn read(&mut self, bytes: u64) -> u64 {
@@ -361,7 +369,8 @@ impl Connection {
         }
         let sends_data = life.sends_data();
         if sends_data && !tcb.must_wait(now) {
-            if let Some(segment) = self.next_data(now) {
+            if let Some(segment) = tcb.next_record_data(now) {
+                self.note_departure(now, &segment);
                 return Some(segment);
             }
         }
@@ -381,10 +390,15 @@ impl Connection {
     #[inline(always)]
     fn next_data(&mut self, now: Time) -> Option<Segment> {
         let segment = self.tcb.next_data(now)?;
+        self.note_departure(now, &segment);
+        Some(segment)
+    }
+
+    #[inline(always)]
+    fn note_departure(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::FIN) && !segment.is_retransmission {
             self.life.advance_close(now, &mut self.tcb);
         }
-        Some(segment)
     }
 
     /// The next instant at which [`handle_wakeup`](Self::handle_wakeup) is due, or [`Time::NEVER`].

@@ -2,13 +2,15 @@
 
 use super::clock::since;
 use super::context::Context;
-use super::receiver::{EcnDuty, Receiver};
+use super::events::Event;
+use super::receiver::{EcnDuty, Gap, Receiver};
 use super::sender::Sender;
 use super::timers::Timer;
 use super::wire::{self, Wire};
 use crate::cc::CongestionControl;
 use crate::config::SlowStartAcks;
 use crate::notice::Notice;
+use crate::scps::ScpsOptions;
 use crate::segment::{Ecn, Flags, Options, Segment};
 use bentpipe_units::{Seq, Time};
 
@@ -119,11 +121,42 @@ impl Tcb {
         if segment.flags.has(Flags::SLOW_START) {
             receiver.ack_soon();
         }
+        if receiver.patience.is_some() {
+            self.skip(now, segment, start);
+        }
+        let Self { receiver, cx, .. } = self;
         if let (Options::AckRatio(ratio), true) = (segment.options, cx.agreed.ack_ratio) {
             receiver.set_ack_ratio(ratio);
         }
         let echoed = segment.timestamps.filter(|_| cx.agreed.timestamps);
         receiver.tune(now, echoed.map(|timestamps| since(now, timestamps.echo)));
+    }
+}
+
+/// Best effort.
+impl Tcb {
+    /// Data arrive that begin at `start`: what has been missing for too long is skipped, unless they fill it.
+    fn skip(&mut self, now: Time, segment: &Segment, start: u64) {
+        let Self { receiver, cx, .. } = self;
+        if matches!(segment.options, Options::Scps(options) if options.record_boundary) {
+            cx.report(Event::RecordEnd(start + u64::from(segment.len)));
+        }
+        receiver.note_arrival(now, start);
+        while start > receiver.nxt() {
+            let Some(Gap { offset, len, delivered }) = receiver.skip_overdue(now) else { return };
+            cx.counters.delivered_bytes += delivered;
+            cx.counters.skipped_bytes += len;
+            cx.report(Event::Skipped(offset, offset + len));
+        }
+    }
+
+    /// The next data, no further than the record to which they belong.
+    pub(crate) fn next_record_data(&mut self, now: Time) -> Option<Segment> {
+        let Some(room) = self.sender.room_in_record() else { return self.next_data(now) };
+        let smss = std::mem::replace(&mut self.sender.space.smss, room);
+        let segment = self.next_data(now);
+        self.sender.space.smss = smss;
+        segment
     }
 }
 
@@ -166,6 +199,12 @@ impl Tcb {
             return;
         }
         let start = wire.acked_offset(segment.seq, sender.space.una);
+        if let Some(records) = &mut sender.records {
+            if segment.len > 0 && records.has_end(start + u64::from(segment.len), sender.space.una) {
+                let said = if let Options::Scps(said) = segment.options { said } else { ScpsOptions::default() };
+                segment.options = Options::Scps(ScpsOptions { record_boundary: true, ..said });
+            }
+        }
         if let Some(probes) = &mut sender.probes {
             probes.on_sent(start, segment.len);
         }

@@ -1,6 +1,6 @@
 //! How losses are found and repaired.
 
-use bentpipe_units::settings::Thousandths;
+use bentpipe_units::settings::{Switch, Thousandths};
 use bentpipe_units::{kinds, settings, words, Duration};
 
 kinds! {
@@ -207,4 +207,17 @@ settings! {
         /// With fewer copies in a round trip a loss is congestion.
         least: u32 = 4, [1, 1000], "reading";
     }
+}
+
+settings! {
+    /// Best-effort transport and record boundaries of SCPS-TP (CCSDS 714.0-B): what is missing for too long is skipped.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct BestEffort {
+        /// How long the receiver waits for what is missing; more than 0 s.
+        wait: Duration = Duration::from_secs(2), "reading: two retransmissions over GEO";
+    }
+}
+
+impl Switch for BestEffort {
+    const OFF: &'static str = "The receiver waits for all data.";
 }

@@ -250,6 +250,15 @@ fn check_losses(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
         let message = format!("is part of SACK, and recovery \"{}\" does not use SACK", recovery.name());
         report.value(&of.path(&["dsack"]), &message, "expected false, or recovery \"sack\" or \"rack\"");
     }
+    if let Some(best_effort) = config.best_effort {
+        if !matches!(recovery, Recovery::Snack(_)) {
+            let message = format!("is a part of SCPS-TP, which recovery \"{}\" is not", recovery.name());
+            report.value(&of.path(&["best_effort", "kind"]), &message, "expected recovery = \"snack\" with it");
+        }
+        if best_effort.wait == Duration::ZERO {
+            report.value(&of.path(&["best_effort", "wait"]), "waits for nothing", "expected more than 0 s");
+        }
+    }
     if config.verdict == VerdictKind::LowPriorityCopies && matches!(config.cc.kind(), CcKind::Peach | CcKind::PeachPlus)
     {
         let message = format!("sends copies, and cc \"{}\" has dummy segments of its own", config.cc.kind().name());
@@ -362,6 +371,8 @@ mod tests {
             ("ecn = { kind = \"classic\", beta = 1 }", "0.1 to 0.99"),
             ("fast_open = \"on\"\nhandshake = false", "no handshake to speed up"),
             ("verdict = \"low-priority-copies\"\ncc = \"peach\"", "dummy segments of its own"),
+            ("best_effort = \"on\"\ncc = \"sack\"", "is a part of SCPS-TP"),
+            ("best_effort = { kind = \"on\", wait = \"0 s\" }\nrecovery = \"snack\"", "waits for nothing"),
             ("copies.every = 4", "are not sent for verdict \"always-congestion\""),
             ("transactions = \"on\"\nhandshake = false", "no handshake to speed up"),
             ("transactions = \"on\"\nfast_open = \"on\"", "does what fast_open does"),

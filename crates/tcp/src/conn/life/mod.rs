@@ -123,7 +123,9 @@ impl Life {
 fn scps_capabilities(config: &Config, offers: bool) -> Option<ScpsCapabilities> {
     let Recovery::Snack(settings) = config.recovery else { return None };
     let long = if settings.form == SnackForm::Long { ScpsCapabilities::SNACK_LONG } else { 0 };
-    offers.then_some(ScpsCapabilities { features: ScpsCapabilities::SNACK_SHORT | long, connection: 0 })
+    let best_effort = if config.best_effort.is_some() { ScpsCapabilities::BETS } else { 0 };
+    let features = ScpsCapabilities::SNACK_SHORT | long | best_effort;
+    offers.then_some(ScpsCapabilities { features, connection: 0 })
 }
 
 /// The flags by which a SYN asks for ECN, or a SYN-ACK agrees to it.

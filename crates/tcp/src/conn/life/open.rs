@@ -4,7 +4,7 @@ use super::state::Handshake;
 use super::{ecn_setup, settle, Life, Role, State, SYN_RETRANSMITS_MAX};
 use crate::cc::CongestionControl;
 use crate::config::{EcnFeedback, Feedback, GiveUp, Pacing, Recovery, SlowStartAcks, SnackForm};
-use crate::conn::receiver::{EcnReceiver, SnackReports};
+use crate::conn::receiver::{EcnReceiver, Patience, SnackReports};
 use crate::conn::sender::{EcnSender, Sending, SeqRange};
 use crate::conn::tcb::Tcb;
 use crate::conn::timers::Timer;
@@ -265,6 +265,9 @@ impl Life {
             }
             _ => None,
         };
+        let best_effort = cx.config.best_effort.filter(|_| agreed.best_effort);
+        receiver.patience = best_effort.map(|best_effort| Box::new(Patience::new(best_effort.wait)));
+        sender.records = best_effort.map(|_| sender.records.take().unwrap_or_default());
         // The first SYN counts.
         if feedback != EcnFeedback::Off && receiver.ecn.is_none() {
             let is_syn = syn.is_some_and(|syn| !syn.flags.has(Flags::ACK));
@@ -299,6 +302,7 @@ impl Life {
             && !cx.agreed.ack_ratio
             && !cx.agreed.is_polled
             && !cx.agreed.counts
+            && !cx.agreed.best_effort
             && config.auto_buffer.is_none()
             && self.fast_open.sent == 0
             && !config.nagle;

@@ -68,8 +68,8 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conn::timers::Timers;
     use crate::config::AckPolicy;
+    use crate::conn::timers::Timers;
 
     /// Segments 0, 3, 4 and 7 of 1000 B arrive: each hole has its own age.
     #[test]

@@ -33,6 +33,7 @@ mod polls;
 mod probe_segments;
 mod prr;
 mod rate;
+mod records;
 mod recovery;
 mod reduce;
 mod reported;
@@ -354,6 +355,19 @@ impl Sender {
     pub(crate) fn take_ecn_of_new_data(&mut self) -> (bool, bool) {
         let Some(ecn) = &self.ecn else { return (false, false) };
         (ecn.sends_ect, self.reducer.take_cwr() && ecn.sends_cwr())
+    }
+
+    /// A record ends with what was offered so far.
+    pub(crate) fn end_record(&mut self) {
+        let end = self.space.offered;
+        self.records.get_or_insert_default().push(end);
+    }
+
+    /// Payload that the next new segment has room for, if the record to which it belongs ends before it is full.
+    pub(crate) fn room_in_record(&self) -> Option<u32> {
+        let (records, nxt) = (self.records.as_ref()?, self.space.nxt);
+        let room = records.next_end(nxt)? - nxt;
+        (room < self.space.smss()).then_some(room as u32)
     }
 
     /// Whether the receiver is to be polled now, when all has left that may leave.

@@ -10,6 +10,7 @@ use super::pacing::Pacer;
 use super::polls::Polls;
 use super::probe_segments::Probes;
 use super::rate::Rates;
+use super::records::Records;
 use super::reduce::Reducer;
 use super::reported::Notified;
 use super::rtt::Rtt;
@@ -53,6 +54,8 @@ pub(crate) struct Sender {
     pub(super) polls: Option<Box<Polls>>,
     /// Agreed on probe segments.
     pub(crate) probes: Option<Box<Probes>>,
+    /// Where records end.
+    pub(crate) records: Option<Box<Records>>,
     /// Heeds notices of errors.
     pub(super) notified: Option<Box<Notified>>,
     /// When the oldest data outstanding were first retransmitted.
@@ -95,6 +98,7 @@ impl Sender {
             ack_ratio: None,
             polls: None,
             probes: None,
+            records: None,
             notified,
             first_retransmit: Time::NEVER,
         }

@@ -242,9 +242,9 @@ fn without_agreement_the_flag_means_nothing() {
 fn copies_tell_losses_apart() {
     for answered in [4, 0] {
         let mut s = Bench::new(CcKind::NewReno, 40, |config| config.verdict = VerdictKind::LowPriorityCopies);
-        s.send(1000);
+        s.conn.offer(1000 * SMSS);
         let (data, copies) = sent(&mut s);
-        assert_eq!((data.len(), copies), (40, 5), "the last one has no data after it to copy");
+        assert_eq!((data.len(), copies), (40, 5), "one for eight, when all have left");
         // The first of them gives the round trip; with it come the answers, or do not.
         s.now += Duration::from_millis(500);
         for _ in 0..answered {
