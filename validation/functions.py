@@ -122,6 +122,11 @@ PLACES = {
     "refwa": Place({"gateway": ["refwa"], "satellite": ["refwa"]}),
     "ewa": Place({"gateway": ["ewa"], "satellite": ["ewa"]}),
     "split": Place({"gateway": ["split"]}),
+    "cache": Place(
+        {"satellite": ["cache"]},
+        path={"flow.short.app.catalogue": {"objects": 5}},
+        more="Who asks does so for five objects, one after the other and again from the first.",
+    ),
     "spoof": Place({"gateway": [{"kind": "spoof", "window": "BDP"}]}),
     "satpep": Place(
         {"gateway": [{"kind": "satpep", "rate": "RATE"}], "station": [{"kind": "satpep", "rate": "BACK"}]},

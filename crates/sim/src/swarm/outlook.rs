@@ -3,7 +3,7 @@
 use super::reference::Reference;
 use super::routes::end_of;
 use crate::ids::{LinkId, NodeId, PathId};
-use crate::middlebox::{LinkView, Outlook, QueueView};
+use crate::middlebox::{Context, LinkView, Middlebox, Outlook, QueueView};
 use crate::packet::{Packet, Request};
 use bentpipe_units::Duration;
 
@@ -61,5 +61,15 @@ impl Outlook for NaiveOutlook<'_, '_> {
         if let Some(link) = next.and_then(|next| self.reference.routes.link(next)) {
             self.reference.links[link].extract(is_meant, left);
         }
+    }
+}
+
+/// What stands for a middlebox that is acting.
+#[derive(Debug)]
+pub(super) struct Away;
+
+impl Middlebox for Away {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        cx.forward(packet);
     }
 }

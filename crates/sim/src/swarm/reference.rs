@@ -2,7 +2,7 @@
 //! of a timer. Slow and plain. It shares connections, applications, middleboxes and the recorder with
 //! [`Network`](crate::Network), but neither the schedule nor the links.
 
-use super::outlook::NaiveOutlook;
+use super::outlook::{Away, NaiveOutlook};
 use super::ports::{Entering, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind};
@@ -576,16 +576,6 @@ impl<'a> Reference<'a> {
         let mut result = assemble(self.scenario, end, &self.traffic, &links, &self.drops, self.recorder);
         result.notes.extend(notes_of_functions(self.scenario, boxes));
         (result, self.left)
-    }
-}
-
-/// What stands for a middlebox that is acting.
-#[derive(Debug)]
-struct Away;
-
-impl Middlebox for Away {
-    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        cx.forward(packet);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which object a flow asks for, of those that flows share.
 
-use super::Traffic;
+use super::{Session, Traffic};
 use crate::ids::EndpointId;
 use crate::packet::{Packet, Request};
 use crate::spec::Catalogue;
@@ -47,11 +47,18 @@ impl CatalogueState {
 }
 
 impl Traffic {
+    /// What the connection has just asked for is an object with a name.
+    pub(super) fn name_request(&mut self, slot: usize, [object, bytes, size]: [u64; 3]) {
+        let Session { flow, asked, .. } = self.sessions[slot];
+        let object = (self.flows[flow].ends[1], object);
+        self.sessions[slot].request = Some(Request { object, size, bytes, asked });
+    }
+
     /// What the connection of a packet asks for now.
     pub(crate) fn request_of(&self, packet: &Packet) -> Option<Request> {
-        let slot = packet.endpoint().slot();
         let is_there = !packet.is_datagram() && self.hosts[packet.endpoint()].is(packet.recipient());
-        self.sessions[slot].request.filter(|_| is_there && !self.sessions[slot].is_released)
+        let session = is_there.then(|| &self.sessions[packet.endpoint().slot()]);
+        session.filter(|session| !session.is_released)?.request
     }
 
     /// A function of the network answers that request: the end that it is for will not see it.

@@ -378,13 +378,6 @@ impl Traffic {
         self.tasks.push_back(Task::Drive(EndpointId::opener(slot)));
     }
 
-    /// What the connection has just asked for is an object with a name.
-    fn name_request(&mut self, slot: usize, [object, bytes, size]: [u64; 3]) {
-        let Session { flow, asked, .. } = self.sessions[slot];
-        let object = (self.flows[flow].ends[1], object);
-        self.sessions[slot].request = Some(Request { object, size, bytes, asked });
-    }
-
     /// The application closes a connection and has no more use for it.
     fn close(&mut self, now: Time, slot: usize) {
         self.hosts[EndpointId::opener(slot)].conn.close();

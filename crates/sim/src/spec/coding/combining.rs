@@ -3,7 +3,7 @@
 //! **Chase combining** adds the same coded symbols: the signals of n copies add up (D. Chase, Code combining, IEEE Trans. Commun.
 //! 1985). **Incremental redundancy** sends other coded symbols each time, so that information adds up, and a packet meets the
 //! signal S with 1 + S = (1 + S1)(1 + S2)...: log2(1 + S) is what a symbol can carry (G. Caire, D. Tuninetti, IEEE Trans. Inf.
-//! Theory 2001, §III). The code's own curve then says with which probability P a packet with such a signal is damaged.
+//! Theory 2001, section III). The code's own curve then says with which probability P a packet with such a signal is damaged.
 //!
 //! One that n copies do not save was not saved by fewer either, so that P after n copies is what is left after n, and the nth
 //! copy fails with P of n over P of n - 1 (Caire and Tuninetti: exact for long codes).
