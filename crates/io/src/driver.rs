@@ -21,8 +21,9 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::{IpAddr, SocketAddr};
 
-/// Packets that one host may give before the next is looked at.
+/// Packets, and segments of super-packets, that one host may give before the next is looked at.
 const BATCH: usize = 64;
+const SEGMENTS: u64 = 256;
 /// TCP, as IANA numbers it.
 const TCP: u8 = 6;
 /// Bytes of the largest packet, with its header.
@@ -257,7 +258,11 @@ impl Driver {
         self.first = (self.first + 1) % count.max(1);
         let first = self.first;
         for host in (0..count).map(|at| (first + at) % count) {
+            let before = self.outside.entered;
             for _ in 0..BATCH {
+                if self.outside.entered - before >= SEGMENTS {
+                    break;
+                }
                 match self.hosts[host].read(&mut self.buffer) {
                     Ok(len) => {
                         let buffer = std::mem::take(&mut self.buffer);
