@@ -145,6 +145,8 @@ pub struct Driver {
     start: Option<u64>,
     /// The host that is looked at first.
     first: usize,
+    /// When the hosts were looked at last, if nothing else was to be done since.
+    looked: Option<Time>,
 }
 
 /// Nanoseconds of the clock that never jumps.
@@ -166,7 +168,19 @@ impl Driver {
         let samples = Samples { samplers, ..Samples::default() };
         let (outside, buffer) = (Outside::default(), vec![0; PACKET_MAX]);
         let entered = Time::ZERO;
-        Self { hosts, own: None, ways, captures, outside, samples, buffer, entered, start: None, first: 0 }
+        Self {
+            hosts,
+            own: None,
+            ways,
+            captures,
+            outside,
+            samples,
+            buffer,
+            entered,
+            start: None,
+            first: 0,
+            looked: None,
+        }
     }
 
     /// The hosts.
@@ -210,8 +224,8 @@ impl Driver {
     /// # Errors
     /// The system refuses to wait; a host's device is gone.
     pub fn run(&mut self, network: &mut Network, watched: Option<&OwnedFd>, slice: Duration) -> io::Result<Pause> {
-        let mut looked = self.now();
-        let until = looked + slice;
+        let now = self.now();
+        let (mut looked, until) = (self.looked.take().unwrap_or(now), now + slice);
         loop {
             self.read_all(network)?;
             let now = self.now();
@@ -225,6 +239,7 @@ impl Driver {
             let now = self.now();
             self.outside.on_turn(now.saturating_since(looked));
             if now >= until {
+                self.looked = Some(now);
                 return Ok(Pause::Slice);
             }
             let patience = next.min(until).min(self.samples.next).saturating_since(now);
