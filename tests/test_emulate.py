@@ -408,11 +408,20 @@ def test_a_capture_has_each_packet_once_and_lost_ones_with_their_cause(tmp_path)
 
 
 @needs_namespaces
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_is_reported(tmp_path):
+    for host in "ab":
+        (tmp_path / f"out-{host}.pcapng").symlink_to("/dev/full")
+    with pytest.raises(EmulationError, match=r"^the captures could not be written: No space left on device"):
+        bp.emulate(path(duration="0.5 s"), serve="bulk", pcap=tmp_path / "out.pcapng", quiet=True)
+
+
+@needs_namespaces
 def test_the_commands_of_the_guide_run(tmp_path):
     text = GUIDE.read_text()
     (tmp_path / "leo.toml").write_text(re.search(r"```toml\n(.*?)```", text, re.DOTALL).group(1))
     commands = re.findall("^bentpipe (emulate .*)$", text, re.MULTILINE)
-    assert len(commands) == 5
+    assert len(commands) == 6
     for command in commands:
         words = shlex.split(command)
         if "curl" in words and shutil.which("curl") is None:

@@ -21,8 +21,9 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::{IpAddr, SocketAddr};
 
-/// Packets that one host may give before the next is looked at.
+/// Packets, and segments of super-packets, that one host may give before the next is looked at.
 const BATCH: usize = 64;
+const SEGMENTS: u64 = 256;
 /// Bytes of the largest packet, with its header.
 const PACKET_MAX: usize = offload::HEADER + 65_536;
 
@@ -142,6 +143,8 @@ pub struct Driver {
     start: Option<u64>,
     /// The host that is looked at first.
     first: usize,
+    /// When the hosts were looked at last, if nothing else was to be done since.
+    looked: Option<Time>,
 }
 
 /// Nanoseconds of the clock that never jumps.
@@ -163,7 +166,19 @@ impl Driver {
         let samples = Samples { samplers, ..Samples::default() };
         let (outside, buffer) = (Outside::default(), vec![0; PACKET_MAX]);
         let entered = Time::ZERO;
-        Self { hosts, own: None, ways, captures, outside, samples, buffer, entered, start: None, first: 0 }
+        Self {
+            hosts,
+            own: None,
+            ways,
+            captures,
+            outside,
+            samples,
+            buffer,
+            entered,
+            start: None,
+            first: 0,
+            looked: None,
+        }
     }
 
     /// The hosts.
@@ -207,8 +222,8 @@ impl Driver {
     /// # Errors
     /// The system refuses to wait; a host's device is gone.
     pub fn run(&mut self, network: &mut Network, watched: Option<&OwnedFd>, slice: Duration) -> io::Result<Pause> {
-        let mut looked = self.now();
-        let until = looked + slice;
+        let now = self.now();
+        let (mut looked, until) = (self.looked.take().unwrap_or(now), now + slice);
         loop {
             self.read_all(network)?;
             let now = self.now();
@@ -222,6 +237,7 @@ impl Driver {
             let now = self.now();
             self.outside.on_turn(now.saturating_since(looked));
             if now >= until {
+                self.looked = Some(now);
                 return Ok(Pause::Slice);
             }
             let patience = next.min(until).min(self.samples.next).saturating_since(now);
@@ -255,7 +271,11 @@ impl Driver {
         self.first = (self.first + 1) % count.max(1);
         let first = self.first;
         for host in (0..count).map(|at| (first + at) % count) {
+            let before = self.outside.entered;
             for _ in 0..BATCH {
+                if self.outside.entered - before >= SEGMENTS {
+                    break;
+                }
                 match self.hosts[host].read(&mut self.buffer) {
                     Ok(len) => {
                         let buffer = std::mem::take(&mut self.buffer);

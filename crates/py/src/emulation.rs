@@ -315,7 +315,8 @@ impl Emulation {
 
     /// The tables of the run, as those of `Run.finish`.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.driver.finish()?;
+        let captures = self.driver.finish();
+        captures.map_err(|error| EmulationError::new_err(format!("the captures could not be written: {error}")))?;
         tables::result(py, &self.simulation.finish(py)?)
     }
 }

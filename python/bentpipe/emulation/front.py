@@ -150,8 +150,9 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
             status = program.wait()
     except StopError:
         stopped = "interrupted"
-    late_wakes = wakes.stop() if wakes else []
     _end(emulation, programs)
+    # While packets are due nobody waits for it.
+    late_wakes = wakes.stop() if wakes else []
     after_s = os.times()
     return {
         "status": status,
