@@ -87,7 +87,7 @@ impl Reader<'_> {
         let satellites = self.sky.satellites() as u32;
         let (from, until, step) = (from_s, until_s.min(self.run), self.keys.step.as_secs_f64());
         let looks = (until - from) / step;
-        if a.min(b) >= satellites || from > self.run || !(looks <= LOOKS_MAX) {
+        if a.min(b) >= satellites || from > self.run || looks.is_nan() || looks > LOOKS_MAX {
             return true;
         }
         let times = (0..=looks.ceil() as u64).map(|look| (from + look as f64 * step).min(until));

@@ -488,7 +488,7 @@ fn links_between_satellites_may_be_listed() {
     let all = from_toml(&text(&format!("pairs = [{}]", listed.join(", "))), "f", &[]).unwrap();
     assert_eq!(route(&all), links);
     // Without one of them there is no path; and a line of sight that must stay too high is none.
-    for less in [format!("pairs = [['5-0', '5-1']]"), format!("pairs = [{}], above_km = 700", listed.join(", "))] {
+    for less in ["pairs = [['5-0', '5-1']]".to_owned(), format!("pairs = [{}], above_km = 700", listed.join(", "))] {
         assert!(said(&text(&less)).contains("sky.over has no path"), "{less}");
     }
     for (wrong, message) in [
