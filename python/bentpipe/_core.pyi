@@ -559,6 +559,15 @@ class Sky:
     @staticmethod
     def preset(name: str, epoch: str | None) -> Sky: ...
     @staticmethod
+    def walker(
+        name: str,
+        is_star: bool,
+        inclination_deg: float,
+        walker: tuple[int, int, int],
+        altitude_km: float,
+        epoch: str | None,
+    ) -> Sky: ...
+    @staticmethod
     def slot(longitude_deg: float, epoch: str | None) -> Sky: ...
     @staticmethod
     def elements(text: str, skips: bool, epoch: str | None) -> Sky: ...
@@ -578,12 +587,16 @@ class Sky:
     def is_linked(self) -> bool: ...
     def budget(
         self,
-        climate: str,
-        radio: tuple[float, float, float, float, float],
-        elevation_deg: float,
-        percent: float | None,
+        ways: Sequence[tuple[str, tuple[float, float, float, float, float | None], float, float | None]],
+        symbols_per_s: float,
         extra: tuple[bool, float | None],
-    ) -> tuple[list[tuple[str, float, str]], float, float, tuple[str, float] | None]: ...
+    ) -> tuple[
+        list[tuple[str, float, str]],
+        float,
+        float,
+        tuple[str, float, float, float] | None,
+        list[tuple[float, float, float]],
+    ]: ...
     @property
     def altitude_km(self) -> float: ...
     def instant(self, seconds: float) -> str: ...

@@ -3273,6 +3273,110 @@ class SkyOverElements(_SkyOverElementsRequired, total=False):
 
     bad: Literal["refuse", "skip"]
 
+_OwnShellRequired = TypedDict(
+    "_OwnShellRequired",
+    {
+        "planes": int,
+        "per_plane": int,
+        "altitude_km": float,
+        "inclination": float,
+    },
+)
+
+
+class OwnShell(_OwnShellRequired, total=False):
+    """Planes of equal orbits: Walker's i: T/P/F has P `planes`, T / P satellites `per_plane` and F as `phasing`.
+
+    planes :
+        Number of planes.
+
+    per_plane :
+        Satellites in each.
+
+    altitude_km :
+        Height of circular orbits above a sphere of 6378.137 km; of the semi-major axis where they are ellipses.
+
+    inclination :
+        Inclination, degrees.
+
+    pattern :
+        How far the planes spread. Default: "delta".
+
+    phasing :
+        Walker's F: each plane is ahead of the one before it by F 360 deg / T. Default: 0.
+
+    odd_planes :
+        Every other plane is ahead by so many degrees, instead of `phasing`.
+
+    spacing :
+        Degrees between planes. Without it, they are evenly spread.
+
+    node :
+        Right ascension of the first plane's node at the start, degrees. Default: 0.0.
+
+    anomaly :
+        Mean anomaly of the first satellite at the start, degrees. Default: 0.0.
+
+    eccentricity :
+        0 for circles. Default: 0.0.
+
+    perigee :
+        Argument of the perigee, degrees. Default: 0.0.
+
+    motion :
+        How orbits change. Default: "j2".
+    """
+
+    pattern: Literal["delta", "star"]
+    phasing: int
+    odd_planes: float
+    spacing: float
+    node: float
+    anomaly: float
+    eccentricity: float
+    perigee: float
+    motion: Literal["j2", "kepler", "sgp4"]
+
+
+class SkyOverShells(TypedDict):
+    """A constellation of one's own.
+
+    shells :
+        Its shells. Their satellites are used from 25 deg of elevation on and linked by `between_satellites = "grid"` unless other keys say otherwise.
+    """
+
+    shells: List[OwnShell]
+
+
+class SkyBetweenSatellitesTable(TypedDict, total=False):
+    """Links between satellites in detail.
+
+    pairs :
+        The pairs that are linked, by name, and no others. Without any, +Grid. Default: [].
+
+    offset :
+        By how many places the neighbour in the next plane is ahead of the one with the same place. Default: 0.
+
+    seam :
+        Whether links cross the seam of a star. Default: false.
+
+    polar_cutoff :
+        Degrees of latitude beyond which links between planes are off; 90: nowhere. Without it, as the constellation has it.
+
+    max_km :
+        The longest link. Without it, only the Earth limits them.
+
+    above_km :
+        How high above the surface the line of sight must stay: 80 km clear most of the atmosphere; ns-2 has 150 km. Default: 80.0.
+    """
+
+    pairs: List[Union[Tuple[str, str], List[str]]]
+    offset: int
+    seam: bool
+    polar_cutoff: float
+    max_km: float
+    above_km: float
+
 _RainExceededRequired = TypedDict(
     "_RainExceededRequired",
     {
@@ -4167,7 +4271,7 @@ class CodingDvbS2(_CodingDvbS2Required, total=False):
     modcod: Literal["QPSK 1/4", "QPSK 1/3", "QPSK 2/5", "QPSK 1/2", "QPSK 3/5", "QPSK 2/3", "QPSK 3/4", "QPSK 4/5", "QPSK 5/6", "QPSK 8/9", "8PSK 3/5", "QPSK 9/10", "8PSK 2/3", "8PSK 3/4", "8PSK 5/6", "16APSK 2/3", "8PSK 8/9", "8PSK 9/10", "16APSK 3/4", "16APSK 4/5", "16APSK 5/6", "16APSK 8/9", "16APSK 9/10", "32APSK 3/4", "32APSK 4/5", "32APSK 5/6", "32APSK 8/9", "32APSK 9/10"]
     acm: Acm
     implementation_loss: str
-    losses: Literal["step", "slope"]
+    losses: Literal["step", "slope", "waterfall"]
 
 _ArqRequired = TypedDict(
     "_ArqRequired",
@@ -4394,11 +4498,15 @@ class ModemDvbS2(_ModemDvbS2Required, total=False):
 
     implementation_loss :
         What a real receiver needs beyond the ideal thresholds. Default: "1 dB".
+
+    losses :
+        How losses depend on the signal. Default: "step".
     """
 
     modcod: Literal["QPSK 1/4", "QPSK 1/3", "QPSK 2/5", "QPSK 1/2", "QPSK 3/5", "QPSK 2/3", "QPSK 3/4", "QPSK 4/5", "QPSK 5/6", "QPSK 8/9", "8PSK 3/5", "QPSK 9/10", "8PSK 2/3", "8PSK 3/4", "8PSK 5/6", "16APSK 2/3", "8PSK 8/9", "8PSK 9/10", "16APSK 3/4", "16APSK 4/5", "16APSK 5/6", "16APSK 8/9", "16APSK 9/10", "32APSK 3/4", "32APSK 4/5", "32APSK 5/6", "32APSK 8/9", "32APSK 9/10"]
     acm: Acm
     implementation_loss: str
+    losses: Literal["step", "slope", "waterfall"]
 
 
 class ModemKind(TypedDict):
@@ -4432,6 +4540,9 @@ class Radio(_RadioRequired, total=False):
     losses :
         Everything else that the signal loses: pointing, polarisation, feeders. Default: "0 dB".
 
+    c_over_i :
+        Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols (those of QPSK with the convolutional code). Without it, there is none.
+
     antenna_m :
         Diameter of the antenna on the ground, which averages scintillation, m; its efficiency is 0.5. Default: 0.6.
 
@@ -4440,6 +4551,7 @@ class Radio(_RadioRequired, total=False):
     """
 
     losses: str
+    c_over_i: str
     antenna_m: float
 
 _DirectionDelayPointsRequired = TypedDict(
@@ -4640,7 +4752,7 @@ class Hop(TypedDict, total=False):
 _SkyRequired = TypedDict(
     "_SkyRequired",
     {
-        "over": Union[str, SkyOverGeo, SkyOverElements],
+        "over": Union[str, SkyOverGeo, SkyOverElements, SkyOverShells],
     },
 )
 
@@ -4668,6 +4780,9 @@ class Sky(_SkyRequired, total=False):
 
     elevation_min :
         Satellites are used above this elevation. Without it, that of the constellation; 25 deg for elements, 5 deg for a slot.
+
+    range_max_km :
+        Satellites are used up to this distance in km instead, whatever their elevation.
 
     between_satellites :
         Links between satellites. Without it, those of the constellation.
@@ -4729,6 +4844,9 @@ class Sky(_SkyRequired, total=False):
     fibre :
         Links between gateways. Without a rate, 10 Gbit/s.
 
+    payload :
+        What satellites do with the signal of links that have a radio. Default: "regenerative".
+
     on_board :
         What happens to corrupted packets at a satellite. Default: "router".
 
@@ -4742,7 +4860,8 @@ class Sky(_SkyRequired, total=False):
     metric: Literal["delay", "hops"]
     change: Literal["better", "broken"]
     elevation_min: str
-    between_satellites: Literal["none", "grid", "grid-and-seam"]
+    range_max_km: float
+    between_satellites: Union[SkyBetweenSatellitesTable, Literal["none", "grid", "grid-and-seam"]]
     gateway: List[str]
     stretch: float
     seed: int
@@ -4762,6 +4881,7 @@ class Sky(_SkyRequired, total=False):
     feeder: Hop
     inter_satellite: Hop
     fibre: Hop
+    payload: Literal["regenerative", "transparent"]
     on_board: Literal["router", "bent-pipe", "processing"]
     middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxCache, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "cache", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 

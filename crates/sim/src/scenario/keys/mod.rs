@@ -23,8 +23,8 @@ pub(super) use framing::{check_framing, check_mtu};
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
 pub(super) use sky::{
-    Apart, Bad, Between, Disjoint, Elements, Gauge, Hop, Metric, Modem, Modulation, Over, PathChange, Position, Radio,
-    Rain, Selection, Sky, SkyFailure, WayPoint,
+    Apart, Bad, Between, BetweenSatellites, Disjoint, Elements, Gauge, Hop, Metric, Modem, Modulation, Motion, Over,
+    OwnLinks, OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Selection, Sky, SkyFailure, WayPoint,
 };
 pub(super) use sweep::Sweep;
 pub use sweep::Table;
