@@ -21,6 +21,9 @@
 //! the opener sends them again once it is connected. SYNs beyond `half_open` and `sessions` it drops, as a listener
 //! does whose queue is full.
 //!
+//! **Marks** of ECN it answers as the end of each side that it is, if `tcp.ecn` of that side says so: none is passed on, and one
+//! side that slows down stops the other by its window. Both sides have the class of the flow.
+//!
 //! What it has taken from one side stays in its buffer until the other end has acknowledged it, and the window that it
 //! advertises is what is left of that: a side that stalls stops the other. FIN and RST are passed on behind the data,
 //! so that half-closed connections work.
@@ -70,6 +73,10 @@ words! {
 
 /// What is left of a connection that both ends have closed serves late packets for this long.
 const LINGER: Duration = Duration::from_secs(5);
+
+/// Of connections that are closing and owe nothing, state is given up after this time without a packet (RFC 5382 §5, transitory
+/// connections): the last acknowledgement may have been lost, and whoever sent it be gone.
+pub(super) const CLOSING_IDLE: Duration = Duration::from_secs(240);
 
 /// The proxy.
 #[derive(Debug)]
@@ -299,16 +306,28 @@ impl Session {
     fn next_wakeup(&self, idle: Duration) -> Time {
         match self.ended {
             Some(at) => at + LINGER,
-            None => self.sides.iter().map(Connection::next_wakeup).fold(self.last_packet + idle, Time::min),
+            None => self.sides.iter().map(Connection::next_wakeup).fold(self.idle_at(idle), Time::min),
         }
     }
 
     fn is_over(&self, now: Time, idle: Duration) -> bool {
         match self.ended {
             Some(at) => at + LINGER <= now,
-            None => self.last_packet + idle <= now,
+            None => self.idle_at(idle) <= now,
         }
     }
+
+    /// When its state is given up, if no packet comes.
+    fn idle_at(&self, idle: Duration) -> Time {
+        let is_closing = self.owed() == 0 && self.sides.iter().all(closes);
+        self.last_packet + if is_closing { idle.min(CLOSING_IDLE) } else { idle }
+    }
+}
+
+/// Whether an end has sent its FIN, or is beyond that.
+pub(super) fn closes(side: &Connection) -> bool {
+    use State::{Closed, Closing, FinWait1, FinWait2, LastAck, TimeWait};
+    matches!(side.state(), FinWait1 | FinWait2 | Closing | LastAck | TimeWait | Closed)
 }
 
 impl Middlebox for Split {
