@@ -97,7 +97,7 @@ impl Middlebox for Cache {
 
 /// The ends of a connection of a cache, with its requests and answers.
 #[derive(Debug)]
-pub struct Asking {
+pub(super) struct Asking {
     ends: Simulated,
     /// Bytes of the opener up to here are for the other end.
     relayed: u64,
@@ -226,7 +226,7 @@ type Object = (NodeId, u64);
 
 /// Answers that were given, the least recently used first to leave.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub(super) struct Store {
     room: u64,
     /// Larger requests are not waited for.
     buffer: u64,

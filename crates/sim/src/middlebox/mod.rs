@@ -292,6 +292,12 @@ macro_rules! registry {
                     _ => {}
                 }
             }
+            /// What comes to it of this stream is from its partner.
+            pub(crate) fn expect(&mut self, stream: u32) {
+                if let Self::Erasure(decoder) = self {
+                    decoder.expect(stream);
+                }
+            }
             fn inner(&self) -> &dyn Middlebox {
                 match self { $(Self::$kind(m) => m,)+ }
             }

@@ -17,6 +17,10 @@ pub const LISTENER: usize = 1;
 /// What is left of a connection that both ends have closed serves late packets for this long.
 const LINGER: Duration = Duration::from_secs(5);
 
+/// Of connections that are closing and owe nothing, state is given up after this time without a packet (RFC 5382 §5, transitory
+/// connections): the last acknowledgement may have been lost, and whoever sent it be gone.
+pub(super) const CLOSING_IDLE: Duration = Duration::from_secs(240);
+
 /// How the two connections of a session reach their ends.
 pub trait Carrier: Debug {
     /// What all sessions of a proxy have in common.
@@ -345,14 +349,26 @@ impl<E: Carrier> Session<E> {
     fn next_wakeup(&self, idle: Duration) -> Time {
         match self.ended {
             Some(at) => at + LINGER,
-            None => self.sides.iter().map(Connection::next_wakeup).fold(self.last_packet + idle, Time::min),
+            None => self.sides.iter().map(Connection::next_wakeup).fold(self.idle_at(idle), Time::min),
         }
     }
 
     fn is_over(&self, now: Time, idle: Duration) -> bool {
         match self.ended {
             Some(at) => at + LINGER <= now,
-            None => self.last_packet + idle <= now,
+            None => self.idle_at(idle) <= now,
         }
     }
+
+    /// When its state is given up, if no packet comes.
+    fn idle_at(&self, idle: Duration) -> Time {
+        let is_closing = self.tally.owed() == 0 && self.sides.iter().all(closes);
+        self.last_packet + if is_closing { idle.min(CLOSING_IDLE) } else { idle }
+    }
+}
+
+/// Whether an end has sent its FIN, or is beyond that.
+pub(super) fn closes(side: &Connection) -> bool {
+    use State::{Closed, Closing, FinWait1, FinWait2, LastAck, TimeWait};
+    matches!(side.state(), FinWait1 | FinWait2 | Closing | LastAck | TimeWait | Closed)
 }

@@ -21,6 +21,9 @@
 //! the opener sends them again once it is connected. SYNs beyond `half_open` and `sessions` it drops, as a listener
 //! does whose queue is full.
 //!
+//! **Marks** of ECN it answers as the end of each side that it is, if `tcp.ecn` of that side says so: none is passed on, and one
+//! side that slows down stops the other by its window. Both sides have the class of the flow.
+//!
 //! What it has taken from one side stays in its buffer until the other end has acknowledged it, and the window that it
 //! advertises is what is left of that: a side that stalls stops the other. FIN and RST are passed on behind the data,
 //! so that half-closed connections work.

@@ -52,7 +52,8 @@ impl NodeState {
     }
 }
 
-/// Functions learn where they are, what is beside them, and the first of two which packets the second waits for.
+/// Functions learn where they are, what is beside them, and of two that work together the first which packets the second
+/// waits for, and that one from whom.
 pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
     for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
         let neighbours = scenario.neighbours(node);
@@ -60,6 +61,7 @@ pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
     }
     for pair in scenario.function_pairs() {
         boxes[pair.first.0][pair.first.1].serve(pair.path, pair.stream);
+        boxes[pair.second.0][pair.second.1].expect(pair.stream);
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::report::{below, path, Report};
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
-use crate::middlebox::{BeenConfig, EtenConfig, EtenRole, MiddleboxConfig, Role, Side};
+use crate::middlebox::{
+    AckFilterConfig, AckReconstructConfig, BeenConfig, EtenConfig, EtenRole, MiddleboxConfig, Role, Side, Way,
+};
 use crate::spec::{App, FunctionId, FunctionPair, HalfOfPair, Mtu, Node, NodeKind, Oversize, Scenario};
 use bentpipe_tcp::Feedback;
 use std::collections::BTreeSet;
@@ -38,13 +40,17 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
                     check_both_ways(scenario, id, &key, report);
                 }
                 MiddleboxConfig::Erasure(_) | MiddleboxConfig::Compress(_) => check_reads(node, &key, report),
-                MiddleboxConfig::Refwa(_) | MiddleboxConfig::Ewa(_) => check_both_ways(scenario, id, &key, report),
-                MiddleboxConfig::AckFilter(_)
-                | MiddleboxConfig::AckReconstruct(_)
-                | MiddleboxConfig::Impair(_)
-                | MiddleboxConfig::Xcp(_)
-                | MiddleboxConfig::Rcp(_)
-                | MiddleboxConfig::Own(_) => {}
+                MiddleboxConfig::Refwa(_) | MiddleboxConfig::Ewa(_) => {
+                    check_reads(node, &key, report);
+                    check_both_ways(scenario, id, &key, report);
+                }
+                MiddleboxConfig::AckFilter(AckFilterConfig { direction, .. })
+                | MiddleboxConfig::AckReconstruct(AckReconstructConfig { direction, .. }) => {
+                    check_reads(node, &key, report);
+                    check_way(scenario, id, *direction, &key, report);
+                }
+                MiddleboxConfig::Xcp(_) | MiddleboxConfig::Rcp(_) => check_reads(node, &key, report),
+                MiddleboxConfig::Impair(_) | MiddleboxConfig::Own(_) => {}
             }
         }
     }
@@ -258,14 +264,34 @@ fn check_pairs(scenario: &Scenario, report: &mut Report<'_>) {
     }
 }
 
+/// Whether packets of a path pass a node at some time.
+fn visits(scenario: &Scenario, path: PathId, node: NodeId) -> bool {
+    let later = scenario.timeline.installs().filter(|(_, of, _)| *of == path).map(|(_, _, route)| route);
+    let mut routes = std::iter::once(scenario.first_route(path)).chain(later);
+    routes.any(|route| route.iter().any(|&link| scenario.links[link].from == node || scenario.links[link].to == node))
+}
+
+/// What looks at one direction has to be on its way: of one flow with TCP at least, at some time.
+fn check_way(scenario: &Scenario, id: NodeId, direction: Way, key: &[String], report: &mut Report<'_>) {
+    let flows = FlowId::all(scenario.flows.len()).filter(|&flow| scenario.flows[flow].app.has_transport());
+    let looked_at = |path: &PathId| direction.is_from(if path.is_back() { Side::Receiver } else { Side::Sender });
+    let paths: Vec<PathId> = flows.flat_map(PathId::both).filter(looked_at).collect();
+    let is_passed = |node: &NodeId| paths.iter().any(|&path| visits(scenario, path, *node));
+    // Where no end here speaks TCP, it may be that of real programs.
+    if paths.is_empty() || is_passed(&id) {
+        return;
+    }
+    let possible: Vec<_> = NodeId::all(scenario.nodes.len()).filter(is_passed).take(8).collect();
+    let names: Vec<_> = possible.iter().map(|&node| scenario.nodes[node].name.as_str()).collect();
+    let direction = bentpipe_units::Word::name(direction);
+    let name = &scenario.nodes[id].name;
+    let message = format!("cannot work at \"{name}\": no packets of TCP pass in the direction \"{direction}\"");
+    report.key(key, &message, &format!("expected another direction, or it where they pass: {}", names.join(", ")));
+}
+
 /// What answers data in the ACKs has to see both: of one flow at least, at some time.
 fn check_both_ways(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
-    let visits = |path: PathId, node: NodeId| {
-        let later = scenario.timeline.installs().filter(|(_, of, _)| *of == path).map(|(_, _, route)| route);
-        let mut routes = std::iter::once(scenario.first_route(path)).chain(later);
-        routes
-            .any(|route| route.iter().any(|&link| scenario.links[link].from == node || scenario.links[link].to == node))
-    };
+    let visits = |path: PathId, node: NodeId| visits(scenario, path, node);
     let mut half = None;
     for flow in FlowId::all(scenario.flows.len()) {
         // Real packets may be of TCP, too.
