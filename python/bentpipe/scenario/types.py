@@ -1517,11 +1517,52 @@ class RecoveryKind(TypedDict):
 
     kind: Literal["timeout-only", "fast-retransmit", "reno"]
 
+_BestEffortOnRequired = TypedDict(
+    "_BestEffortOnRequired",
+    {
+        "kind": Literal["on"],
+    },
+)
+
+
+class BestEffortOn(_BestEffortOnRequired, total=False):
+    """Best-effort transport and record boundaries of SCPS-TP (CCSDS 714.0-B): what is missing for too long is skipped.
+
+    wait :
+        How long the receiver waits for what is missing; more than 0 s. Default: "2 s".
+    """
+
+    wait: str
+
+
+class BestEffortKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["off"]
+
 
 class VerdictKind(TypedDict):
     """A choice by its kind alone."""
 
-    kind: Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]
+    kind: Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a", "low-priority-copies"]
+
+
+class Copies(TypedDict, total=False):
+    """Copies of data with low priority, for the verdict `low-priority-copies`.
+
+    every :
+        Data segments for which one copy leaves. Default: 8.
+
+    share :
+        The share of the copies that has to come back for a loss to be an error of the link. Default: 0.75.
+
+    least :
+        With fewer copies in a round trip a loss is congestion. Default: 4.
+    """
+
+    every: int
+    share: float
+    least: int
 
 _FeedbackRefwaPlusRequired = TypedDict(
     "_FeedbackRefwaPlusRequired",
@@ -1601,12 +1642,6 @@ class FeedbackRcp(_FeedbackRcpRequired, total=False):
 
     timeout: Literal["halve", "keep"]
     option_bytes: bool
-
-
-class FeedbackKind(TypedDict):
-    """A choice by its kind alone."""
-
-    kind: Literal["off"]
 
 _ByteCountingAbcRequired = TypedDict(
     "_ByteCountingAbcRequired",
@@ -2017,6 +2052,23 @@ class FastOpenOn(_FastOpenOnRequired, total=False):
 
     cookie: Literal["none", "cached"]
 
+_TransactionsOnRequired = TypedDict(
+    "_TransactionsOnRequired",
+    {
+        "kind": Literal["on"],
+    },
+)
+
+
+class TransactionsOn(_TransactionsOnRequired, total=False):
+    """T/TCP: a SYN whose connection count the server has not seen yet takes data along, and a FIN (RFC 1644).
+
+    counts :
+        Whether both hosts remember a connection when the run begins. Default: "none".
+    """
+
+    counts: Literal["none", "cached"]
+
 _SharingOnRequired = TypedDict(
     "_SharingOnRequired",
     {
@@ -2151,8 +2203,14 @@ class Tcp(TypedDict, total=False):
     recovery :
         Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
 
+    best_effort :
+        Best-effort transport of SCPS-TP: what is missing for too long is skipped. With recovery `snack`. Default: "off".
+
     verdict :
         What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+
+    copies :
+        Copies of data with low priority, for the verdict `low-priority-copies`.
 
     feedback :
         What the window that the network advertises says of a loss, before the verdict is asked. Default: "off".
@@ -2247,6 +2305,9 @@ class Tcp(TypedDict, total=False):
     fast_open :
         Data in the SYN. Default: "off".
 
+    transactions :
+        T/TCP: data and FIN in the SYN, by connection counts. Not with Fast Open. Default: "off".
+
     sharing :
         What a connection takes over from earlier ones. Default: "off".
 
@@ -2282,8 +2343,10 @@ class Tcp(TypedDict, total=False):
     cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
-    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
-    feedback: Union[FeedbackRefwaPlus, FeedbackXcp, FeedbackRcp, FeedbackKind, Literal["off", "refwa-plus", "xcp", "rcp"]]
+    best_effort: Union[BestEffortOn, BestEffortKind, Literal["off", "on"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a", "low-priority-copies"]]
+    copies: Copies
+    feedback: Union[FeedbackRefwaPlus, FeedbackXcp, FeedbackRcp, BestEffortKind, Literal["off", "refwa-plus", "xcp", "rcp"]]
     duplicate_acks: Literal["same-window", "any-window"]
     limited_transmit: bool
     limited_retransmit: bool
@@ -2311,10 +2374,11 @@ class Tcp(TypedDict, total=False):
     handshake: bool
     rto: Rto
     ack: Ack
-    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, FeedbackKind, Literal["off", "classic", "per-segment", "accurate"]]
-    pacing: Union[PacingWindow, PacingRate, FeedbackKind, Literal["off", "window"]]
-    fast_open: Union[FastOpenOn, FeedbackKind, Literal["off", "on"]]
-    sharing: Union[SharingOn, FeedbackKind, Literal["off", "on"]]
+    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, BestEffortKind, Literal["off", "classic", "per-segment", "accurate"]]
+    pacing: Union[PacingWindow, PacingRate, BestEffortKind, Literal["off", "window"]]
+    fast_open: Union[FastOpenOn, BestEffortKind, Literal["off", "on"]]
+    transactions: Union[TransactionsOn, BestEffortKind, Literal["off", "on"]]
+    sharing: Union[SharingOn, BestEffortKind, Literal["off", "on"]]
     nagle: bool
     error_reports: Literal["ignore", "resend"]
     report_copies: int
@@ -2495,8 +2559,14 @@ class Config(TypedDict, total=False):
     recovery :
         Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
 
+    best_effort :
+        Best-effort transport of SCPS-TP: what is missing for too long is skipped. With recovery `snack`. Default: "off".
+
     verdict :
         What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+
+    copies :
+        Copies of data with low priority, for the verdict `low-priority-copies`.
 
     feedback :
         What the window that the network advertises says of a loss, before the verdict is asked. Default: "off".
@@ -2591,6 +2661,9 @@ class Config(TypedDict, total=False):
     fast_open :
         Data in the SYN. Default: "off".
 
+    transactions :
+        T/TCP: data and FIN in the SYN, by connection counts. Not with Fast Open. Default: "off".
+
     sharing :
         What a connection takes over from earlier ones. Default: "off".
 
@@ -2616,8 +2689,10 @@ class Config(TypedDict, total=False):
     cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
-    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
-    feedback: Union[FeedbackRefwaPlus, FeedbackXcp, FeedbackRcp, FeedbackKind, Literal["off", "refwa-plus", "xcp", "rcp"]]
+    best_effort: Union[BestEffortOn, BestEffortKind, Literal["off", "on"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a", "low-priority-copies"]]
+    copies: Copies
+    feedback: Union[FeedbackRefwaPlus, FeedbackXcp, FeedbackRcp, BestEffortKind, Literal["off", "refwa-plus", "xcp", "rcp"]]
     duplicate_acks: Literal["same-window", "any-window"]
     limited_transmit: bool
     limited_retransmit: bool
@@ -2645,10 +2720,11 @@ class Config(TypedDict, total=False):
     handshake: bool
     rto: Rto
     ack: Ack
-    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, FeedbackKind, Literal["off", "classic", "per-segment", "accurate"]]
-    pacing: Union[PacingWindow, PacingRate, FeedbackKind, Literal["off", "window"]]
-    fast_open: Union[FastOpenOn, FeedbackKind, Literal["off", "on"]]
-    sharing: Union[SharingOn, FeedbackKind, Literal["off", "on"]]
+    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, BestEffortKind, Literal["off", "classic", "per-segment", "accurate"]]
+    pacing: Union[PacingWindow, PacingRate, BestEffortKind, Literal["off", "window"]]
+    fast_open: Union[FastOpenOn, BestEffortKind, Literal["off", "on"]]
+    transactions: Union[TransactionsOn, BestEffortKind, Literal["off", "on"]]
+    sharing: Union[SharingOn, BestEffortKind, Literal["off", "on"]]
     nagle: bool
     error_reports: Literal["ignore", "resend"]
     report_copies: int
@@ -5124,6 +5200,31 @@ class AppArrivals(_AppArrivalsRequired, total=False):
     overload: bool
     count: int
 
+_AppRecordsRequired = TypedDict(
+    "_AppRecordsRequired",
+    {
+        "kind": Literal["records"],
+        "size": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal],
+        "interval": Union[str, AppBulkPauseExponential, AppBulkPausePareto],
+    },
+)
+
+
+class AppRecords(_AppRecordsRequired, total=False):
+    """Records that the sending node writes on one connection, each at its time. What counts of each is how long it takes until all of it has arrived in order; one of which best-effort transport (`tcp.best_effort`) skips a part is lost.
+
+    size :
+        Bytes of each record.
+
+    interval :
+        Time from one record to the next, whatever became of it.
+
+    count :
+        Number of records. Without it, until the run ends.
+    """
+
+    count: int
+
 
 class Catalogue(TypedDict, total=False):
     """Objects of the answering node, the same for all flows that ask it for them: a cache on the way may have one already.
@@ -5407,7 +5508,7 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
     """
 
     count: int
-    app: Union[AppFile, AppBulk, AppArrivals, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppKind, Literal["greedy", "page", "port"]]
+    app: Union[AppFile, AppBulk, AppArrivals, AppRecords, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppKind, Literal["greedy", "page", "port"]]
     reader: Reader
     start: Union[str, FlowStartTable]
     route: List[str]
