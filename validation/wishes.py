@@ -231,10 +231,10 @@ queue, which halve the window too. **What does not help:** the number of connect
 intervals, so that how fast each window grows is not what decides. Nor does the measured loss rate: the increment
 follows its logarithm, and the oracle can be spared. **No input raises the goodput of many connections.** Up to one
 error in a thousand ten and fifteen fill the link without any, and at one in a hundred, where they do not, each of the
-three leaves them with what they had, or less. That the mean of each connection falls with their number is the link's
+three leaves them with what they had, or less; all together with less. That the mean of each connection falls with their number is the link's
 rate, shared."""
-BEEN_VERDICT = """A copy saves a report and a retransmission each time that the first dies: the window moves on sooner. Two
-copies give 2 % more goodput at one error in ten, 9 % at three and at five in ten. A third adds little, and takes some
+BEEN_VERDICT = """A copy saves a report and a retransmission each time that the first dies: the window moves on
+sooner. Two copies give 2 % more goodput at one error in ten, 9 % at three and at five in ten. A third adds little, and takes some
 away at seven in ten, where it fills nine tenths of the uplink. A packet that arrives costs 1 + np / (1 - p^n)
 sendings, as the last column shows. BEEN's information efficiency does not see that cost: it is the share of packets
 that arrive, needed or not."""
