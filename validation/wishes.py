@@ -224,20 +224,20 @@ once more when all of them were reported: with an error rate of p none of n arri
 
 {been_verdict}
 """
-HSWA_VERDICT = """**What helps is the queue.** With ten or fifteen connections and one error in a thousand it halves the
-wait, and shares are more equal (Jain's index with fifteen 0.82 instead of 0.59), for a few per cent of goodput. With
-three and five it costs more goodput than it is worth. Without errors it costs none: what it costs are errors behind a
-queue, which halve the window too. **What does not help:** the number of connections changes nothing beyond the
-intervals, so that how fast each window grows is not what decides. Nor does the measured loss rate: the increment
+HSWA_VERDICT = """**What helps is the queue.** With ten or fifteen connections and one error in a thousand it halves
+the wait, and shares are more equal (Jain's index with fifteen 0.82 instead of 0.59), for a few per cent of goodput.
+With three and five it costs more goodput than it is worth. Without errors it costs none: what it costs are errors
+behind a queue, which halve the window too. **What does not help:** the number of connections changes nothing beyond
+the intervals, so that how fast each window grows is not what decides. Nor does the measured loss rate: the increment
 follows its logarithm, and the oracle can be spared. **No input raises the goodput of many connections.** Up to one
 error in a thousand ten and fifteen fill the link without any, and at one in a hundred, where they do not, each of the
-three leaves them with what they had, or less; all together with less. That the mean of each connection falls with their number is the link's
-rate, shared."""
+three leaves them with what they had, or less; all together with less. That the mean of each connection falls with
+their number is the link's rate, shared."""
 BEEN_VERDICT = """A copy saves a report and a retransmission each time that the first dies: the window moves on
-sooner. Two copies give 2 % more goodput at one error in ten, 9 % at three and at five in ten. A third adds little, and takes some
-away at seven in ten, where it fills nine tenths of the uplink. A packet that arrives costs 1 + np / (1 - p^n)
-sendings, as the last column shows. BEEN's information efficiency does not see that cost: it is the share of packets
-that arrive, needed or not."""
+sooner. Two copies give 2 % more goodput at one error in ten, 9 % at three and at five in ten. A third adds little,
+and takes some away at seven in ten, where it fills nine tenths of the uplink. A packet that arrives costs 1 + np / (1
+- p^n) sendings, as the last column shows. BEEN's information efficiency does not see that cost: it is the share of
+packets that arrive, needed or not."""
 
 
 def main() -> None:
