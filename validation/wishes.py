@@ -235,9 +235,9 @@ three leaves them with what they had, or less; all together with less. That the 
 their number is the link's rate, shared."""
 BEEN_VERDICT = """A copy saves a report and a retransmission each time that the first dies: the window moves on
 sooner. Two copies give 2 % more goodput at one error in ten, 9 % at three and at five in ten. A third adds little,
-and takes some away at seven in ten, where it fills nine tenths of the uplink. A packet that arrives costs 1 + np/(1-p^n)
-sendings, as the last column shows. BEEN's information efficiency does not see that cost: it is the share of
-packets that arrive, needed or not."""
+and takes some away at seven in ten, where it fills nine tenths of the uplink. A packet that arrives costs
+1 + np/(1-p^n) sendings, as the last column shows. BEEN's information efficiency does not see that cost: it is the
+share of packets that arrive, needed or not."""
 
 
 def main() -> None:
