@@ -209,7 +209,7 @@ def budget(
                 for duration, number, time in lasting
             ]
     columns = ("frequency_ghz", "eirp_dbw", "g_over_t_db_k", "losses_db", "c_over_i_db")
-    asked = dict(zip(columns, radio, strict=True)) | {"symbols_per_s": float(symbol_rate)}
+    asked: dict[str, Any] = dict(zip(columns, radio, strict=True)) | {"symbols_per_s": float(symbol_rate)}
     if back is not None:
         asked |= {f"down_{column}": value for column, value in zip(columns, back, strict=True)} | {"to": far}
     asked |= {"climate": name, "clouds": clouds, "scintillation": scintillation, "antenna_m": antenna}

@@ -228,7 +228,8 @@ macro_rules! registry {
         }
 
         /// A middlebox of any kind, dispatched without a vtable where it is not one's own.
-        #[expect(clippy::large_enum_variant, reason = "one or two at a node, and never moved")]
+        // One or two at a node, and never moved.
+        #[allow(clippy::large_enum_variant)]
         #[derive(Debug)]
         pub(crate) enum AnyMiddlebox {
             $($kind($type),)+

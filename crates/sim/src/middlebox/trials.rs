@@ -18,7 +18,7 @@ macro_rules! trials {
                 "[node.b]\nmiddlebox = [{ kind = \"split\", buffer = \"20 kB\" }]",
                 None;
             cache:
-                "[node.b]\nmiddlebox = [\"cache\"]",
+                "[node.b]\nmiddlebox = [{ kind = \"cache\" }]",
                 None;
             two_splits:
                 "[node.b]\nmiddlebox = [{ kind = \"split\", accept = \"late\" }]\n[node.c]\nmiddlebox = [{ kind = \"split\" }]",
