@@ -10,6 +10,7 @@
 //! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
 //! | `kernel` | the kernel's TCP under test: conformance scripts in real time |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
+//! | `filter` | a filter of real acknowledgements |
 //! | [`icmp`] | reports of routers: a packet was too large |
 //! | [`proxy`] | functions of the network for real packets: a proxy that splits their connections |
 //! | [`pcapng`] | captures: what each host sent and received, lost packets with their cause |
@@ -23,6 +24,7 @@ pub mod codec;
 pub mod device;
 #[cfg(target_os = "linux")]
 pub mod driver;
+mod filter;
 #[cfg(target_os = "linux")]
 pub mod host;
 pub mod icmp;

@@ -2,6 +2,7 @@
 //!
 //! The proxy is that of virtual time ([`Splicer`]): the same connections, buffers, limits and counters. Here it also holds the data.
 
+use crate::filter::Filter;
 use crate::icmp;
 use crate::speaker::{cc_of, on_the_wire, packet, received, Incoming, Report};
 use bentpipe_sim::dictionary::Cause;
@@ -44,6 +45,7 @@ impl Functions {
             config,
             // Of one's own: whatever it does.
             MiddleboxConfig::Split(_)
+                | MiddleboxConfig::AckFilter(_)
                 | MiddleboxConfig::Impair(_)
                 | MiddleboxConfig::Erasure(_)
                 | MiddleboxConfig::Own(_)
@@ -59,7 +61,11 @@ impl RealPackets for Functions {
         seed: u64,
         component: &str,
     ) -> Option<Box<dyn Middlebox + Send + Sync>> {
-        let MiddleboxConfig::Split(config) = config else { return None };
+        let config = match config {
+            MiddleboxConfig::Split(config) => config,
+            MiddleboxConfig::AckFilter(config) => return Some(Box::new(Filter(*config))),
+            _ => return None,
+        };
         let proxy = Arc::new(Mutex::new(Proxy::new(config, self.mtu, seed, component)));
         unpoisoned(&self.proxies).push((node, proxy.clone()));
         Some(Box::new(Shared(proxy)))
@@ -280,6 +286,10 @@ mod tests {
 
     /// A gateway 5 ms from the server and 270 ms from the user, with a proxy; errors behind it.
     fn scenario(keys: &str, proxy: &str, app: &str) -> bentpipe_sim::spec::Scenario {
+        scenario_with(keys, proxy, app, &[])
+    }
+
+    fn scenario_with(keys: &str, proxy: &str, app: &str, sets: &[(&str, &str)]) -> bentpipe_sim::spec::Scenario {
         let text = format!(
             r#"
             duration = "100 s"
@@ -312,7 +322,8 @@ mod tests {
             app = {app}
             "#
         );
-        from_toml(&text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario
+        let sets: Vec<_> = sets.iter().map(|(key, value)| (String::from(*key), String::from(*value))).collect();
+        from_toml(&text, "test.toml", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario
     }
 
     fn ends(is_v6: bool) -> [SocketAddr; 2] {
@@ -378,29 +389,52 @@ mod tests {
             ("cc = \"cubic\"", ", listener = { cc = \"hybla\" }, buffer = \"60 kB\""),
             ("timestamps = true\nlimited_transmit = true", ", accept = \"late\""),
         ] {
-            let simulated = scenario(keys, proxy, "\"greedy\"");
-            let mut network = Network::build(&simulated, 3);
-            while !network.run(1 << 20) {}
-            let simulated = network.finish().unwrap();
-            let real = scenario(keys, proxy, "\"port\"");
-            let config = &real.flows[0].tcp;
-            let hosts = [
-                Speaker::new(config, MTU, None, Service::Bulk, 1),
-                Speaker::new(config, MTU, Some(5001), Service::Take(Box::new(Taken::default())), 2),
-            ];
-            let found = talk(&real, hosts, false);
-            for column in ["carried_packets", "carried_bytes", "dropped_packets"] {
-                let [of_real, of_simulated] = [&found.result, &simulated].map(|result| result.links.whole(column));
-                assert_eq!(of_real, of_simulated, "{keys}: {column}");
-            }
-            assert_eq!(found.result.drops.whole("packets"), simulated.drops.whole("packets"), "{keys}");
-            let client = found.hosts[0].live().next().unwrap();
-            assert_eq!(client.acked_bytes as i64, simulated.flows.whole("acked_bytes")[0], "{keys}");
+            let found = same(|app| scenario(keys, proxy, app));
             let [near, far] = [0, 1].map(|at| found.functions.reports()[at].1.clone());
             assert_eq!(near.local, ends(false)[1]);
             assert!(far.acked_bytes > 1_000_000 && near.received_bytes > far.acked_bytes, "{keys}");
             assert!(far.counters.retransmitted_segments > 0, "{keys}");
         }
+    }
+
+    /// Of the acknowledgements of a full link few have room on the way back.
+    #[test]
+    fn real_and_simulated_acknowledgements_meet_the_same_filter() {
+        for place in ["first", "last"] {
+            let filter = format!("[{{ kind = \"ack-filter\", place = \"{place}\" }}]");
+            let sets = [
+                ("node.gateway.middlebox", "[]"),
+                ("node.user.middlebox", &filter),
+                ("link.sat.reverse.rate", "30 kbit/s"),
+                ("link.sat.forward.error", "{ kind = \"none\" }"),
+            ];
+            let found = same(|app| scenario_with("", "", app, &sets));
+            let drops = &found.result.drops;
+            let at = drops.text("where").iter().position(|place| place == "user");
+            assert!(at.is_some_and(|at| drops.whole("packets")[at] > 1000), "{place}: {drops:?}");
+        }
+    }
+
+    /// Runs a transfer without end simulated and with packets as bytes: each link carries the same.
+    fn same(scenario: impl Fn(&str) -> bentpipe_sim::spec::Scenario) -> Found {
+        let mut network = Network::build(&scenario("\"greedy\""), 3);
+        while !network.run(1 << 20) {}
+        let simulated = network.finish().unwrap();
+        let real = scenario("\"port\"");
+        let config = &real.flows[0].tcp;
+        let hosts = [
+            Speaker::new(config, MTU, None, Service::Bulk, 1),
+            Speaker::new(config, MTU, Some(5001), Service::Take(Box::new(Taken::default())), 2),
+        ];
+        let found = talk(&real, hosts, false);
+        for column in ["carried_packets", "carried_bytes", "dropped_packets"] {
+            let [of_real, of_simulated] = [&found.result, &simulated].map(|result| result.links.whole(column));
+            assert_eq!(of_real, of_simulated, "{column}");
+        }
+        assert_eq!(found.result.drops.whole("packets"), simulated.drops.whole("packets"));
+        let client = found.hosts[0].live().next().unwrap();
+        assert_eq!(client.acked_bytes as i64, simulated.flows.whole("acked_bytes")[0]);
+        found
     }
 
     /// No more than the buffer is between the ends, whatever the far side does; it all arrives.

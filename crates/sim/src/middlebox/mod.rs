@@ -41,7 +41,7 @@ mod trials;
 #[cfg(test)]
 mod suite;
 
-pub use ack_filter::{AckFilter, AckFilterConfig, Place};
+pub use ack_filter::{replace_waiting, AckFilter, AckFilterConfig, Place};
 pub use ack_reconstruct::{AckReconstruct, AckReconstructConfig};
 pub(crate) use been::Been;
 pub use been::{BeenConfig, Cold, EwmaStart, MleUnit, Role};
@@ -94,7 +94,7 @@ bentpipe_units::words! {
 
 impl Way {
     /// Whether it is that of packets that come from this side.
-    pub(crate) fn is_from(self, side: Side) -> bool {
+    pub fn is_from(self, side: Side) -> bool {
         match self {
             Self::Both => true,
             Self::ToReceiver => side == Side::Sender,
