@@ -147,7 +147,8 @@ impl Middlebox for Classes {
 
 /// Flows of classes of their own, with ECN over queues that do not mark.
 fn carries(trial: &Trial) {
-    let sets = [("tcp.ecn", "classic"), ("flow.f.class", "2"), ("flow.back.class", "3"), ("flow.goes-on.class", "4")];
+    let classes = [("flow.f.class", "2"), ("flow.back.class", "3"), ("flow.goes-on.class", "4")];
+    let sets = [&[("tcp.ecn", "classic"), ("duration", "140 s")][..], &classes].concat();
     let scenario = read(PATH, trial.nodes, &sets);
     let classes: Vec<u8> = scenario.flows.iter().map(|flow| flow.class).collect();
     let looks = || Box::new(Classes(classes.clone())) as Box<dyn Middlebox + Send + Sync>;

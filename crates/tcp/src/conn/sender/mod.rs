@@ -360,7 +360,7 @@ impl Sender {
     /// A record ends with what was offered so far.
     pub(crate) fn end_record(&mut self) {
         let end = self.space.offered;
-        self.records.get_or_insert_default().push(end);
+        self.records.get_or_insert_with(Default::default).push(end);
     }
 
     /// Payload that the next new segment has room for, if the record to which it belongs ends before it is full.
