@@ -172,10 +172,7 @@ impl Proxy {
     fn drawn(&mut self, now: Time, [opener, listener]: Key) -> [u64; 2] {
         let clock = (now.as_ps() / 4_000_000) as u32;
         let [near, far] = Stream::new(self.dice.at(0), &format!("{opener} {listener}"), "iss").key();
-        [near, far].map(|secret| {
-            let secret = u64::from(secret);
-            u64::from((secret as u32).wrapping_add(clock)) | secret >> 32 << 32
-        })
+        [near, far].map(|secret| u64::from((secret as u32).wrapping_add(clock)) | secret >> 32 << 32)
     }
 }
 
