@@ -288,7 +288,7 @@ impl Sender {
     pub(super) fn retransmit(&mut self, now: Time, index: u64, counts: bool, cx: &mut Context) -> Sending {
         if let Some(undo) = &mut self.undo {
             let stamp = cx.agreed.timestamps.then(|| clock(now));
-            undo.on_retransmit(stamp, self.board.retransmits_of(index).saturating_add(1));
+            undo.on_retransmit(stamp, self.board.retransmits_of(index) + 1);
         }
         if self.is_detailed {
             self.note_rate(now, index, self.board.len_of(index));
