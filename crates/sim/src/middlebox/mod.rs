@@ -18,6 +18,9 @@ mod dpsm;
 mod eln;
 mod erasure;
 mod eten;
+/// The function of the guide, which tests have.
+#[cfg(test)]
+pub mod every;
 mod ewa;
 mod flows;
 mod freeze;
