@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 
 /// Without `BENTPIPE_FUZZ_OPS`.
 const PACKETS: u64 = 200_000;
-/// After so many of them the host under attack is another one.
+/// Packets after which another host is attacked.
 const ROUND: u64 = 2000;
 
 fn count() -> u64 {

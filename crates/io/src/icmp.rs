@@ -16,7 +16,7 @@ const UNREACHABLE: u8 = 3;
 const FRAGMENTATION_NEEDED: u8 = 4;
 /// Packet too big (RFC 4443 §3.2).
 const TOO_BIG: u8 = 2;
-/// A report has at most so many bytes (RFC 1812 §4.3.2.3, RFC 4443 §2.4).
+/// The most bytes of a report (RFC 1812 §4.3.2.3, RFC 4443 §2.4).
 const REPORT_MAX_V4: usize = 576;
 const REPORT_MAX_V6: usize = 1280;
 const HEADERS_V4: usize = 28;

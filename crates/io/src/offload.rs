@@ -229,7 +229,7 @@ pub fn is_before(packet: &[u8], next: &[u8]) -> bool {
 /// Packets to be written at once: the headers, and where in each of the packets its data begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joined {
-    /// What the device is told.
+    /// What the device gets before the bytes.
     pub header: Header,
     /// Headers of the packet; those of all of them.
     pub headers: Vec<u8>,

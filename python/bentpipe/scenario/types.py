@@ -3382,7 +3382,7 @@ class OwnShell(_OwnShellRequired, total=False):
         Walker's F: each plane is ahead of the one before it by F 360 deg / T. Default: 0.
 
     odd_planes :
-        Every other plane is ahead by so many degrees, instead of `phasing`.
+        Degrees by which every other plane is ahead, instead of `phasing`.
 
     spacing :
         Degrees between planes. Without it, they are evenly spread.

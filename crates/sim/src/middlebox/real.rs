@@ -17,7 +17,7 @@ pub trait RealPackets: Debug + Send + Sync {
         component: &str,
     ) -> Option<Box<dyn Middlebox + Send + Sync>>;
 
-    /// The report to the sender of a packet that is larger than a link takes (RFC 1191 §4, RFC 4443 §3.2), as bytes, of which so many
-    /// are headers. None: it gets none.
+    /// The report to the sender of a packet that is larger than a link takes (RFC 1191 §4, RFC 4443 §3.2), as bytes, and how many
+    /// of them are headers. None: no report is due.
     fn too_big(&self, packet: &[u8], mtu: u64) -> Option<(Vec<u8>, u8)>;
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Guard {
     links: Vec<(LinkId, Mtu)>,
-    /// Who knows what real senders are told.
+    /// Writes the reports to real senders.
     real: Option<Arc<dyn RealPackets>>,
 }
 

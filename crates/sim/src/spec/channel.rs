@@ -212,7 +212,7 @@ settings! {
 words! {
     /// What becomes of a packet that is larger than a link takes.
     pub enum Oversize {
-        /// It is dropped in front of the link, and its sender told (ICMP). Simulated datagrams are dropped alone.
+        /// It is dropped in front of the link, and reported to its sender (ICMP). Simulated datagrams are dropped alone.
         "report" => Report,
         /// It is dropped, and nobody told: a black hole.
         "drop" => Drop,

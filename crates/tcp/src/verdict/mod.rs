@@ -74,7 +74,7 @@ pub trait LossVerdict {
         let _ = copies;
     }
 
-    /// For so many data segments it wants one copy of low priority.
+    /// Data segments for each copy of low priority that it wants; none without copies.
     fn copies_every(&self) -> Option<u32> {
         None
     }

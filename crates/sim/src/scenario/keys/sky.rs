@@ -118,7 +118,7 @@ settings! {
         pattern: OwnPattern = OwnPattern::Delta;
         /// Walker's F: each plane is ahead of the one before it by F 360 deg / T.
         phasing: u32 = 0;
-        /// Every other plane is ahead by so many degrees, instead of `phasing`.
+        /// Degrees by which every other plane is ahead, instead of `phasing`.
         odd_planes: Option<f64>, [-360.0, 360.0];
         /// Degrees between planes. Without it, they are evenly spread.
         spacing: Option<f64>, [0.0, 360.0];

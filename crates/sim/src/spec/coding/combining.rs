@@ -102,7 +102,7 @@ impl Combiner {
         }
     }
 
-    /// The probability that a packet of so many bytes on the link is damaged.
+    /// The probability that a packet with this many bytes on the link is damaged.
     pub(crate) fn damage(&self, signal: f64, bytes: u64) -> f64 {
         match self.curve {
             Curve::Convolutional(burst) => {

@@ -23,7 +23,7 @@ pub(crate) struct Probes {
     unanswered: u64,
     /// Arrived, and to be answered.
     arrived: u64,
-    /// The verdict wants one for so many data segments; none: the controller says when one is due.
+    /// Data segments for each one that the verdict wants; none: the controller says when one is due.
     every: Option<u32>,
     /// Data segments since the last one.
     since: u32,

@@ -76,7 +76,7 @@ impl Reducer {
         self.verdict.on_survival(survival);
     }
 
-    /// For so many data segments the verdict wants one copy of low priority.
+    /// Data segments for each copy of low priority that the verdict wants; none without copies.
     pub(crate) fn copies_every(&self) -> Option<u32> {
         self.verdict.copies_every()
     }
