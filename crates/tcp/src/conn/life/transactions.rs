@@ -6,7 +6,7 @@
 //! `SynReceived` here: ESTABLISHED* is [`State::SynReceived`](super::State::SynReceived) with early data, CLOSE-WAIT* the same
 //! after the peer's FIN, LAST-ACK* and SYN-SENT* those in which our FIN has left too.
 //!
-//! DEVIATION: RFC 1644 §4.3 lets a client send a window of segments before the SYN is answered. As with Fast Open one leaves.
+//! DEVIATION: RFC 1644 lets a client send a window of segments before the SYN is answered. As with Fast Open one leaves.
 //!
 //! DEVIATION: RFC 1644 §3.4 discards segments without a count on a connection that has them. Functions of the network write
 //! ACKs without, and an ACK with SACK blocks, younger than T/TCP, has no room for one.
