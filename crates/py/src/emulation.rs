@@ -80,7 +80,7 @@ impl Emulation {
         let simulation = Simulation::new(scenario, None)?;
         let scenario = &scenario.get().resolved.scenario;
         let name = |node: NodeId| scenario.nodes[node].name.as_str();
-        let flows = || scenario.flows.iter().filter(|flow| flow.app == App::Port);
+        let flows = || scenario.flows.iter().filter(|flow| *flow.app == App::Port);
         let names: BTreeSet<&str> = flows().flat_map(|flow| [name(flow.from), name(flow.to)]).collect();
         let names: Vec<String> = names.into_iter().map(String::from).collect();
         if names.len() > HOSTS_MAX {
@@ -99,7 +99,7 @@ impl Emulation {
             }
         }
         let flow_at = |host: &String| flows().find(|flow| [flow.from, flow.to].iter().any(|&end| name(end) == host));
-        let configs = names.iter().filter_map(flow_at).map(|flow| flow.tcp.clone()).collect();
+        let configs = names.iter().filter_map(flow_at).map(|flow| flow.tcp.as_ref().clone()).collect();
         let mut table = "127.0.0.1 localhost\n::1 localhost\n".to_string();
         for (at, name) in names.iter().enumerate() {
             let (v4, v6) = address(at);

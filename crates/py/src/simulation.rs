@@ -51,11 +51,12 @@ impl Simulation {
             let network = guarded(py, &replay, || Network::build(&resolved.scenario, seed))?;
             return Ok(Self { network: Some(network), replay, trouble: None });
         }
-        let (mut scenario, trouble) = (resolved.scenario.clone(), Arc::new(Trouble::default()));
+        let (mut scenario, trouble) = (resolved.scenario.as_ref().clone(), Arc::new(Trouble::default()));
         for flow in &mut scenario.flows {
             let class = |own: &CustomCc| outside.classes.iter().find(|class| class.name() == own.name());
             if let Some((own, class)) = flow.tcp.own_cc.as_ref().and_then(|own| Some((own, class(own)?))) {
-                flow.tcp.own_cc = Some(class.of_flow(own, &flow.name, &trouble));
+                let own_cc = Some(class.of_flow(own, &flow.name, &trouble));
+                Arc::make_mut(&mut flow.tcp).own_cc = own_cc;
             }
         }
         let flows = Flows::of(py, &scenario.flows);
@@ -67,7 +68,7 @@ impl Simulation {
                 }
             }
         }
-        let network = caught(&replay, || Network::build(&scenario, seed))?;
+        let network = caught(&replay, || Network::build(&Arc::new(scenario), seed))?;
         if let Some((error, _)) = trouble.raised(py, network.now()) {
             return Err(error);
         }

@@ -28,7 +28,7 @@
 use super::sessions::Sessions;
 use super::{Context, Middlebox};
 use crate::dictionary::Cause;
-use crate::distribution::with_phases;
+use crate::distribution::{clocks, with_clocks};
 use crate::packet::Packet;
 use bentpipe_tcp::{Config, Connection, Event, Flags, Role, Segment, State};
 use bentpipe_units::settings::Bytes;
@@ -112,7 +112,7 @@ impl Split {
         let mut phases = Stream::new(seed, component, "clock");
         let mut draw = 0;
         let transports = [&config.opener, &config.listener].map(|side| {
-            let drawn = with_phases(side.clone(), &mut phases, draw);
+            let drawn = with_clocks(side.clone(), clocks(side, &mut phases, draw));
             draw += 1;
             Arc::new(Config {
                 receive_buffer: config.buffer,

@@ -30,6 +30,7 @@ pub use ports::{Delivered, Lost, PortId, Refused};
 pub(crate) use results::{assemble, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
 use std::collections::VecDeque;
+use std::sync::Arc;
 pub use trouble::{Failure, Trouble};
 pub use witness::{ends, Fate, Sighting, Witness};
 
@@ -67,7 +68,7 @@ pub struct Network {
     ledger: Ledger,
     recorder: Recorder,
     witness: Option<Box<dyn Witness>>,
-    scenario: Scenario,
+    scenario: Arc<Scenario>,
 }
 
 /// Instants that the run does not pass, or not at once.
@@ -82,12 +83,16 @@ struct Bounds {
 
 impl Network {
     /// The network of `scenario` at the start of time, with all random streams of `seed`.
-    pub fn build(scenario: &Scenario, seed: u64) -> Self {
+    pub fn build(scenario: &Arc<Scenario>, seed: u64) -> Self {
         Self::build_with(scenario, seed, Vec::new())
     }
 
     /// The same with middleboxes of one's own at nodes, behind those that the scenario has there.
-    pub fn build_with(scenario: &Scenario, seed: u64, own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>) -> Self {
+    pub fn build_with(
+        scenario: &Arc<Scenario>,
+        seed: u64,
+        own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
+    ) -> Self {
         let mut boxes: Vec<Vec<AnyMiddlebox>> = scenario
             .nodes
             .iter()
@@ -130,7 +135,7 @@ impl Network {
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
             witness: None,
-            scenario: scenario.clone(),
+            scenario: Arc::clone(scenario),
         };
         network.change();
         network.carry_out_tasks();

@@ -198,11 +198,12 @@ fn completion_rows_of<'a>(flow: &'a Flow, completions: &'a Completions) -> impl 
 /// None if it sends no datagrams.
 fn datagram_row<'a>(flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>> {
     let arrived = state.arrived()?;
-    let sent = state.totals.sent.sent_segments;
+    let totals = state.totals();
+    let sent = totals.sent.sent_segments;
     Some(DatagramRow {
         flow: &flow.name,
         sent_packets: sent,
-        arrived_packets: state.totals.received.arrived_segments,
+        arrived_packets: totals.received.arrived_segments,
         lost_packets: arrived.lost,
         loss_pct: 100.0 * ratio(arrived.lost as f64, sent as f64),
         delay_min_s: arrived.delays.min_s(),

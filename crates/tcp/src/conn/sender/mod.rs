@@ -67,7 +67,6 @@ use pacing::Paced;
 use polls::Outstanding;
 use prr::PrrAck;
 use reduce::{Cause, ReduceOutcome};
-use rtt::Rtt;
 use scoreboard::{Doubt, Entered};
 use state::view;
 use usage::Used;
@@ -345,7 +344,7 @@ impl Sender {
 
     /// The handshake starts from the beginning.
     pub(crate) fn restart(&mut self, config: &Config) {
-        self.rtt = Rtt::new(config.rto);
+        self.rtt.restart();
         self.set_smss(config.smss);
     }
 
