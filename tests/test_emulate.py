@@ -1,5 +1,7 @@
 """Real programs over simulated paths. Where the system allows no private namespaces, tests are skipped and say why."""
 
+import contextlib
+import hashlib
 import json
 import os
 import random
@@ -12,6 +14,8 @@ import subprocess
 import sys
 import time
 import uuid
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -23,9 +27,10 @@ from bentpipe.errors import BentpipeError, EmulationError
 BROWSER = Path(__file__).parent.parent / "docs" / "guides" / "browser.md"
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "emulate.md"
 PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "25 ms", "queue": "83 packets"}
-EMULATORS = 3
-"""Processes of one emulation beside its programs: the command, the front and the engine."""
-KILLS = 20 if os.environ.get("BENTPIPE_ALL") else 6
+EMULATORS = 2
+"""Processes of an emulation that goes on: the front and the engine, beside one that looks how late programs wake."""
+KILLS = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_ALL") else "6"))
+DEVICES = [(backend, offload) for backend in ("tun", "packet") for offload in ("on", "off")]
 
 
 def path(duration="30 s", flow=None, **link):
@@ -47,8 +52,28 @@ def why_not():
     return None
 
 
+def why_no(backend):
+    """Why this system has no such device for hosts; None if it does."""
+    try:
+        bp.emulate(path(), ["true"], backend=backend)
+    except EmulationError as error:
+        return str(error)
+    return None
+
+
 REASON = why_not()
+MISSING = {backend: REASON or why_no(backend) for backend in ("tun", "packet")}
 needs_namespaces = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+
+@pytest.fixture(params=DEVICES, ids="-".join)
+def device(request):
+    """Each kind of device that a host may have: arguments of `emulate`."""
+    backend, offload = request.param
+    if MISSING[backend]:
+        pytest.skip(MISSING[backend])
+    return {"backend": backend, "offload": offload}
+
 
 PING = """
 import json, os, socket, time
@@ -64,16 +89,17 @@ json.dump([took, os.getuid(), sorted(os.listdir("/proc/self/task")), open("/etc/
 """
 
 
-@needs_namespaces
-def test_a_round_trip_takes_what_the_scenario_says(tmp_path):
+def test_a_round_trip_takes_what_the_scenario_says(tmp_path, device):
     out = tmp_path / "out"
-    found = bp.emulate(path(), python(PING.replace("OUT", repr(str(out)))), serve="echo")
+    found = bp.emulate(path(), python(PING.replace("OUT", repr(str(out)))), serve="echo", **device)
+    assert {"backend": found.trust.backend, "offload": found.trust.offload} == device
     took, uid, _, hosts = json.loads(out.read_text())
     assert (found.status, found.stopped, uid) == (0, "ended", os.getuid())
     # 128 B at 20 Mbit/s are sent twice. Nothing arrives before its time; the machine's own delay is not the scenario's.
     least = 0.05 + 2 * 128 * 8 / 20e6
     assert min(took) >= least
-    assert sorted(took)[10] <= least + 0.002 + 2 * found.trust.late_max_s
+    if found.trust.is_trustworthy:
+        assert sorted(took)[10] <= least + 0.002 + 2 * found.trust.late_max_s
     assert "10.77.0.1 a\n" in hosts
     assert "10.77.0.2 b\n" in hosts
     assert found.result.flows["sent_packets"].to_list() == [found.trust.packets_entered] == [40]
@@ -98,19 +124,105 @@ json.dump(back, open(OUT, "w"))
 """
 
 
-@needs_namespaces
-def test_packets_that_are_lost_are_those_of_the_simulator(tmp_path):
-    out = tmp_path / "out"
-    scenario = path(reverse={"error": {"kind": "packet", "rate": "5 %"}})
-    found = bp.emulate(scenario, python(COUNT.replace("OUT", repr(str(out)))), serve="echo", seed=7)
-    net = bp.Network(scenario, seed=7)
-    for n in range(1000):
+def not_lost(scenario, seed, packets):
+    """Numbers of the packets of a simulated host b that arrive."""
+    net = bp.Network(scenario, seed=seed)
+    for n in range(packets):
         net.inject(n / 1000, net.ports("real")[1], b"%04d" % n)
     net.run_until(5)
-    expected = [int(packet.data) for packet in net.drain()]
+    return [int(packet.data) for packet in net.drain()]
+
+
+def test_packets_that_are_lost_are_those_of_the_simulator(tmp_path, device):
+    out = tmp_path / "out"
+    scenario = path(reverse={"error": {"kind": "packet", "rate": "5 %"}})
+    found = bp.emulate(scenario, python(COUNT.replace("OUT", repr(str(out)))), serve="echo", seed=7, **device)
+    expected = not_lost(scenario, 7, 1000)
     assert found.trust.lost_outside == 0
     assert json.loads(out.read_text()) == expected
     assert 900 < len(expected) < 980
+
+
+UNITS = """
+import json, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("a", 5001))
+s.settimeout(0.5)
+# UDP_SEGMENT of linux/udp.h: one call sends packets of four bytes, at most 64.
+s.setsockopt(socket.IPPROTO_UDP, 103, 4)
+back = []
+for start in range(0, 240, 40):
+    s.send(b"".join(b"%04d" % n for n in range(start, start + 40)))
+try:
+    while True:
+        back.append(int(s.recv(100)))
+except TimeoutError:
+    json.dump(back, open(OUT, "w"))
+"""
+
+
+def test_each_segment_of_a_super_packet_meets_errors_of_its_own(tmp_path, device):
+    out = tmp_path / "out"
+    scenario = path(reverse={"error": {"kind": "packet", "rate": "20 %"}}, queue="500 packets")
+    found = bp.emulate(scenario, python(UNITS.replace("OUT", repr(str(out)))), serve="echo", seed=3, **device)
+    if found.status:
+        pytest.skip("this kernel does not cut datagrams (UDP_SEGMENT)")
+    assert found.trust.lost_outside == 0
+    expected = not_lost(scenario, 3, 240)
+    assert json.loads(out.read_text()) == expected
+    assert found.trust.packets_entered == 240 + len(expected)
+
+
+TAKE = """
+import hashlib, os, socket
+s = socket.socket()
+s.connect(("a", 5001))
+whole = hashlib.sha256()
+while data := s.recv(1 << 20):
+    whole.update(data)
+open(OUT, "w").write(whole.hexdigest())
+"""
+GIVE = """
+import random, socket
+server = socket.create_server(("0.0.0.0", 5001))
+connection, _ = server.accept()
+connection.sendall(random.Random(5).randbytes(1_500_000))
+connection.close()
+"""
+
+
+def test_each_byte_arrives_and_captures_have_the_packets_that_were_simulated(tmp_path, device):
+    out = tmp_path / "out"
+    scenario = path(forward={"error": {"kind": "packet", "rate": "0.5 %"}}, rate="100 Mbit/s", delay="5 ms")
+    code = python(TAKE.replace("OUT", repr(str(out))))
+    found = bp.emulate(scenario, code, serve=python(GIVE), seed=2, pcap=tmp_path / "out.pcapng", **device)
+    assert (found.status, found.trust.lost_outside) == (0, 0)
+    assert out.read_text() == hashlib.sha256(random.Random(5).randbytes(1_500_000)).hexdigest()
+    files = [packets(tmp_path / f"out-{host}.pcapng") for host in "ab"]
+    for file in files:
+        assert all(len(packet) <= 1500 and has_right_sums(packet) for _, packet, *_ in file)
+    lost = [comment for _, _, comment, _ in files[0] if comment.startswith("lost: ")]
+    assert len(lost) == found.result.drops["packets"].sum() > 0
+    sent = [packet for direction, packet, comment, _ in files[0] if direction == 2 and not comment]
+    assert sent == [packet for direction, packet, *_ in files[1] if direction == 1]
+
+
+@needs_namespaces
+def test_without_a_tun_device_hosts_have_packet_sockets(tmp_path):
+    if not Path("/dev/net/tun").exists() or shutil.which("unshare") is None or MISSING["packet"]:
+        pytest.skip("nothing to take away, or nothing to do so")
+    (tmp_path / "path.toml").write_text(path().resolved())
+    bentpipe = f"{sys.executable} -m bentpipe emulate path.toml --serve echo --json"
+    hide = "mount --bind /dev/null /dev/net/tun && exec "
+    hidden = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    about = {"cwd": tmp_path, "capture_output": True, "text": True}
+    done = subprocess.run([*hidden, f"{hide}{bentpipe} -- true"], **about)
+    assert json.loads(done.stdout)["trust"]["backend"] == "packet", done.stderr
+    done = subprocess.run([*hidden, f"{hide}{bentpipe} --backend tun -- true"], **about)
+    assert done.returncode == 2
+    message = "error: this system does not allow a network device of /dev/net/tun: "
+    assert message in done.stderr
+    assert "\n  sudo modprobe tun makes it; " in done.stderr
 
 
 RECEIVE = """
@@ -180,6 +292,8 @@ def test_simulated_flows_share_the_queue_with_real_packets(tmp_path):
         (["no-such-program"], {}, "no-such-program: no such program"),
         (["true"], {"at": "c"}, "'c' is not a host"),
         (["true"], {"flow": "web"}, "'web' is not a flow"),
+        (["true"], {"backend": "tap"}, "'tap' is not a backend"),
+        (["true"], {"offload": "of"}, "'of' is not a setting of offload"),
         (["true"], {"serve": "false"}, "the server 'false' ended at once, with status 1"),
         ([], {}, "no program to run"),
     ],
@@ -294,11 +408,20 @@ def test_a_capture_has_each_packet_once_and_lost_ones_with_their_cause(tmp_path)
 
 
 @needs_namespaces
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_is_reported(tmp_path):
+    for host in "ab":
+        (tmp_path / f"out-{host}.pcapng").symlink_to("/dev/full")
+    with pytest.raises(EmulationError, match=r"^the captures could not be written: No space left on device"):
+        bp.emulate(path(duration="0.5 s"), serve="bulk", pcap=tmp_path / "out.pcapng", quiet=True)
+
+
+@needs_namespaces
 def test_the_commands_of_the_guide_run(tmp_path):
     text = GUIDE.read_text()
     (tmp_path / "leo.toml").write_text(re.search(r"```toml\n(.*?)```", text, re.DOTALL).group(1))
     commands = re.findall("^bentpipe (emulate .*)$", text, re.MULTILINE)
-    assert len(commands) == 5
+    assert len(commands) == 6
     for command in commands:
         words = shlex.split(command)
         if "curl" in words and shutil.which("curl") is None:
@@ -345,44 +468,134 @@ def processes(mark):
     return found
 
 
-def emulators(found):
-    return [pid for pid, line in found.items() if "bentpipe emulate" in line or "emulation.front" in line]
-
-
 def spaces():
-    """Mounts and devices of the machine."""
-    return Path("/proc/mounts").read_text(), sorted(Path("/sys/class/net").iterdir())
+    """What an emulation could leave on the machine: mounts, devices, routes, and files for them.
+
+    A network namespace lives by a process, by a descriptor of one, or by a mount.
+    """
+    places = [Path("/sys/class/net"), Path("/run/netns"), Path("/dev/net")]
+    files = [path for place in places if place.exists() for path in sorted(place.iterdir())]
+    return Path("/proc/mounts").read_text(), Path("/proc/net/route").read_text(), files
+
+
+def end(top, mark, *, by_terminal):
+    """Wait until no process with the mark is left, and return those that are left nevertheless."""
+    until = time.monotonic() + 10
+    while (left := processes(mark)) and time.monotonic() < until:
+        fronts = sum("emulation.front" in line for line in left.values())
+        if by_terminal and time.monotonic() > until - 8 and fronts >= EMULATORS:
+            # A program or a shell that is killed is no failure of the emulator, which goes on until the path's end. A
+            # terminal that is closed ends what a shell has left.
+            os.killpg(top.pid, signal.SIGHUP)
+        top.poll()
+        time.sleep(0.01)
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    top.wait()
+    return left
+
+
+BAD = """
+import os, signal, subprocess
+# Daemons in a session of their own, one of which hears nothing; namespaces within; children that wait for nobody.
+subprocess.Popen("setsid sh -c 'trap \"\" TERM HUP INT; sleep 100' & setsid sleep 100 &", shell=True)
+subprocess.Popen("exec unshare --user --net --mount --pid --fork sleep 100 2>/dev/null", shell=True)
+for _ in range(5):
+    if not os.fork():
+        signal.pause()
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.pause()
+"""
+
+
+def started(tmp_path, mark):
+    """The shell that runs an emulation whose program does what programs should not."""
+    (tmp_path / "path.toml").write_text(path().resolved())
+    (tmp_path / "bad.py").write_text(BAD)
+    # The shell has something left to do, so that it stays.
+    line = f"{sys.executable} -m bentpipe emulate path.toml --serve bulk -- {sys.executable} bad.py; exit"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+    environment = {**os.environ, "MARK": mark}
+    return subprocess.Popen(["sh", "-c", line], env=environment, cwd=tmp_path, start_new_session=True, **quiet)
+
+
+def parts(lines):
+    """Processes of an emulation, by the part that they are."""
+    found = {}
+    for pid, line in sorted(lines.items()):
+        if "emulation.front" in line:
+            # In the order in which they start.
+            name = next(name for name in ("front", "engine", "watch") if name not in found or name == "watch")
+        elif "bentpipe emulate" in line:
+            name = "shell" if line.startswith("sh ") else "command"
+        else:
+            name = "server" if "programs bulk" in line else "program"
+        found.setdefault(name, []).append(pid)
+    return found
+
+
+def wait_for(mark, name, top):
+    """A process of this part, or of another one if the emulation has ended before it began."""
+    until = time.monotonic() + 30
+    while top.poll() is None and time.monotonic() < until:
+        if found := parts(processes(mark)).get(name):
+            return found
+        time.sleep(0.01)
+    return [top.pid]
 
 
 @needs_namespaces
 def test_nothing_stays_when_any_part_is_killed_at_any_instant(tmp_path):
-    dice, before = random.Random(18), spaces()
-    (tmp_path / "path.toml").write_text(path().resolved())
-    command = [sys.executable, "-m", "bentpipe", "emulate", "path.toml", "--serve", "bulk", "--", "sh", "-c"]
-    # A grandchild that leaves its session, as daemons do.
-    command += ["setsid sleep 100 & exec sleep 100"]
+    dice, before, count = random.Random(18), spaces(), Counter()
     for _ in range(KILLS):
         mark = f"bentpipe-{uuid.uuid4()}"
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        top = subprocess.Popen(command, env={**os.environ, "MARK": mark}, cwd=tmp_path, **quiet)
-        time.sleep(dice.uniform(0.05, 1.5))
-        victim = dice.choice(sorted(processes(mark)) or [top.pid])
+        name = dice.choice(("shell", "command", "front", "engine", "watch", "server", "program"))
+        top = started(tmp_path, mark)
+        wait_for(mark, name, top)
+        time.sleep(dice.choice((0, dice.uniform(0, 1.5))))
+        victim = dice.choice(wait_for(mark, name, top))
+        count[name] += 1
         os.kill(victim, signal.SIGKILL)
-        until = time.monotonic() + 10
-        while (left := processes(mark)) and time.monotonic() < until:
-            if time.monotonic() > until - 8 and top.poll() is None and len(emulators(left)) == EMULATORS:
-                # A program that is killed is no failure of the emulator: the rest goes on until the path's end.
-                top.terminate()
-            top.poll()
-            time.sleep(0.01)
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
-        top.wait()
-        assert not left, f"killed {victim}"
+        left = end(top, mark, by_terminal=True)
+        assert not left, f"{name} killed"
+        assert spaces() == before
+    print("killed:", dict(count))
+
+
+@needs_namespaces
+def test_ctrl_c_at_any_instant_ends_all(tmp_path):
+    dice, before = random.Random(19), spaces()
+    for _ in range(KILLS):
+        mark = f"bentpipe-{uuid.uuid4()}"
+        name = dice.choice(("command", "front", "engine", "server", "program"))
+        top = started(tmp_path, mark)
+        wait_for(mark, name, top)
+        time.sleep(dice.choice((0, dice.uniform(0, 1.5))))
+        os.killpg(top.pid, signal.SIGINT)
+        left = end(top, mark, by_terminal=False)
+        assert not left
         assert spaces() == before
 
 
-GOOD = Trust(1000, 990, 3e-5, 1e-4, 2e-4, 9e-4, 1e-3, 0, 1e-3, 0, 0, 0, 3, True, 0.1)
+@needs_namespaces
+def test_emulations_at_the_same_time_do_not_see_one_another(tmp_path):
+    delays = {"10 ms": 0.02, "40 ms": 0.08}
+
+    def run(delay):
+        out = tmp_path / delay
+        found = bp.emulate(path(delay=delay), python(PING.replace("OUT", repr(str(out)))), serve="echo")
+        return json.loads(out.read_text())[0], found.trust
+
+    with ThreadPoolExecutor() as pool:
+        for (took, trust), least in zip(pool.map(run, delays), delays.values(), strict=True):
+            assert trust.packets_entered == 40
+            assert least <= min(took)
+            if trust.is_trustworthy:
+                assert min(took) < least + 0.002 + 2 * trust.late_max_s
+
+
+GOOD = Trust(1000, 990, 3e-5, 1e-4, 2e-4, 9e-4, 1e-3, 0, 1e-3, 0, 0, 0, 3, 2.0, "tun", "on", 500, 4, True, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -392,6 +605,11 @@ GOOD = Trust(1000, 990, 3e-5, 1e-4, 2e-4, 9e-4, 1e-3, 0, 1e-3, 0, 0, 0, 3, True,
         ({"late_packets": 6}, "Not trustworthy: 0.6% of packets left more than 1 ms late (limit 0.5%)."),
         ({"late_packets": 4, "longest_turn_s": 0.004}, "One gap of 4.0 ms may have ended a slow start early."),
         ({"dropped_by_devices": 2, "too_large": 1}, "Not trustworthy: packets lost outside the scenario: 3 (limit 0)."),
+        ({"data_per_ack": 8.6}, " A host sent one ACK for 9 segments: it got many at once"),
+        (
+            {"late_wakes": 30},
+            "Not trustworthy: programs got the processor more than 1 ms late in 6% of cases (limit 5%).",
+        ),
         ({"packets_left": 0}, "No verdict: no packet arrived."),
     ],
 )

@@ -35,5 +35,6 @@ def test_the_pages_are_those_of_the_core_and_of_the_numbers():
 def test_a_function_stands_where_its_page_says(name):
     place = functions.PLACES[name]
     boxes = {f"node.{node}.middlebox": boxes for node, boxes in functions.of_path(place.nodes, "LEO").items()}
-    scenario = bp.loads(functions.SCENARIO, {**boxes, "duration": "3 s"})
+    path = functions.of_path(place.path, "LEO")
+    scenario = bp.loads(functions.SCENARIO, {**path, **boxes, "duration": "3 s"})
     assert bp.run(scenario).flows["goodput_bps"][0] > 0

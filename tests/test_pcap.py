@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
+from bentpipe.errors import BentpipeError
 
 SHORT = {"duration": "12 s"}
 NEEDS_TSHARK = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
@@ -27,6 +28,19 @@ def test_the_result_is_the_same_with_and_without_a_capture_and_each_host_has_a_f
     first = (tmp_path / files[0]).read_bytes()
     bp.run(scenario, pcap=tmp_path / "geo.pcapng")
     assert (tmp_path / files[0]).read_bytes() == first, "equal runs give equal bytes"
+
+
+def test_a_run_that_is_over_gives_its_packets(tmp_path):
+    scenario = bp.load("geo").with_sets({**SHORT, "link.sat.forward.error": {"kind": "packet", "rate": 0.01}})
+    places = bp.pcap(bp.run(scenario, seed=7), tmp_path / "geo.pcapng")
+    assert [place.name for place in places] == ["geo-server.pcapng", "geo-terminal.pcapng"]
+    found = [place.read_bytes() for place in places]
+    bp.run(scenario, seed=7, pcap=tmp_path / "again.pcapng")
+    assert (tmp_path / "again-server.pcapng").read_bytes() == found[0]
+    assert bp.pcap(scenario, tmp_path / "geo.pcapng") == places
+    assert places[0].read_bytes() != found[0], "another seed loses other packets"
+    with pytest.raises(BentpipeError, match=r"no such folder\n  expected one for the captures"):
+        bp.pcap("geo", tmp_path / "missing" / "geo.pcapng")
 
 
 def test_the_command_refuses_a_capture_where_there_is_no_folder(tmp_path):

@@ -363,6 +363,9 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
         ([*PATH, "--at", "1e12 s"], ["at = 1e+12 s", "30 years"]),
         ([*PATH, "--from-epoch", "2026-13-01"], ["2026-13-01", "no month 13", "2026-06-14T12:30:00"]),
         ([*PATH, "--elevation", "95"], ["95 is not within -10 to 90"]),
+        (["path", "London", "Paris", "--over", "delta:53:1584"], ["delta:53:1584", "delta:53:1584/72/39:550"]),
+        (["path", "London", "Paris", "--over", "delta:53:10/3/0:550"], ["10/3/0", "as many in each"]),
+        (["path", "London", "Paris", "--over", "star:86:66/6/2:-5"], ["star:86:66/6/2:-5", "height in km"]),
         ([*PATH, "--select", "fastest"], ["'fastest'", "best, highest, nearest, longest, periodic, starlink"]),
         ([*PATH, "--by", "cost"], ["'cost'", "delay, hops"]),
         ([*PATH, "--gateway", "Bern", "--gateway", "bern"], ["gateway Bern: it is named twice"]),
@@ -690,3 +693,82 @@ def test_clouds_and_scintillation_are_lines_where_they_are_asked_for():
     assert "clouds (dB)" in said.output
     assert "scintillation (dB)" in said.output
     assert ran(*words, "--antenna", "-1").exit_code != 0
+
+
+PIPE = {"over": "geo:9E", "frequency": 14, "eirp": 44, "g_over_t": 3, "symbol_rate": 1e6}
+DOWN = {"frequency": 12, "eirp": 25, "g_over_t": 9}
+
+
+def test_both_ways_of_a_bent_pipe_make_one_budget():
+    def values(found, percent=None):
+        rows = found.table.filter((pl.col("elevation_deg") == 40) & pl.col("percent").eq_missing(percent))
+        return dict(rows.select("line", "value").iter_rows())
+
+    both = bp.sky.budget("Lagos", **PIPE, down=DOWN)
+    lines = values(both)
+    up, down = lines["C/N0 up"], lines["C/N0 down"]
+    together = -10 * math.log10(10 ** (-up / 10) + 10 ** (-down / 10))
+    assert lines["C/N0, both ways"] == pytest.approx(together)
+    assert lines["Es/N0"] == pytest.approx(together - 60)
+    # Each half is the budget of its way alone.
+    assert up == pytest.approx(values(bp.sky.budget("Lagos", **PIPE))["C/N0"])
+    assert down == pytest.approx(values(bp.sky.budget("Lagos", **PIPE | DOWN))["C/N0"])
+    # Rain is over both ends where they are one, and over the first where they are two.
+    far = bp.sky.budget("Lagos", **PIPE, down=DOWN, to="Madrid")
+    assert values(both, 0.1)["rain down"] < -1
+    assert values(far, 0.1)["rain down"] == 0
+    assert values(far, 0.1)["rain up"] == values(both, 0.1)["rain up"]
+    jammed = values(bp.sky.budget("Lagos", **PIPE, down=DOWN | {"interference": 10}, interference=20))
+    noises = [lines["Es/N0"], 20, 10]
+    assert jammed["Es/N0"] == pytest.approx(-10 * math.log10(sum(10 ** (-each / 10) for each in noises)))
+    assert jammed["C/I up"] == 20
+
+
+def test_a_way_down_that_cannot_be_is_refused():
+    for given, said in [
+        ({"down": {"frequency": 12}}, "lacks eirp, g_over_t"),
+        ({"down": DOWN | {"power": 3}}, "has no power"),
+        ({"to": "Madrid"}, "to is where the way down ends"),
+        ({"down": DOWN, "to": "10N 10E"}, "no climate is known for 10.00N 10.00E"),
+    ]:
+        with pytest.raises(SkyError, match=said):
+            bp.sky.budget("Lagos", **PIPE, **given)
+    words = ["budget", "Lagos", "--over", "geo:9E", "--frequency", "14", "--eirp", "44", "--gt", "3"]
+    said = ran(*words, "--down-eirp", "25")
+    assert said.exit_code == 2
+    assert "--down-frequency, --down-eirp and --down-gt" in said.stderr
+    said = ran(*words, "--down-eirp", "25", "--down-frequency", "12", "--down-gt", "9", "--to", "Madrid")
+    assert said.exit_code == 0
+    assert "C/N0, both ways (dBHz)" in said.stdout
+
+
+def test_fades_are_counted_where_the_method_holds():
+    found = bp.sky.budget("Singapore", over="geo:108.3E", frequency=20, eirp=55, g_over_t=15, percent=[0.01, 0.1])
+    assert set(found.fades["elevation_deg"]) == {5.0, 10.0, 25.0, 40.0, 60.0}
+    for (_, percent), rows in found.fades.group_by("elevation_deg", "percent"):
+        assert rows["duration_s"].to_list() == [1, 10, 60, 600, 3600]
+        for column in ("fades_per_year", "time_share"):
+            assert rows[column].is_sorted(descending=True)
+        # No fade longer than a minute lasts less, all together.
+        time = percent / 100 * 365.25 * 86400 * rows["time_share"][2]
+        assert rows["fades_per_year"][2] * 60 < time
+    low = bp.sky.budget("Singapore", over="geo:108.3E", frequency=8, eirp=55, g_over_t=15)
+    assert len(low.fades) == 0
+    assert len(low.to_dict()["fades"]) == 0
+
+
+def test_what_dvb_s2_bears_has_a_margin_and_losses():
+    found = bp.sky.budget("Singapore", over="iridium", **RADIO).bears
+    weak = bp.sky.budget("Singapore", over="iridium", **RADIO | {"eirp": -40.0}).bears
+    assert weak["modcod"].is_null().all()
+    assert weak["margin_db"].is_null().all()
+    assert (found["margin_db"] >= 0).all()
+    assert (found["packet_loss"] <= 1.0001e-7).all()
+
+
+def test_walkers_numbers_are_a_constellation():
+    name, own = (bp.sky.path("London", "Tokyo", over=over) for over in (SHELL, "delta:53:1584/72/39:550"))
+    assert own.table["delay_s"].to_list() == name.table["delay_s"].to_list()
+    star = bp.sky.passes("London", over="Star:86.4:66/6/0:780", elevation=8.2)
+    assert len(star.scene.satellites) == 66
+    assert star.scene.is_linked

@@ -186,9 +186,51 @@ def test_what_makes_no_sense_is_refused(place, monkeypatch, asked, text):
     assert text in str(error.value)
 
 
-def test_a_congestion_control_in_python_is_refused(place):
-    class Idle(bp.CongestionControl):
-        pass
+OWN = """
+import bentpipe
 
-    with pytest.raises(BentpipeError, match="Idle: written in Python\n  expected a congestion control"):
-        bp.speak(bp.load(place / "rough.toml").with_sets({"tcp.cc": Idle}), ["true"])
+
+class Fixed(bentpipe.CongestionControl):
+    \"\"\"A window of 40 segments, whatever happens.\"\"\"
+
+    def on_ack(self, ack, path):
+        self.cwnd = 40 * path.smss
+
+    def on_congestion(self, why, path):
+        self.cwnd = 40 * path.smss
+
+
+class Broken(bentpipe.CongestionControl):
+    \"\"\"Fails.\"\"\"
+
+    def on_ack(self, ack, path):
+        raise ValueError("no idea")
+"""
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_congestion_control_in_python_speaks(place):
+    (place / "own.py").write_text(OWN)
+    found = bp.speak(
+        place / "rough.toml", client(place, "get", "got"), send=place / "data", cc=f"{place}/own.py:Fixed", seed=3
+    )
+    assert found.status == 0
+    assert digest(place / "got") == digest(place / "data")
+    (ours,) = found.spoken
+    assert (ours["cc"], ours["acked_bytes"]) == ("Fixed", BYTES)
+    windows = found.samples.filter(cc="Fixed (bentpipe)")["cwnd_bytes"]
+    # But in recovery, which is not the class's.
+    assert windows.mode().to_list() == [40 * 1448]
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_class_that_fails_ends_the_run_with_its_traceback(place):
+    (place / "own.py").write_text(OWN)
+    with pytest.raises(BentpipeError, match=r"(?s)Broken failed in on_ack, flow real.*no idea"):
+        bp.speak(place / "rough.toml", client(place, "get", "got"), send=place / "data", cc=f"{place}/own.py:Broken")
+
+
+def test_a_class_from_no_file_is_refused(place):
+    here = type("Here", (bp.CongestionControl,), {})
+    with pytest.raises(BentpipeError, match=r"Here cannot be sent to other processes(?s:.*)expected it in a file"):
+        bp.speak(place / "rough.toml", client(place, "get", "got"), cc=here)

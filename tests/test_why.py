@@ -81,12 +81,64 @@ def test_a_story_names_link_cause_and_what_the_sender_did():
 def test_a_story_of_an_outage_and_of_an_application_with_nothing_to_send():
     quiet = path(outage={"spans": [["5 s", "8 s"]], "queue": "flush"})
     told = bp.run(quiet).why("f", start=4, end=12)
-    assert "sat.forward is down for 3.00 s" in str(told)
+    assert "sat is down for 3.00 s" in str(told)
     assert "the retransmission timer expires for the data at" in str(told)
-    assert "it was down" in str(told)
+    # The timer expires since what answers was lost when the outage began, and what is sent then is lost after that.
+    first = next(at for at, (_, what) in enumerate(told.happenings) if "timer expires" in what)
+    assert "no packet of it was lost, but 9 packets without data, such as ACKs, since" in told.happenings[first][1]
+    lost = [(time, what) for time, what in told.happenings if what.startswith("lost: ")]
+    assert lost[0][1] == "lost: 19 packets with data at sat.forward: it was down, until 5.0501 s"
+    assert told.happenings[first][0] == next(time for time, _ in lost if time > 5.5)
+    assert told.happenings[first + 1 :].index((told.happenings[first][0], lost[-1][1])) >= 0
     bulk = {"kind": "bulk", "size": "20 kB", "pause": "3 s"}
     idle = PATH | {"flow": {"f": {"from": "a", "to": "b", "app": bulk}}}
     assert "the application had nothing to send for" in str(bp.run(idle).why("f", start=0, end=10))
+
+
+def test_a_story_of_a_path_that_changes():
+    steps = {"points": [["0 s", "50 ms"], ["4 s", "70 ms"]], "every": "8 s"}
+    errors = {"kind": "profile", "points": [["0 s", 0.0], ["5 s", 0.1], ["5.2 s", 0.0]]}
+    told = bp.run(path(delay=steps, forward={"error": errors})).why("f", start=3, end=9)
+    changes = [(time, what) for time, what in told.happenings if "changes from" in what]
+    assert changes == [
+        (4.0, "the delay of sat changes from 50 ms to 70 ms"),
+        (5.0, "the error rate of sat.forward changes from 0.0 to 0.1"),
+        (5.2, "the error rate of sat.forward changes from 0.1 to 0.0"),
+        (8.0, "the delay of sat changes from 70 ms to 50 ms"),
+    ]
+    many = {"points": [[f"{at / 10} s", f"{50 + at % 2} ms"] for at in range(100)]}
+    told = bp.run(path(delay=many)).why("f", start=3, end=5)
+    assert "the delay of sat changes 21 times, until 5.0000 s" in str(told)
+
+
+def test_retransmissions_stand_with_the_loss_that_they_are_for():
+    told = bp.run(path(error={"kind": "arrivals", "list": [2000, 6000]}, queue="unlimited")).why("f", start=0, end=40)
+    begun = [time for time, what in told.happenings if what.startswith("recovery begins")]
+    again = [time for time, what in told.happenings if what == "1 segment retransmitted"]
+    assert len(begun) == 2
+    assert set(begun) <= set(again)
+
+
+def test_a_story_names_proxies_on_the_way_of_the_flow_and_no_others():
+    link = {"rate": "4 Mbit/s", "delay": "50 ms", "queue": "40 packets"}
+    ends = {"near": ("a", "b"), "sat": ("b", "c"), "aside": ("b", "d"), "apart": ("d", "c")}
+    links = {name: {"from": first, "to": last} | link for name, (first, last) in ends.items()}
+    links["near"] = links["near"] | {"rate": "100 Mbit/s"}
+    flows = {
+        "f": {"from": "a", "to": "c"},
+        "g": {"from": "b", "to": "c", "route": ["b", "d", "c"], "reverse_route": ["c", "d", "b"]},
+    }
+    node = {name: {"middlebox": [{"kind": "split", "buffer": "100 kB"}]} for name in "bd"}
+    told = str(bp.run(PATH | {"link": links, "flow": flows, "node": node}).why("f", start=2, end=12))
+    assert "(the buffer of split at b was full)" in told
+    assert "What is lost behind split at b is repaired from there. It was limited by the receiver's window" in told
+
+
+def test_lines_fit_the_terminal():
+    asked = ["why", "tests/small.toml", "--flow", "bulk", "--from", "5s", "--to", "15s"]
+    said = CliRunner().invoke(app, asked, env={"COLUMNS": "60"})
+    assert said.exit_code == 0, said.output
+    assert max(len(line) for line in said.output.splitlines()) <= 60
 
 
 def test_a_saved_result_is_explained_without_being_run_again(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Makes the table of the page "Proxies": transfers and pages over `proxies.toml`, with proxies and without.
+"""Makes the tables of the page "Proxies": transfers and pages over `proxies.toml`, with proxies and without.
 
     .venv/bin/python validation/proxies.py
 
@@ -39,6 +39,22 @@ PATHS: dict[str, dict[str, object]] = {
         "link.sat.delay": {"points": [["0 s", "260 ms"], ["3 s", "280 ms"]], "every": "6 s"},
     },
 }
+WHOLE = {f"tcp.{key}": value for key, value in TUNED.items()}
+STANDARD = {"tcp.slow_start": "standard"}
+CAUSES: dict[str, tuple[dict[str, object], dict[str, list[dict[str, object]]]]] = {
+    "none": ({}, {}),
+    "none; `hybla` and 200 segments from end to end": (WHOLE, {}),
+    "none; slow start without HyStart": (STANDARD, {}),
+    "split": ({}, PROXIES["split"]),
+    "split; slow start without HyStart": (STANDARD, PROXIES["split"]),
+    "split, 200 segments on the hop": (
+        {},
+        {"gateway": [{"kind": "split", "listener": {key: TUNED[key] for key in ("initial_window", "pacing")}}]},
+    ),
+    "split, `hybla` on the hop": ({}, {"gateway": [{"kind": "split", "listener": {"cc": "hybla"}}]}),
+    "split, both": ({}, PROXIES["split, `hybla` and 200 segments on the hop"]),
+}
+"""What the proxies and senders of the tables consist of, each by itself: keys, and what stands at the nodes."""
 SIZES = ["10 kB", "100 kB", "1 MB", "10 MB"]
 PAGES = {
     "flow.f.from": "user",
@@ -80,11 +96,24 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def causes() -> str:
+    """The time of the largest transfer on each path, with parts taken away."""
+    lines = ["| 10 MB | clear | fades | hands over |", "|---|---|---|---|"]
+    for name, (keys, proxy) in CAUSES.items():
+        times = [
+            time_s({**sets, **keys, "flow.f.app": {"kind": "file", "size": "10 MB"}}, proxy) for sets in PATHS.values()
+        ]
+        lines.append(f"| {name} | {' | '.join('never' if value is None else f'{value:.2f} s' for value in times)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Puts the table into the page."""
-    begin, end = "<!-- table -->\n", "<!-- end -->"
     text = PAGE.read_text()
-    PAGE.write_text(re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{table()}\n{end}", text, flags=re.DOTALL))
+    for name, made in (("table", table()), ("causes", causes())):
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        text = re.sub(f"{begin}.*{end}", f"{begin}\n{made}\n{end}", text, flags=re.DOTALL)
+    PAGE.write_text(text)
 
 
 if __name__ == "__main__":

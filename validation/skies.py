@@ -1,6 +1,6 @@
 """Makes the page "Over the sky": what the geometry changes in experiments that had stand-ins for it.
 
-    .venv/bin/python validation/skies.py [been] [cause] [cost] [day] [future] [measured] [passes] [refwa]
+    .venv/bin/python validation/skies.py [been] [cause] [cost] [day] [future] [measured] [passes] [refwa] [transient]
 
 Half an hour on two cores with a release build (`make release`). The figures go into `docs/validation`; without a
 name, all parts.
@@ -513,6 +513,8 @@ round trips and the size of steps at the boundaries. Shortest paths do not: Star
 On the bent pipe the geometry is a few milliseconds, and its steps are small; what is measured there is mostly not
 geometry (frames of the radio link, scheduling, queues, the way on the ground). Give such a path a measured delay.
 
+{more.transient_text(kept["transient"])}
+
 ## What it costs
 
 {more.cost_text(kept["cost"])}
@@ -528,6 +530,7 @@ PARTS = {
     "refwa": more.refwa,
     "cause": more.cause,
     "cost": more.cost,
+    "transient": more.transient,
 }
 
 

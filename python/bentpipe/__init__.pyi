@@ -13,6 +13,7 @@ from .experiment.grid import sweep as sweep
 from .experiment.mix import Mix as Mix
 from .experiment.mix import mix as mix
 from .experiment.network import Network as Network
+from .experiment.pcap import pcap as pcap
 from .experiment.report import report as report
 from .experiment.result import RunResult as RunResult
 from .experiment.run import run as run
@@ -50,6 +51,7 @@ __all__ = [
     "load",
     "loads",
     "mix",
+    "pcap",
     "report",
     "reproduce",
     "run",

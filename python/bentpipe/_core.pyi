@@ -494,7 +494,14 @@ class Emulation:
     """Hosts, with the network between them in real time. `pcap` names files, with `HOST` for the name of the host."""
 
     def __new__(
-        cls, scenario: Scenario, caller: Isolated, pcap: str | None = None, cc: str | None = None
+        cls,
+        scenario: Scenario,
+        caller: Isolated,
+        pcap: str | None = None,
+        cc: str | None = None,
+        backend: str = "auto",
+        offload: str = "auto",
+        initial_window: int | None = None,
     ) -> Emulation: ...
     def samples(self) -> dict[str, list[Any]]: ...
     @property
@@ -503,13 +510,20 @@ class Emulation:
         """The TCP of a host is ours from now on; with `peer` it connects to that host's port, otherwise it listens."""
 
     def spoken(self) -> dict[str, list[Any]]: ...
+    def proxied(self) -> dict[str, list[Any]]:
+        """Connections of proxies, with the columns of `spoken`."""
+
+    @property
+    def passed(self) -> list[tuple[str, str]]:
+        """Node and kind of functions that let real packets pass as they are."""
+
     def enter(self, host: int, as_caller: bool) -> None:
         """Move this process to a host; `as_caller`: as the user who called, without power over the network."""
 
     def run(self, slice_s: float, process: int | None) -> str:
         """Go on for so many seconds, or until a process ends: `slice`, `ended`, or `over` with the scenario."""
 
-    def outside(self) -> dict[str, float]: ...
+    def outside(self) -> dict[str, Any]: ...
     def finish(self) -> Tables: ...
 
 def end_with_parent(parent: int | None = None) -> bool:
@@ -545,6 +559,15 @@ class Sky:
     @staticmethod
     def preset(name: str, epoch: str | None) -> Sky: ...
     @staticmethod
+    def walker(
+        name: str,
+        is_star: bool,
+        inclination_deg: float,
+        walker: tuple[int, int, int],
+        altitude_km: float,
+        epoch: str | None,
+    ) -> Sky: ...
+    @staticmethod
     def slot(longitude_deg: float, epoch: str | None) -> Sky: ...
     @staticmethod
     def elements(text: str, skips: bool, epoch: str | None) -> Sky: ...
@@ -564,12 +587,16 @@ class Sky:
     def is_linked(self) -> bool: ...
     def budget(
         self,
-        climate: str,
-        radio: tuple[float, float, float, float, float],
-        elevation_deg: float,
-        percent: float | None,
+        ways: Sequence[tuple[str, tuple[float, float, float, float, float | None], float, float | None]],
+        symbols_per_s: float,
         extra: tuple[bool, float | None],
-    ) -> tuple[list[tuple[str, float, str]], float, float, tuple[str, float] | None]: ...
+    ) -> tuple[
+        list[tuple[str, float, str]],
+        float,
+        float,
+        tuple[str, float, float, float] | None,
+        list[tuple[float, float, float]],
+    ]: ...
     @property
     def altitude_km(self) -> float: ...
     def instant(self, seconds: float) -> str: ...

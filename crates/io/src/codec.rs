@@ -66,6 +66,33 @@ impl Headers {
     }
 }
 
+/// What a segment of TCP says beside its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Acknowledgement {
+    pub(crate) ports: (u16, u16),
+    pub(crate) ack: u32,
+    /// Bytes of its data, or of those of a super-packet.
+    pub(crate) data: usize,
+}
+
+/// Of a segment in the middle of a connection: with ACK, without SYN, FIN and RST (RFC 9293 §3.1).
+pub(crate) fn acknowledgement(packet: &[u8]) -> Option<Acknowledgement> {
+    const TCP: u8 = 6;
+    let ip = match packet.first()? >> 4 {
+        4 if *packet.get(9)? == TCP => usize::from(packet[0] & 0xf) * 4,
+        6 if *packet.get(6)? == TCP => 40,
+        _ => return None,
+    };
+    let tcp = packet.get(ip..)?;
+    let (header, flags) = (usize::from(*tcp.get(12)? >> 4) * 4, *tcp.get(13)?);
+    let half = |at: usize| u16::from_be_bytes([tcp[at], tcp[at + 1]]);
+    (flags & 0b1_0111 == 0b1_0000).then(|| Acknowledgement {
+        ports: (half(0), half(2)),
+        ack: u32::from(half(8)) << 16 | u32::from(half(10)),
+        data: tcp.len().saturating_sub(header),
+    })
+}
+
 /// A queue marked the packet: sets CE, and in IPv4 the checksum (RFC 3168 §5, RFC 1624 §3). Returns whether the packet takes
 /// marks: one whose sender does not know ECN stays as it is.
 pub fn mark(packet: &mut [u8]) -> bool {
@@ -155,10 +182,15 @@ pub fn datagram(from: IpAddr, to: IpAddr, ports: (u16, u16), payload: &[u8]) -> 
     Some(bytes)
 }
 
-/// The sum of 16-bit words of RFC 1071; a last odd byte is the high one.
+/// The sum of 16-bit words of RFC 1071, with some of its carries; a last odd byte is the high one.
 pub(crate) fn sum(bytes: &[u8]) -> u32 {
-    let words = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)));
-    words.sum()
+    // RFC 1071 §2: sums of longer words are the same after their carries have come in.
+    let mut words = bytes.chunks_exact(4);
+    let long: u64 =
+        words.by_ref().map(|word| u64::from(u32::from_be_bytes([word[0], word[1], word[2], word[3]]))).sum();
+    let rest = words.remainder().chunks(2).map(|word| u64::from(word[0]) << 8 | u64::from(*word.get(1).unwrap_or(&0)));
+    let sum = long + rest.sum::<u64>();
+    ((sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32)) as u32
 }
 
 /// Carries come back in at the low end (RFC 1071 §1).
@@ -194,12 +226,16 @@ mod tests {
 
     #[test]
     fn headers_of_tcp_are_those_of_the_standard() {
-        let packet = tcp(0);
+        let mut packet = tcp(0);
         let headers = Headers::of(&packet).unwrap();
         assert_eq!(headers.ports, Some((40000, 5001)));
         assert_eq!((headers.header_len, headers.len, headers.protocol), (52, 55, 6));
         assert_eq!((headers.from.to_string(), headers.to.to_string()), ("10.77.0.1".into(), "10.77.0.2".into()));
         assert_eq!(checksums_are_right(&packet), Some(true));
+        let said = Acknowledgement { ports: (40000, 5001), ack: 2, data: 3 };
+        assert_eq!(acknowledgement(&packet), Some(said));
+        packet[33] |= 1;
+        assert_eq!(acknowledgement(&packet), None, "FIN");
         // RFC 1071 §3: the example of the standard.
         assert_eq!(fold(sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7])), 0xddf2);
     }
@@ -218,6 +254,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_sum_is_that_of_its_words(bytes: Vec<u8>) {
+            let words = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)));
+            prop_assert_eq!(fold(sum(&bytes)), fold(words.sum()));
+        }
+
         #[test]
         fn what_is_written_is_read(ports: (u16, u16), payload: Vec<u8>, is_v6: bool, flip: usize) {
             let [from, to] = if is_v6 { V6 } else { V4 };
@@ -247,6 +289,7 @@ mod tests {
             let headers = Headers::of(&bytes);
             prop_assert!(headers.is_none_or(|headers| usize::from(headers.header_len) <= headers.len && headers.len <= bytes.len()));
             checksums_are_right(&bytes);
+            acknowledgement(&bytes);
             mark(&mut bytes);
         }
     }

@@ -6,26 +6,26 @@
 use crate::codec::{mark, Headers};
 use crate::host::Host;
 use crate::netlink::{Connection, Sampler};
+use crate::offload::{self, Header, Joined};
 use crate::pcapng::Captures;
 use crate::speaker::{Report, Speaker};
 use crate::trust::Outside;
-use bentpipe_sim::{Network, PortId, Refused};
+use bentpipe_sim::{Delivered, Network, PortId, Refused};
 use bentpipe_units::{Duration, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
-use rustix::io::{read, write, Errno};
+use rustix::io::Errno;
 use rustix::time::{clock_gettime, ClockId};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::{IpAddr, SocketAddr};
 
-/// Packets that one host may give before the next is looked at.
+/// Packets, and segments of super-packets, that one host may give before the next is looked at.
 const BATCH: usize = 64;
-/// TCP, as IANA numbers it.
-const TCP: u8 = 6;
-/// Bytes of the largest packet.
-const PACKET_MAX: usize = 65_536;
+const SEGMENTS: u64 = 256;
+/// Bytes of the largest packet, with its header.
+const PACKET_MAX: usize = offload::HEADER + 65_536;
 
 /// Time between two samples of the connections.
 const SAMPLED_EVERY: Duration = Duration::from_millis(20);
@@ -137,10 +137,14 @@ pub struct Driver {
     outside: Outside,
     samples: Samples,
     buffer: Vec<u8>,
+    /// When the last packet entered.
+    entered: Time,
     /// When the scenario began, by the clock of the system.
     start: Option<u64>,
     /// The host that is looked at first.
     first: usize,
+    /// When the hosts were looked at last, if nothing else was to be done since.
+    looked: Option<Time>,
 }
 
 /// Nanoseconds of the clock that never jumps.
@@ -148,6 +152,9 @@ pub(crate) fn clock_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
+
+/// Segments of a super-packet enter by this after one another, others later: so they are known again where they leave.
+const APART: Duration = Duration::from_ps(1);
 
 impl Driver {
     /// Of these hosts, joined by these ways. The scenario begins with the first [`run`](Self::run).
@@ -158,7 +165,20 @@ impl Driver {
         let samplers = hosts.iter().map_while(|host| host.sampler().ok()).collect();
         let samples = Samples { samplers, ..Samples::default() };
         let (outside, buffer) = (Outside::default(), vec![0; PACKET_MAX]);
-        Self { hosts, own: None, ways, captures, outside, samples, buffer, start: None, first: 0 }
+        let entered = Time::ZERO;
+        Self {
+            hosts,
+            own: None,
+            ways,
+            captures,
+            outside,
+            samples,
+            buffer,
+            entered,
+            start: None,
+            first: 0,
+            looked: None,
+        }
     }
 
     /// The hosts.
@@ -202,8 +222,8 @@ impl Driver {
     /// # Errors
     /// The system refuses to wait; a host's device is gone.
     pub fn run(&mut self, network: &mut Network, watched: Option<&OwnedFd>, slice: Duration) -> io::Result<Pause> {
-        let mut looked = self.now();
-        let until = looked + slice;
+        let now = self.now();
+        let (mut looked, until) = (self.looked.take().unwrap_or(now), now + slice);
         loop {
             self.read_all(network)?;
             let now = self.now();
@@ -217,6 +237,7 @@ impl Driver {
             let now = self.now();
             self.outside.on_turn(now.saturating_since(looked));
             if now >= until {
+                self.looked = Some(now);
                 return Ok(Pause::Slice);
             }
             let patience = next.min(until).min(self.samples.next).saturating_since(now);
@@ -250,15 +271,23 @@ impl Driver {
         self.first = (self.first + 1) % count.max(1);
         let first = self.first;
         for host in (0..count).map(|at| (first + at) % count) {
+            let before = self.outside.entered;
             for _ in 0..BATCH {
-                match read(self.hosts[host].device(), &mut self.buffer[..]) {
+                if self.outside.entered - before >= SEGMENTS {
+                    break;
+                }
+                match self.hosts[host].read(&mut self.buffer) {
                     Ok(len) => {
                         let buffer = std::mem::take(&mut self.buffer);
-                        self.enter(network, host, &buffer[..len]);
+                        if let Some((header, packet)) = buffer.split_first_chunk() {
+                            self.enter(network, host, Header::read(*header), &packet[..len]);
+                        }
                         self.buffer = buffer;
                     }
                     Err(Errno::AGAIN) => break,
                     Err(Errno::INTR) => {}
+                    // A packet socket cannot describe a super-packet of a kind that came later than it.
+                    Err(Errno::INVAL) => self.outside.not_read += 1,
                     Err(error) => return Err(error.into()),
                 }
             }
@@ -270,63 +299,117 @@ impl Driver {
     fn speak_at(&mut self, network: &mut Network, now: Time) -> Time {
         let Some((host, mut speaker)) = self.own.take() else { return Time::NEVER };
         speaker.handle_wakeup(now);
-        speaker.transmit(now, |packet| self.enter(network, host, packet));
+        speaker.transmit(now, |packet| self.enter(network, host, Header::default(), packet));
         let next = speaker.next_wakeup();
         self.own = Some((host, speaker));
         next
     }
 
-    fn enter(&mut self, network: &mut Network, host: usize, packet: &[u8]) {
-        let at = self.now().max(network.now());
+    /// A packet of a host, or the segments of a super-packet, each by itself.
+    fn enter(&mut self, network: &mut Network, host: usize, header: Header, packet: &[u8]) {
         let headers = Headers::of(packet);
         let way = |way: &&Way| way.host == host && headers.is_some_and(|headers| way.to.contains(&headers.to));
-        let (Some(headers), Some(way)) = (headers, self.ways.iter().find(way)) else {
+        let (Some(headers), Some(&way)) = (headers, self.ways.iter().find(way)) else {
             self.outside.ignored += 1;
             return;
         };
-        match network.inject(at, way.port, packet.len() as u64, headers.header_len, packet.into()) {
-            Ok(()) => {
-                self.outside.entered += 1;
-                if let Some(captures) = &mut self.captures {
-                    captures.entered(at, host, packet);
+        self.outside.thinning.on_sent(host, packet);
+        let mut at = self.now().max(network.now()).max(self.entered + APART + APART);
+        let could_be_read = offload::segment(header, packet, |bytes| {
+            self.entered = at;
+            let captured = self.captures.is_some().then(|| bytes.clone());
+            match network.inject(at, way.port, bytes.len() as u64, headers.header_len, bytes) {
+                Ok(()) => {
+                    self.outside.entered += 1;
+                    if let (Some(captures), Some(bytes)) = (&mut self.captures, captured) {
+                        captures.entered(at, host, &bytes);
+                    }
                 }
+                // After the end there is no path.
+                Err(Refused::Over) => {}
+                Err(_) => self.outside.refused += 1,
             }
-            // After the end there is no path.
-            Err(Refused::Over) => {}
-            Err(_) => self.outside.refused += 1,
-        }
+            at += APART;
+        });
+        self.outside.ignored += u64::from(!could_be_read);
     }
 
     /// What has left the network is given to its host.
     fn write_all(&mut self, network: &mut Network) {
+        let mut left: Vec<(Way, Delivered)> = Vec::new();
         for mut packet in network.drain() {
             let Some(&way) = self.ways.iter().find(|way| way.port == packet.port) else { continue };
             if packet.is_marked {
                 mark(&mut packet.bytes);
             }
+            left.push((way, packet));
+        }
+        // In the order of their hosts, of which each gets its packets in the order of time.
+        left.sort_by_key(|(way, _)| way.host);
+        let are_neighbours = |(way, one): &(Way, Delivered), (_, next): &(Way, Delivered)| {
+            one.port == next.port
+                && one.entered + APART == next.entered
+                && self.hosts[way.host].had().1
+                && offload::is_before(&one.bytes, &next.bytes)
+        };
+        let runs: Vec<usize> = left.chunk_by(are_neighbours).map(<[_]>::len).collect();
+        let mut left = &left[..];
+        for len in runs {
+            let (run, rest) = left.split_at(len);
+            left = rest;
+            let host = run[0].0.host;
+            self.give(host, &run.iter().map(|(_, packet)| &packet.bytes[..]).collect::<Vec<_>>());
             let now = self.now();
-            let is_tcp = || Headers::of(&packet.bytes).is_some_and(|headers| headers.protocol == TCP);
-            match &mut self.own {
-                Some((host, speaker)) if *host == way.host && is_tcp() => speaker.handle(now, &packet.bytes),
-                _ if write(self.hosts[way.host].device(), &packet.bytes).is_err() => self.outside.not_written += 1,
-                _ => {}
-            }
-            let late = self.now().saturating_since(packet.at);
-            self.outside.lateness.record(late);
-            let path = packet.at.saturating_since(packet.entered);
-            let shortest = self.outside.shortest_path.get_or_insert(path);
-            *shortest = path.min(*shortest);
-            if let Some(captures) = &mut self.captures {
-                captures.left(way.peer, way.host, &packet);
+            for (way, packet) in run {
+                self.outside.lateness.record(now.saturating_since(packet.at));
+                let path = packet.at.saturating_since(packet.entered);
+                let shortest = self.outside.shortest_path.get_or_insert(path);
+                *shortest = path.min(*shortest);
+                if let Some(captures) = &mut self.captures {
+                    captures.left(way.peer, host, packet);
+                }
             }
         }
-        let lost = network.drain_lost();
+        let (lost, taken) = (network.drain_lost(), network.drain_taken());
         let Some(captures) = &mut self.captures else { return };
+        for packet in taken {
+            if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
+                captures.taken(way.host, &packet);
+            }
+        }
         for packet in lost {
             if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
                 captures.lost(way.host, &packet);
             }
         }
+    }
+
+    /// Gives a host neighbours of one super-packet, or a packet.
+    fn give(&mut self, host: usize, packets: &[&[u8]]) {
+        let now = self.now();
+        packets.iter().for_each(|packet| self.outside.thinning.on_given(packet));
+        if let Some((own, speaker)) = &mut self.own {
+            if *own == host && packets.iter().all(|packet| Speaker::is_for_us(packet)) {
+                return packets.iter().for_each(|packet| speaker.handle(now, packet));
+            }
+        }
+        let device = &self.hosts[host];
+        let write = |packets: &[&[u8]], joined: &Joined| {
+            let data = packets.iter().map(|packet| &packet[joined.data_at..]);
+            let parts: Vec<&[u8]> = std::iter::once(&joined.headers[..]).chain(data).collect();
+            device.write(joined.header, &parts).is_ok()
+        };
+        if packets.len() > 1 && !self.outside.is_apart {
+            if let Some(joined) = offload::join(packets) {
+                if write(packets, &joined) {
+                    return;
+                }
+                // Kernels of 2024 refuse what other kernels take.
+                self.outside.is_apart = true;
+            }
+        }
+        let was_written = |packet: &&[&[u8]]| offload::join(packet).is_some_and(|joined| write(packet, &joined));
+        self.outside.not_written += packets.chunks(1).filter(|packet| !was_written(packet)).count() as u64;
     }
 
     /// The captures are complete.

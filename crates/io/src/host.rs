@@ -4,9 +4,14 @@
 //! of users cannot be left by several. Later each thread may have a [`Host`] of its own.
 #![allow(unsafe_code)]
 
-use crate::netlink::{self, Sampler};
+use crate::device::{Backend, Device, Offload, Wanted, Wire, NAME};
+use crate::netlink::{self, Beginning, Sampler};
+use crate::offload::Header;
+pub use crate::system::NotAllowed;
+use crate::system::{index, internet, on_socket, request, step};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{open, Mode, OFlags};
+use rustix::io::Errno;
 use rustix::mount::{mount, mount_bind, mount_change, unmount, MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::process::{
     getegid, geteuid, getppid, pidfd_open, set_parent_process_death_signal, Pid, PidfdFlags, Signal,
@@ -16,11 +21,8 @@ use std::ffi::c_int;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::Path;
 
-/// The name of the device of each host.
-const DEVICE: &[u8] = b"sat0";
 /// Packets that the device holds until they are read: its usual 500 are overrun while the emulator waits for the processor.
 const DEVICE_QUEUE: c_int = 10_000;
 /// Largest buffers of a socket, bytes: four bandwidth-delay products of 200 Mbit/s over a geostationary path.
@@ -28,20 +30,6 @@ const BUFFER_MAX: u32 = 64 << 20;
 
 /// Rows of a host's table of connections.
 const CONNECTIONS: &str = "1024";
-
-/// A step of the set-up that the system did not allow.
-#[derive(Debug)]
-pub struct NotAllowed {
-    /// What was tried.
-    pub step: &'static str,
-    /// What the system answered.
-    pub error: io::Error,
-}
-
-/// Names the step that failed.
-fn step<T, E: Into<io::Error>>(step: &'static str, result: Result<T, E>) -> Result<T, NotAllowed> {
-    result.map_err(|error| NotAllowed { step, error: error.into() })
-}
 
 /// Who called, as children see themselves.
 #[derive(Clone, Copy, Debug)]
@@ -143,62 +131,79 @@ pub fn mount_names(hosts: &str) -> Result<(), NotAllowed> {
 #[derive(Debug)]
 pub struct Host {
     namespace: OwnedFd,
-    device: OwnedFd,
+    device: Device,
     addresses: [IpAddr; 2],
 }
 
 impl Host {
-    /// Makes one with these addresses, in networks of 24 and 64 bits. This process is in its namespace then.
+    /// Makes one with these addresses, in networks of 24 and 64 bits, and a TUN device without offload. This process is in its
+    /// namespace then.
     ///
     /// # Errors
     /// The step that the system does not allow.
     pub fn new(v4: Ipv4Addr, v6: Ipv6Addr, mtu: u16) -> Result<Self, NotAllowed> {
-        // A table of connections of its own, which is small: to look at all of it takes microseconds, not half a millisecond.
-        // The namespace in which this process is now says so for the one that it makes.
-        let _ = fs::write("/proc/sys/net/ipv4/tcp_child_ehash_entries", CONNECTIONS);
-        // SAFETY: this thread alone gets another network; it shares its files as before.
-        step("a network namespace", unsafe { unshare_unsafe(UnshareFlags::NEWNET) })?;
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let namespace = step("the network namespace", open("/proc/self/ns/net", flags, Mode::empty()))?;
-        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let device = step("the device /dev/net/tun", open("/dev/net/tun", flags, Mode::empty()))?;
-        let mut request = request(DEVICE);
-        // Without a header for offload the system hands over packets of the size of the MTU, with checksums.
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-        step("a network device", control(device.as_fd(), libc::TUNSETIFF as libc::Ioctl, &mut request))?;
+        Self::with(v4, v6, &Wanted { mtu, backend: Backend::Tun, offload: Offload::Off })
+    }
+
+    /// The same with another device.
+    ///
+    /// # Errors
+    /// The step that the system does not allow.
+    pub fn with(v4: Ipv4Addr, v6: Ipv6Addr, wanted: &Wanted) -> Result<Self, NotAllowed> {
+        let mut namespace = new_network()?;
+        let tun = match wanted.backend {
+            Backend::Packet => None,
+            Backend::Tun => Some(Device::tun(wanted.offload)?),
+            Backend::Auto => Device::tun(wanted.offload).ok(),
+        };
+        let device = match tun {
+            Some(device) => device,
+            // What was the host's namespace has the other end, and the host gets another one.
+            None => {
+                let wire = Wire::new(namespace)?;
+                namespace = new_network()?;
+                let device = Device::packet(&wire, wanted)?;
+                step("a network namespace", move_to(wire.namespace()))?;
+                step("a packet socket on a device", wire.open())?;
+                step("a network namespace", move_to(namespace.as_fd()))?;
+                device
+            }
+        };
         sysctls();
+        // A pair of devices needs no addresses of Ethernet: there is one other end.
+        let arp = if device.is_ethernet() { libc::IFF_NOARP } else { 0 };
         let up = |name: &[u8]| {
-            let mut up = self::request(name);
-            up.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+            let mut up = request(name);
+            up.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING | arp) as libc::c_short;
             on_socket(libc::AF_INET, libc::SIOCSIFFLAGS, &mut up)
         };
         let set = |value: libc::__c_anonymous_ifr_ifru, number| {
-            let mut set = self::request(DEVICE);
+            let mut set = request(NAME);
             set.ifr_ifru = value;
             on_socket(libc::AF_INET, number, &mut set)
         };
         step("loopback", up(b"lo"))?;
-        step("the MTU", set(libc::__c_anonymous_ifr_ifru { ifru_mtu: mtu.into() }, libc::SIOCSIFMTU))?;
-        step("the queue of the device", index().and_then(|device| netlink::set_queue(device, DEVICE_QUEUE)))?;
+        step("the MTU", set(libc::__c_anonymous_ifr_ifru { ifru_mtu: wanted.mtu.into() }, libc::SIOCSIFMTU))?;
+        step("the queue of the device", index(NAME).and_then(|device| netlink::set_queue(device, DEVICE_QUEUE)))?;
         let (address, mask) = (internet(v4), internet(Ipv4Addr::new(255, 255, 255, 0)));
         step("an address", set(libc::__c_anonymous_ifr_ifru { ifru_addr: address }, libc::SIOCSIFADDR))?;
         step("a network mask", set(libc::__c_anonymous_ifr_ifru { ifru_netmask: mask }, libc::SIOCSIFNETMASK))?;
-        step("the device up", up(DEVICE))?;
+        step("the device up", up(NAME))?;
         // A system without IPv6 has hosts without it.
         let _ = set_v6(v6);
         Ok(Self { namespace, device, addresses: [v4.into(), v6.into()] })
     }
 
-    /// All connections of the host use this congestion control, whatever its programs ask for.
+    /// All connections of the host begin so.
     ///
     /// # Errors
-    /// The kernel does not have it: then it has what [`congestion_controls`] says.
-    pub fn set_congestion_control(&self, name: &str) -> io::Result<()> {
+    /// The kernel does not have the congestion control: then it has what [`congestion_controls`] says.
+    pub fn set_beginning(&self, beginning: Beginning<'_>) -> io::Result<()> {
         self.enter(None).map_err(|refused| refused.error)?;
         let [v4, v6] = self.addresses;
-        netlink::set_congestion_control(index()?, v4, name)?;
+        netlink::set_beginning(index(NAME)?, v4, beginning)?;
         // A system without IPv6 has no such route.
-        let _ = netlink::set_congestion_control(index()?, v6, name);
+        let _ = netlink::set_beginning(index(NAME)?, v6, beginning);
         Ok(())
     }
 
@@ -209,7 +214,7 @@ impl Host {
     pub(crate) fn set_metrics(&self, metrics: &[(u16, u32)]) -> io::Result<()> {
         let values: Vec<_> = metrics.iter().map(|(kind, value)| (*kind, value.to_ne_bytes())).collect();
         let values: Vec<_> = values.iter().map(|(kind, value)| (*kind, &value[..])).collect();
-        netlink::set_metrics(index()?, self.addresses[0], &values)
+        netlink::set_metrics(index(NAME)?, self.addresses[0], &values)
     }
 
     /// To ask about the connections of the host.
@@ -221,9 +226,31 @@ impl Host {
         Sampler::new()
     }
 
-    /// The device, to be read and written without waiting.
+    /// The device, to be waited for; without offload, to be read and written.
     pub fn device(&self) -> BorrowedFd<'_> {
-        self.device.as_fd()
+        self.device.file()
+    }
+
+    /// Whether its device is TUN, not a packet socket; and whether it hands over super-packets.
+    pub fn had(&self) -> (Backend, bool) {
+        let backend = if self.device.is_ethernet() { Backend::Packet } else { Backend::Tun };
+        (backend, self.device.has_offload())
+    }
+
+    /// Reads a packet without waiting: its header and, from [`HEADER`](crate::offload::HEADER) on, its bytes. Returns how many.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be handed over.
+    pub fn read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
+        self.device.read(buffer)
+    }
+
+    /// Gives the host a packet, whose bytes are those of all parts.
+    ///
+    /// # Errors
+    /// The kernel does not take it.
+    pub fn write(&self, header: Header, parts: &[&[u8]]) -> Result<(), Errno> {
+        self.device.write(header, parts)
     }
 
     /// This process moves to the host; with `caller`, as that user, without power over the network and with usual priority.
@@ -231,8 +258,7 @@ impl Host {
     /// # Errors
     /// The step that the system does not allow.
     pub fn enter(&self, caller: Option<Caller>) -> Result<(), NotAllowed> {
-        let network = Some(LinkNameSpaceType::Network);
-        step("the network namespace", move_into_link_name_space(self.namespace.as_fd(), network))?;
+        step("the network namespace", move_to(self.namespace.as_fd()))?;
         let Some(caller) = caller else { return Ok(()) };
         schedule(libc::SCHED_OTHER, 0);
         if caller.is_nested {
@@ -252,9 +278,25 @@ impl Host {
         let text = step("the counters of the device", fs::read_to_string("/proc/thread-self/net/dev"))?;
         // Eight columns of what was received, then bytes, packets, errors and drops of what was sent.
         let row = text.lines().find_map(|line| line.trim_start().strip_prefix("sat0:"));
-        let column = row.and_then(|row| row.split_whitespace().nth(11)?.parse().ok());
-        column.ok_or(NotAllowed { step: "the counters of the device", error: io::ErrorKind::InvalidData.into() })
+        let column: Option<u64> = row.and_then(|row| row.split_whitespace().nth(11)?.parse().ok());
+        column
+            .map(|dropped| dropped + self.device.dropped())
+            .ok_or(NotAllowed { step: "the counters of the device", error: io::ErrorKind::InvalidData.into() })
     }
+}
+
+/// Moves this process, which has one thread, to a network namespace of its own; returns that.
+fn new_network() -> Result<OwnedFd, NotAllowed> {
+    // A table of connections of its own, which is small: to look at all of it takes microseconds, not half a millisecond.
+    // The namespace in which this process is now says so for the one that it makes.
+    let _ = fs::write("/proc/sys/net/ipv4/tcp_child_ehash_entries", CONNECTIONS);
+    // SAFETY: this thread alone gets another network; it shares its files as before.
+    step("a network namespace", unsafe { unshare_unsafe(UnshareFlags::NEWNET) })?;
+    step("the network namespace", open("/proc/self/ns/net", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))
+}
+
+fn move_to(network: BorrowedFd<'_>) -> Result<(), Errno> {
+    move_into_link_name_space(network, Some(LinkNameSpaceType::Network))
 }
 
 /// The congestion controls that the kernel has ready, in the order in which it names them.
@@ -296,86 +338,8 @@ pub(crate) fn set(name: &str, value: &str) -> io::Result<()> {
     fs::write(Path::new("/proc/sys/net").join(name), value)
 }
 
-/// An option of a socket, as the kernel reads its bytes.
-pub(crate) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &[u8]) -> io::Result<()> {
-    // SAFETY: the kernel reads as many bytes as there are, and keeps none of them.
-    let done = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), level, name, value.as_ptr().cast(), value.len() as libc::socklen_t)
-    };
-    if done < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
-}
-
-/// Fills `value` with an option of a socket; what the kernel does not have stays as it is.
-pub(crate) fn option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &mut [u8]) -> io::Result<()> {
-    let mut len = value.len() as libc::socklen_t;
-    // SAFETY: the kernel writes as many bytes as there is room for.
-    let done = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, value.as_mut_ptr().cast(), &raw mut len) };
-    if done < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
-}
-
-fn request(name: &[u8]) -> libc::ifreq {
-    // SAFETY: all fields of the structure are integers and arrays of them; zero is a value of each.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(name) {
-        *to = *from as libc::c_char;
-    }
-    request
-}
-
-fn internet(address: Ipv4Addr) -> libc::sockaddr {
-    // SAFETY: as in `request`.
-    let mut to: libc::sockaddr = unsafe { std::mem::zeroed() };
-    to.sa_family = libc::AF_INET as libc::sa_family_t;
-    // Behind the family are the port and the address (ip(7)).
-    for (to, from) in to.sa_data[2..].iter_mut().zip(address.octets()) {
-        *to = from as libc::c_char;
-    }
-    to
-}
-
-fn index() -> io::Result<c_int> {
-    let mut device = request(DEVICE);
-    on_socket(libc::AF_INET, libc::SIOCGIFINDEX, &mut device)?;
-    // SAFETY: the call above has set the index.
-    Ok(unsafe { device.ifr_ifru.ifru_ifindex })
-}
-
 fn set_v6(address: Ipv6Addr) -> io::Result<()> {
     let address = libc::in6_addr { s6_addr: address.octets() };
-    let mut request = libc::in6_ifreq { ifr6_addr: address, ifr6_prefixlen: 64, ifr6_ifindex: index()? };
+    let mut request = libc::in6_ifreq { ifr6_addr: address, ifr6_prefixlen: 64, ifr6_ifindex: index(NAME)? };
     on_socket(libc::AF_INET6, libc::SIOCSIFADDR, &mut request)
-}
-
-/// A socket that no program inherits.
-pub(crate) fn socket(family: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
-    // SAFETY: the call takes three numbers.
-    let socket = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) };
-    if socket < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was opened above, and nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
-}
-
-/// A request about a device, by a socket of its own.
-fn on_socket<T>(family: c_int, number: libc::c_ulong, value: &mut T) -> io::Result<()> {
-    let socket = socket(family, libc::SOCK_DGRAM, 0)?;
-    control(socket.as_fd(), number as libc::Ioctl, value)
-}
-
-/// A request of ioctl(2) whose structure is `value`.
-fn control<T>(to: BorrowedFd<'_>, number: libc::Ioctl, value: &mut T) -> io::Result<()> {
-    // SAFETY: each caller gives the structure that the manual names for the request; it lives until the call returns.
-    match unsafe { libc::ioctl(to.as_raw_fd(), number, std::ptr::from_mut(value)) } {
-        0.. => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }

@@ -3,10 +3,16 @@
 //! | room | what it holds |
 //! |---|---|
 //! | [`codec`] | packets as bytes: what the path needs of their headers, checksums, the mark of a queue |
-//! | `host` | namespaces and devices of Linux, and all that is `unsafe` |
+//! | `host` | namespaces of Linux, each with a device |
+//! | `device` | the device of a host: TUN, or a packet socket |
+//! | `system` | calls of the system; with `host`, all that is `unsafe` |
+//! | [`offload`] | super-packets of hosts, taken apart and joined |
 //! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
 //! | `kernel` | the kernel's TCP under test: conformance scripts in real time |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
+//! | `filter` | a filter of real acknowledgements |
+//! | [`icmp`] | reports of routers: a packet was too large |
+//! | [`proxy`] | functions of the network for real packets: a proxy that splits their connections |
 //! | [`pcapng`] | captures: what each host sent and received, lost packets with their cause |
 //! | [`simulated`] | the same of runs in virtual time: packets that have headers made for them |
 //! | [`wire`] | TCP segments as packets, and back |
@@ -15,23 +21,55 @@
 
 pub mod codec;
 #[cfg(target_os = "linux")]
+pub mod device;
+#[cfg(target_os = "linux")]
 pub mod driver;
+mod filter;
 #[cfg(target_os = "linux")]
 pub mod host;
+pub mod icmp;
 #[cfg(target_os = "linux")]
 pub mod kernel;
 #[cfg(target_os = "linux")]
 pub mod netlink;
+pub mod offload;
 pub mod pcapng;
+pub mod proxy;
 pub mod simulated;
 pub mod speaker;
+#[cfg(target_os = "linux")]
+mod system;
 pub mod trust;
 pub mod wire;
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests {
     use bentpipe_sim::{Delivered, Lost, Network};
     use bentpipe_units::Time;
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    /// What was written, for whoever has a clone.
+    #[derive(Clone, Default)]
+    pub(crate) struct Shared(pub(crate) Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Bytes that differ from place to place.
+    pub(crate) fn bytes(count: u32) -> Arc<[u8]> {
+        (0..count).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+    }
 
     /// A packet that a network delivered, and one that it lost.
     pub(crate) fn lossy() -> (Delivered, Lost) {

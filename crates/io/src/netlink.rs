@@ -1,7 +1,7 @@
 //! Messages to the kernel about a host's network: devices and routes by rtnetlink(7), connections by sock_diag(7).
 
-use crate::host::socket;
-use rustix::fd::OwnedFd;
+use crate::system::socket;
+use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::{read, write};
 use std::ffi::c_int;
 use std::io;
@@ -12,9 +12,12 @@ const HEADER: usize = 16;
 const ATTRIBUTE_HEADER: usize = 4;
 /// Bytes that one answer may have; the kernel splits longer ones.
 const ANSWER_MAX: usize = 1 << 16;
-/// Metrics of a route: which of them are locked, the name of a congestion control (linux/rtnetlink.h).
+/// Metrics of a route: which of them are locked, an initial window, the name of a congestion control (linux/rtnetlink.h).
 const RTAX_LOCK: u16 = 1;
+const RTAX_INITCWND: u16 = 11;
 const RTAX_CC_ALGO: u16 = 16;
+/// The other one of a pair of devices (linux/veth.h).
+const VETH_INFO_PEER: u16 = 1;
 /// The priority that the kernel gives its own routes of IPv6 (IP6_RT_PRIO_ADDRCONF).
 const V6_PRIORITY: u32 = 256;
 /// The request for sockets, and what is asked of each (linux/sock_diag.h, linux/inet_diag.h).
@@ -71,9 +74,60 @@ pub(crate) fn set_queue(device: c_int, packets: c_int) -> io::Result<()> {
     done(&message(libc::RTM_NEWLINK, libc::NLM_F_ACK, &body))
 }
 
-/// All connections to the network of `address` use this congestion control, whatever a program asks for.
-pub(crate) fn set_congestion_control(device: c_int, address: IpAddr, name: &str) -> io::Result<()> {
-    set_metrics(device, address, &[(RTAX_CC_ALGO, &[name.as_bytes(), &[0]].concat())])
+/// A pair of Ethernet devices, of which one is in another network namespace.
+#[derive(Debug)]
+pub(crate) struct Pair<'a> {
+    /// Of both.
+    pub(crate) name: &'a [u8],
+    /// Here, and there.
+    pub(crate) addresses: [[u8; 6]; 2],
+    pub(crate) mtu: u32,
+    /// How many segments a super-packet may have; as many as the kernel likes if it is not said.
+    pub(crate) segments: Option<u32>,
+}
+
+/// Makes a pair of devices, the other one in `namespace`.
+pub(crate) fn make_pair(pair: &Pair<'_>, namespace: BorrowedFd<'_>) -> io::Result<()> {
+    let about = |body: &mut Vec<u8>, address: [u8; 6]| {
+        attribute(body, libc::IFLA_IFNAME, &[pair.name, &[0]].concat());
+        attribute(body, libc::IFLA_ADDRESS, &address);
+        attribute(body, libc::IFLA_MTU, &pair.mtu.to_ne_bytes());
+        if let Some(segments) = pair.segments {
+            attribute(body, libc::IFLA_GSO_MAX_SEGS, &segments.to_ne_bytes());
+        }
+    };
+    let nested = |kind: u16, content: &[u8]| {
+        let mut body = Vec::new();
+        attribute(&mut body, kind, content);
+        body
+    };
+    // Family, type, index, flags, change.
+    let mut far = vec![0; 16];
+    about(&mut far, pair.addresses[1]);
+    attribute(&mut far, libc::IFLA_NET_NS_FD, &namespace.as_raw_fd().to_ne_bytes());
+    let peer = nested(libc::IFLA_INFO_DATA, &nested(VETH_INFO_PEER, &far));
+    let mut body = vec![0; 16];
+    about(&mut body, pair.addresses[0]);
+    attribute(&mut body, libc::IFLA_LINKINFO, &[nested(libc::IFLA_INFO_KIND, b"veth"), peer].concat());
+    let flags = libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+    done(&message(libc::RTM_NEWLINK, flags, &body))
+}
+
+/// How connections to a network begin; what is missing is the kernel's own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beginning<'a> {
+    /// Their congestion control, whatever a program asks for.
+    pub cc: Option<&'a str>,
+    /// Their initial window, segments.
+    pub initial_window: Option<u32>,
+}
+
+/// All connections to the network of `address` begin so.
+pub(crate) fn set_beginning(device: c_int, address: IpAddr, beginning: Beginning<'_>) -> io::Result<()> {
+    let cc = beginning.cc.map(|name| (RTAX_CC_ALGO, [name.as_bytes(), &[0]].concat()));
+    let window = beginning.initial_window.map(|segments| (RTAX_INITCWND, segments.to_ne_bytes().to_vec()));
+    let values: Vec<_> = cc.into_iter().chain(window).collect();
+    set_metrics(device, address, &values.iter().map(|(kind, value)| (*kind, &value[..])).collect::<Vec<_>>())
 }
 
 /// The route to the network of `address` has these metrics, which no program and no connection changes.

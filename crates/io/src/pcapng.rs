@@ -4,7 +4,7 @@
 //! that arrives. A packet that the path lost stands in the file of its sender, at its place, with the cause as a comment.
 
 use bentpipe_sim::dictionary::Cause;
-use bentpipe_sim::{Delivered, Lost};
+use bentpipe_sim::{Delivered, Lost, Taken};
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -183,6 +183,11 @@ impl<W: Write> Captures<W> {
     /// A packet of a host was lost.
     pub fn lost(&mut self, host: usize, packet: &Lost) {
         self.settle(host, packet.entered, packet.bytes.len(), loss(packet.cause, &packet.place, packet.at));
+    }
+
+    /// A packet of a host ended at a function of the network.
+    pub fn taken(&mut self, host: usize, packet: &Taken) {
+        self.settle(host, packet.entered, packet.size as usize, format!("taken by a proxy at {}", packet.place));
     }
 
     /// Writes what still waits.

@@ -3,6 +3,8 @@
 //! As everywhere it is given `now` and an input, asked for outputs, and says when it wants to wake next. Packets that are not
 //! for one of its connections are answered as RFC 9293 §3.10.7.1 has it.
 
+use crate::codec::Headers;
+use crate::icmp;
 use crate::wire::{self, Received};
 use bentpipe_tcp::{Config, Connection, Counters, Event, Flags, Options, Role, Segment, State};
 use bentpipe_units::{Duration, Rate, Seq, Stream, Time};
@@ -12,6 +14,8 @@ use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+/// TCP, as IANA numbers it.
+const TCP: u8 = 6;
 /// Connections at the same time; further SYNs are not answered.
 const CONNECTIONS_MAX: usize = 4096;
 /// Those among them whose handshake is not complete: a flood of SYNs takes no more.
@@ -79,6 +83,60 @@ pub struct Report {
     pub counters: Counters,
 }
 
+impl Report {
+    /// Of one of our connections, between these ends.
+    pub(crate) fn of(conn: &Connection, [local, remote]: [SocketAddr; 2], cc: String, is_aborted: bool) -> Self {
+        Self {
+            local,
+            remote,
+            cc,
+            state: conn.state(),
+            is_aborted,
+            acked_bytes: conn.acked_bytes(),
+            received_bytes: conn.counters().delivered_bytes,
+            cwnd_bytes: conn.cwnd(),
+            ssthresh_bytes: conn.ssthresh(),
+            srtt: conn.srtt(),
+            flight_size_bytes: conn.flight_size(),
+            pacing: conn.pacing_rate(),
+            counters: *conn.counters(),
+        }
+    }
+}
+
+/// Settings of connections over IPv4 and over IPv6, whose packets have at most `mtu` bytes.
+pub(crate) fn on_the_wire(config: &Config, mtu: u16) -> [Config; 2] {
+    let timestamps = if config.timestamps { 12 } else { 0 };
+    [40, 60].map(|headers| {
+        let room = u32::from(mtu) - headers - timestamps;
+        Config { smss: config.smss.min(room), handshake: true, ..config.clone() }
+    })
+}
+
+/// What a congestion control is called.
+pub(crate) fn cc_of(config: &Config) -> String {
+    config.own_cc.as_ref().map_or(config.cc.kind().name(), |own| own.name()).to_owned()
+}
+
+/// A segment as a packet, without SACK blocks where these and its data have no room in `mtu` bytes.
+pub(crate) fn packet([from, to]: [SocketAddr; 2], mut segment: Segment, payload: &[u8], mtu: u16) -> Option<Vec<u8>> {
+    let ip = if from.is_ipv4() { 0 } else { 20 };
+    let len = ip + usize::from(segment.header_len()) + usize::from(segment.len);
+    // Blocks are optional (RFC 2018 §4), the limit of the path is not.
+    if len > usize::from(mtu) && matches!(segment.options, Options::Sack(_)) {
+        segment.options = Options::None;
+    }
+    wire::emit(from, to, &segment, payload)
+}
+
+/// The segment that came, without what only the simulator's own signals use.
+pub(crate) fn received(packet: &[u8]) -> Option<Received<'_>> {
+    let mut received = wire::parse(packet)?;
+    let flags = &mut received.segment.flags;
+    *flags = Flags::from_bits(flags.bits() & ON_THE_WIRE);
+    Some(received)
+}
+
 /// A host whose TCP is ours.
 #[derive(Debug)]
 pub struct Speaker {
@@ -101,11 +159,7 @@ impl Speaker {
     /// A host with these settings of TCP, whose packets have at most `mtu` bytes, which does this for all who connect to `port`.
     /// Initial sequence numbers follow from `secret`.
     pub fn new(config: &Config, mtu: u16, port: Option<u16>, service: Service, secret: u64) -> Self {
-        let timestamps = if config.timestamps { 12 } else { 0 };
-        let configs = [40, 60].map(|headers| {
-            let room = u32::from(mtu) - headers - timestamps;
-            Arc::new(Config { smss: config.smss.min(room), handshake: true, ..config.clone() })
-        });
+        let configs = on_the_wire(config, mtu).map(Arc::new);
         let talks = BTreeMap::new();
         Self { configs, mtu, port, service, secret, talks, resets: VecDeque::new(), over: Vec::new(), unreadable: 0 }
     }
@@ -115,14 +169,22 @@ impl Speaker {
         self.begin(now, from, to, Role::Active);
     }
 
-    /// A packet of TCP has come.
+    /// Whether a packet is for our TCP: a segment, or a report about one.
+    pub fn is_for_us(packet: &[u8]) -> bool {
+        Headers::of(packet).is_some_and(|headers| headers.protocol == TCP) || icmp::reported(packet).is_some()
+    }
+
+    /// A packet [for our TCP](Self::is_for_us) has come.
     pub fn handle(&mut self, now: Time, packet: &[u8]) {
-        let Some(mut received) = wire::parse(packet) else {
-            self.unreadable += 1;
+        let Some(received) = received(packet) else {
+            let about = icmp::reported(packet);
+            match about.and_then(|about| Some((self.talks.get_mut(&(about.from, about.to))?, about.notice))) {
+                Some((talk, notice)) => talk.conn.handle_notice(now, notice),
+                None => self.unreadable += 1,
+            }
             return;
         };
-        let flags = &mut received.segment.flags;
-        *flags = Flags::from_bits(flags.bits() & ON_THE_WIRE);
+        let flags = received.segment.flags;
         let ends = (received.to, received.from);
         if !self.talks.contains_key(&ends) {
             let opens = flags.has(Flags::SYN) && !flags.has_any(Flags::ACK.with(Flags::RST));
@@ -159,15 +221,9 @@ impl Speaker {
             send(&packet);
         }
         for (&(from, to), talk) in &mut self.talks {
-            while let Some(mut segment) = talk.conn.poll_transmit(now) {
-                let ip = if from.is_ipv4() { 0 } else { 20 };
-                let len = ip + usize::from(segment.header_len()) + usize::from(segment.len);
-                // Blocks are optional (RFC 2018 §4), the limit of the path is not.
-                if len > usize::from(self.mtu) && matches!(segment.options, Options::Sack(_)) {
-                    segment.options = Options::None;
-                }
+            while let Some(segment) = talk.conn.poll_transmit(now) {
                 let payload = talk.outgoing.at(talk.conn.offset_of(segment.data_seq()), segment.len);
-                if let Some(packet) = wire::emit(from, to, &segment, &payload) {
+                if let Some(packet) = self::packet([from, to], segment, &payload, self.mtu) {
                     send(&packet);
                 }
             }
@@ -196,7 +252,7 @@ impl Speaker {
         let [of_ends, of_conn] = Stream::new(self.secret, &format!("{own} {peer}"), "iss").key();
         let iss = Seq::new((now.as_ps() / 4_000_000) as u32).at(of_ends);
         let config = &self.configs[usize::from(matches!(own.ip(), IpAddr::V6(_)))];
-        let cc = config.own_cc.as_ref().map_or(config.cc.kind().name(), |own| own.name()).to_owned();
+        let cc = cc_of(config);
         let mut conn = Connection::new(config.clone(), role, iss);
         conn.set_random_seed(of_conn);
         conn.set_reads_at_once(false);
@@ -300,28 +356,15 @@ impl Talk {
     }
 
     fn report(&self, (local, remote): (SocketAddr, SocketAddr)) -> Report {
-        let conn = &self.conn;
-        Report {
-            local,
-            remote,
-            cc: self.cc.clone(),
-            state: conn.state(),
-            is_aborted: self.is_aborted,
-            acked_bytes: conn.acked_bytes(),
-            received_bytes: self.incoming.taken,
-            cwnd_bytes: conn.cwnd(),
-            ssthresh_bytes: conn.ssthresh(),
-            srtt: conn.srtt(),
-            flight_size_bytes: conn.flight_size(),
-            pacing: conn.pacing_rate(),
-            counters: *conn.counters(),
-        }
+        // Counted here: with `take`, what was written.
+        let received_bytes = self.incoming.taken;
+        Report { received_bytes, ..Report::of(&self.conn, [local, remote], self.cc.clone(), self.is_aborted) }
     }
 }
 
 /// The peer's bytes that have come and were not read, by offset; pieces do not overlap.
 #[derive(Debug, Default)]
-struct Incoming {
+pub(crate) struct Incoming {
     pieces: BTreeMap<u64, Vec<u8>>,
     /// All before this was read.
     taken: u64,
@@ -329,7 +372,7 @@ struct Incoming {
 
 impl Incoming {
     /// Keeps what is new: what came first stays.
-    fn keep(&mut self, start: u64, bytes: &[u8]) {
+    pub(crate) fn keep(&mut self, start: u64, bytes: &[u8]) {
         let end = start + bytes.len() as u64;
         let mut at = start.max(self.taken);
         while at < end {
@@ -344,8 +387,22 @@ impl Incoming {
         }
     }
 
+    /// A copy of bytes that were not read yet; fewer than `len` where some are missing.
+    pub(crate) fn copy(&self, start: u64, len: u16) -> Vec<u8> {
+        let (mut at, end) = (start, start + u64::from(len));
+        let mut copy = Vec::with_capacity(len.into());
+        while at < end {
+            let Some((&from, piece)) = self.pieces.range(..=at).next_back() else { break };
+            let Some(rest) = piece.get((at - from) as usize..).filter(|rest| !rest.is_empty()) else { break };
+            let part = &rest[..rest.len().min((end - at) as usize)];
+            copy.extend_from_slice(part);
+            at += part.len() as u64;
+        }
+        copy
+    }
+
     /// The next bytes in order.
-    fn take(&mut self, count: u64) -> Vec<Vec<u8>> {
+    pub(crate) fn take(&mut self, count: u64) -> Vec<Vec<u8>> {
         let until = self.taken + count;
         let mut found = Vec::new();
         while self.taken < until {
@@ -388,26 +445,11 @@ impl Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{bytes, Shared};
     use bentpipe_units::Duration;
     use proptest::prelude::*;
-    use std::io;
-    use std::sync::Mutex;
 
     const MTU: u16 = 1500;
-
-    #[derive(Clone, Default)]
-    struct Shared(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Shared {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     fn ends(is_v6: bool) -> [SocketAddr; 2] {
         let end = |v4: &str, v6: &str| (if is_v6 { v6 } else { v4 }).parse().unwrap();
@@ -477,7 +519,7 @@ mod tests {
 
     #[test]
     fn each_byte_arrives_through_loss_reordering_and_duplication() {
-        let sent: Arc<[u8]> = (0..3_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let sent = bytes(3_000_000);
         for (is_v6, loss, keys) in [
             (false, 0.0, ""),
             (false, 0.01, "timestamps = true"),

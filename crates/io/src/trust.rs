@@ -1,5 +1,6 @@
 //! How far a run in real time was what the scenario says: when packets left and when they were due, and what was lost outside.
 
+use crate::codec::acknowledgement;
 use bentpipe_units::Duration;
 
 /// Sub-buckets of an octave: a value is known within 1/16 of itself.
@@ -78,6 +79,48 @@ fn end(at: usize) -> u64 {
     ((at - octave * u64::from(SUB) + 1) << octave) - 1
 }
 
+/// Connections whose last ACK is remembered; others that share a place are taken for the same.
+const REMEMBERED: usize = 1021;
+
+/// How many segments with data hosts get for each ACK that they send. Segments that are given to a host together are acknowledged
+/// together.
+#[derive(Clone, Debug)]
+pub struct Thinning {
+    data: u64,
+    acks: u64,
+    /// What each connection acknowledged last, while it sent data.
+    last: Vec<u32>,
+}
+
+impl Default for Thinning {
+    fn default() -> Self {
+        Self { data: 0, acks: 0, last: vec![0; REMEMBERED] }
+    }
+}
+
+impl Thinning {
+    /// A host sent this: a segment without data is an ACK, and so is one with data that acknowledges what the last one did not.
+    pub fn on_sent(&mut self, host: usize, packet: &[u8]) {
+        let Some(said) = acknowledgement(packet) else { return };
+        let (from, to) = said.ports;
+        let last = &mut self.last[(usize::from(from) << 16 | usize::from(to)).wrapping_add(host << 7) % REMEMBERED];
+        if said.data == 0 || *last != said.ack {
+            self.acks += 1;
+        }
+        *last = said.ack;
+    }
+
+    /// A host got this.
+    pub fn on_given(&mut self, packet: &[u8]) {
+        self.data += u64::from(acknowledgement(packet).is_some_and(|said| said.data > 0));
+    }
+
+    /// Segments with data for each ACK; none without ACKs.
+    pub fn data_per_ack(&self) -> Option<f64> {
+        (self.acks > 0).then(|| self.data as f64 / self.acks as f64)
+    }
+}
+
 /// What happened outside the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Outside {
@@ -91,6 +134,12 @@ pub struct Outside {
     pub refused: u64,
     /// Packets that a host's device did not take.
     pub not_written: u64,
+    /// Packets that a host's device could not hand over.
+    pub not_read: u64,
+    /// Whether the kernel refused a super-packet: since then each packet is given by itself.
+    pub is_apart: bool,
+    /// Segments for each ACK.
+    pub thinning: Thinning,
     /// The longest time between two looks at the devices, apart from waiting for them.
     pub longest_turn: Duration,
     /// The shortest time that a packet took from end to end.
@@ -137,6 +186,31 @@ mod tests {
             prop_assert!((lateness.mean_s() - mean).abs() < 1e-9);
             prop_assert_eq!(lateness.max_s(), *values.last().unwrap() as f64 * 1e-9);
         }
+    }
+
+    #[test]
+    fn acks_are_counted_that_acknowledge_something() {
+        let addresses = [std::net::Ipv4Addr::LOCALHOST.into(), std::net::Ipv4Addr::BROADCAST.into()];
+        let segment = |ack: u32, data: &[u8]| {
+            let segment = bentpipe_tcp::Segment {
+                ack: bentpipe_units::Seq::new(ack),
+                flags: bentpipe_tcp::Flags::ACK,
+                len: data.len() as u16,
+                ..bentpipe_tcp::Segment::default()
+            };
+            let [from, to] = addresses.map(|address| std::net::SocketAddr::new(address, 80));
+            crate::wire::emit(from, to, &segment, data).unwrap()
+        };
+        let mut thinning = Thinning::default();
+        assert_eq!(thinning.data_per_ack(), None);
+        (0..6).for_each(|_| thinning.on_given(&segment(5, b"data")));
+        thinning.on_given(&segment(5, b""));
+        thinning.on_sent(0, &segment(9, b""));
+        // Duplicate ACKs say something, too; data that acknowledge nothing new do not.
+        thinning.on_sent(0, &segment(9, b""));
+        thinning.on_sent(0, &segment(9, b"data"));
+        thinning.on_sent(0, &segment(10, b"data"));
+        assert_eq!(thinning.data_per_ack(), Some(2.0));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 
 use crate::codec::{checksums_are_right, fold, sum};
 use bentpipe_tcp::{
-    Ecn, FastOpenOption, Flags, Options, SackBlocks, ScpsCapabilities, ScpsOptions, Segment, SynOptions, Timestamps,
+    CountOption, Ecn, FastOpenOption, Flags, Options, SackBlocks, ScpsCapabilities, ScpsOptions, Segment, SynOptions,
+    Timestamps,
 };
 use bentpipe_units::Seq;
 use etherparse::{LaxNetSlice, LaxSlicedPacket, PacketBuilder, TransportSlice};
@@ -22,6 +23,10 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const FAST_OPEN: u8 = 34;
+/// RFC 1644 §3.2.
+const CC: u8 = 11;
+const CC_NEW: u8 = 12;
+const CC_ECHO: u8 = 13;
 /// RFC 6994: shared by experiments that are told apart by an identifier. No number was assigned to RFC 5690; its own serves.
 const EXPERIMENT: u8 = 253;
 const ACK_RATIO: [u8; 2] = [0x56, 0x90];
@@ -170,6 +175,10 @@ fn options(segment: &Segment) -> Vec<u8> {
         bytes.extend(ACK_RATIO);
         bytes.push(ratio);
     }
+    if let Options::Count(count) = segment.options {
+        bytes.extend([NOP, NOP]);
+        count_option(CC, count, &mut bytes);
+    }
     if let Options::Sack(blocks) = &segment.options {
         sack_option(blocks.as_slice(), &mut bytes);
     }
@@ -188,6 +197,12 @@ fn sack_option(blocks: &[(Seq, Seq)], bytes: &mut Vec<u8>) {
     }
 }
 
+/// RFC 1644 §3.2.
+fn count_option(kind: u8, count: u32, bytes: &mut Vec<u8>) {
+    bytes.extend([kind, 6]);
+    bytes.extend(count.to_be_bytes());
+}
+
 fn syn_options(syn: &SynOptions, bytes: &mut Vec<u8>) {
     bytes.extend([MSS, 4]);
     bytes.extend(syn.mss.to_be_bytes());
@@ -204,6 +219,14 @@ fn syn_options(syn: &SynOptions, bytes: &mut Vec<u8>) {
             bytes.extend([FAST_OPEN, 10]);
             bytes.extend(cookie);
         }
+    }
+    match syn.count {
+        CountOption::None => {}
+        CountOption::Count(count) => count_option(CC, count, bytes),
+        CountOption::New(count) => count_option(CC_NEW, count, bytes),
+    }
+    if let Some(count) = syn.count_echo {
+        count_option(CC_ECHO, count, bytes);
     }
     if let Some(scps) = syn.scps {
         bytes.extend(scps.encode());
@@ -234,7 +257,7 @@ fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
         }
         let Some(option) = more.first().and_then(|&len| rest.get(2..usize::from(len))) else { break };
         rest = &rest[2 + option.len()..];
-        says_more |= matches!(kind, MSS | WINDOW_SCALE | SACK_PERMITTED | FAST_OPEN);
+        says_more |= matches!(kind, MSS | WINDOW_SCALE | SACK_PERMITTED | FAST_OPEN | CC | CC_NEW | CC_ECHO);
         match (kind, option) {
             (MSS, &[high, low]) => syn.mss = u16::from_be_bytes([high, low]),
             (WINDOW_SCALE, &[shift]) => syn.window_scale = Some(shift),
@@ -255,6 +278,14 @@ fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
             (EXPERIMENT, &[high, low]) if [high, low] == ACK_RATIO => syn.ack_ratio = true,
             (EXPERIMENT, &[high, low]) if [high, low] == POLLED => syn.is_polled = true,
             (EXPERIMENT, &[high, low, told]) if [high, low] == ACK_RATIO => ratio = Some(told),
+            (CC | CC_NEW | CC_ECHO, &[c0, c1, c2, c3]) => {
+                let count = u32::from_be_bytes([c0, c1, c2, c3]);
+                match kind {
+                    CC => syn.count = CountOption::Count(count),
+                    CC_NEW => syn.count = CountOption::New(count),
+                    _ => syn.count_echo = Some(count),
+                }
+            }
             (FAST_OPEN, []) => syn.fast_open = FastOpenOption::Request,
             (FAST_OPEN, cookie) => {
                 syn.fast_open = cookie.try_into().map_or(FastOpenOption::None, FastOpenOption::Cookie);
@@ -269,6 +300,9 @@ fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
     }
     if has_blocks {
         return (timestamps, Options::Sack(blocks));
+    }
+    if let CountOption::Count(count) = syn.count {
+        return (timestamps, Options::Count(count));
     }
     if let Some(ratio) = ratio {
         return (timestamps, Options::AckRatio(ratio));
@@ -304,14 +338,28 @@ mod tests {
         ]
     }
 
+    fn count() -> impl Strategy<Value = CountOption> {
+        prop_oneof![
+            Just(CountOption::None),
+            any::<u32>().prop_map(CountOption::Count),
+            any::<u32>().prop_map(CountOption::New)
+        ]
+    }
+
     prop_compose! {
+        /// Of Fast Open, or of T/TCP: both have no room.
         fn syn()(
             mss: u16, window_scale in proptest::option::of(0_u8..15), sack_permitted: bool, ack_ratio: bool,
-            is_polled: bool, fast_open in fast_open()
+            is_polled: bool, fast_open in fast_open(), count in count(), count_echo: Option<u32>, is_counted: bool
         )
             -> Options
         {
-            Options::Syn(SynOptions { mss, window_scale, sack_permitted, fast_open, scps: None, ack_ratio, is_polled })
+            let plain = SynOptions { mss, window_scale, sack_permitted, ..SynOptions::default() };
+            Options::Syn(if is_counted {
+                SynOptions { count, count_echo, ..plain }
+            } else {
+                SynOptions { fast_open, ack_ratio, is_polled, ..plain }
+            })
         }
     }
 
@@ -328,7 +376,9 @@ mod tests {
         fn segment()(
             (seq, ack, window, flags, ecn) in (seq(), seq(), any::<u16>(), 0_u16..0x1000, 0_u8..4),
             timestamps in proptest::option::of(any::<(u32, u32)>()),
-            (syn, other) in (syn(), prop_oneof![Just(Options::None), sack(), any::<u8>().prop_map(Options::AckRatio)]),
+            (syn, other) in (syn(), prop_oneof![
+                Just(Options::None), sack(), any::<u8>().prop_map(Options::AckRatio), any::<u32>().prop_map(Options::Count)
+            ]),
         ) -> Segment {
             let flags = Flags::from_bits(flags);
             Segment {

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout)]
 
 use bentpipe_orbit::budget::clouds::{cloud_db, water_between, CloudWater};
+use bentpipe_orbit::budget::fades::Fades;
 use bentpipe_orbit::budget::gases::{
     gas_path_13_db, gas_path_db, gas_specific_db_km, vapour_zenith_db, Air, OxygenHeight,
 };
@@ -222,4 +223,21 @@ fn gases_on_a_path_are_the_newer_editions() {
         };
         gas_path_13_db(&ray, &air, &OxygenHeight { a, b, c, d }).unwrap()
     });
+}
+
+/// P.1623-1 §2.2: how long fades last and how many there are, all rows of both tables.
+#[test]
+fn fades_last_as_long_as_the_tables_say() {
+    let fades = |row: &dyn Fn(&str) -> f64| {
+        let ray = Ray { frequency_ghz: row("f"), elevation_deg: row("el"), tilt_deg: 0.0 };
+        Fades::deeper_than(row("A"), &ray).unwrap()
+    };
+    let number = |row: &dyn Fn(&str) -> f64| fades(row).number(row("T_tot")) * fades(row).longer(row("D")).unwrap();
+    let Some(table) = Table::read("ITURP1623-1_fade_duration_params.csv") else { return };
+    table.check("P", |row| fades(row).longer(row("D")).unwrap());
+    table.check("F", |row| fades(row).time_in_longer(row("D")).unwrap());
+    table.check("N", number);
+    table.check("T", |row| row("T_tot") * fades(row).time_in_longer(row("D")).unwrap());
+    let Some(table) = Table::read("ITURP1623-1_number_of_fades.csv") else { return };
+    table.check("N", number);
 }

@@ -3,12 +3,16 @@
 use crate::captures;
 use crate::simulation::Simulation;
 use crate::{tables, EmulationError, Scenario};
+use bentpipe_io::device::{Backend, Offload, Wanted};
 use bentpipe_io::driver::{Driver, Pause, Sample, Way};
 use bentpipe_io::host::{self, Caller, Host, NotAllowed};
+use bentpipe_io::netlink::Beginning;
 use bentpipe_io::pcapng::Captures;
+use bentpipe_io::proxy::Functions;
 use bentpipe_io::speaker::{Report, Service, Speaker};
-use bentpipe_sim::ids::NodeId;
-use bentpipe_sim::spec::App;
+use bentpipe_sim::ids::{FlowId, NodeId, PathId};
+use bentpipe_sim::middlebox::RealPackets;
+use bentpipe_sim::spec::{self, App, Flow};
 use bentpipe_tcp::Config;
 use bentpipe_units::Duration;
 use pyo3::prelude::*;
@@ -17,6 +21,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 /// Bytes of the largest packet of a host.
 const MTU: u16 = 1500;
@@ -64,6 +69,29 @@ pub(crate) struct Emulation {
     names: Vec<String>,
     /// Settings of TCP of the first flow at each host: those of our own.
     configs: Vec<Config>,
+    /// Names of all nodes.
+    nodes: Vec<String>,
+    functions: Arc<Functions>,
+    /// Functions of the network that real packets pass as they are.
+    passed: Vec<(String, &'static str)>,
+    /// The host whose TCP is ours.
+    own: Option<usize>,
+}
+
+/// Nodes on the ways of real packets with functions that let these pass as they are.
+fn passed(scenario: &spec::Scenario) -> Vec<(String, &'static str)> {
+    let ports = FlowId::all(scenario.flows.len()).zip(&scenario.flows).filter(|(_, flow)| *flow.app == App::Port);
+    let mut met = BTreeSet::new();
+    for (id, flow) in ports {
+        met.extend([flow.from, flow.to]);
+        let links = PathId::both(id).into_iter().flat_map(|path| scenario.first_route(path));
+        met.extend(links.map(|&link| scenario.links[link].to));
+    }
+    let functions = met.into_iter().flat_map(|node| {
+        let node = &scenario.nodes[node];
+        node.middleboxes.iter().map(|function| (node.name.clone(), function))
+    });
+    functions.filter(|(_, function)| Functions::lets_pass(function)).map(|(node, each)| (node, each.name())).collect()
 }
 
 fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
@@ -73,11 +101,32 @@ fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
 
 #[pymethods]
 impl Emulation {
-    /// A host for each node that has a port; `pcap` has a place for `HOST` in it.
+    /// A host for each node that has a port; `pcap` has a place for `HOST` in it. `backend` is `auto`, `tun` or `packet`, `offload` is
+    /// `auto`, `off` or `on`.
     #[new]
-    #[pyo3(signature = (scenario, caller, pcap=None, cc=None))]
-    fn new(scenario: &Bound<'_, Scenario>, caller: &Isolated, pcap: Option<&str>, cc: Option<&str>) -> PyResult<Self> {
-        let simulation = Simulation::new(scenario, None)?;
+    #[pyo3(signature = (scenario, caller, pcap=None, cc=None, backend="auto", offload="auto", initial_window=None))]
+    fn new(
+        scenario: &Bound<'_, Scenario>,
+        caller: &Isolated,
+        pcap: Option<&str>,
+        cc: Option<&str>,
+        backend: &str,
+        offload: &str,
+        initial_window: Option<u32>,
+    ) -> PyResult<Self> {
+        let backend = match backend {
+            "tun" => Backend::Tun,
+            "packet" => Backend::Packet,
+            _ => Backend::Auto,
+        };
+        let offload = match offload {
+            "on" => Offload::On,
+            "off" => Offload::Off,
+            _ => Offload::Auto,
+        };
+        let functions = Functions::new(MTU);
+        let real: Arc<dyn RealPackets> = functions.clone();
+        let simulation = Simulation::build(scenario, None, Some(&real))?;
         let scenario = &scenario.get().resolved.scenario;
         let name = |node: NodeId| scenario.nodes[node].name.as_str();
         let flows = || scenario.flows.iter().filter(|flow| *flow.app == App::Port);
@@ -98,8 +147,12 @@ impl Emulation {
                 ways.push(Way { host, peer, to: [IpAddr::V4(v4), IpAddr::V6(v6)], port });
             }
         }
-        let flow_at = |host: &String| flows().find(|flow| [flow.from, flow.to].iter().any(|&end| name(end) == host));
-        let configs = names.iter().filter_map(flow_at).map(|flow| flow.tcp.as_ref().clone()).collect();
+        let config_at = |host: &String| {
+            let is_at_host = |flow: &Flow| [flow.from, flow.to].iter().any(|&end| name(end) == host);
+            let flow = scenario.flows.iter().position(|flow| *flow.app == App::Port && is_at_host(flow))?;
+            Some(simulation.tcp(flow).unwrap_or(scenario.flows[flow].tcp.as_ref()).clone())
+        };
+        let configs = names.iter().filter_map(config_at).collect();
         let mut table = "127.0.0.1 localhost\n::1 localhost\n".to_string();
         for (at, name) in names.iter().enumerate() {
             let (v4, v6) = address(at);
@@ -108,13 +161,17 @@ impl Emulation {
         let captures = pcap.map(|pattern| captures::of_hosts(pattern, &names, &scenario.title)).transpose()?;
         let captures = captures.map(Captures::new);
         host::mount_names(&table).map_err(not_allowed)?;
-        let make = |at| Host::new(address(at).0, address(at).1, MTU);
+        let wanted = Wanted { mtu: MTU, backend, offload };
+        let make = |at| Host::with(address(at).0, address(at).1, &wanted);
         let hosts: Vec<Host> = (0..names.len()).map(make).collect::<Result<_, _>>().map_err(not_allowed)?;
-        if let Some(name) = cc {
-            let set = hosts.iter().try_for_each(|host| host.set_congestion_control(name));
-            set.map_err(|error| no_congestion_control(name, &error))?;
+        if cc.is_some() || initial_window.is_some() {
+            let set = hosts.iter().try_for_each(|host| host.set_beginning(Beginning { cc, initial_window }));
+            set.map_err(|error| no_congestion_control(cc.unwrap_or_default(), &error))?;
         }
-        Ok(Self { simulation, driver: Driver::new(hosts, ways, captures), caller: caller.0, names, configs })
+        let nodes = scenario.nodes.iter().map(|node| node.name.clone()).collect();
+        let passed = passed(scenario);
+        let driver = Driver::new(hosts, ways, captures);
+        Ok(Self { simulation, driver, caller: caller.0, names, configs, nodes, functions, passed, own: None })
     }
 
     /// Names of the hosts.
@@ -149,35 +206,27 @@ impl Emulation {
             [SocketAddr::new(address(host).0.into(), OWN_PORT), SocketAddr::new(address(peer).0.into(), port)]
         });
         self.driver.speak(host, speaker, connect);
+        self.own = Some(host);
         Ok(())
     }
 
-    /// Our connections: a column each.
+    /// Connections of the host whose TCP is ours: a column each.
     fn spoken<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let about = PyDict::new(py);
-        let reports: Vec<Report> = self.driver.speaker().into_iter().flat_map(Speaker::reports).collect();
-        let host_of = |ip: IpAddr| {
-            let at = (0..self.names.len()).find(|&at| [address(at).0.into(), IpAddr::V6(address(at).1)].contains(&ip));
-            at.map_or_else(|| ip.to_string(), |at| self.names[at].clone())
-        };
-        about.set_item("peer", reports.iter().map(|each| host_of(each.remote.ip())).collect::<Vec<_>>())?;
-        about.set_item("peer_port", reports.iter().map(|each| each.remote.port()).collect::<Vec<_>>())?;
-        about.set_item("port", reports.iter().map(|each| each.local.port()).collect::<Vec<_>>())?;
-        about.set_item("cc", reports.iter().map(|each| each.cc.as_str()).collect::<Vec<_>>())?;
-        let state = |each: &Report| format!("{:?}", each.state).to_lowercase();
-        about.set_item("state", reports.iter().map(state).collect::<Vec<_>>())?;
-        about.set_item("aborted", reports.iter().map(|each| each.is_aborted).collect::<Vec<_>>())?;
-        let count =
-            |name: &str, value: fn(&Report) -> u64| about.set_item(name, reports.iter().map(value).collect::<Vec<_>>());
-        count("acked_bytes", |each| each.acked_bytes)?;
-        count("received_bytes", |each| each.received_bytes)?;
-        count("sent_segments", |each| each.counters.sent_segments)?;
-        count("retransmissions", |each| each.counters.retransmitted_segments)?;
-        count("timeouts", |each| each.counters.timeouts)?;
-        count("fast_retransmits", |each| each.counters.fast_retransmits)?;
-        count("undos", |each| each.counters.undos)?;
-        count("duplicate_segments", |each| each.counters.duplicate_segments)?;
-        Ok(about)
+        let host = self.own.map(|host| self.names[host].clone()).unwrap_or_default();
+        let reports = self.driver.speaker().into_iter().flat_map(Speaker::reports);
+        self.reported(py, &reports.map(|report| (host.clone(), report)).collect::<Vec<_>>())
+    }
+
+    /// Connections of proxies, both sides of each: the same columns.
+    fn proxied<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let reports = self.functions.reports().into_iter();
+        self.reported(py, &reports.map(|(node, report)| (self.nodes[node.index()].clone(), report)).collect::<Vec<_>>())
+    }
+
+    /// Functions of the network that real packets pass as they are, by node.
+    #[getter]
+    fn passed(&self) -> Vec<(String, &'static str)> {
+        self.passed.clone()
     }
 
     /// This process, a child that is about to become another program, moves to a host; `as_caller`: for ever.
@@ -205,7 +254,7 @@ impl Emulation {
     fn outside<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (outside, about) = (self.driver.outside(), PyDict::new(py));
         let late = &outside.lateness;
-        let mut dropped = 0;
+        let mut dropped = outside.not_read;
         for host in self.driver.hosts() {
             dropped += host.dropped().map_err(not_allowed)?;
         }
@@ -222,6 +271,15 @@ impl Emulation {
         about.set_item("not_written", outside.not_written)?;
         about.set_item("too_large", outside.refused)?;
         about.set_item("ignored", outside.ignored)?;
+        about.set_item("data_per_ack", outside.thinning.data_per_ack())?;
+        let (backend, has_offload) = self.driver.hosts().first().map_or((Backend::Auto, false), Host::had);
+        about.set_item("backend", if backend == Backend::Packet { "packet" } else { "tun" })?;
+        let offload = match (has_offload, outside.is_apart) {
+            (false, _) => "off",
+            (true, false) => "on",
+            (true, true) => "receive",
+        };
+        about.set_item("offload", offload)?;
         Ok(about)
     }
 
@@ -257,7 +315,39 @@ impl Emulation {
 
     /// The tables of the run, as those of `Run.finish`.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.driver.finish()?;
+        let captures = self.driver.finish();
+        captures.map_err(|error| EmulationError::new_err(format!("the captures could not be written: {error}")))?;
         tables::result(py, &self.simulation.finish(py)?)
+    }
+}
+
+impl Emulation {
+    /// Connections of ours, each with the node at which it is: a column for each fact.
+    fn reported<'py>(&self, py: Python<'py>, all: &[(String, Report)]) -> PyResult<Bound<'py, PyDict>> {
+        let about = PyDict::new(py);
+        about.set_item("host", all.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>())?;
+        let host_of = |ip: IpAddr| {
+            let at = (0..self.names.len()).find(|&at| [address(at).0.into(), IpAddr::V6(address(at).1)].contains(&ip));
+            at.map_or_else(|| ip.to_string(), |at| self.names[at].clone())
+        };
+        about.set_item("peer", all.iter().map(|(_, each)| host_of(each.remote.ip())).collect::<Vec<_>>())?;
+        about.set_item("peer_port", all.iter().map(|(_, each)| each.remote.port()).collect::<Vec<_>>())?;
+        about.set_item("port", all.iter().map(|(_, each)| each.local.port()).collect::<Vec<_>>())?;
+        about.set_item("cc", all.iter().map(|(_, each)| each.cc.as_str()).collect::<Vec<_>>())?;
+        let state = |(_, each): &(String, Report)| format!("{:?}", each.state).to_lowercase();
+        about.set_item("state", all.iter().map(state).collect::<Vec<_>>())?;
+        about.set_item("aborted", all.iter().map(|(_, each)| each.is_aborted).collect::<Vec<_>>())?;
+        let count = |name: &str, value: fn(&Report) -> u64| {
+            about.set_item(name, all.iter().map(|(_, each)| value(each)).collect::<Vec<_>>())
+        };
+        count("acked_bytes", |each| each.acked_bytes)?;
+        count("received_bytes", |each| each.received_bytes)?;
+        count("sent_segments", |each| each.counters.sent_segments)?;
+        count("retransmissions", |each| each.counters.retransmitted_segments)?;
+        count("timeouts", |each| each.counters.timeouts)?;
+        count("fast_retransmits", |each| each.counters.fast_retransmits)?;
+        count("undos", |each| each.counters.undos)?;
+        count("duplicate_segments", |each| each.counters.duplicate_segments)?;
+        Ok(about)
     }
 }

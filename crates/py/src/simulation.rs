@@ -3,10 +3,11 @@
 use crate::function::Flows;
 use crate::own::Trouble;
 use crate::{RunError, Scenario};
-use bentpipe_sim::middlebox::MiddleboxConfig;
+use bentpipe_sim::middlebox::{MiddleboxConfig, RealPackets};
 use bentpipe_sim::record::RunResult;
-use bentpipe_sim::Network;
+use bentpipe_sim::{spec, Network};
 use bentpipe_tcp::cc::CustomCc;
+use bentpipe_tcp::Config;
 use bentpipe_units::Time;
 use pyo3::prelude::*;
 use std::fmt;
@@ -20,6 +21,8 @@ pub(crate) struct Simulation {
     replay: Replay,
     /// What went wrong in classes in Python; none if there are none.
     trouble: Option<Arc<Trouble>>,
+    /// Settings of TCP of each flow, where these have classes in Python, which report to `trouble`.
+    tcp: Vec<Arc<Config>>,
 }
 
 /// What to say in a bug report. A digest takes its time, so that none is made for nothing.
@@ -39,6 +42,19 @@ impl fmt::Display for Replay {
 
 impl Simulation {
     pub(crate) fn new(scenario: &Bound<'_, Scenario>, seed: Option<u64>) -> PyResult<Self> {
+        Self::build(scenario, seed, None)
+    }
+
+    /// One whose functions act on packets with bytes as `real` does.
+    pub(crate) fn build(
+        scenario: &Bound<'_, Scenario>,
+        seed: Option<u64>,
+        real: Option<&Arc<dyn RealPackets>>,
+    ) -> PyResult<Self> {
+        let build = |scenario: &Arc<spec::Scenario>, seed| match real {
+            Some(real) => Network::build_real(scenario, seed, real),
+            None => Network::build(scenario, seed),
+        };
         let (py, held) = (scenario.py(), Arc::new(scenario.clone().unbind()));
         let scenario = scenario.get();
         let (resolved, outside) = (&scenario.resolved, &scenario.outside);
@@ -48,8 +64,8 @@ impl Simulation {
         if resolved.scenario.flows.iter().all(|flow| flow.tcp.own_cc.is_none())
             && !resolved.scenario.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own)
         {
-            let network = guarded(py, &replay, || Network::build(&resolved.scenario, seed))?;
-            return Ok(Self { network: Some(network), replay, trouble: None });
+            let network = guarded(py, &replay, || build(&resolved.scenario, seed))?;
+            return Ok(Self { network: Some(network), replay, trouble: None, tcp: Vec::new() });
         }
         let (mut scenario, trouble) = (resolved.scenario.as_ref().clone(), Arc::new(Trouble::default()));
         for flow in &mut scenario.flows {
@@ -68,11 +84,17 @@ impl Simulation {
                 }
             }
         }
-        let network = caught(&replay, || Network::build(&Arc::new(scenario), seed))?;
+        let tcp = scenario.flows.iter().map(|flow| flow.tcp.clone()).collect();
+        let network = caught(&replay, || build(&Arc::new(scenario), seed))?;
         if let Some((error, _)) = trouble.raised(py, network.now()) {
             return Err(error);
         }
-        Ok(Self { network: Some(network), replay, trouble: Some(trouble) })
+        Ok(Self { network: Some(network), replay, trouble: Some(trouble), tcp })
+    }
+
+    /// Settings of TCP of a flow, by its place, for connections outside the network: with its class in Python; none if it has none.
+    pub(crate) fn tcp(&self, flow: usize) -> Option<&Config> {
+        self.tcp.get(flow).map(Arc::as_ref)
     }
 
     /// Takes up to `steps` steps of `run`, which is given how many to take and returns whether there is no more to do.

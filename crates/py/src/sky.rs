@@ -2,11 +2,12 @@
 
 use crate::tables::bytes;
 use bentpipe_orbit::budget;
+use bentpipe_orbit::budget::fades::{Fades, YEAR_S};
 use bentpipe_orbit::budget::geometry::slant_range_km;
 use bentpipe_orbit::budget::modulation::Modulation;
-use bentpipe_orbit::budget::radio::{Conditions, Radio};
+use bentpipe_orbit::budget::radio::{BentPipe, Conditions, Radio};
 use bentpipe_orbit::budget::scintillation::Aperture;
-use bentpipe_orbit::sky::constellation::{median_epoch, Constellation};
+use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Shell};
 use bentpipe_orbit::sky::earth::{Earth, Geodetic};
 use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
 use bentpipe_orbit::sky::epoch::Epoch;
@@ -14,7 +15,7 @@ use bentpipe_orbit::sky::links::Topology;
 use bentpipe_orbit::sky::orbit::Orbit;
 use bentpipe_orbit::sky::places::Access;
 use bentpipe_orbit::sky::places::{self, Place};
-use bentpipe_orbit::sky::presets::{self, PRESETS};
+use bentpipe_orbit::sky::presets::{self, of_shells, PRESETS};
 use bentpipe_orbit::sky::route::{
     disjoint_routes_while, routes_while, Disjoint, Metric, Over, Route, Router, Routing, Switch,
 };
@@ -23,7 +24,7 @@ use bentpipe_orbit::sky::selection::{handovers_while, Rule, Slots};
 use bentpipe_orbit::sky::span::{GoOn, Span};
 use bentpipe_orbit::sky::survey::{coverage_while, covered_area, passes_while};
 use bentpipe_orbit::sky::{distance, SkyError as Wrong};
-use bentpipe_sim::spec::Modcod;
+use bentpipe_sim::spec::{Losses, Modcod};
 use bentpipe_units::Word;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -37,8 +38,14 @@ const POSITIONS_BETWEEN: usize = 200_000;
 
 /// An array as (NumPy dtype, bytes).
 type Array<'py> = (&'static str, Bound<'py, PyBytes>);
-/// Lines (what, how much, unit), distance in km, bit error rate, and a modulation and code with its bits in a symbol.
-type Budget = (Vec<(&'static str, f64, &'static str)>, f64, f64, Option<(&'static str, f64)>);
+/// A way of a radio link: the city whose air and rain it has; carrier in GHz, EIRP in dBW, G/T in dB/K, losses in dB, and carrier over
+/// interference in dB; elevation in degrees; per cent of the year in which its rain is exceeded.
+type Way = (String, (f64, f64, f64, f64, Option<f64>), f64, Option<f64>);
+/// A modulation and code: its name, the Es/N0 that it needs in dB, bits in a symbol, the probability that a packet is lost.
+type Chosen = (&'static str, f64, f64, f64);
+/// Lines (what, how much, unit), distance in km, bit error rate, what DVB-S2 makes of it, and of the fades that are as deep as the rain, by
+/// duration in s: how many of them last longer in a year, and which share of the time they make.
+type Budget = (Vec<(String, f64, &'static str)>, f64, f64, Option<Chosen>, Vec<(f64, f64, f64)>);
 /// Name, degrees north and east, height in km, and whether it is a gateway.
 type Given = (String, f64, f64, f64, bool);
 
@@ -97,6 +104,30 @@ impl PySky {
     #[staticmethod]
     fn preset(name: &str, epoch: Option<&str>) -> PyResult<Self> {
         let make = || presets::preset(name)?.sky(start(epoch)?);
+        Ok(Self { sky: make().map_err(wrong)?, skipped: Vec::new() })
+    }
+
+    /// Walker's i: T/P/F at a height in km; what its satellites are called.
+    #[staticmethod]
+    fn walker(
+        name: &str,
+        is_star: bool,
+        inclination_deg: f64,
+        walker: (u32, u32, u32),
+        altitude_km: f64,
+        epoch: Option<&str>,
+    ) -> PyResult<Self> {
+        let (total, planes, phasing) = walker;
+        let make = || {
+            let pattern = if is_star { Pattern::Star } else { Pattern::Delta };
+            let per_plane = total.checked_div(planes).filter(|each| each * planes == total && *each > 0);
+            let per_plane = per_plane.ok_or_else(|| Wrong {
+                at: format!("{total}/{planes}/{phasing}"),
+                what: "expected T satellites in P planes, as many in each: 1584/72/39".to_owned(),
+            })?;
+            let plain = Shell::walker(name, pattern, planes, per_plane, altitude_km, inclination_deg);
+            of_shells(&[Shell { phasing: Phasing::Walker(phasing), ..plain }], start(epoch)?)
+        };
         Ok(Self { sky: make().map_err(wrong)?, skipped: Vec::new() })
     }
 
@@ -187,42 +218,37 @@ impl PySky {
         self.sky.links.topology != Topology::None
     }
 
-    /// The link budget of a radio (carrier in GHz, EIRP in dBW, G/T in dB/K, losses in dB, symbols per second) between a city and
-    /// satellites of the median height at an elevation, in rain that is exceeded in so many per cent of the year; `extra`: whether in clouds,
-    /// too, and in the scintillation that an antenna of this diameter (m) leaves. Its lines, the distance, the bit error rate of QPSK without coding, and what DVB-S2 makes of it.
-    fn budget(
-        &self,
-        climate: &str,
-        radio: (f64, f64, f64, f64, f64),
-        elevation_deg: f64,
-        percent: Option<f64>,
-        extra: (bool, Option<f64>),
-    ) -> PyResult<Budget> {
-        let (frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, symbols_per_s) = radio;
-        let radio = Radio { frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, symbols_per_s, tilt_deg: 45.0 };
+    /// The link budget between places and satellites of the median height: of one way, or of a way up and a way down through a
+    /// transponder that does not decode. `extra`: whether rain comes with clouds, and with the scintillation that an antenna of
+    /// this diameter (m) leaves.
+    fn budget(&self, ways: Vec<Way>, symbols_per_s: f64, extra: (bool, Option<f64>)) -> PyResult<Budget> {
         let make = || {
-            let range_km = slant_range_km(elevation_deg, self.altitude_km())?;
-            let (has_clouds, antenna_m) = extra;
-            let aperture = |diameter_m| Aperture { diameter_m, efficiency: 0.5 };
-            let conditions = Conditions {
-                rain: percent,
-                // P.618-13 §2.5: for less than 1 %, those of 1 %.
-                clouds: percent.filter(|_| has_clouds).map(|percent| percent.max(1.0)),
-                scintillation: percent.zip(antenna_m.map(aperture)),
+            let found = ways.iter().map(|way| self.way(way, symbols_per_s, extra));
+            let found = found.collect::<Result<Vec<_>, Wrong>>()?;
+            let none = || Wrong { at: "ways".to_owned(), what: "expected one or two".to_owned() };
+            let first = *found.first().ok_or_else(none)?;
+            let (lines, es_n0) = match found.get(1) {
+                None => (first.0.lines(first.1, first.2)?, first.0.es_n0_db(first.1, first.2)?),
+                Some(down) => {
+                    let pipe = BentPipe { up: first, down: *down };
+                    (pipe.lines()?, pipe.es_n0_db()?)
+                }
             };
-            let taken = radio.attenuation(&budget::climate::climate(climate)?, elevation_deg, conditions)?;
-            let is_asked_for = |what| match what {
-                "clouds" => conditions.clouds.is_some(),
-                "scintillation" => conditions.scintillation.is_some(),
+            let (has_clouds, antenna_m) = extra;
+            let is_wet = ways.iter().any(|way| way.3.is_some());
+            let is_asked_for = |what: &str| match what.split(' ').next() {
+                Some("clouds") => has_clouds && is_wet,
+                Some("scintillation") => antenna_m.is_some() && is_wet,
                 _ => true,
             };
-            let lines = radio.lines(range_km, taken)?.into_iter().filter(|line| is_asked_for(line.what));
-            let lines = lines.map(|line| (line.what, line.value, line.unit));
-            let es_n0 = radio.es_n0_db(range_km, taken)?;
-            let best = Modcod::best(es_n0).map(|(modcod, bits)| (modcod.name(), bits));
+            let lines = lines.into_iter().filter(|line| is_asked_for(&line.what));
+            let lines = lines.map(|line| (line.what, line.value, line.unit)).collect();
+            let best = Modcod::best(es_n0).map(|(modcod, threshold, bits)| {
+                (modcod.name(), threshold, bits, Losses::Waterfall.probability(es_n0 - threshold))
+            });
             // Two bits in a symbol.
             let errors = Modulation::Qpsk.bit_error_rate(es_n0 - 10.0 * 2.0_f64.log10());
-            Ok((lines.collect(), range_km, errors, best))
+            Ok((lines, first.1, errors, best, fades(&first.0.ray(ways[0].2), first.2.rain_db, ways[0].3)))
         };
         make().map_err(wrong)
     }
@@ -414,7 +440,41 @@ impl PySky {
     }
 }
 
+/// Durations of fades, s.
+const FADES_S: [f64; 5] = [1.0, 10.0, 60.0, 600.0, 3600.0];
+
+/// The fades that are deeper than this, where the method holds: how many are longer in a year, and their share of the time.
+fn fades(ray: &budget::Ray, rain_db: f64, percent: Option<f64>) -> Vec<(f64, f64, f64)> {
+    let Some((percent, fades)) = percent.zip(Fades::deeper_than(rain_db, ray).ok()) else { return Vec::new() };
+    let number = fades.number(percent / 100.0 * YEAR_S);
+    let of = |s: f64| Some((s, number * fades.longer(s).ok()?, fades.time_in_longer(s).ok()?));
+    FADES_S.into_iter().filter_map(of).collect()
+}
+
 impl PySky {
+    /// Radio, distance and atmosphere of a way.
+    fn way(
+        &self,
+        (climate, radio, elevation_deg, percent): &Way,
+        symbols_per_s: f64,
+        (has_clouds, antenna_m): (bool, Option<f64>),
+    ) -> Result<(Radio, f64, budget::radio::Attenuation), Wrong> {
+        let (frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, c_over_i) = *radio;
+        let c_over_i_db = c_over_i.unwrap_or(f64::INFINITY);
+        let radio =
+            Radio { frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, c_over_i_db, symbols_per_s, tilt_deg: 45.0 };
+        let aperture = |diameter_m| Aperture { diameter_m, efficiency: 0.5 };
+        let conditions = Conditions {
+            rain: *percent,
+            // P.618-13 §2.5: for less than 1 %, those of 1 %.
+            clouds: percent.filter(|_| has_clouds).map(|percent| percent.max(1.0)),
+            scintillation: percent.zip(antenna_m.map(aperture)),
+        };
+        let range_km = slant_range_km(*elevation_deg, self.altitude_km())?;
+        let taken = radio.attenuation(&budget::climate::climate(climate)?, *elevation_deg, conditions)?;
+        Ok((radio, range_km, taken))
+    }
+
     /// Bent pipes, where there are gateways and satellites have no links.
     fn routing(&self) -> Routing {
         let is_bent = !self.is_linked() && self.sky.places.iter().any(|place| place.relay);

@@ -1,7 +1,7 @@
 //! `cargo bench -p bentpipe-sim --bench functions`: what a packet costs each function of the network, in instructions, counted
 //! by valgrind.
 //!
-//! One transfer crosses `a - b - c - d` at 20 Mbit/s, where a packet passes the nodes `b` and `c`; the average is over a minute of
+//! One transfer, and one question for what a cache may have, cross `a - b - c - d` at 20 Mbit/s, where a packet passes the nodes `b` and `c`; the average is over a minute of
 //! it. What a packet costs with a function, less what it costs without any, is what the function costs, with all that it sends itself.
 #![allow(clippy::print_stdout)]
 
@@ -34,6 +34,10 @@ delay = "5 ms"
 [flow.f]
 from = "a"
 to = "d"
+[flow.one-question]
+from = "d"
+to = "a"
+app = { kind = "request-response", response = "1 kB", count = 1, catalogue = { objects = 1 } }
 "#;
 
 macro_rules! list {

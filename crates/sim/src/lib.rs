@@ -33,7 +33,7 @@ pub mod spec;
 mod swarm;
 mod traffic;
 
-pub use network::{ends, Delivered, Failure, Fate, Lost, Network, PortId, Refused, Sighting, Trouble, Witness};
+pub use network::{ends, Delivered, Failure, Fate, Lost, Network, PortId, Refused, Sighting, Taken, Trouble, Witness};
 pub use packet::{Bodies, Packet};
 
 /// Which results this simulator gives. Equal numbers, scenarios and seeds: equal results.

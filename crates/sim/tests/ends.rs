@@ -32,6 +32,30 @@ fn rfc7413_a_known_cookie_saves_a_round_trip() {
     assert!((plain - known - 0.5).abs() < 1e-3, "{plain} {known}");
 }
 
+/// RFC 1644 §2.2: with known counts a small file is there after half a round trip, and acknowledged after a whole one.
+#[test]
+fn rfc1644_known_counts_save_a_round_trip() {
+    let plain = completion_s(&run("", SMALL));
+    let first = completion_s(&run("transactions = \"on\"", SMALL));
+    let known = completion_s(&run("transactions = { kind = \"on\", counts = \"cached\" }", SMALL));
+    assert!((plain - first).abs() < 1e-3, "{plain} {first}: counts cost a few bytes");
+    assert!((plain - known - 0.5).abs() < 1e-3, "{plain} {known}");
+}
+
+/// RFC 1644 §3.1: what one connection leaves, the next one uses, in the same run.
+#[test]
+fn rfc1644_each_transfer_but_the_first_saves_a_round_trip() {
+    let app = r#"{ kind = "bulk", size = "1 kB", pause = "1 s", reconnect = true, count = 4 }"#;
+    let [plain, counted] = ["", "transactions = \"on\""].map(|tcp| {
+        let result = run(tcp, app);
+        result.transfers.real("duration_s").to_vec()
+    });
+    // In round trips.
+    let saved: Vec<f64> =
+        plain.iter().zip(&counted).map(|(plain, counted)| ((plain - counted) / 0.5).round()).collect();
+    assert_eq!(saved, [0.0, 1.0, 1.0, 1.0], "{plain:?} {counted:?}");
+}
+
 #[test]
 fn paced_senders_fill_no_queue() {
     let pacing = "pacing = { kind = \"rate\", rate = \"9 Mbit/s\", burst = \"1 segments\" }";

@@ -66,6 +66,20 @@ fn a_transfer_behind_a_code_sees_hardly_a_loss_and_uses_the_link() {
     }
 }
 
+/// What an encoder writes is for the decoder further on, and not for one at the same node, which meets it first on the way back.
+#[test]
+fn a_decoder_leaves_alone_what_the_encoder_beside_it_wrote() {
+    let [there, back] = ["to-receiver", "to-sender"].map(|way| format!(", direction = \"{way}\""));
+    let first = format!("middlebox = [{}, {}]", end("encoder", &there), end("decoder", &back));
+    let second = format!("middlebox = [{}, {}]", end("decoder", ""), end("encoder", &back));
+    let result = run(&[("b", &first), ("c", &second)]);
+    for node in ["b", "c"] {
+        let made = |note: &&String| note.contains("recovered_packets") && !note.contains("recovered_packets = 0");
+        let mut notes = result.notes.iter().filter(|note| note.starts_with(&format!("\"erasure\" at node \"{node}\"")));
+        assert!(notes.any(|note| made(&note)), "nothing is made again at {node}: {:?}", result.notes);
+    }
+}
+
 fn assert_refused(nodes: &[(&str, &str)], expected: &[&str]) {
     let found = read(nodes).err().unwrap_or_else(|| panic!("{nodes:?} is accepted")).to_string();
     assert!(expected.iter().all(|part| found.contains(part)), "{expected:?} in:\n{found}");

@@ -2,6 +2,7 @@
 
 mod bbr;
 mod been;
+mod cache;
 mod conformance;
 mod determinism;
 mod ends;

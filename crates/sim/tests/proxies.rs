@@ -1,8 +1,12 @@
 //! Proxies (RFC 3135): the worked cases of each, and what becomes of what they cannot serve.
 
+use bentpipe_sim::dictionary::Cause;
+use bentpipe_sim::ids::NodeId;
+use bentpipe_sim::middlebox::{Context, Middlebox};
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;
-use bentpipe_sim::Network;
+use bentpipe_sim::{Network, Packet};
+use bentpipe_tcp::Segment;
 
 /// 100 kB over a geostationary hop of 540 ms from a sender whose round trip to the gateway is 20 ms, everything in [`PLAIN`] segments.
 const GEO: &str = r#"
@@ -130,8 +134,14 @@ fn what_has_no_syn_to_see_is_forwarded_unchanged() {
 #[test]
 fn data_in_a_syn_are_sent_again() {
     let text = at(GEO, "gw", &[&split(SATELLITE)]);
-    let [plain, fast] = ["'off'", "{ kind = 'on', cookie = 'cached' }"].map(|fast_open| {
-        let result = run(&text, &[("tcp.fast_open", fast_open)]);
+    let cases = [
+        ("tcp.fast_open", "'off'"),
+        ("tcp.fast_open", "{ kind = 'on', cookie = 'cached' }"),
+        // RFC 1644 §2.5: a proxy without T/TCP gives no count.
+        ("tcp.transactions", "{ kind = 'on', counts = 'cached' }"),
+    ];
+    let [plain, fast, counted] = cases.map(|case| {
+        let result = run(&text, &[case]);
         assert_eq!(
             (result.flows.whole("delivered_bytes"), result.flows.text("outcome")[0].as_str()),
             (&[100_740][..], "completed")
@@ -139,6 +149,7 @@ fn data_in_a_syn_are_sent_again() {
         received_s(&result)
     });
     close_to(fast, plain, 0.03);
+    close_to(counted, plain, 0.03);
 }
 
 /// Its state is lost in mid-transfer: what it had acknowledged never arrives, and it says how much that is.
@@ -165,6 +176,32 @@ fn the_opener_is_reset_when_the_other_end_never_answers() {
         );
         assert_eq!(result.notes.len(), usize::from(acked > 0), "{:?}", result.notes);
         assert_eq!(result.flows.text("outcome")[0], if acked > 0 { "completed" } else { "aborted" });
+    }
+}
+
+/// Connections without a handshake, datagrams, and connections whose SYN went another way: the run is the same as without the
+/// proxy. Data in a SYN arrive, by whatever way.
+#[test]
+fn no_proxy_touches_what_it_cannot_serve() {
+    for kind in ["split", "spoof", "snoop", "satpep"] {
+        let there = at(GEO, "gw", &[&format!("{{ kind = \"{kind}\" }}")]);
+        let (plain, with) = if kind == "satpep" { (between_gateways(), satpep("")) } else { (GEO.to_owned(), there) };
+        let unopened = [("tcp.handshake", "false")];
+        assert_eq!(run(&with, &unopened).flows, run(&plain, &unopened).flows, "{kind}");
+        let datagrams = [("flow.f.app", "{ kind = 'cbr', rate = '1 Mbit/s', size = '500 B' }"), ("duration", "5 s")];
+        let later = "[flow.g]\nfrom = \"sender\"\nto = \"receiver\"\nstart = \"4.99 s\"\n";
+        let counted = |text: &str| run(&format!("{text}{later}"), &datagrams).datagrams;
+        assert_eq!(counted(&with), counted(&plain), "{kind}");
+        let early = run(&with, &[("tcp.fast_open", "{ kind = 'on', cookie = 'cached' }")]);
+        assert_eq!((early.flows.whole("delivered_bytes")[0], early.notes.len()), (100_740, 0), "{kind}");
+    }
+    let unseen = run(HANDOVER, &[]);
+    for kind in ["split", "spoof", "snoop"] {
+        assert_eq!(
+            run(&at(HANDOVER, "sat2", &[&format!("{{ kind = \"{kind}\" }}")]), &[]).flows,
+            unseen.flows,
+            "{kind}"
+        );
     }
 }
 
@@ -207,6 +244,75 @@ fn spoofing_spares_slow_start_over_the_satellite() {
     close_to(received_s(&result), 0.57 + 0.54 + 0.27 + 25.0 * 0.0012, 0.01);
     close_to(plain, 4.2, 0.05);
     assert_eq!(result.flows.text("outcome")[0], "completed");
+}
+
+/// Turns a packet with data round, and drops another with an acknowledgement for it that has no ACK flag; each once.
+#[derive(Debug)]
+struct Misleads(u32);
+
+impl Middlebox for Misleads {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        let Some(segment) = cx.segment(&packet).filter(|segment| segment.len > 1000) else { return cx.forward(packet) };
+        self.0 += 1;
+        match self.0 {
+            10 => {
+                let ack = segment.seq.at(segment.sequence_len());
+                let forged = Segment { seq: segment.ack, ack, ..Segment::default() };
+                let answer = cx.answer(&packet, &forged).unwrap();
+                cx.emit(answer);
+                cx.drop(packet, Cause::Policy);
+            }
+            20 => cx.send_back(packet),
+            _ => cx.forward(packet),
+        }
+    }
+}
+
+/// What acknowledges more than was sent is none of the receiver's (RFC 5961 §5): a proxy that believed it would acknowledge that to
+/// the sender, which answers at once, for ever. What has no ACK flag acknowledges nothing (RFC 9293 §3.10.7.4).
+#[test]
+fn a_proxy_that_spoofs_believes_no_acknowledgement_that_cannot_be() {
+    let text = at(GEO, "sender", &["{ kind = \"spoof\" }"]);
+    let scenario = from_toml(&text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+    let gw = NodeId::new(scenario.nodes.iter().position(|node| node.name == "gw").unwrap());
+    for seed in 1..=8 {
+        let mut network = Network::build_with(&scenario, seed, vec![(gw, Box::new(Misleads(0)))]);
+        while !network.run(1_000_000) {}
+        let result = network.finish().unwrap_or_else(|failure| panic!("{seed}: {failure}"));
+        assert_eq!(result.flows.whole("delivered_bytes")[0], 100_740, "{seed}");
+    }
+}
+
+/// The hop marks, and the sender hears of it behind acknowledgements that are the proxy's; one that splits answers itself.
+#[test]
+fn marks_of_the_hop_reach_whoever_sends_over_it() {
+    let queue = "{ kind = 'codel', limit = '2 MB', ecn = true }";
+    for ecn in ["classic", "per-segment", "accurate"] {
+        let sets = [("tcp.ecn", ecn), ("link.sat.forward.queue", queue), ("flow.f.app.size", "10 MB")];
+        let row = |result: &RunResult| result.links.text("link").iter().position(|link| link == "sat.forward").unwrap();
+        let counts = |proxy: &str| {
+            let result = run(&at(GEO, "gw", &[proxy]), &sets);
+            assert_eq!(result.flows.whole("delivered_bytes")[0], 10_000_000, "{proxy}");
+            (result.links.whole("marked_packets")[row(&result)], result.flows.whole("ecn_reductions")[0])
+        };
+        let (marked, heard) = counts("{ kind = \"spoof\", window = \"2 MB\" }");
+        assert!(marked > 0 && heard > 0, "{ecn}: {marked} marked, {heard} times heard");
+        let (marked, heard) = counts(&split(""));
+        assert!(marked > 0 && heard == 0, "{ecn}: {marked} marked, {heard} times heard");
+    }
+}
+
+/// Receivers count marks in every header (RFC 9768): acknowledgements of a proxy's own have the count, too.
+#[test]
+fn acknowledgements_of_proxies_tell_of_no_marks_that_were_not_there() {
+    let outage = [("link.sat.outage", "{ spans = [['3 s', '4 s']] }")];
+    for kind in ["spoof", "freeze", "snoop"] {
+        let base = [("tcp.ecn", "accurate"), ("tcp.receive_buffer", "300 kB"), ("flow.f.app.size", "3 MB")];
+        let sets = [&base[..], if kind == "freeze" { &outage } else { &[] }].concat();
+        let result = run(&at(GEO, "gw", &[&format!("{{ kind = \"{kind}\" }}")]), &sets);
+        let [delivered, reductions] = ["delivered_bytes", "ecn_reductions"].map(|name| result.flows.whole(name)[0]);
+        assert_eq!((delivered, reductions), (3_000_000, 0), "{kind}");
+    }
 }
 
 /// Losses behind it are its own: the sender sees none, and everything arrives.
@@ -285,13 +391,23 @@ fn satpep_carries_questions_and_answers() {
 #[test]
 fn a_proxy_is_refused_where_it_cannot_work() {
     let apart = GEO.replace("[flow.f]", "[link.other]\nfrom = \"receiver\"\nto = \"sender\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]\nroute = [\"sender\", \"gw\", \"receiver\"]");
+    let bent = |kind: &str| {
+        let text = at(GEO, "gw", &[&format!("{{ kind = \"{kind}\" }}")]);
+        refusal(&text.replace("middlebox", "kind = \"bent-pipe\"\nmiddlebox"))
+    };
+    for kind in ["refwa", "ewa", "ack-filter", "ack-reconstruct", "xcp", "rcp"] {
+        assert!(bent(kind).contains("a bent pipe reads no packets"), "{kind}");
+    }
+    for kind in ["ack-filter", "ack-reconstruct"] {
+        let found = refusal(&at(&apart, "gw", &[&format!("{{ kind = \"{kind}\" }}")]));
+        assert!(found.contains("no packets of TCP pass in the direction \"to-sender\""), "{found}");
+        assert!(found.contains("or it where they pass: receiver, sender"), "{found}");
+    }
     for kind in ["split", "spoof", "snoop"] {
         let found = refusal(&at(&apart, "gw", &[&format!("{{ kind = \"{kind}\" }}")]));
         assert!(found.contains("cannot work at \"gw\": data of \"f\" pass, its ACKs do not"), "{found}");
         assert!(found.contains("expected it where both do: receiver, sender"), "{found}");
-        let bent = at(GEO, "gw", &[&format!("{{ kind = \"{kind}\" }}")])
-            .replace("middlebox", "kind = \"bent-pipe\"\nmiddlebox");
-        assert!(refusal(&bent).contains("a bent pipe reads no packets"));
+        assert!(bent(kind).contains("a bent pipe reads no packets"));
     }
     let single = at(GEO, "gw", &["{ kind = \"satpep\", rate = \"10 Mbit/s\" }"]);
     let found = refusal(&single);

@@ -294,3 +294,35 @@ fn the_last_byte_received_has_no_time_before_the_flow_completed() {
         assert_eq!(flows.real("completion_s")[0].is_finite(), is_there);
     }
 }
+
+const RECORDS: &str = "app = { kind = \"records\", size = \"2 kB\", interval = \"100 ms\", count = 200 }";
+
+/// Each record of 2000 B is there 100 ms and the sending of 2080 B after it was written; the first has a handshake before it.
+#[test]
+fn records_take_what_the_path_takes() {
+    let result = run(60, "cc = \"sack\"\nsmss = \"1000 B\"", CLEAN, RECORDS);
+    let found = durations(&result);
+    assert_eq!((found.len(), result.flows.text("outcome")[0].as_str()), (200, "completed"));
+    found[5..].iter().for_each(|&seconds| near(seconds, 0.1 + 2.0 * 1040.0 * 8.0 / 1e6, 1e-6));
+    near(found[0], 0.3 + 2.0 * 1040.0 * 8.0 / 1e6, 0.01);
+}
+
+/// Packets get lost. Reliable, every record arrives, and those behind a loss wait for the repair; with best effort, which waits
+/// for less than a repair takes, some are lost and none is late.
+#[test]
+fn best_effort_loses_records_instead_of_waiting() {
+    let lossy = "rate = \"1 Mbit/s\"\ndelay = \"250 ms\"\nqueue = \"unlimited\"\nforward.error = { kind = \"packet\", rate = 0.03 }";
+    let scps = "cc = \"scps\"\nsmss = \"1000 B\"\nack.every = 1";
+    let waits = |wait: &str| format!("{scps}\nbest_effort = {{ kind = \"on\", wait = \"{wait}\" }}");
+    let [reliable, short, long] =
+        [scps.to_owned(), waits("150 ms"), waits("20 s")].map(|tcp| run(120, &tcp, lossy, RECORDS));
+    let lost = |result: &RunResult| result.completions.real("failed")[0];
+    let slowest = |result: &RunResult| durations(result)[20..].iter().copied().fold(0.0, f64::max);
+    assert_eq!([lost(&reliable), lost(&long)], [0.0, 0.0]);
+    assert_eq!(durations(&reliable).len(), 200);
+    assert!(slowest(&reliable) > 0.7, "{}", slowest(&reliable));
+    assert!(lost(&short) > 0.0 && lost(&short) + durations(&short).len() as f64 == 200.0, "{}", lost(&short));
+    // 250 ms on the way, up to 200 ms until the hole is old and something arrives, and the sending of what was held back.
+    assert!(slowest(&short) < 0.6, "{}", slowest(&short));
+    assert_eq!(short.flows.text("outcome")[0], "completed");
+}

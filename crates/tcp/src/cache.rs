@@ -1,5 +1,5 @@
 //! What one connection leaves for the next to the same place (RFC 9040): round-trip time, ssthresh, window, and what
-//! Fast Open needs. How old and new values merge is Linux's way, which RFC 9040 leaves open.
+//! Fast Open and T/TCP need. How old and new values merge is Linux's way, which RFC 9040 leaves open.
 
 use crate::config::{Config, SharedCwnd};
 use bentpipe_units::{Duration, Time};
@@ -15,8 +15,19 @@ pub struct PathCache {
     cookie: Option<([u8; 8], u16)>,
     /// When a SYN with data went unanswered.
     fast_open_failed: Option<Time>,
+    /// T/TCP: the connection counts of the latest connections; none before there was one.
+    counts: Option<KnownCounts>,
     /// The error rate that functions of the network last reported on the way to it.
     pub error_rate: Option<f32>,
+}
+
+/// What a host of T/TCP remembers of another (RFC 1644 §3.1, the per-host cache).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KnownCounts {
+    /// The largest count that arrived on a SYN and was valid: `cache.CC`.
+    pub(crate) received: Option<u32>,
+    /// The count of the latest SYN to a host that knows T/TCP: `cache.CCsent`.
+    pub(crate) sent: Option<u32>,
 }
 
 /// What was learnt of a path.
@@ -63,6 +74,16 @@ impl PathCache {
     /// Fast Open: the server's cookie and MSS.
     pub(crate) fn cookie(&self) -> Option<([u8; 8], u16)> {
         self.cookie
+    }
+
+    /// T/TCP: the counts of earlier connections.
+    pub(crate) fn counts(&self) -> Option<KnownCounts> {
+        self.counts
+    }
+
+    /// T/TCP: what a connection leaves of its counts.
+    pub(crate) fn learn_counts(&mut self, counts: KnownCounts) {
+        self.counts = Some(counts);
     }
 
     /// Whether SYNs go without data for a while.

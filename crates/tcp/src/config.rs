@@ -18,8 +18,12 @@ settings! {
         smss: u32 as Bytes = 1460, "RFC 9293 §3.7.1: 1500 B packets less 40 B";
         /// Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
         recovery: Recovery as Open = Recovery::NewReno(NewReno::default());
+        /// Best-effort transport of SCPS-TP: what is missing for too long is skipped. With recovery `snack`.
+        best_effort: Option<BestEffort> as OnOff = None, "RFC 9293 §3.8: reliable";
         /// What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
         verdict: VerdictKind as Open = VerdictKind::AlwaysCongestion;
+        /// Copies of data with low priority, for the verdict `low-priority-copies`.
+        copies: Copies = Copies::default();
         /// What the window that the network advertises says of a loss, before the verdict is asked.
         feedback: Feedback = Feedback::Off, "RFC 5681 knows no feedback";
         /// Which ACKs count as duplicates.
@@ -76,12 +80,16 @@ settings! {
         pacing: Pacing = Pacing::Off, "RFC 5681 does not pace";
         /// Data in the SYN.
         fast_open: Option<FastOpen> as OnOff = None, "RFC 7413 is experimental";
+        /// T/TCP: data and FIN in the SYN, by connection counts. Not with Fast Open.
+        transactions: Option<Transactions> as OnOff = None, "RFC 1644 is historic (RFC 6247)";
         /// What a connection takes over from earlier ones.
         sharing: Option<Sharing> as OnOff = None, "RFC 5681: each connection probes anew";
         /// Nagle's algorithm: hold small segments back while data are outstanding.
         nagle: bool = false, "bulk transfers have few small segments; RFC 9293 §3.7.4";
         /// What a report of a corrupted segment leads to; functions of the network send them.
         error_reports: ErrorReports = ErrorReports::Ignore, "no standard has such reports";
+        /// How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission).
+        report_copies: u32 = 1, [1, 8];
         /// What a report that a segment is too large for a link leads to.
         path_mtu: PathMtu = PathMtu::Discover, "RFC 1191; all hosts of today";
         /// The size of segments.

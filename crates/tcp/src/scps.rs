@@ -4,14 +4,16 @@
 //! |---|---|---|---|
 //! | SCPS Capabilities | 20 | 4, or longer | SYN |
 //! | SNACK | 21 | 6, and the bit vector | ACKs |
+//! | Record Boundary | 22 | 2 | data |
 //! | Corruption Experienced | 23 | 2 | ACKs |
 //!
-//! Record boundaries (kind 22) and header compression are not part of this.
+//! Header compression is not part of this.
 
 const END: u8 = 0;
 const NOP: u8 = 1;
 const CAPABILITIES: u8 = 20;
 const SNACK: u8 = 21;
+const RECORD_BOUNDARY: u8 = 22;
 const CORRUPTION_EXPERIENCED: u8 = 23;
 
 /// Bytes of a SNACK without its bit vector.
@@ -115,24 +117,27 @@ impl BitVector {
     }
 }
 
-/// The options of SCPS-TP on an ACK.
+/// The options of SCPS-TP on an ACK or on data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScpsOptions {
     /// What is missing.
     pub snack: Option<SnackOption>,
     /// Packets of the peer arrived corrupted.
     pub corruption_experienced: bool,
+    /// A record ends with the data of this segment.
+    pub record_boundary: bool,
 }
 
 impl ScpsOptions {
     /// The longest encoding.
-    pub const LEN_MAX: usize = (SNACK_LEN + BitVector::BYTES_MAX + 2).next_multiple_of(4);
+    pub const LEN_MAX: usize = (SNACK_LEN + BitVector::BYTES_MAX + 4).next_multiple_of(4);
 
     /// Bytes in the header, padded to words.
     pub fn header_len(&self) -> u8 {
         let snack = self.snack.map_or(0, |snack| SNACK_LEN + snack.beyond.as_bytes().len());
         let corruption = if self.corruption_experienced { 2 } else { 0 };
-        (snack + corruption).next_multiple_of(4) as u8
+        let boundary = if self.record_boundary { 2 } else { 0 };
+        (snack + corruption + boundary).next_multiple_of(4) as u8
     }
 
     /// The options, padded with NOPs; the first [`header_len`](Self::header_len) bytes count.
@@ -153,6 +158,9 @@ impl ScpsOptions {
         if self.corruption_experienced {
             put(&[CORRUPTION_EXPERIENCED, 2]);
         }
+        if self.record_boundary {
+            put(&[RECORD_BOUNDARY, 2]);
+        }
         bytes
     }
 
@@ -171,6 +179,7 @@ impl ScpsOptions {
                 }
                 (SNACK, _) => return None,
                 (CORRUPTION_EXPERIENCED, []) => found.corruption_experienced = true,
+                (RECORD_BOUNDARY, []) => found.record_boundary = true,
                 _ => {}
             }
         }
@@ -218,12 +227,15 @@ mod tests {
     #[test]
     fn a_snack_is_padded_to_eight_bytes() {
         let snack = SnackOption { offset: 0, size: 2, beyond: BitVector::default() };
-        let options = ScpsOptions { snack: Some(snack), corruption_experienced: false };
+        let options = ScpsOptions { snack: Some(snack), ..ScpsOptions::default() };
         assert_eq!(written(&options), [0x15, 6, 0, 0, 0, 2, 1, 1]);
         let both = ScpsOptions { corruption_experienced: true, ..options };
         assert_eq!(written(&both), [0x15, 6, 0, 0, 0, 2, 0x17, 2]);
-        let alone = ScpsOptions { snack: None, corruption_experienced: true };
+        let alone = ScpsOptions { corruption_experienced: true, ..ScpsOptions::default() };
         assert_eq!(written(&alone), [0x17, 2, 1, 1]);
+        assert_eq!(written(&ScpsOptions { record_boundary: true, ..ScpsOptions::default() }), [0x16, 2, 1, 1]);
+        let all = ScpsOptions { record_boundary: true, ..both };
+        assert_eq!(written(&all), [0x15, 6, 0, 0, 0, 2, 0x17, 2, 0x16, 2, 1, 1]);
         assert_eq!(written(&ScpsOptions::default()), [0u8; 0]);
     }
 
@@ -232,8 +244,11 @@ mod tests {
         let mut beyond = BitVector::default();
         [0, 1, 9].iter().for_each(|at| beyond.set(*at));
         assert_eq!((beyond.units(), beyond.has(1), beyond.has(2), beyond.has(1000)), (10, true, false, false));
-        let options =
-            ScpsOptions { snack: Some(SnackOption { offset: 258, size: 3, beyond }), corruption_experienced: true };
+        let options = ScpsOptions {
+            snack: Some(SnackOption { offset: 258, size: 3, beyond }),
+            corruption_experienced: true,
+            record_boundary: false,
+        };
         assert_eq!(written(&options), [0x15, 8, 1, 2, 0, 3, 0b1100_0000, 0b0100_0000, 0x17, 2, 1, 1]);
         beyond.set(8 * BitVector::BYTES_MAX);
         assert_eq!(beyond.units(), 10, "there is no such unit");
@@ -273,12 +288,12 @@ mod tests {
         fn what_is_written_is_read(
             hole in proptest::option::of((any::<u16>(), any::<u16>())),
             units in proptest::collection::vec(0..200usize, 0..20),
-            corruption_experienced in any::<bool>(),
+            (corruption_experienced, record_boundary) in any::<(bool, bool)>(),
         ) {
             let mut beyond = BitVector::default();
             units.iter().for_each(|at| beyond.set(*at));
             let snack = hole.map(|(offset, size)| SnackOption { offset, size, beyond });
-            let options = ScpsOptions { snack, corruption_experienced };
+            let options = ScpsOptions { snack, corruption_experienced, record_boundary };
             prop_assert_eq!(ScpsOptions::decode(&written(&options)), Some(options));
             prop_assert_eq!(options.header_len() % 4, 0);
             for at in 0..200 {

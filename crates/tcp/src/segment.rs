@@ -121,6 +121,32 @@ pub struct SynOptions {
     pub ack_ratio: bool,
     /// Data are acknowledged when the sender polls (Henderson and Katz 1999).
     pub is_polled: bool,
+    /// T/TCP: the sender's connection count (RFC 1644 §3.2).
+    pub count: CountOption,
+    /// T/TCP: the count of the SYN that this one answers, CC.ECHO.
+    pub count_echo: Option<u32>,
+}
+
+/// The connection count on a SYN (RFC 1644 §3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CountOption {
+    /// Not there.
+    #[default]
+    None,
+    /// CC: larger than those of all earlier connections of this host to the other.
+    Count(u32),
+    /// CC.NEW: the other is to forget what it knows, and to open by three segments.
+    New(u32),
+}
+
+impl CountOption {
+    /// The count.
+    pub const fn get(self) -> Option<u32> {
+        match self {
+            Self::None => None,
+            Self::Count(count) | Self::New(count) => Some(count),
+        }
+    }
 }
 
 /// The Fast Open option of a SYN (RFC 7413 §4.1.1).
@@ -150,7 +176,8 @@ impl SynOptions {
         let ack_ratio = if self.ack_ratio { 4 } else { 0 };
         let polled = if self.is_polled { 4 } else { 0 };
         let experiments = ack_ratio + polled;
-        (4u8 + window_scale + sack_permitted + timestamps + fast_open + scps + experiments).next_multiple_of(4)
+        let counts = 6 * (u8::from(self.count != CountOption::None) + u8::from(self.count_echo.is_some()));
+        (4u8 + window_scale + sack_permitted + timestamps + fast_open + scps + experiments + counts).next_multiple_of(4)
     }
 }
 
@@ -180,6 +207,9 @@ impl SackBlocks {
 /// options with an identifier (RFC 6994).
 pub(crate) const ACK_RATIO_LEN: u32 = 8;
 
+/// Bytes of a connection count, padded to words (RFC 1644 §3.2).
+pub(crate) const COUNT_LEN: u32 = 8;
+
 /// Options that only some segments carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Options {
@@ -192,7 +222,9 @@ pub enum Options {
     Sack(SackBlocks),
     /// On data: for how many segments the receiver is to send one ACK (RFC 5690 §4.3).
     AckRatio(u8),
-    /// On an ACK of SCPS-TP with holes before it, or after corruption.
+    /// The connection count of a connection of T/TCP (RFC 1644 §3.2).
+    Count(u32),
+    /// On an ACK of SCPS-TP with holes before it, or after corruption; on data with which a record ends.
     Scps(ScpsOptions),
 }
 
@@ -237,6 +269,7 @@ impl Segment {
             Options::Syn(syn) => 40 + syn.header_len(self.timestamps.is_some()),
             Options::Sack(blocks) => 40 + timestamps + 4 + 8 * blocks.len,
             Options::AckRatio(_) => 40 + timestamps + ACK_RATIO_LEN as u8,
+            Options::Count(_) => 40 + timestamps + COUNT_LEN as u8,
             Options::Scps(scps) => 40 + timestamps + scps.header_len(),
         }
     }
@@ -252,10 +285,10 @@ impl Segment {
         self.flags.has(Flags::DUMMY) && !self.flags.has(Flags::SYN)
     }
 
-    /// Whether it has neither data nor options beside timestamps.
+    /// Whether it has neither data nor options beside timestamps and counts.
     #[inline(always)]
     pub(crate) fn is_pure(&self) -> bool {
-        self.sequence_len() == 0 && matches!(self.options, Options::None)
+        self.sequence_len() == 0 && matches!(self.options, Options::None | Options::Count(_))
     }
 
     /// Sequence numbers that the segment occupies.
@@ -296,7 +329,7 @@ mod tests {
         assert_eq!(Segment { options: request, ..plain }.header_len(), 52);
         let scps = Options::Syn(SynOptions { scps: Some(ScpsCapabilities::default()), ..syn });
         assert_eq!(Segment { options: scps, ..plain }.header_len(), 56);
-        let snack = ScpsOptions { snack: Some(SnackOption::default()), corruption_experienced: false };
+        let snack = ScpsOptions { snack: Some(SnackOption::default()), ..ScpsOptions::default() };
         assert_eq!(Segment { options: Options::Scps(snack), timestamps, ..plain }.header_len(), 60);
     }
 

@@ -43,6 +43,14 @@ SHELL_DURATION = "24 h"
 @click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
 @click.option("--pcap", type=options.PLACE, metavar="FILE", help="Capture at each host: OUT.pcapng is OUT-HOST.pcapng.")
 @click.option("--cc", metavar="NAME", help="The kernel's congestion control: reno, cubic, bbr ...; by default its own.")
+@click.option("--backend", default="auto", metavar="NAME", help="Devices of the hosts: tun, packet; by default auto.")
+@click.option("--offload", default="auto", metavar="WORD", help="Super-packets of the hosts: on, off; by default auto.")
+@click.option(
+    "--initial-window",
+    type=int,
+    metavar="N",
+    help="Initial window of the kernel's connections, segments; by default its 10.",
+)
 @options.sets
 @options.seed
 @options.save
@@ -59,6 +67,9 @@ def command(
     strict: bool,
     pcap: Path | None,
     cc: str | None,
+    backend: str,
+    offload: str,
+    initial_window: int | None,
     sets: tuple[str, ...],
     seed: int | None,
     save: Path | None,
@@ -90,5 +101,17 @@ def command(
         scenario = scenario.with_series(PANELS)
     titled = Title(scenario, is_shown=not (json or quiet))
     titled.show()
-    found = emulate(scenario, command, serve=serve, at=at, flow=flow, pcap=pcap, cc=cc, quiet=json)
+    found = emulate(
+        scenario,
+        command,
+        serve=serve,
+        at=at,
+        flow=flow,
+        pcap=pcap,
+        cc=cc,
+        backend=backend,
+        offload=offload,
+        initial_window=initial_window,
+        quiet=json,
+    )
     give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict)

@@ -65,7 +65,7 @@ def _own(found: Emulation) -> Table:
     from bentpipe.cli.tables import Shown, make_rows
 
     rows = found.spoken
-    names = [f"{row['port']} to {row['peer']} {row['peer_port']}" for row in rows]
+    names = [f"{row['host']} {row['port']} to {row['peer']} {row['peer_port']}" for row in rows]
     units = {"acked": "B", "received": "B"}
     columns = [
         Shown(title, [row[name] for row in rows], units.get(title, "1"), "data" if title in units else "")

@@ -150,12 +150,16 @@ def coverage(found: Coverage) -> Iterator[RenderableType | str]:
 def budget(found: Budget) -> Iterator[RenderableType | str]:
     """A table for each weather: lines down, elevations across."""
     radio = found.radio
+    down = ""
+    if "to" in radio:
+        is_same = radio["to"] == found.scene.places[0].name
+        down = f"\ndown at {radio['down_frequency_ghz']:g} GHz to {radio['to']}{'' if is_same else ', where it is dry'}"
     yield _head(
         f"Link budget at {found.scene.places[0].name} by {found.scene.over}",
         found.scene,
         None,
         f"{radio['frequency_ghz']:g} GHz, {radio['symbols_per_s'] / 1e6:g} Mbaud, satellites at "
-        f"{found.scene.core.altitude_km:,.0f} km, air and rain of {radio['climate']}",
+        f"{found.scene.core.altitude_km:,.0f} km, air and rain of {radio['climate']}{down}",
     )
     for share in found.bears["percent"].unique(maintain_order=True).to_list():
         at = found.bears.filter(found.bears["percent"].eq_missing(share))
@@ -168,11 +172,40 @@ def budget(found: Budget) -> Iterator[RenderableType | str]:
             of = rows.filter(rows["line"] == name)
             table.add_row(Text(f"{name} ({of['unit'][0]})"), *(f"{value + 0.0:.1f}" for value in of["value"].round(1)))
         table.add_row(Text("distance (km)"), *(f"{value:,.0f}" for value in at["range_km"]))
-        errors = (f"{value:.1e}" if value > RARE else f"<{RARE:.0e}" for value in at["qpsk_bit_error_rate"])
+        errors = (_rare(value) for value in at["qpsk_bit_error_rate"])
         table.add_row(Text("QPSK bit errors, uncoded"), *errors)
         table.add_row(Text("DVB-S2 (ideal)"), *(name or "none" for name in at["modcod"]))
+        margins = (formatting.MISSING if value is None else f"{value:.1f}" for value in at["margin_db"])
+        table.add_row(Text("its margin (dB)"), *margins)
+        losses = (_rare(value) for value in at["packet_loss"])
+        table.add_row(Text("its packet losses, waterfall"), *losses)
         table.add_row(Text("its rate (Mbit/s)"), *(f"{value / 1e6:.1f}" for value in at["rate_bps"]))
+        lasting = found.fades.filter(found.fades["percent"].eq_missing(share))
+        for duration in lasting["duration_s"].unique(maintain_order=True):
+            of = lasting.filter(lasting["duration_s"] == duration)
+            numbers = dict(of.select("elevation_deg", "fades_per_year").iter_rows())
+            shown = (_few(numbers.get(angle)) for angle in at["elevation_deg"])
+            table.add_row(Text(f"yearly fades over {_lasting(duration)}"), *shown)
         yield table
+
+
+def _lasting(seconds: float) -> str:
+    """Whole hours, minutes or seconds."""
+    unit, name = next((unit, name) for unit, name in ((3600, "h"), (60, "min"), (1, "s")) if seconds >= unit)
+    return f"{seconds / unit:g} {name}"
+
+
+def _few(number: float | None) -> str:
+    """How many on average: fractions where they are few."""
+    if number is None:
+        return formatting.MISSING
+    return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
+
+
+def _rare(value: float | None) -> str:
+    if value is None:
+        return formatting.MISSING
+    return f"{value:.1e}" if value > RARE else f"<{RARE:.0e}"
 
 
 def moment(found: Map) -> Iterator[RenderableType | str]:

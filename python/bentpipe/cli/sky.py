@@ -62,7 +62,8 @@ _over = click.option(
     required=True,
     metavar="NAME|FILE",
     shell_complete=complete.constellations,
-    help="A constellation (see: list constellations), a file of element sets (TLE or OMM), or geo:19.2E for a slot.",
+    help="A constellation (see: list constellations), a file of element sets (TLE or OMM), geo:19.2E for a slot, or"
+    " Walker's numbers and km: delta:53:1584/72/39:550, or star:.",
 )
 _moment = _all(
     click.option(
@@ -369,6 +370,7 @@ def map(
         "sky budget Singapore --over iridium --frequency 12 --eirp 36 --gt 9",
         "sky budget London --over geo:19.2E --frequency 20 --eirp 55 --gt 15 -p b.png",
         "sky budget Paris --over oneweb --frequency 12 --eirp 35 --gt 9 --clouds --scintillation",
+        "sky budget Lagos --over geo:9E --frequency 14 --eirp 44 --gt 3 --down-frequency 12 --down-eirp 25 --down-gt 9",
     ),
 )
 @_place("place", "Where the link begins or ends")
@@ -379,6 +381,20 @@ def map(
 @click.option("--baud", "symbol_rate", type=float, default=10e6, show_default="10e6", help="Symbols in a second.")
 @click.option(
     "--losses", type=float, default=0.0, metavar="DB", help="Everything else: pointing, feeders. [default: 0]"
+)
+@click.option(
+    "--interference",
+    type=float,
+    metavar="DB",
+    help="Carrier over interference in the symbols' bandwidth. [default: none]",
+)
+@click.option("--down-frequency", type=float, metavar="GHZ", help="Carrier of a bent pipe's way down.")
+@click.option("--down-eirp", type=float, metavar="DBW", help="Power of the satellite; the rest is the way up.")
+@click.option("--down-gt", "down_g_over_t", type=float, metavar="DB/K", help="G/T of who receives it.")
+@click.option("--down-losses", type=float, metavar="DB", help="Everything else on the way down. [default: 0]")
+@click.option("--down-interference", type=float, metavar="DB", help="Carrier over interference on the way down.")
+@click.option(
+    "--to", metavar="CITY", shell_complete=complete.places, help="Where the way down ends; dry. [default: PLACE]"
 )
 @click.option(
     "--percent",
@@ -410,14 +426,17 @@ def budget(
 ) -> None:
     """Show a link budget line by line.
 
-    At several elevations, in dry air and in rain: what is sent, what the way takes, energy over noise, and what DVB-S2
-    makes of it.
+    At several elevations, in dry air and in rain: what is sent, what the way takes, energy over noise, what DVB-S2
+    makes of it, and how long fades last. With --down-... both ways of a bent pipe.
     """
 
     def find(_: Bar) -> Any:
         from bentpipe.sky import budget
 
-        return budget(given.pop("place"), **given)
+        names = [name for name in given if name.startswith("down_")]
+        asked = {name.removeprefix("down_"): given.pop(name) for name in names}
+        down = {name: value for name, value in asked.items() if value is not None}
+        return budget(given.pop("place"), down=down or None, **given)
 
     def shown(found: Any) -> Any:
         from bentpipe.cli import render_sky

@@ -16,6 +16,8 @@ from bentpipe.errors import BentpipeError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.console import RenderableType
+
     from bentpipe.experiment.result import RunResult
     from bentpipe.experiment.why import Explanation
 
@@ -57,7 +59,7 @@ def command(
     if flow is None and len(names) > 1:
         raise BentpipeError(f"which flow?\n  expected --flow with one of {', '.join(names[:8])}")
     told = result.why(flow or names[0], at=at_s, start=start_s, end=end_s)
-    print_result(told.to_dict, lambda: _lines(told), json=json, quiet=quiet)
+    print_result(told.to_dict, lambda: _parts(told), json=json, quiet=quiet)
 
 
 def _result(file: str, sets: tuple[str, ...], seed: int | None, quiet: bool) -> RunResult:
@@ -84,5 +86,16 @@ def _seconds(name: str, text: str | None) -> float | None:
     return found[0]
 
 
-def _lines(told: Explanation) -> Iterator[str]:
-    yield from str(told).split("\n")
+def _parts(told: Explanation) -> Iterator[RenderableType]:
+    """Times in a column of their own, so that what is longer than a line goes on beside them."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for time_s, what in told.happenings:
+        table.add_row(f"{time_s:.4f} s", Text(what))
+    if told.happenings:
+        yield table
+    yield Text(told.summary)

@@ -16,8 +16,10 @@ from bentpipe import _core, files
 from bentpipe.catalog import unknown
 from bentpipe.emulation import connections
 from bentpipe.emulation.trust import Trust
+from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.result import RunResult
+from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, scenario_of
 
 if TYPE_CHECKING:
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import AnyScenario
 
 BUILT_IN = ("bulk", "echo", "http")
+BACKENDS = ("auto", "tun", "packet")
+OFFLOADS = ("auto", "off", "on")
+INITIAL_WINDOW_MAX = 1000
+"""More than any host uses, and no more than its buffers hold."""
 PRESET_SWITCHES = {
     "timestamps": "tcp_timestamps",
     "window_scaling": "tcp_window_scaling",
@@ -36,7 +42,10 @@ PRESET_SWITCHES = {
 }
 """Settings of TCP, and the kernel's that are the same."""
 HINTS = {
-    "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun",
+    "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun; --backend packet needs none",
+    "(veth)": "sudo modprobe -a tun veth gives the kernel both kinds of devices that hosts may have",
+    "packet socket": "sudo modprobe -a tun af_packet gives the kernel what hosts may have",
+    "segmentation offload": "--offload auto takes it where the kernel has it",
     "": "this needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
     " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container wants --cap-add SYS_ADMIN,NET_ADMIN",
 }
@@ -64,7 +73,8 @@ class Emulation:
     kernel : dict
         Its release, and settings of TCP at the hosts, by the names that the kernel gives them.
     spoken : list of dict
-        Of `speak`: how each connection of bentpipe's own TCP ended, with the counters that it has in virtual time.
+        How each connection of bentpipe's own TCP ended, with the counters that it has in virtual time: at the host of
+        `speak`, and at proxies that split connections, where it is one of two towards each end. `host` is its node.
     """
 
     result: RunResult
@@ -117,6 +127,9 @@ def emulate(
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
     cc: str | None = None,
+    backend: str = "auto",
+    offload: str = "auto",
+    initial_window: int | None = None,
     quiet: bool = False,
 ) -> Emulation:
     """Run a program over the path of a scenario, in real time.
@@ -147,6 +160,15 @@ def emulate(
     cc : str, optional
         Congestion control of all connections at the hosts, whatever programs ask for, by its name in the kernel:
         `reno`, `cubic`, `bbr` and what else there is. By default that of the machine.
+    backend : str
+        What the hosts' devices are: `tun`; `packet`, a pair of Ethernet devices and a packet socket, which need no
+        /dev/net/tun; `auto`, the first of them that the system allows.
+    offload : str
+        Whether hosts hand over TCP data in units of up to 64 kB. Each segment is then a packet of its own on the path,
+        with its own place in queues and its own errors, and those that leave it at the same time are given to the
+        receiver as one unit. `on`, `off`, or `auto`: where the kernel has it.
+    initial_window : int, optional
+        Initial window of all connections at the hosts, in segments; by default the kernel's 10.
     quiet : bool
         What the program prints goes to the error output.
 
@@ -162,7 +184,20 @@ def emulate(
         command = built_in("fetch")
     if isinstance(serve, str):
         serve = built_in(serve) if serve in BUILT_IN else shlex.split(serve)
-    return carry_out(scenario, command, serve=serve, at=at, flow=flow, seed=seed, pcap=pcap, cc=cc, quiet=quiet)
+    return carry_out(
+        scenario,
+        command,
+        serve=serve,
+        at=at,
+        flow=flow,
+        seed=seed,
+        pcap=pcap,
+        cc=cc,
+        backend=backend,
+        offload=offload,
+        initial_window=initial_window,
+        quiet=quiet,
+    )
 
 
 def carry_out(
@@ -176,11 +211,21 @@ def carry_out(
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
     cc: str | None = None,
+    backend: str = "auto",
+    offload: str = "auto",
+    initial_window: int | None = None,
     quiet: bool = False,
 ) -> Emulation:
     """Emulate with a program at one host, and a server or our own TCP at the other; see `emulate` and `speak`."""
     if not hasattr(_core, "Emulation"):
         raise EmulationError(f"emulate needs Linux; this is {sys.platform}")
+    for word, name, known in ((backend, "a backend", BACKENDS), (offload, "a setting of offload", OFFLOADS)):
+        if word not in known:
+            raise EmulationError(unknown(word, name, known))
+    if initial_window is not None and not 0 < initial_window <= INITIAL_WINDOW_MAX:
+        raise EmulationError(
+            f"an initial window of {initial_window} segments\n  expected 1 to {INITIAL_WINDOW_MAX} segments"
+        )
     scenario = with_port(scenario_of(scenario), flow)
     if seed is not None:
         scenario = scenario.with_seed(seed)
@@ -202,19 +247,36 @@ def carry_out(
         "pcap": None if pcap is None else files.captures(pcap),
         "own": None if own is None else {"host": peer, **asdict(own)},
         "cc": cc,
+        "backend": backend,
+        "offload": offload,
+        "initial_window": initial_window,
+        "classes": [(each.name, each.path, each.source.hex()) for each in loading.written(scenario.senders)],
         "is_quiet": quiet,
     }
     content = reported(job)
     outside = content["outside"]
-    trust = Trust(**outside, has_priority=content["has_priority"], cpu_s=content["cpu_s"])
+    wakes = content["late_wakes"]
+    trust = Trust(
+        **outside,
+        wakes=sum(wakes),
+        late_wakes=later_than(wakes, outside["late_limit_s"]),
+        has_priority=content["has_priority"],
+        cpu_s=content["cpu_s"],
+    )
     tables = content["tables"]
     tables["notes"].append("real packets came from programs: the scenario alone does not repeat this run")
-    tables["notes"].append("offload is off at the hosts: each packet meets its own queue place and errors")
+    tables["notes"] += [
+        f'"{function}" at node "{node}" lets real packets pass as they are' for node, function in content["passed"]
+    ]
     samples = connections.samples(content["samples"])
     result = RunResult.from_tables(scenario, tables)
     result = replace(result, recorded=connections.with_series(result.recorded, samples, scenario))
-    spoken = [dict(zip(content["spoken"], row, strict=True)) for row in zip(*content["spoken"].values(), strict=True)]
+    spoken = [*_rows(content["spoken"]), *_rows(content["proxied"])]
     return Emulation(result, trust, content["status"], content["stopped"], samples, content["kernel"], spoken)
+
+
+def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def built_in(name: str) -> list[str]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
+from bentpipe.emulation.wakes import Wakes
 from bentpipe.errors import BentpipeError, EmulationError
 
 if TYPE_CHECKING:
@@ -96,10 +97,12 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
-    scenario = _core.Scenario.from_json(job["scenario"], job["source"], [], job["folder"])
-    emulation = _core.Emulation(scenario, caller, job["pcap"], job["cc"])
+    scenario = _core.Scenario.from_json(job["scenario"], job["source"], [], job["folder"], _classes(job["classes"]))
+    devices = (job["backend"], job["offload"])
+    emulation = _core.Emulation(scenario, caller, job["pcap"], job["cc"], *devices, job["initial_window"])
     hosts = emulation.hosts
     programs: list[subprocess.Popen[bytes]] = []
+    asked: list[bool] = []
 
     def start(host: str, command: Sequence[str], **more: Any) -> subprocess.Popen[bytes]:
         place = hosts.index(host)
@@ -121,7 +124,7 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         peer = hosts.index(job["at"]) if own["connects"] else None
         emulation.speak(hosts.index(own["host"]), own["service"], own["file"], own["port"], peer, own["secret"])
 
-    status, stopped = None, "ended"
+    wakes, status, stopped = None, None, "ended"
     before_s = os.times()
     try:
         for host, command in job["serve"]:
@@ -130,29 +133,51 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
             _wait_for(emulation, hosts.index(host), server, command)
         if job["own"] and not job["own"]["connects"]:
             speak()
+        wakes = Wakes.start()
         output = sys.stderr if job["is_quiet"] else None
         program = start(job["at"], job["command"], stdout=output)
         if job["own"] and job["own"]["connects"]:
             _wait_for(emulation, hosts.index(job["at"]), program, job["command"])
             speak()
+        if job["classes"]:
+            # Not in the middle of a class's own code, which would look like its failure.
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, lambda *_: asked.append(True))
         while (stopped := emulation.run(SLICE_S, program.pid)) == "slice":
-            pass
+            if asked:
+                raise StopError
         if stopped == "ended":
             status = program.wait()
     except StopError:
         stopped = "interrupted"
     _end(emulation, programs)
+    # While packets are due nobody waits for it.
+    late_wakes = wakes.stop() if wakes else []
     after_s = os.times()
     return {
         "status": status,
         "stopped": stopped,
         "outside": emulation.outside(),
+        "late_wakes": late_wakes,
         "samples": emulation.samples(),
         "spoken": emulation.spoken(),
+        "proxied": emulation.proxied(),
+        "passed": emulation.passed,
         "kernel": _kernel(emulation),
         "cpu_s": after_s.user + after_s.system - before_s.user - before_s.system,
         "tables": emulation.finish(),
     }
+
+
+def _classes(written: list[tuple[str, str, str]]) -> list[tuple[str, str, str | None, type]]:
+    """Congestion controls of one's own: name, file and source of each."""
+    if not written:
+        return []
+    from bentpipe.own import loading
+
+    return loading.given(
+        loading.read([loading.Written(name, path, bytes.fromhex(code)) for name, path, code in written])
+    )
 
 
 def _kernel(emulation: _core.Emulation) -> dict[str, str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bentpipe.emulation.emulate import Emulation
+    from bentpipe.own.loading import Sender
     from bentpipe.scenario.scenario import AnyScenario
 
 
@@ -28,7 +29,7 @@ def speak(
     echo: bool = False,
     connect: bool = False,
     port: int = PORT,
-    cc: str | None = None,
+    cc: Sender | None = None,
     at: str | None = None,
     flow: str | None = None,
     seed: int | None = None,
@@ -57,8 +58,9 @@ def speak(
         Connect to the program, once it listens, instead of waiting for it to connect.
     port : int
         Where our TCP listens, or connects to.
-    cc : str, optional
-        Congestion control of our TCP instead of that of the scenario, by its name (`bentpipe list cc`).
+    cc : str or class, optional
+        Congestion control of our TCP instead of that of the scenario: by its name (`bentpipe list cc`), or one of your
+        own from a file, as `FILE.py:CLASS` or as the class.
 
     Returns
     -------
@@ -70,7 +72,7 @@ def speak(
     EmulationError
         As `emulate`; more than one of `send`, `take` and `echo`; a file that is not there.
     ScenarioError
-        The scenario is not valid, or there is no such congestion control.
+        The scenario is not valid, there is no such congestion control, or its class is in no file.
     """
     asked = {"send": send is not None, "take": take is not None, "echo": echo}
     services = [name for name, is_asked in asked.items() if is_asked]
@@ -85,11 +87,6 @@ def speak(
     scenario = scenario_of(scenario)
     if cc is not None:
         scenario = scenario.with_sets({"tcp.cc": cc})
-    if scenario.senders:
-        names = ", ".join(scenario.senders)
-        raise EmulationError(
-            f"{names}: written in Python\n  expected a congestion control of bentpipe list cc on the wire"
-        )
     if not command and not services and not connect:
         command = built_in("fetch")
     file = send if send is not None else take

@@ -6,8 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 LATE_SHARE_MAX = 0.005
+LATE_WAKES_MAX = 0.05
+DATA_PER_ACK_MAX = 8
+"""Receivers in the field acknowledge two segments at once, or a few more where their devices join them."""
 TURN_MAX_S = 0.002
 """One gap above 2 ms ends the slow start of a Linux sender that watches trains of ACKs (HyStart)."""
+OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel takes no joined packets"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,15 @@ class Trust:
         larger than a queue on their way.
     ignored : int
         Packets for none of the hosts, such as those by which IPv6 looks for a router.
+    data_per_ack : float or None
+        Segments of TCP with data that a host was given for each ACK that it sent. Above 8, ACKs are few: the host got
+        many segments at once, or its programs were slow to read.
+    backend, offload : str
+        What the devices of the hosts were: `tun` or `packet`; and whether the hosts handed over super-packets: `on`,
+        `off`, or `receive` where the kernel hands them over and takes none.
+    wakes, late_wakes : int
+        How often a program that sleeps 10 ms at a time woke, and how often later than the limit: others had the
+        processor. Programs at hosts wait in the same way.
     has_priority : bool
         Whether the emulator had real-time priority.
     cpu_s : float
@@ -50,6 +63,11 @@ class Trust:
     not_written: int
     too_large: int
     ignored: int
+    data_per_ack: float | None
+    backend: str
+    offload: str
+    wakes: int
+    late_wakes: int
     has_priority: bool
     cpu_s: float
 
@@ -67,6 +85,12 @@ class Trust:
             found.append(
                 f"{share:.1%} of packets left more than {self.late_limit_s * 1e3:.3g} ms late"
                 f" (limit {LATE_SHARE_MAX:.1%})"
+            )
+        share = self.late_wakes / max(self.wakes, 1)
+        if share > LATE_WAKES_MAX:
+            found.append(
+                f"programs got the processor more than {self.late_limit_s * 1e3:.3g} ms late in {share:.0%} of cases"
+                f" (limit {LATE_WAKES_MAX:.0%})"
             )
         if self.lost_outside:
             found.append(f"packets lost outside the scenario: {self.lost_outside} (limit 0)")
@@ -87,6 +111,11 @@ class Trust:
         gap = ""
         if self.longest_turn_s > TURN_MAX_S:
             gap = f" One gap of {self.longest_turn_s * 1e3:.1f} ms may have ended a slow start early."
+        if (self.data_per_ack or 0) > DATA_PER_ACK_MAX:
+            gap += (
+                f" A host sent one ACK for {self.data_per_ack:.0f} segments: it got many at once, or its program was"
+                " slow to read."
+            )
         return (
             f"Trustworthy: 99.9 % of packets left at most {self.late_p999_s * 1e3:.2g} ms late,"
             f" and none was lost outside the scenario.{gap}"
@@ -108,6 +137,9 @@ class Trust:
             (f"later than {ms(self.late_limit_s)}", f"{self.late_packets / max(self.packets_left, 1):.2%}"),
             ("longest gap between two looks at the hosts", ms(self.longest_turn_s)),
             ("lost outside the scenario", str(self.lost_outside)),
+            ("programs that got the processor later", f"{self.late_wakes / max(self.wakes, 1):.1%}"),
+            ("segments with data for each ACK", "none" if self.data_per_ack is None else f"{self.data_per_ack:.1f}"),
+            ("devices of the hosts", f"{self.backend}, offload {OFFLOADS[self.offload]}"),
             ("real-time priority", "yes" if self.has_priority else "no: not allowed"),
             ("processor time of the emulator", f"{self.cpu_s:.2f} s"),
         ]

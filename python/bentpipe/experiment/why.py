@@ -39,6 +39,12 @@ CAUSES = {
 }
 CONGESTION = ("queue-overflow", "early-drop", "forced-drop", "push-out", "policy")
 """As in the columns of loss verdicts: all other causes are those of links."""
+PROXIES = ("split", "satpep", "spoof")
+"""Functions that acknowledge data themselves, with a window of their own, and repair what is lost behind them."""
+CHANGES_MOST = 8
+"""Changes of one key of a link that are told one by one; of more it is told how many there are."""
+SHARE_LEAST = 0.05
+"""Of the time, for a limit to be told in the summary."""
 LIMITS = (
     "nothing",
     "the start of the connection",
@@ -129,7 +135,16 @@ class _Story:
         self.rtt_s = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)["rtt_p50_s"] or 0.0
 
     def told(self) -> Explanation:
-        parts = (self._changes(), self._outages(), self._losses(), self._decisions(), self._waits())
+        # Of one instant, what may have caused the rest comes first; a loss is heard of later.
+        parts = (
+            self._changes(),
+            self._outages(),
+            self._profiles(),
+            self._decisions(),
+            self._retransmissions(),
+            self._losses(),
+            self._waits(),
+        )
         happenings = sorted((each for part in parts for each in part), key=lambda each: each[0])
         return Explanation(self.flow, self.start_s, self.end_s, tuple(happenings), self._summary())
 
@@ -147,34 +162,76 @@ class _Story:
             said += [f"{name} has no route any more" for name in change.get("withdraw", ())]
             yield time_s, "handover: " + "; ".join(said)
 
-    def _outages(self) -> Iterator[tuple[float, str]]:
+    def _sides(self, key: str) -> Iterator[tuple[str, Any]]:
+        """What each link has at a key: of one that has the same in both directions once, by its own name."""
         for name, link in self.content["link"].items():
-            for side in ("forward", "reverse"):
-                outage = link.get(side, {}).get("outage", link.get("outage"))
-                if not isinstance(outage, dict) or "spans" not in outage:
-                    continue
-                period_s = _seconds(outage["every"]) if "every" in outage else 0.0
-                for first, last in outage["spans"]:
-                    begin_s, length_s = _seconds(first), _seconds(last) - _seconds(first)
-                    if period_s and begin_s + length_s < self.start_s:
-                        begin_s += period_s * int((self.start_s - begin_s) // period_s)
-                    while begin_s <= self.end_s:
-                        if begin_s + length_s >= self.start_s:
-                            yield begin_s, f"{name}.{side} is down for {formatting.quantity(length_s, 's')}"
-                        if not period_s:
-                            break
-                        begin_s += period_s
+            there, back = (link.get(side, {}).get(key, link.get(key)) for side in ("forward", "reverse"))
+            if there == back:
+                yield name, there
+            else:
+                yield from ((f"{name}.forward", there), (f"{name}.reverse", back))
+
+    def _outages(self) -> Iterator[tuple[float, str]]:
+        for name, outage in self._sides("outage"):
+            if not isinstance(outage, dict) or "spans" not in outage:
+                continue
+            period_s = _seconds(outage["every"]) if "every" in outage else 0.0
+            for first, last in outage["spans"]:
+                length_s = _seconds(last) - _seconds(first)
+                for begin_s in self._repeated(_seconds(first), period_s, length_s):
+                    yield begin_s, f"{name} is down for {formatting.quantity(length_s, 's')}"
+
+    def _repeated(self, first_s: float, period_s: float, length_s: float = 0.0) -> Iterator[float]:
+        """When something of this length begins that is under way in the window; with a period it comes again."""
+        begin_s = first_s
+        if period_s and begin_s + length_s < self.start_s:
+            begin_s += period_s * int((self.start_s - begin_s) // period_s)
+        while begin_s <= self.end_s:
+            if begin_s + length_s >= self.start_s:
+                yield begin_s
+            if not period_s:
+                break
+            begin_s += period_s
+
+    def _profiles(self) -> Iterator[tuple[float, str]]:
+        """Delays, rates and error rates that change by a list of points."""
+        for key, what in (("delay", "the delay"), ("rate", "the rate"), ("error", "the error rate")):
+            for name, profile in self._sides(key):
+                if isinstance(profile, dict) and isinstance(profile.get("points"), list):
+                    yield from self._steps(f"{what} of {name}", profile)
+
+    def _steps(self, what: str, profile: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
+        points = [(_seconds(time), value) for time, value in profile["points"]]
+        period_s = _seconds(profile["every"]) if "every" in profile else 0.0
+        # What is there from the start changes when the list begins again.
+        before = [points[-1 if period_s else 0], *points[:-1]]
+        steps = [
+            (at_s, old, new)
+            for (first_s, new), (_, old) in zip(points, before, strict=True)
+            for at_s in self._repeated(first_s, period_s)
+            if old != new and at_s > 0
+        ]
+        steps.sort(key=lambda step: step[0])
+        is_gradual = profile.get("interpolate") == "linear"
+        if len(steps) > CHANGES_MOST:
+            yield steps[0][0], f"{what} changes {len(steps)} times, until {steps[-1][0]:.4f} s"
+        elif is_gradual:
+            yield from ((at_s, f"{what} is {new}, and changes from here on") for at_s, _, new in steps)
+        else:
+            yield from ((at_s, f"{what} changes from {old} to {new}") for at_s, old, new in steps)
 
     def _losses(self) -> Iterator[tuple[float, str]]:
         """Losses of one kind that follow one another within a round trip are one happening."""
         groups: list[dict[str, Any]] = []
+        latest: dict[tuple[str, str, bool], dict[str, Any]] = {}
         for row in self._within(self.losses).iter_rows(named=True):
             key = (row["where"], row["cause"], row["data_bytes"] > 0)
-            last = groups[-1] if groups else None
-            if last is not None and last["key"] == key and row["time_s"] - last["end"] <= max(self.rtt_s, 1e-3):
+            last = latest.get(key)
+            if last is not None and row["time_s"] - last["end"] <= max(self.rtt_s, 1e-3):
                 last["end"], last["count"] = row["time_s"], last["count"] + 1
             else:
-                groups.append({"key": key, "time": row["time_s"], "end": row["time_s"], "count": 1})
+                latest[key] = {"key": key, "time": row["time_s"], "end": row["time_s"], "count": 1}
+                groups.append(latest[key])
         for group in groups:
             where, cause, has_data = group["key"]
             data = "with data" if has_data else "without data"
@@ -201,36 +258,46 @@ class _Story:
     def _lost_before(self, offset: float, time_s: float) -> str | None:
         """Why the data at this offset had to be retransmitted; none if the network lost none of them."""
         hit = self.losses.filter(
-            (pl.col("time_s") <= time_s)
+            (pl.col("time_s") < time_s)
             & (pl.col("offset_bytes") <= offset)
             & (pl.col("offset_bytes") + pl.col("data_bytes") > offset)
         )
         if hit.is_empty():
             return None
         row = hit.row(-1, named=True)
-        return f"its packet was lost {self._place(row['where'], row['cause'])}, at {row['time_s']:.4f} s"
+        return f", because its packet was lost {self._place(row['where'], row['cause'])}, at {row['time_s']:.4f} s"
 
     def _nothing_lost(self, time_s: float) -> str:
-        since_s = time_s - max(1.0, 4 * self.rtt_s)
+        since_s = max(0.0, time_s - max(3.0, 4 * self.rtt_s))
         acks = self.losses.filter(pl.col("time_s").is_between(since_s, time_s) & (pl.col("data_bytes") == 0)).height
         if acks:
-            return f"none of its data was lost, but {formatting.count(acks, 'packet')} without data, such as ACKs"
-        return "none of its data was lost: the answer came late or out of order"
+            without = f"{formatting.count(acks, 'packet')} without data, such as ACKs, since {since_s:.4f} s"
+            return f"; no packet of it was lost, but {without}"
+        return "; no packet of it was lost: the answer came late or out of order"
 
     def _decisions(self) -> Iterator[tuple[float, str]]:
-        rows = list(self._within(self.decisions).iter_rows(named=True))
-        repeats = [row["time_s"] for row in rows if row["event"] == "retransmission"]
-        if repeats:
-            yield repeats[0], f"{formatting.count(len(repeats), 'segment')} retransmitted, until {repeats[-1]:.4f} s"
-        for row in rows:
+        for row in self._within(self.decisions).iter_rows(named=True):
             time_s, event, value = row["time_s"], row["event"], row["value"]
             if event in ("fast_retransmit", "timeout"):
                 reason = self._lost_before(value, time_s) or self._nothing_lost(time_s)
-                yield time_s, f"{_EVENTS[event]} for the data at {value}, because {reason}"
+                yield time_s, f"{_EVENTS[event]} for the data at {value}{reason}"
             elif event in ("reduction", "no_reduction"):
                 yield time_s, f"{_EVENTS[event]}; {self._window_at(time_s)}"
             elif event in _EVENTS:
                 yield time_s, _EVENTS[event]
+
+    def _retransmissions(self) -> Iterator[tuple[float, str]]:
+        """Those that follow one another within a round trip are one happening."""
+        table = self._within(self.decisions).filter(pl.col("event") == "retransmission")
+        groups: list[list[float]] = []
+        for time_s in table["time_s"]:
+            if groups and time_s - groups[-1][-1] <= max(self.rtt_s, 1e-3):
+                groups[-1].append(time_s)
+            else:
+                groups.append([time_s])
+        for times in groups:
+            until = f", until {times[-1]:.4f} s" if times[-1] > times[0] else ""
+            yield times[0], f"{formatting.count(len(times), 'segment')} retransmitted{until}"
 
     def _window_at(self, time_s: float) -> str:
         table = self.result.series("cwnd_bytes", self.flow)
@@ -240,7 +307,9 @@ class _Story:
             return "the congestion window stays"
         least: float = after.min()  # type: ignore[assignment]
         old, new = (formatting.quantity(each, "B") for each in (before[-1], least))
-        return f"the congestion window was {old}, and is {new} at least in the next round trip"
+        if least >= before[-1]:
+            return f"the congestion window stays at {old}"
+        return f"the congestion window falls from {old} to {new} in a round trip"
 
     def _spans(self) -> list[tuple[float, float, int]]:
         """What limited the sender in the window: start, end, number of the limit."""
@@ -266,14 +335,20 @@ class _Story:
 
     def _proxies(self) -> str:
         """A proxy advertises a window of its own: its buffer is what was full."""
+        found = self._on_the_way()
+        return f" (the buffer of {' or '.join(found)} was full)" if found else ""
+
+    def _on_the_way(self) -> list[str]:
+        """Proxies at the nodes that the flow passes."""
         nodes: Mapping[str, Any] = self.content.get("node", {})
-        found = [
+        flow: Mapping[str, Any] = self.content["flow"][self.flow]
+        passed = {name for key in ("route", "reverse_route") for name in flow.get(key, ())} or set(nodes)
+        return [
             f"{each['kind']} at {name}"
             for name, node in nodes.items()
             for each in node.get("middlebox", ())
-            if any(word in each["kind"] for word in ("proxy", "split", "satpep"))
+            if name in passed and each["kind"] in PROXIES
         ]
-        return f" (the buffer of {' or '.join(found)} was full)" if found else ""
 
     def _summary(self) -> str:
         lost = self._within(self.losses).filter(pl.col("data_bytes") > 0)
@@ -287,22 +362,24 @@ class _Story:
         for event, what in (("reduction", "reduced its window"), ("timeout", "waited for its retransmission timer")):
             if event in events:
                 said.append(f"{what} {formatting.count(events.count(event), 'time')}")
+        text = f"From {self.start_s:g} s to {self.end_s:g} s {self.flow} {_listed(said)}."
+        if proxies := self._on_the_way():
+            text += f" What is lost behind {_listed(proxies)} is repaired from there."
         shares: dict[int, float] = {}
         for begin_s, end_s, limit in self._spans():
             shares[limit] = shares.get(limit, 0.0) + end_s - begin_s
-        if shares:
-            most = max(shares, key=lambda limit: shares[limit])
-            share = 100 * shares[most] / sum(shares.values())
-            said.append(f"was limited for {share:.0f} % of the time by {LIMITS[most]}")
-        *others, last = said
-        text = f"{', '.join(others)} and {last}" if others else last
-        return f"From {self.start_s:g} s to {self.end_s:g} s {self.flow} {text}."
+        whole = sum(shares.values())
+        told = sorted((each for each in shares if shares[each] >= SHARE_LEAST * whole), key=lambda each: -shares[each])
+        if told:
+            limits = _listed([f"{LIMITS[each]} ({100 * shares[each] / whole:.0f} % of the time)" for each in told])
+            text += f" It was limited by {limits}."
+        return text
 
 
 _CHANGES = {"up": "comes back", "down": "is taken away"}
 _EVENTS = {
     "established": "the connection is open",
-    "fast_retransmit": "recovery begins, by duplicate or selective ACKs,",
+    "fast_retransmit": "recovery begins",
     "timeout": "the retransmission timer expires",
     "recovery_exit": "recovery ends",
     "slow_start_exit": "slow start ends",
@@ -315,6 +392,11 @@ _EVENTS = {
     "transfer": "a transfer is complete",
     "aborted": "the connection gives up",
 }
+
+
+def _listed(parts: list[str]) -> str:
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _seconds(text: str) -> float:

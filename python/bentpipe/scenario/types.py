@@ -416,6 +416,15 @@ class CcEnhancedHswa(_CcEnhancedHswaRequired, total=False):
     tau :
         τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
 
+    connections :
+        n: connections that share the link, as an oracle knows; each grows by an nth of the increment. Default: 1.
+
+    queue_target :
+        From which queueing delay on nothing is added, and less and less below it; a loss with a longer one halves the window. 0: it is not looked at. Default: "0 s".
+
+    measures_errors :
+        Whether the error rate is that of the connection's own losses instead of `error_rate`: lost over sent bytes, a mean over the last thousand segments. Default: false.
+
     virtual_samples :
         m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not. Default: 2.
     """
@@ -433,6 +442,9 @@ class CcEnhancedHswa(_CcEnhancedHswaRequired, total=False):
     rto: Literal["hold", "reset"]
     link_rate: float
     tau: str
+    connections: int
+    queue_target: str
+    measures_errors: bool
     virtual_samples: int
 
 _CcHighspeedRequired = TypedDict(
@@ -1505,11 +1517,52 @@ class RecoveryKind(TypedDict):
 
     kind: Literal["timeout-only", "fast-retransmit", "reno"]
 
+_BestEffortOnRequired = TypedDict(
+    "_BestEffortOnRequired",
+    {
+        "kind": Literal["on"],
+    },
+)
+
+
+class BestEffortOn(_BestEffortOnRequired, total=False):
+    """Best-effort transport and record boundaries of SCPS-TP (CCSDS 714.0-B): what is missing for too long is skipped.
+
+    wait :
+        How long the receiver waits for what is missing; more than 0 s. Default: "2 s".
+    """
+
+    wait: str
+
+
+class BestEffortKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["off"]
+
 
 class VerdictKind(TypedDict):
     """A choice by its kind alone."""
 
-    kind: Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]
+    kind: Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a", "low-priority-copies"]
+
+
+class Copies(TypedDict, total=False):
+    """Copies of data with low priority, for the verdict `low-priority-copies`.
+
+    every :
+        Data segments for which one copy leaves. Default: 8.
+
+    share :
+        The share of the copies that has to come back for a loss to be an error of the link. Default: 0.75.
+
+    least :
+        With fewer copies in a round trip a loss is congestion. Default: 4.
+    """
+
+    every: int
+    share: float
+    least: int
 
 _FeedbackRefwaPlusRequired = TypedDict(
     "_FeedbackRefwaPlusRequired",
@@ -1589,12 +1642,6 @@ class FeedbackRcp(_FeedbackRcpRequired, total=False):
 
     timeout: Literal["halve", "keep"]
     option_bytes: bool
-
-
-class FeedbackKind(TypedDict):
-    """A choice by its kind alone."""
-
-    kind: Literal["off"]
 
 _ByteCountingAbcRequired = TypedDict(
     "_ByteCountingAbcRequired",
@@ -2005,6 +2052,23 @@ class FastOpenOn(_FastOpenOnRequired, total=False):
 
     cookie: Literal["none", "cached"]
 
+_TransactionsOnRequired = TypedDict(
+    "_TransactionsOnRequired",
+    {
+        "kind": Literal["on"],
+    },
+)
+
+
+class TransactionsOn(_TransactionsOnRequired, total=False):
+    """T/TCP: a SYN whose connection count the server has not seen yet takes data along, and a FIN (RFC 1644).
+
+    counts :
+        Whether both hosts remember a connection when the run begins. Default: "none".
+    """
+
+    counts: Literal["none", "cached"]
+
 _SharingOnRequired = TypedDict(
     "_SharingOnRequired",
     {
@@ -2139,8 +2203,14 @@ class Tcp(TypedDict, total=False):
     recovery :
         Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
 
+    best_effort :
+        Best-effort transport of SCPS-TP: what is missing for too long is skipped. With recovery `snack`. Default: "off".
+
     verdict :
         What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+
+    copies :
+        Copies of data with low priority, for the verdict `low-priority-copies`.
 
     feedback :
         What the window that the network advertises says of a loss, before the verdict is asked. Default: "off".
@@ -2235,6 +2305,9 @@ class Tcp(TypedDict, total=False):
     fast_open :
         Data in the SYN. Default: "off".
 
+    transactions :
+        T/TCP: data and FIN in the SYN, by connection counts. Not with Fast Open. Default: "off".
+
     sharing :
         What a connection takes over from earlier ones. Default: "off".
 
@@ -2243,6 +2316,9 @@ class Tcp(TypedDict, total=False):
 
     error_reports :
         What a report of a corrupted segment leads to; functions of the network send them. Default: "ignore".
+
+    report_copies :
+        How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission). Default: 1.
 
     path_mtu :
         What a report that a segment is too large for a link leads to. Default: "discover".
@@ -2267,8 +2343,10 @@ class Tcp(TypedDict, total=False):
     cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
-    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
-    feedback: Union[FeedbackRefwaPlus, FeedbackXcp, FeedbackRcp, FeedbackKind, Literal["off", "refwa-plus", "xcp", "rcp"]]
+    best_effort: Union[BestEffortOn, BestEffortKind, Literal["off", "on"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a", "low-priority-copies"]]
+    copies: Copies
+    feedback: Union[FeedbackRefwaPlus, FeedbackXcp, FeedbackRcp, BestEffortKind, Literal["off", "refwa-plus", "xcp", "rcp"]]
     duplicate_acks: Literal["same-window", "any-window"]
     limited_transmit: bool
     limited_retransmit: bool
@@ -2296,12 +2374,14 @@ class Tcp(TypedDict, total=False):
     handshake: bool
     rto: Rto
     ack: Ack
-    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, FeedbackKind, Literal["off", "classic", "per-segment", "accurate"]]
-    pacing: Union[PacingWindow, PacingRate, FeedbackKind, Literal["off", "window"]]
-    fast_open: Union[FastOpenOn, FeedbackKind, Literal["off", "on"]]
-    sharing: Union[SharingOn, FeedbackKind, Literal["off", "on"]]
+    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, BestEffortKind, Literal["off", "classic", "per-segment", "accurate"]]
+    pacing: Union[PacingWindow, PacingRate, BestEffortKind, Literal["off", "window"]]
+    fast_open: Union[FastOpenOn, BestEffortKind, Literal["off", "on"]]
+    transactions: Union[TransactionsOn, BestEffortKind, Literal["off", "on"]]
+    sharing: Union[SharingOn, BestEffortKind, Literal["off", "on"]]
     nagle: bool
     error_reports: Literal["ignore", "resend"]
+    report_copies: int
     path_mtu: Literal["discover", "ignore"]
     packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
     cwnd_unit: Literal["bytes", "packets"]
@@ -2479,8 +2559,14 @@ class Config(TypedDict, total=False):
     recovery :
         Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
 
+    best_effort :
+        Best-effort transport of SCPS-TP: what is missing for too long is skipped. With recovery `snack`. Default: "off".
+
     verdict :
         What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+
+    copies :
+        Copies of data with low priority, for the verdict `low-priority-copies`.
 
     feedback :
         What the window that the network advertises says of a loss, before the verdict is asked. Default: "off".
@@ -2575,6 +2661,9 @@ class Config(TypedDict, total=False):
     fast_open :
         Data in the SYN. Default: "off".
 
+    transactions :
+        T/TCP: data and FIN in the SYN, by connection counts. Not with Fast Open. Default: "off".
+
     sharing :
         What a connection takes over from earlier ones. Default: "off".
 
@@ -2583,6 +2672,9 @@ class Config(TypedDict, total=False):
 
     error_reports :
         What a report of a corrupted segment leads to; functions of the network send them. Default: "ignore".
+
+    report_copies :
+        How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission). Default: 1.
 
     path_mtu :
         What a report that a segment is too large for a link leads to. Default: "discover".
@@ -2597,8 +2689,10 @@ class Config(TypedDict, total=False):
     cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
-    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a"]]
-    feedback: Union[FeedbackRefwaPlus, FeedbackXcp, FeedbackRcp, FeedbackKind, Literal["off", "refwa-plus", "xcp", "rcp"]]
+    best_effort: Union[BestEffortOn, BestEffortKind, Literal["off", "on"]]
+    verdict: Union[VerdictKind, Literal["always-congestion", "always-link-error", "assume-congestion", "assume-corruption", "ceten-p", "ceten-a", "low-priority-copies"]]
+    copies: Copies
+    feedback: Union[FeedbackRefwaPlus, FeedbackXcp, FeedbackRcp, BestEffortKind, Literal["off", "refwa-plus", "xcp", "rcp"]]
     duplicate_acks: Literal["same-window", "any-window"]
     limited_transmit: bool
     limited_retransmit: bool
@@ -2626,12 +2720,14 @@ class Config(TypedDict, total=False):
     handshake: bool
     rto: Rto
     ack: Ack
-    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, FeedbackKind, Literal["off", "classic", "per-segment", "accurate"]]
-    pacing: Union[PacingWindow, PacingRate, FeedbackKind, Literal["off", "window"]]
-    fast_open: Union[FastOpenOn, FeedbackKind, Literal["off", "on"]]
-    sharing: Union[SharingOn, FeedbackKind, Literal["off", "on"]]
+    ecn: Union[EcnClassic, EcnPerSegment, EcnAccurate, BestEffortKind, Literal["off", "classic", "per-segment", "accurate"]]
+    pacing: Union[PacingWindow, PacingRate, BestEffortKind, Literal["off", "window"]]
+    fast_open: Union[FastOpenOn, BestEffortKind, Literal["off", "on"]]
+    transactions: Union[TransactionsOn, BestEffortKind, Literal["off", "on"]]
+    sharing: Union[SharingOn, BestEffortKind, Literal["off", "on"]]
     nagle: bool
     error_reports: Literal["ignore", "resend"]
+    report_copies: int
     path_mtu: Literal["discover", "ignore"]
     packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
     cwnd_unit: Literal["bytes", "packets"]
@@ -2678,6 +2774,43 @@ class MiddleboxSplit(_MiddleboxSplitRequired, total=False):
     half_open: int
     idle: str
     fails_at: str
+    opener: Config
+    listener: Config
+
+_MiddleboxCacheRequired = TypedDict(
+    "_MiddleboxCacheRequired",
+    {
+        "kind": Literal["cache"],
+    },
+)
+
+
+class MiddleboxCache(_MiddleboxCacheRequired, total=False):
+    """Keeps answers, and gives them itself to those who ask for the same object again (a cache, on board or at a gateway).
+
+    room :
+        Bytes of answers that it keeps. Default: "1000000000 B".
+
+    buffer :
+        Bytes that it keeps for each direction of a connection until the other end has acknowledged them. Default: "6291456 B".
+
+    sessions :
+        Connections that it keeps at once; the SYN of another is dropped. Default: 100000.
+
+    idle :
+        State of a connection is given up after a time without a packet. Default: "7440 s".
+
+    opener :
+        Its transport towards whoever asks; what is not written here is as in `[tcp]`.
+
+    listener :
+        Its transport towards the node that has the object; what is not written here is as in `[tcp]`.
+    """
+
+    room: str
+    buffer: str
+    sessions: int
+    idle: str
     opener: Config
     listener: Config
 
@@ -3174,7 +3307,7 @@ class Node(TypedDict, total=False):
     """
 
     kind: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxCache, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "cache", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _SkyOverGeoRequired = TypedDict(
     "_SkyOverGeoRequired",
@@ -3215,6 +3348,110 @@ class SkyOverElements(_SkyOverElementsRequired, total=False):
     """
 
     bad: Literal["refuse", "skip"]
+
+_OwnShellRequired = TypedDict(
+    "_OwnShellRequired",
+    {
+        "planes": int,
+        "per_plane": int,
+        "altitude_km": float,
+        "inclination": float,
+    },
+)
+
+
+class OwnShell(_OwnShellRequired, total=False):
+    """Planes of equal orbits: Walker's i: T/P/F has P `planes`, T / P satellites `per_plane` and F as `phasing`.
+
+    planes :
+        Number of planes.
+
+    per_plane :
+        Satellites in each.
+
+    altitude_km :
+        Height of circular orbits above a sphere of 6378.137 km; of the semi-major axis where they are ellipses.
+
+    inclination :
+        Inclination, degrees.
+
+    pattern :
+        How far the planes spread. Default: "delta".
+
+    phasing :
+        Walker's F: each plane is ahead of the one before it by F 360 deg / T. Default: 0.
+
+    odd_planes :
+        Degrees by which every other plane is ahead, instead of `phasing`.
+
+    spacing :
+        Degrees between planes. Without it, they are evenly spread.
+
+    node :
+        Right ascension of the first plane's node at the start, degrees. Default: 0.0.
+
+    anomaly :
+        Mean anomaly of the first satellite at the start, degrees. Default: 0.0.
+
+    eccentricity :
+        0 for circles. Default: 0.0.
+
+    perigee :
+        Argument of the perigee, degrees. Default: 0.0.
+
+    motion :
+        How orbits change. Default: "j2".
+    """
+
+    pattern: Literal["delta", "star"]
+    phasing: int
+    odd_planes: float
+    spacing: float
+    node: float
+    anomaly: float
+    eccentricity: float
+    perigee: float
+    motion: Literal["j2", "kepler", "sgp4"]
+
+
+class SkyOverShells(TypedDict):
+    """A constellation of one's own.
+
+    shells :
+        Its shells. Their satellites are used from 25 deg of elevation on and linked by `between_satellites = "grid"` unless other keys say otherwise.
+    """
+
+    shells: List[OwnShell]
+
+
+class SkyBetweenSatellitesTable(TypedDict, total=False):
+    """Links between satellites in detail.
+
+    pairs :
+        The pairs that are linked, by name, and no others. Without any, +Grid. Default: [].
+
+    offset :
+        By how many places the neighbour in the next plane is ahead of the one with the same place. Default: 0.
+
+    seam :
+        Whether links cross the seam of a star. Default: false.
+
+    polar_cutoff :
+        Degrees of latitude beyond which links between planes are off; 90: nowhere. Without it, as the constellation has it.
+
+    max_km :
+        The longest link. Without it, only the Earth limits them.
+
+    above_km :
+        How high above the surface the line of sight must stay: 80 km clear most of the atmosphere; ns-2 has 150 km. Default: 80.0.
+    """
+
+    pairs: List[Union[Tuple[str, str], List[str]]]
+    offset: int
+    seam: bool
+    polar_cutoff: float
+    max_km: float
+    above_km: float
 
 _RainExceededRequired = TypedDict(
     "_RainExceededRequired",
@@ -4110,7 +4347,7 @@ class CodingDvbS2(_CodingDvbS2Required, total=False):
     modcod: Literal["QPSK 1/4", "QPSK 1/3", "QPSK 2/5", "QPSK 1/2", "QPSK 3/5", "QPSK 2/3", "QPSK 3/4", "QPSK 4/5", "QPSK 5/6", "QPSK 8/9", "8PSK 3/5", "QPSK 9/10", "8PSK 2/3", "8PSK 3/4", "8PSK 5/6", "16APSK 2/3", "8PSK 8/9", "8PSK 9/10", "16APSK 3/4", "16APSK 4/5", "16APSK 5/6", "16APSK 8/9", "16APSK 9/10", "32APSK 3/4", "32APSK 4/5", "32APSK 5/6", "32APSK 8/9", "32APSK 9/10"]
     acm: Acm
     implementation_loss: str
-    losses: Literal["step", "slope"]
+    losses: Literal["step", "slope", "waterfall"]
 
 _ArqRequired = TypedDict(
     "_ArqRequired",
@@ -4128,9 +4365,13 @@ class Arq(_ArqRequired, total=False):
 
     order :
         What becomes of packets behind one that is sent again. Default: "in-order".
+
+    combining :
+        Whether a packet is decoded from all of its copies (hybrid ARQ), which needs `coding`. Default: "none".
     """
 
     order: Literal["in-order", "free"]
+    combining: Literal["none", "chase", "incremental"]
 
 _FramingAal5Required = TypedDict(
     "_FramingAal5Required",
@@ -4333,11 +4574,15 @@ class ModemDvbS2(_ModemDvbS2Required, total=False):
 
     implementation_loss :
         What a real receiver needs beyond the ideal thresholds. Default: "1 dB".
+
+    losses :
+        How losses depend on the signal. Default: "step".
     """
 
     modcod: Literal["QPSK 1/4", "QPSK 1/3", "QPSK 2/5", "QPSK 1/2", "QPSK 3/5", "QPSK 2/3", "QPSK 3/4", "QPSK 4/5", "QPSK 5/6", "QPSK 8/9", "8PSK 3/5", "QPSK 9/10", "8PSK 2/3", "8PSK 3/4", "8PSK 5/6", "16APSK 2/3", "8PSK 8/9", "8PSK 9/10", "16APSK 3/4", "16APSK 4/5", "16APSK 5/6", "16APSK 8/9", "16APSK 9/10", "32APSK 3/4", "32APSK 4/5", "32APSK 5/6", "32APSK 8/9", "32APSK 9/10"]
     acm: Acm
     implementation_loss: str
+    losses: Literal["step", "slope", "waterfall"]
 
 
 class ModemKind(TypedDict):
@@ -4371,6 +4616,9 @@ class Radio(_RadioRequired, total=False):
     losses :
         Everything else that the signal loses: pointing, polarisation, feeders. Default: "0 dB".
 
+    c_over_i :
+        Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols (those of QPSK with the convolutional code). Without it, there is none.
+
     antenna_m :
         Diameter of the antenna on the ground, which averages scintillation, m; its efficiency is 0.5. Default: 0.6.
 
@@ -4379,6 +4627,7 @@ class Radio(_RadioRequired, total=False):
     """
 
     losses: str
+    c_over_i: str
     antenna_m: float
 
 _DirectionDelayPointsRequired = TypedDict(
@@ -4579,7 +4828,7 @@ class Hop(TypedDict, total=False):
 _SkyRequired = TypedDict(
     "_SkyRequired",
     {
-        "over": Union[str, SkyOverGeo, SkyOverElements],
+        "over": Union[str, SkyOverGeo, SkyOverElements, SkyOverShells],
     },
 )
 
@@ -4607,6 +4856,9 @@ class Sky(_SkyRequired, total=False):
 
     elevation_min :
         Satellites are used above this elevation. Without it, that of the constellation; 25 deg for elements, 5 deg for a slot.
+
+    range_max_km :
+        Satellites are used up to this distance in km instead, whatever their elevation.
 
     between_satellites :
         Links between satellites. Without it, those of the constellation.
@@ -4668,6 +4920,9 @@ class Sky(_SkyRequired, total=False):
     fibre :
         Links between gateways. Without a rate, 10 Gbit/s.
 
+    payload :
+        What satellites do with the signal of links that have a radio. Default: "regenerative".
+
     on_board :
         What happens to corrupted packets at a satellite. Default: "router".
 
@@ -4681,7 +4936,8 @@ class Sky(_SkyRequired, total=False):
     metric: Literal["delay", "hops"]
     change: Literal["better", "broken"]
     elevation_min: str
-    between_satellites: Literal["none", "grid", "grid-and-seam"]
+    range_max_km: float
+    between_satellites: Union[SkyBetweenSatellitesTable, Literal["none", "grid", "grid-and-seam"]]
     gateway: List[str]
     stretch: float
     seed: int
@@ -4701,8 +4957,9 @@ class Sky(_SkyRequired, total=False):
     feeder: Hop
     inter_satellite: Hop
     fibre: Hop
+    payload: Literal["regenerative", "transparent"]
     on_board: Literal["router", "bent-pipe", "processing"]
-    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxCache, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "cache", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
 _LinkRequired = TypedDict(
     "_LinkRequired",
@@ -4943,6 +5200,49 @@ class AppArrivals(_AppArrivalsRequired, total=False):
     overload: bool
     count: int
 
+_AppRecordsRequired = TypedDict(
+    "_AppRecordsRequired",
+    {
+        "kind": Literal["records"],
+        "size": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal],
+        "interval": Union[str, AppBulkPauseExponential, AppBulkPausePareto],
+    },
+)
+
+
+class AppRecords(_AppRecordsRequired, total=False):
+    """Records that the sending node writes on one connection, each at its time. What counts of each is how long it takes until all of it has arrived in order; one of which best-effort transport (`tcp.best_effort`) skips a part is lost.
+
+    size :
+        Bytes of each record.
+
+    interval :
+        Time from one record to the next, whatever became of it.
+
+    count :
+        Number of records. Without it, until the run ends.
+    """
+
+    count: int
+
+
+class Catalogue(TypedDict, total=False):
+    """Objects of the answering node, the same for all flows that ask it for them: a cache on the way may have one already.
+
+    objects :
+        How many there are. Default: 100.
+
+    zipf :
+        Exponent of Zipf's law: the kth is asked for as often as 1/k^zipf says, 0 being equally often. Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Without it, one after the other, as in a course.
+
+    first :
+        Number of the first one: flows with other numbers ask for other objects. Default: 1.
+    """
+
+    objects: int
+    zipf: float
+    first: int
+
 _AppRequestResponseRequired = TypedDict(
     "_AppRequestResponseRequired",
     {
@@ -4970,6 +5270,9 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
     reconnect :
         Whether each exchange has a new connection, or all share one. Default: false.
 
+    catalogue :
+        Objects that other flows ask for too: they are the same for all flows to this node. Without it, each response is one that nobody else asks for.
+
     count :
         Number of exchanges. Without it, until the run ends.
     """
@@ -4978,6 +5281,7 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
     wait: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     think: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     reconnect: bool
+    catalogue: Catalogue
     count: int
 
 _AppPageRequired = TypedDict(
@@ -5021,6 +5325,9 @@ class AppPage(_AppPageRequired, total=False):
     connections :
         Connections at the same time. Each has one object on its way and asks for the next when it is complete. Default: 6.
 
+    catalogue :
+        Pages that other flows ask for too, with their objects: they are the same for all flows to this node. Without it, nobody else asks for them.
+
     count :
         Number of pages. Without it, until the run ends.
     """
@@ -5035,6 +5342,7 @@ class AppPage(_AppPageRequired, total=False):
     parse: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     reading: Union[str, AppBulkPauseExponential, AppBulkPausePareto]
     connections: int
+    catalogue: Catalogue
     count: int
 
 _AppCbrRequired = TypedDict(
@@ -5200,7 +5508,7 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
     """
 
     count: int
-    app: Union[AppFile, AppBulk, AppArrivals, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppKind, Literal["greedy", "page", "port"]]
+    app: Union[AppFile, AppBulk, AppArrivals, AppRecords, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppKind, Literal["greedy", "page", "port"]]
     reader: Reader
     start: Union[str, FlowStartTable]
     route: List[str]

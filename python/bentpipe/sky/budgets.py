@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import SkyError
 from bentpipe.sky.scenes import Scene, save
+from bentpipe.sky.scenes import place as find_place
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
@@ -36,13 +37,19 @@ class Budget:
         null: dry), `line`, `value`, `unit`. What the way takes is negative.
     bears : polars.DataFrame
         A row per elevation and weather: `elevation_deg`, `percent`, `range_km`, `es_n0_db`, `qpsk_bit_error_rate`
-        without coding, `modcod` of DVB-S2 without implementation loss (null: none), `rate_bps` with it.
+        without coding, `modcod` of DVB-S2 without implementation loss (null: none), `margin_db` over its threshold,
+        `packet_loss` by a waterfall curve through the threshold's 1e-7, `rate_bps` with it.
+    fades : polars.DataFrame
+        A row per elevation, weather and duration: `elevation_deg`, `percent`, `duration_s`, `fades_per_year` that are
+        deeper than the rain's attenuation and last longer, `time_share` of the rain's time that they make
+        (P.1623-1, for satellites that stand still; 10 to 50 GHz, 5 to 60 degrees).
     """
 
     scene: Scene
     radio: dict[str, Any]
     table: pl.DataFrame
     bears: pl.DataFrame
+    fades: pl.DataFrame
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -67,12 +74,13 @@ class Budget:
         return dressed(budget_figure(self), size, title, labels)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `table` and `bears` as Parquet files into a folder."""
-        save(folder, "sky budget", {"table": self.table, "bears": self.bears}, self._facts())
+        """Write `table`, `bears` and `fades` as Parquet files into a folder."""
+        tables = {"table": self.table, "bears": self.bears, "fades": self.fades}
+        save(folder, "sky budget", tables, self._facts())
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
-        tables = {"table": self.table.to_dicts(), "bears": self.bears.to_dicts()}
+        tables = {name: getattr(self, name).to_dicts() for name in ("table", "bears", "fades")}
         return {**self._facts(), "summary": self.summary, **tables}
 
     def _facts(self) -> dict[str, Any]:
@@ -91,6 +99,9 @@ def budget(
     g_over_t: float,
     symbol_rate: float = 10e6,
     losses: float = 0.0,
+    interference: float | None = None,
+    down: Mapping[str, float] | None = None,
+    to: PlaceLike | None = None,
     percent: float | Sequence[float] = 0.1,
     clouds: bool = False,
     scintillation: bool = False,
@@ -121,6 +132,13 @@ def budget(
         Symbols in a second.
     losses : float
         Everything else, dB: pointing, polarisation, feeders.
+    interference : float, optional
+        Carrier over interference in the bandwidth of the symbols, dB.
+    down : dict, optional
+        The way down of a bent pipe, whose satellite passes the noise of the way up on: `frequency`, `eirp` and
+        `g_over_t`, and if you want `losses` and `interference`, as above. The rest is then the way up.
+    to : str or tuple, optional
+        Where the way down ends, a city; there it is dry, and the satellite stands as high. Without it, at `place`.
     percent : float or list of float
         Of an average year in which the rain is exceeded, 0.001 to 5.
     clouds : bool
@@ -145,40 +163,83 @@ def budget(
 
     scene = Scene.of(over, (place,), epoch=epoch, elevation=elevation, skip_bad=skip_bad)
     name = climate or scene.places[0].name
-    radio = (float(frequency), float(eirp), float(g_over_t), float(losses), float(symbol_rate))
+    radio = _radio(frequency=frequency, eirp=eirp, g_over_t=g_over_t, losses=losses, interference=interference)
+    back = None if down is None else _way_down(down)
+    if to is not None and back is None:
+        raise SkyError("to is where the way down ends: it needs down, --down-frequency, --down-eirp and --down-gt")
+    far = name if to is None else find_place(to).name
     least = scene.elevation_deg or 0.0
     angles = [least, *(each for each in ELEVATIONS if each > least + 1)]
     shares: list[float | None] = [None, *([percent] if isinstance(percent, (int, float)) else percent)]
     extra = (clouds, antenna if scintillation else None)
-    lines, bears = [], []
+    lines, bears, fades = [], [], []
     for angle in angles:
         for share in shares:
+            ways = [(name, radio, angle, share)]
+            if back is not None:
+                ways.append((far, back, angle, share if to is None else None))
             try:
-                found, range_km, errors, best = scene.core.budget(name, radio, angle, share, extra)
+                found, range_km, errors, best, lasting = scene.core.budget(ways, float(symbol_rate), extra)
             except SkyError as error:
-                if climate is None and str(error).startswith("city"):
-                    raise SkyError(
-                        f"no climate is known for {name}\n  name a city that is like it: --climate CITY, climate="
-                    ) from None
+                if str(error).startswith("city"):
+                    whose = name if name in str(error) else far
+                    hint = "name a city that is like it: --climate CITY, climate="
+                    if whose != name:
+                        hint = "expected a city: --to CITY, to="
+                    raise SkyError(f"no climate is known for {whose}\n  {hint}") from None
                 raise
             at = {"elevation_deg": angle, "percent": share}
             lines += [{**at, "line": what, "value": value, "unit": unit} for what, value, unit in found]
+            es_n0 = found[-1][1]
+            modcod, threshold, bits, loss = best or (None, None, 0.0, None)
             bears.append(
                 {
                     **at,
                     "range_km": range_km,
-                    "es_n0_db": found[-1][1],
+                    "es_n0_db": es_n0,
                     "qpsk_bit_error_rate": errors,
-                    "modcod": best and best[0],
-                    "rate_bps": best[1] * symbol_rate if best else 0.0,
+                    "modcod": modcod,
+                    "margin_db": None if threshold is None else es_n0 - threshold,
+                    "packet_loss": loss,
+                    "rate_bps": bits * symbol_rate,
                 }
             )
-    asked = dict(zip(("frequency_ghz", "eirp_dbw", "g_over_t_db_k", "losses_db", "symbols_per_s"), radio, strict=True))
-    reals = {"percent": pl.Float64, "modcod": pl.String}
-    asked_for = {"climate": name, "clouds": clouds, "scintillation": scintillation, "antenna_m": antenna}
+            fades += [
+                {**at, "duration_s": duration, "fades_per_year": number, "time_share": time}
+                for duration, number, time in lasting
+            ]
+    columns = ("frequency_ghz", "eirp_dbw", "g_over_t_db_k", "losses_db", "c_over_i_db")
+    asked: dict[str, Any] = dict(zip(columns, radio, strict=True)) | {"symbols_per_s": float(symbol_rate)}
+    if back is not None:
+        asked |= {f"down_{column}": value for column, value in zip(columns, back, strict=True)} | {"to": far}
+    asked |= {"climate": name, "clouds": clouds, "scintillation": scintillation, "antenna_m": antenna}
+    reals = {"percent": pl.Float64, "modcod": pl.String, "margin_db": pl.Float64, "packet_loss": pl.Float64}
+    of_fades = dict.fromkeys(("elevation_deg", "percent", "duration_s", "fades_per_year", "time_share"), pl.Float64)
     return Budget(
         scene,
-        {**asked, **asked_for},
+        asked,
         pl.DataFrame(lines, schema_overrides={"percent": pl.Float64}),
         pl.DataFrame(bears, schema_overrides=reals),
+        pl.DataFrame(fades, schema=of_fades),
     )
+
+
+Radio = tuple[float, float, float, float, float | None]
+
+
+def _radio(
+    *, frequency: float, eirp: float, g_over_t: float, losses: float = 0.0, interference: float | None = None
+) -> Radio:
+    over = None if interference is None else float(interference)
+    return float(frequency), float(eirp), float(g_over_t), float(losses), over
+
+
+def _way_down(down: Mapping[str, float]) -> Radio:
+    needed, known = ("frequency", "eirp", "g_over_t"), ("frequency", "eirp", "g_over_t", "losses", "interference")
+    if missing := [key for key in needed if key not in down]:
+        raise SkyError(
+            f"the way down lacks {', '.join(missing)}\n  expected all of --down-frequency, --down-eirp and --down-gt"
+        )
+    if strange := [key for key in down if key not in known]:
+        raise SkyError(f"the way down has no {', '.join(strange)}\n  expected some of {', '.join(known)}")
+    return _radio(**down)

@@ -42,6 +42,7 @@ FAR_S = 1e9
 
 _NUMBER = r"([-+]?\d+(?:\.\d+)?)\s*°?\s*"
 _COORDINATES = re.compile(rf"{_NUMBER}([NS]?)[\s,]+{_NUMBER}([EW]?)(?:[\s,]+([-+]?\d+(?:\.\d+)?)(?:\s*km)?)?", re.I)
+_WALKER = re.compile(r"(delta|star):(\d+(?:\.\d+)?):(\d{1,6})/(\d{1,6})/(\d{1,6}):(\d+(?:\.\d+)?)", re.I)
 _SLOT = re.compile(rf"geo[:\s]+{_NUMBER}([EW]?)", re.I)
 
 
@@ -282,13 +283,24 @@ def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad:
         slot = _SLOT.fullmatch(over.strip())
         if slot is not None:
             return _core.Sky.slot(_signed(slot[1], slot[2], "W"), epoch)
+        walker = _WALKER.fullmatch(over)
+        if walker is not None:
+            pattern, inclination, *numbers, altitude = walker.groups()
+            total, planes, phasing = (int(each) for each in numbers)
+            is_star = pattern.lower() == "star"
+            of = (total, planes, phasing)
+            return _core.Sky.walker(over, is_star, float(inclination), of, float(altitude), epoch)
+        if over.lower().startswith(("delta:", "star:")):
+            raise SkyError(
+                f"{over}: expected inclination, Walker's T/P/F and height in km, such as delta:53:1584/72/39:550"
+            )
     path = Path(over)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         if path.suffix or len(path.parts) > 1:
             raise SkyError(f"{over}: there is no such file of element sets, and no such constellation") from None
-        known = [*names, "geo:LONGITUDE"]
+        known = [*names, "geo:LONGITUDE", "delta:53:1584/72/39:550"]
         raise SkyError(unknown(str(over), "a constellation, nor a file of element sets", known)) from None
     except (OSError, UnicodeDecodeError) as error:
         why = files.reason(error) if isinstance(error, OSError) else "it is no text"

@@ -9,6 +9,7 @@ mod plan;
 
 use crate::driver::clock_ns;
 use crate::host::{self, Host, NotAllowed};
+use crate::system;
 use crate::wire;
 use bentpipe_sim::conformance::{self, Case, Input, Objection, Sent, Subject, ISS};
 use bentpipe_tcp::{Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};
@@ -292,7 +293,7 @@ impl<'a> Kernel<'a> {
         if self.delays_acks {
             let socket = self.accepted.as_ref().unwrap_or(&self.socket);
             self.delays_acks =
-                host::set_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_QUICKACK, &[0; 4]).is_err();
+                system::set_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_QUICKACK, &[0; 4]).is_err();
         }
     }
 
@@ -334,7 +335,7 @@ impl<'a> Kernel<'a> {
     fn info(&self) -> Result<[u8; INFO_LEN], String> {
         let mut info = [0; INFO_LEN];
         let socket = self.accepted.as_ref().unwrap_or(&self.socket);
-        host::option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)
+        system::option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)
             .map_err(|error| error.to_string())?;
         Ok(info)
     }
@@ -468,7 +469,7 @@ fn stream(plan: &Plan) -> io::Result<OwnedFd> {
 /// A connection that never opened, as `TCP_REPAIR` makes it: both ends begin after [`ISS`].
 fn established(host: &Host, own: SocketAddrV4, plan: &Plan) -> io::Result<OwnedFd> {
     let socket = stream(plan)?;
-    let set = |name, value: &[u8]| host::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, value);
+    let set = |name, value: &[u8]| system::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, value);
     let first = ISS.at(1).value();
     set(libc::TCP_REPAIR, &1_i32.to_ne_bytes())?;
     for queue in [TCP_RECV_QUEUE, TCP_SEND_QUEUE] {
@@ -494,10 +495,10 @@ fn established(host: &Host, own: SocketAddrV4, plan: &Plan) -> io::Result<OwnedF
 
 /// Changes words of `tcp_repair_window`: where the window was learnt, it and the largest, the own one and from where it counts.
 fn repair_window(socket: &OwnedFd, words: &[(usize, u32)]) -> io::Result<()> {
-    let tcp = |name, value: &[u8]| host::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, value);
+    let tcp = |name, value: &[u8]| system::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, value);
     let mut window = [0; 20];
     tcp(libc::TCP_REPAIR, &1_i32.to_ne_bytes())?;
-    host::option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_REPAIR_WINDOW, &mut window)?;
+    system::option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_REPAIR_WINDOW, &mut window)?;
     for &(at, value) in words {
         window[at..at + 4].copy_from_slice(&value.to_ne_bytes());
     }

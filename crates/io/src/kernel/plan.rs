@@ -1,6 +1,6 @@
 //! What the kernel has to be told so that its TCP has the settings of a case, and which settings it does not have.
 
-use crate::host;
+use crate::system;
 use bentpipe_sim::conformance::Case;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{
@@ -63,14 +63,14 @@ pub(crate) struct Plan {
 impl Plan {
     /// Sets what a socket is told itself.
     pub(crate) fn prepare(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
-        let tcp = |name, value: &[u8]| host::set_option(socket, libc::IPPROTO_TCP, name, value);
+        let tcp = |name, value: &[u8]| system::set_option(socket, libc::IPPROTO_TCP, name, value);
         tcp(libc::TCP_CONGESTION, self.cc.as_bytes())?;
         tcp(libc::TCP_NODELAY, &i32::from(!self.nagle).to_ne_bytes())?;
         if let Some(span_ms) = self.user_timeout {
             tcp(libc::TCP_USER_TIMEOUT, &span_ms.to_ne_bytes())?;
         }
         if let Some(bytes) = self.receive_buffer {
-            host::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes.to_ne_bytes())?;
+            system::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes.to_ne_bytes())?;
         }
         Ok(())
     }
@@ -270,6 +270,7 @@ fn others(case: &Case) -> Result<(), String> {
     let depends = |change: &dyn Fn(&mut Config)| case.differs_with(change).is_some();
     let names = [
         ("a case of more than 30 s", case.length() > LONGEST),
+        ("a FIN in the SYN", case.is_closed),
         ("limited_transmit = false", !config.limited_transmit && depends(&|config| config.limited_transmit = true)),
         ("recovery = \"sack\"", matches!(config.recovery, Recovery::Sack { .. }) && depends(&rack)),
         ("limited_retransmit", config.limited_retransmit),
@@ -293,6 +294,8 @@ fn others(case: &Case) -> Result<(), String> {
         ("ack", AckPolicy { every: 2, delay, ..config.ack } != usual.ack || config.ack.every > 2),
         ("pacing", config.pacing != usual.pacing),
         ("fast_open", config.fast_open.is_some()),
+        ("transactions", config.transactions.is_some()),
+        ("best_effort", config.best_effort.is_some()),
         ("sharing", config.sharing.is_some()),
         ("verdict", config.verdict != usual.verdict),
         ("feedback", config.feedback != usual.feedback),

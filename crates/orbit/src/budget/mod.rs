@@ -2,6 +2,7 @@
 
 pub mod climate;
 pub mod clouds;
+pub mod fades;
 pub mod fading;
 pub mod gases;
 pub mod geometry;

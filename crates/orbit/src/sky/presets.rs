@@ -236,6 +236,20 @@ pub fn preset(name: &str) -> Result<&'static Preset, SkyError> {
     })
 }
 
+/// The sky with these shells and no places yet, over a turning Earth (WGS-84): +Grid, used from 25 degrees of elevation on.
+///
+/// # Errors
+/// Parameters out of range, by field; more satellites than a sky may have.
+pub fn of_shells(shells: &[Shell], epoch: Epoch) -> Result<Sky, SkyError> {
+    let mut constellation = Constellation::new(epoch);
+    for shell in shells {
+        constellation.add_shell(shell)?;
+    }
+    let mut sky = Sky::new(constellation, Earth::WGS84, Access::MinElevation(25.0));
+    sky.links = SatelliteLinks::GRID;
+    Ok(sky)
+}
+
 impl Preset {
     /// Its shells; none for slots over the equator.
     pub fn shells(&self) -> Vec<Shell> {

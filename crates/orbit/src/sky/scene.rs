@@ -143,6 +143,28 @@ impl Sky {
         self.plan().is_ok_and(|plan| plan.may_link(a, b))
     }
 
+    /// Whether two satellites, or a place and a satellite, are linked at any of these times, failures not counted.
+    ///
+    /// # Errors
+    /// Links that cannot be, which [`check`](Self::check) finds.
+    pub fn is_ever_linked(&self, a: u32, b: u32, times: impl Iterator<Item = f64>) -> Result<bool, SkyError> {
+        let (low, high) = (a.min(b), a.max(b));
+        if let Some(place) = (high as usize).checked_sub(self.satellites()) {
+            let watch = self.watch(self.place(place)?, f64::INFINITY);
+            return Ok(times.into_iter().any(|t| {
+                let seen = watch.clone().at(&self.earth, &self.positions(t), t).to_vec();
+                seen.iter().any(|sighting| sighting.satellite == low)
+            }));
+        }
+        let plan = self.plan()?;
+        let mut links = Vec::new();
+        Ok(times.into_iter().any(|t| {
+            links.clear();
+            plan.usable(&self.positions(t), &mut links);
+            links.iter().any(|link| (link.a.min(link.b), link.a.max(link.b)) == (low, high))
+        }))
+    }
+
     pub(crate) fn plan(&self) -> Result<LinkPlan, SkyError> {
         LinkPlan::new(&self.links, &self.constellation, &self.earth)
     }

@@ -2,7 +2,8 @@
 
 use super::script::{Case, Described, Doing, Step};
 use bentpipe_tcp::{
-    Config, Connection, Ecn, Event, FastOpenOption, Flags, Options, Role, SackBlocks, Segment, SynOptions, Timestamps,
+    Config, Connection, CountOption, Ecn, Event, FastOpenOption, Flags, Options, Role, SackBlocks, Segment, SynOptions,
+    Timestamps,
 };
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::VecDeque;
@@ -184,6 +185,9 @@ fn run_with(
     let role = if case.is_passive { Role::Passive } else { Role::Active };
     let mut conn = Connection::new(config, role, ISS);
     conn.offer(case.early);
+    if case.is_closed {
+        conn.close();
+    }
     conn.open(Time::ZERO);
     run_on(case, &mut Core { conn, carry, now: Time::ZERO, is_aborted: false })
 }
@@ -342,6 +346,8 @@ impl Bench<'_> {
             scps: None,
             ack_ratio: false,
             is_polled: false,
+            count: packet.count.unwrap_or_default(),
+            count_echo: packet.count_echo,
         };
         Segment {
             seq: if packet.is_syn { PEER_ISS } else { peer.at(from) },
@@ -357,7 +363,7 @@ impl Bench<'_> {
                 () if packet.has_no_options => Options::None,
                 () if packet.is_syn => Options::Syn(syn),
                 () if packet.sack.is_some() => Options::Sack(blocks),
-                () => Options::None,
+                () => packet.count.and_then(CountOption::get).map_or(Options::None, Options::Count),
             },
             ..Segment::default()
         }
@@ -450,6 +456,17 @@ impl Bench<'_> {
         if wanted.has_no_timestamps && sent.timestamps.is_some() {
             return Some("no timestamps".to_owned());
         }
+        let (count, echo) = match sent.options {
+            Options::Syn(syn) => (syn.count, syn.count_echo),
+            Options::Count(count) => (CountOption::Count(count), None),
+            _ => (CountOption::None, None),
+        };
+        if wanted.count.is_some_and(|wanted| wanted != count) {
+            return Some(format!("{:?}", wanted.count?));
+        }
+        if wanted.count_echo.is_some() && wanted.count_echo != echo {
+            return Some(format!("ccecho {}", wanted.count_echo?));
+        }
         let Options::Syn(options) = &sent.options else { return None };
         match () {
             () if wanted.mss.is_some_and(|mss| mss != options.mss) => Some(format!("mss {}", wanted.mss?)),
@@ -505,6 +522,17 @@ impl Bench<'_> {
                 FastOpenOption::Cookie(cookie) => format!(" cookie {}", cookie.escape_ascii()),
             };
         }
+        let (count, echo) = match segment.options {
+            Options::Syn(syn) => (syn.count, syn.count_echo),
+            Options::Count(count) => (CountOption::Count(count), None),
+            _ => (CountOption::None, None),
+        };
+        text += &match count {
+            CountOption::None => String::new(),
+            CountOption::Count(count) => format!(" cc {count}"),
+            CountOption::New(count) => format!(" ccnew {count}"),
+        };
+        text += &echo.map_or_else(String::new, |echo| format!(" ccecho {echo}"));
         if segment.ecn != Ecn::NotEct {
             text += &format!(" {:?}", segment.ecn).to_lowercase();
         }

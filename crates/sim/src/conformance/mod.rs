@@ -30,6 +30,7 @@ use bentpipe_tcp::Segment;
 pub const SCRIPTS: &[(&str, &str)] = &[
     ("linux.script", include_str!("scripts/linux.script")),
     ("rfc1122.script", include_str!("scripts/rfc1122.script")),
+    ("rfc1644.script", include_str!("scripts/rfc1644.script")),
     ("rfc2018.script", include_str!("scripts/rfc2018.script")),
     ("rfc2760.script", include_str!("scripts/rfc2760.script")),
     ("rfc2883.script", include_str!("scripts/rfc2883.script")),

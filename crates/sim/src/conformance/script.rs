@@ -1,6 +1,6 @@
 //! Reading scripts.
 
-use bentpipe_tcp::{Config, Ecn, FastOpenOption};
+use bentpipe_tcp::{Config, CountOption, Ecn, FastOpenOption};
 use bentpipe_units::Duration;
 
 /// All of a case has room in the simulator's time.
@@ -21,6 +21,8 @@ pub struct Case {
     pub is_passive: bool,
     /// What the application has to send when the connection opens: data that the SYN may take along.
     pub early: u64,
+    /// And nothing more: the SYN may take the FIN along too.
+    pub is_closed: bool,
     pub(crate) steps: Vec<Step>,
 }
 
@@ -86,7 +88,8 @@ pub(crate) enum Doing {
 /// A segment in the words of a script, in any order: `syn`, `fin`, `rst`, `FROM:TO` (data, by offset), `ack N` (offset),
 /// `win N` (bytes), `sack L:R,L:R`, `ts VALUE/ECHO`, `ece`, `cwr`, `ace N` (AE, CWR and ECE as a
 /// number), `ect`, `ect1` or `ce`, `slowstart` (the signal of RFC 2760 §3.2.3.3), `noack`; of a SYN also `mss N`, `wscale N` or
-/// `nowscale`, `sackok` or `nosackok`, `cookie ask`, `cookie EIGHT-BYTES` or `nocookie`, `nooptions`. Without data `N:N` gives the sequence number. Of a segment that is
+/// `nowscale`, `sackok` or `nosackok`, `cookie ask`, `cookie EIGHT-BYTES` or `nocookie`, `cc N` (a
+/// connection count, of any segment), `ccnew N` or `nocc`, `ccecho N`, `nooptions`. Without data `N:N` gives the sequence number. Of a segment that is
 /// expected, what is not named is not compared, except that data, SYN, FIN and RST must be as said, and a segment with SACK
 /// blocks must name them; `nosack`, `nots`, `noece`, `nocwr`, `noect` and
 /// `noslowstart` ask for their absence.
@@ -113,6 +116,8 @@ pub(crate) struct Described {
     pub(crate) window_scale: Option<Option<u8>>,
     pub(crate) sack_permitted: Option<bool>,
     pub(crate) cookie: Option<FastOpenOption>,
+    pub(crate) count: Option<CountOption>,
+    pub(crate) count_echo: Option<u32>,
     pub(crate) has_no_options: bool,
 }
 
@@ -127,7 +132,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
             continue;
         }
         let title = line.strip_prefix('=').ok_or((number, format!("expected \"= TITLE\": {line}")))?;
-        let (mut keys, mut steps, mut is_passive, mut early, mut length_s) = (String::new(), Vec::new(), false, 0, 0.0);
+        let (mut keys, mut steps, mut length_s) = (String::new(), Vec::new(), 0.0);
+        let (mut is_passive, mut early, mut is_closed) = (false, 0, false);
         while let Some(&(number, line)) = lines.peek() {
             let (line, note) = (without_comment(line), line.split_once("# linux: ").map(|(_, note)| note.trim()));
             if line.starts_with('=') {
@@ -145,6 +151,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
             };
             if line == "passive" {
                 is_passive = true;
+            } else if line == "close" {
+                is_closed = true;
             } else if let Some(bytes) = line.strip_prefix("write ") {
                 early = self::bytes(bytes).map_err(|what| (number, what))?;
             } else if line.starts_with('+') {
@@ -157,7 +165,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
             }
         }
         let config = config(&keys).map_err(|what| (number, what))?;
-        cases.push(Case { title: title.trim().to_owned(), config, is_passive, early, steps });
+        cases.push(Case { title: title.trim().to_owned(), config, is_passive, early, is_closed, steps });
     }
     Ok(cases)
 }
@@ -269,6 +277,10 @@ fn packet(words: &[&str]) -> Result<Described, String> {
                     bytes => FastOpenOption::Cookie(bytes.as_bytes().try_into().map_err(|_| "expected eight bytes")?),
                 });
             }
+            "nocc" => packet.count = Some(CountOption::None),
+            "cc" => packet.count = Some(CountOption::Count(number(next()?)?)),
+            "ccnew" => packet.count = Some(CountOption::New(number(next()?)?)),
+            "ccecho" => packet.count_echo = Some(number(next()?)?),
             "nooptions" => (packet.has_no_options, packet.window_scale) = (true, Some(None)),
             "nots" => packet.has_no_timestamps = true,
             "sack" => packet.sack = Some(next()?.split(',').map(range).collect::<Result<_, _>>()?),

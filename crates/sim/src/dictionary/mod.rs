@@ -126,7 +126,7 @@ table! {
         flow: text, "", "Name of the flow.";
         sizes: text, "", "Class of the transfers' sizes; `all` comes first.";
         transfers: whole, "1", "Transfers that are complete. What a transfer is: a file, an answer with its request, a page.";
-        failed: real, "1", "Transfers whose connection gave up; only in the row of all sizes, as is the next.";
+        failed: real, "1", "Transfers whose connection gave up, and records that were lost; only in the row of all sizes, as is the next.";
         unfinished: real, "1", "Transfers under way when the run ended. They are not in the times: where there are many, the times are too short.";
         size_mean_bytes: real, "B", "Mean size; of an answer or of all objects of a page where there are such.";
         duration_mean_s: real, "s", "Mean time from the start of a transfer (opening its connection, if it is new) to the last byte acknowledged; or to the last byte of the answer or of the page read.";
@@ -196,7 +196,7 @@ table! {
         completion_mean_s: real, "s", "Mean of `completion_s` over the flows that have an end of their own; missing if one of them did not complete.";
         completion_bound_s: real, "s", "The same, where a flow that did not complete counts with the time that it had, from its first packet to the end of the scenario's duration: the mean is at least this (right-censored, Kaplan and Meier 1958).";
         transfers: whole, "1", "Transfers that are complete, of flows that make several.";
-        transfers_failed: whole, "1", "Transfers whose connection gave up.";
+        transfers_failed: whole, "1", "Transfers whose connection gave up, and records that were lost.";
         transfers_unfinished: whole, "1", "Transfers under way when the run ended.";
         transfer_mean_s: real, "s", "Mean duration of the transfers that are complete, over all such flows.";
         transfer_p50_s: real, "s", "Median of the same (upper edge of a bin of at most 1.6 %).";

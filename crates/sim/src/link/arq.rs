@@ -3,9 +3,11 @@
 //! A packet that arrives damaged is reported at once. After a round trip of the link the sender sends it again, ahead of what
 //! waits: that takes the link for itself, and what is being sent then ends later by as much. So the sending of a copy is *booked*
 //! when its packet is sent, and all that a packet will meet is known then: the link stays lazy. With the probability q that a packet
-//! is damaged, q^(N+1) of them are lost, and each is sent (1 - q^(N+1)) / (1 - q) times.
+//! is damaged, q^(N+1) of them are lost, and each is sent (1 - q^(N+1)) / (1 - q) times. Where copies are combined (`hybrid.rs`), q
+//! falls with each.
 
 use super::error::ErrorProcess;
+use super::hybrid::Hybrid;
 use super::profile::{DelayCursor, RateCursor};
 use crate::spec::Link;
 use bentpipe_units::{Duration, Time};
@@ -15,6 +17,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(super) struct ArqState {
     rounds: Vec<Round>,
+    hybrid: Option<Box<Hybrid>>,
     /// Times for copies, in order, that no packet has yet been sent after.
     booked: VecDeque<Booking>,
     /// How long copies were sent while nothing else was.
@@ -44,7 +47,8 @@ impl ArqState {
         let arq = spec.arq?;
         let round = |n| Round { error: ErrorProcess::of_round(n, spec, seed, end), sent: 0, last: Time::ZERO };
         let rounds = (1..=arq.retransmissions).map(round).collect();
-        Some(Self { rounds, booked: VecDeque::new(), alone: Duration::ZERO, resent: 0, resent_bytes: 0 })
+        let hybrid = Hybrid::of(spec, arq, seed, end).map(Box::new);
+        Some(Self { rounds, hybrid, booked: VecDeque::new(), alone: Duration::ZERO, resent: 0, resent_bytes: 0 })
     }
 
     /// When a packet has been sent whose sending begins at `begin`, and would end at `finish` without copies.
@@ -74,18 +78,23 @@ impl ArqState {
         rate: &mut RateCursor,
         delay: &mut DelayCursor,
     ) -> (Time, bool) {
+        let mut held = self.hybrid.as_mut().map_or(0.0, |hybrid| hybrid.signal(0, sent));
         for round in 0..self.rounds.len() {
             if sent == Time::NEVER {
                 break;
             }
             let due = (sent + delay.at(sent) * 2).max(self.rounds[round].last);
             sent = book(&mut self.booked, due, |from| rate.finish(from, wire));
-            let round = &mut self.rounds[round];
-            round.last = sent;
-            round.sent += 1;
+            let Round { error, sent: index, last } = &mut self.rounds[round];
+            let has_error = match &mut self.hybrid {
+                Some(hybrid) => hybrid.has_error(sent, (round, *index), wire, &mut held),
+                None => error.has_error(sent, *index, wire),
+            };
+            *last = sent;
+            *index += 1;
             self.resent += 1;
             self.resent_bytes += size;
-            if !round.error.has_error(sent, round.sent - 1, wire) {
+            if !has_error {
                 return (sent, false);
             }
         }
@@ -120,11 +129,15 @@ fn book(booked: &mut VecDeque<Booking>, due: Time, mut finish: impl FnMut(Time) 
 mod tests {
     use super::super::tests::{packet, spec};
     use super::super::{LazyLink, Losses};
-    use crate::spec::{Arq, ErrorModel, ErrorUnit, Framing, Link, Order, QueueLimit};
+    use crate::spec::{Arq, Combining, ErrorModel, ErrorUnit, Framing, Link, Order, QueueLimit};
     use bentpipe_units::{Duration, Time};
 
     fn link(error: ErrorModel, retransmissions: u32) -> Link {
-        Link { error, arq: Some(Arq { retransmissions, order: Order::InOrder }), ..spec(QueueLimit::Unlimited) }
+        Link {
+            error,
+            arq: Some(Arq { retransmissions, order: Order::InOrder, combining: Combining::None }),
+            ..spec(QueueLimit::Unlimited)
+        }
     }
 
     /// (second, whether it is damaged) of each of `count` packets that are offered at once; a sending takes 1 s, the way 10 s.
@@ -159,7 +172,7 @@ mod tests {
     #[test]
     fn in_free_order_those_behind_go_on() {
         let free = |error, retransmissions| {
-            let arq = Some(Arq { retransmissions, order: Order::Free });
+            let arq = Some(Arq { retransmissions, order: Order::Free, combining: Combining::None });
             Link { arq, ..link(error, retransmissions) }
         };
         let first = ErrorModel::Arrivals { list: vec![0], period: None };

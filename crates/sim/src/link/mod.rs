@@ -12,6 +12,7 @@
 mod arq;
 mod downtime;
 mod error;
+mod hybrid;
 mod interleave;
 #[cfg(test)]
 pub(crate) mod naive;

@@ -58,27 +58,38 @@ impl Middlebox for AckFilter {
         if !is_touched || !is_plain(&packet, cx) {
             return cx.forward(packet);
         }
-        let now = cx.now;
-        let takes_first = self.config.place == Place::First;
-        let (mut latest, mut has_place, mut replaced) = (packet, false, Vec::new());
-        let mut replace = |waiting: &mut Packet, bodies: &Bodies| {
-            if !is_replaced_by(waiting, &packet) || waiting.has_options(bodies) {
-                return false;
-            }
-            let takes_this = takes_first && !has_place && waiting.size() == packet.size();
-            if takes_this {
-                has_place = true;
-                waiting.trade_places(&mut latest, now);
-            }
-            !takes_this
-        };
-        cx.extract(&packet, &mut replace, &mut replaced);
-        replaced.into_iter().for_each(|old| cx.drop(old, Cause::Policy));
-        if has_place {
-            cx.drop(latest, Cause::Policy);
-        } else {
-            cx.forward(latest);
+        replace_waiting(packet, self.config.place, cx, |waiting, bodies| {
+            is_replaced_by(waiting, &packet) && !waiting.has_options(bodies)
+        });
+    }
+}
+
+/// An acknowledgement takes the place of those that wait in front of its link and say nothing that it does not say too.
+pub fn replace_waiting(
+    packet: Packet,
+    place: Place,
+    cx: &mut Context<'_>,
+    is_replaced: impl Fn(&Packet, &Bodies) -> bool,
+) {
+    let now = cx.now;
+    let (mut latest, mut has_place, mut replaced) = (packet, false, Vec::new());
+    let mut replace = |waiting: &mut Packet, bodies: &Bodies| {
+        if !is_replaced(waiting, bodies) {
+            return false;
         }
+        let takes_this = place == Place::First && !has_place && waiting.size() == packet.size();
+        if takes_this {
+            has_place = true;
+            waiting.trade_places(&mut latest, now);
+        }
+        !takes_this
+    };
+    cx.extract(&packet, &mut replace, &mut replaced);
+    replaced.into_iter().for_each(|old| cx.drop(old, Cause::Policy));
+    if has_place {
+        cx.drop(latest, Cause::Policy);
+    } else {
+        cx.forward(latest);
     }
 }
 

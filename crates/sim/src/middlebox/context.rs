@@ -3,7 +3,7 @@
 use crate::dictionary::Cause;
 use crate::framing::Framing;
 use crate::ids::{LinkId, NodeId};
-use crate::packet::{Bodies, Label, Message, Packet};
+use crate::packet::{Bodies, Carried, Label, Message, Packet, Request};
 use bentpipe_tcp::{Notice, Segment};
 use bentpipe_units::{Duration, Rate, Time};
 
@@ -89,6 +89,8 @@ pub(crate) enum Action {
     Keep(Packet),
     /// It will not any more.
     LetGo(Packet),
+    /// It answers what this packet's connection asks for.
+    Answered(Packet),
 }
 
 /// Collects what a middlebox wants done; owned and emptied by the network.
@@ -128,6 +130,11 @@ pub(crate) trait Outlook {
 
     /// The node to which that link leads.
     fn next_node(&self, packet: &Packet) -> Option<NodeId>;
+
+    /// What the connection of `packet` asks for.
+    fn request(&self, _packet: &Packet) -> Option<Request> {
+        None
+    }
 
     /// Takes those that `is_meant` says out of that queue.
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>);
@@ -190,10 +197,34 @@ impl Context<'_> {
         self.out.actions.push(Action::LetGo(*packet));
     }
 
+    /// The last request of the connection of `packet`, if it is for an object with a name: what whoever reads its bytes would find.
+    pub(crate) fn request(&self, packet: &Packet) -> Option<Request> {
+        self.outlook.request(packet)
+    }
+
+    /// The middlebox answers that request; the end that it was for does not see it.
+    pub(crate) fn answered(&mut self, packet: &Packet) {
+        self.out.actions.push(Action::Answered(*packet));
+    }
+
     /// A copy of a packet, with its options or bytes.
     #[must_use]
     pub fn copy_of(&mut self, packet: &Packet) -> Packet {
         self.bodies.copy_of(packet)
+    }
+
+    /// The bytes with which a packet came from outside, if it did.
+    pub fn bytes(&self, packet: &Packet) -> Option<&[u8]> {
+        self.bodies.bytes(packet)
+    }
+
+    /// A packet with these bytes sets out, as if it had come from outside, on the way of `packet` or on the way back. So many of its
+    /// bytes are headers.
+    pub fn emit_bytes(&mut self, packet: &Packet, is_back: bool, header_len: u8, bytes: Vec<u8>) {
+        let len = bytes.len().saturating_sub(header_len.into()).try_into().unwrap_or(u16::MAX);
+        let body = self.bodies.loads.insert(Carried::Bytes { entered: self.now, bytes: bytes.into() }.into());
+        let path = if is_back { packet.path().reverse() } else { packet.path() };
+        self.emit(Packet::foreign(path, len, header_len, body).in_class(packet.class));
     }
 
     /// The segment that a packet of a connection carries; none in a datagram.

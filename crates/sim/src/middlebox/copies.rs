@@ -1,7 +1,7 @@
 //! Copies of a sender's segments, kept at a node until the receiver acknowledges them.
 
 use crate::packet::Packet;
-use bentpipe_tcp::{Options, SackBlocks, Segment, Timestamps};
+use bentpipe_tcp::{Ecn, Options, SackBlocks, Segment, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -157,12 +157,15 @@ impl Copies {
         copy.sent = Some(cx.now);
         self.unsent.remove(&offset);
         let (ack, window, timestamps) = self.latest;
+        // RFC 3168 §6.1.5: what is sent again cannot be marked.
+        let ecn = if copy.is_resent { Ecn::NotEct } else { copy.segment.ecn };
         // An old timestamp would not be accepted (RFC 7323 §5.2).
         let segment = Segment {
             ack,
             window,
             timestamps,
             options: Options::None,
+            ecn,
             is_retransmission: copy.is_resent,
             ..copy.segment
         };

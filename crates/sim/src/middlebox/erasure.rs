@@ -44,7 +44,7 @@ use crate::ids::PathId;
 use crate::packet::{Member, Packet, Repair};
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, words, Duration, Stream, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Packets of a block, and its repair packets: of either no more.
 const BLOCK_MAX: usize = 1024;
@@ -147,6 +147,8 @@ struct OpenBlock {
 #[derive(Clone, Debug)]
 pub(crate) struct Decoder {
     config: ErasureConfig,
+    /// Those that are for it: what an encoder beside it has just written is for another node.
+    expected: BTreeSet<u32>,
     dice: Stream,
     drawn: u64,
     streams: Sessions<Inbound>,
@@ -230,6 +232,7 @@ impl Erasure {
             }),
             CodeRole::Decoder => Self::Decoder(Decoder {
                 config,
+                expected: BTreeSet::new(),
                 dice: Stream::new(seed, component, "erasure"),
                 drawn: 0,
                 streams: Sessions::default(),
@@ -244,6 +247,13 @@ impl Erasure {
         encoder.served.add(path, stream);
         if encoder.streams.get_mut(stream.into()).is_none() {
             encoder.streams.insert(stream.into(), Outbound::default());
+        }
+    }
+
+    /// Packets of this stream are for this decoder.
+    pub(crate) fn expect(&mut self, stream: u32) {
+        if let Self::Decoder(decoder) = self {
+            decoder.expected.insert(stream);
         }
     }
 }
@@ -306,15 +316,21 @@ impl Encoder {
 impl Decoder {
     fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
         if !self.config.direction.is_from(super::Side::origin_of(&packet)) || packet.is_damaged() {
-            cx.forward(packet);
-        } else if let Some(repair) = cx.bodies.repair(&packet) {
+            return cx.forward(packet);
+        }
+        if let Some(repair) = cx.bodies.repair(&packet).filter(|repair| self.expects(repair.member)) {
             self.on_repair(repair, cx);
             cx.consume(packet);
-        } else if let Some(member) = cx.bodies.take_member(&mut packet) {
+        } else if let Some(member) = cx.bodies.member(&packet).filter(|&member| self.expects(member)) {
+            cx.bodies.take_member(&mut packet);
             self.on_member(member, packet, cx);
         } else {
             cx.forward(packet);
         }
+    }
+
+    fn expects(&self, member: Member) -> bool {
+        self.expected.contains(&member.stream)
     }
 
     fn on_member(&mut self, member: Member, packet: Packet, cx: &mut Context<'_>) {
@@ -341,7 +357,7 @@ impl Decoder {
     }
 
     fn on_repair(&mut self, repair: Repair, cx: &mut Context<'_>) {
-        let Self { config, streams, count, dice, drawn } = self;
+        let Self { config, streams, count, dice, drawn, .. } = self;
         let inbound = inbound_of(streams, repair.member.stream, cx.now + config.timeout);
         let Some(at) = inbound.block_of(repair.member, config, count, cx) else { return };
         let block = &mut inbound.blocks[at];
@@ -788,6 +804,7 @@ app = { kind = "cbr", size = "1000 B", rate = "8 Mbit/s" }
         let mut encoder = Erasure::new(&of(encoder, CodeOrder::InOrder), 1, "node/a/0");
         let mut decoder = Erasure::new(&of(decoder, CodeOrder::InOrder), 1, "node/b/0");
         encoder.serve(path, 0);
+        decoder.expect(0);
         let mut left = Vec::new();
         for number in 0..9_u64 {
             let now = Time::from_ps(number);

@@ -24,7 +24,7 @@ use super::sessions::Sessions;
 use super::{Context, Middlebox, Side, Way};
 use crate::dictionary::Cause;
 use crate::packet::Packet;
-use bentpipe_tcp::{Flags, Options, Segment};
+use bentpipe_tcp::{Ecn, Flags, Options, Segment};
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, Duration, Seq, Time};
 use std::collections::VecDeque;
@@ -76,7 +76,9 @@ impl Freeze {
         if !segment.flags.has(Flags::ACK) {
             return false;
         }
-        let latest = Segment { len: 0, flags: Flags::ACK, options: Options::None, ..*segment };
+        // What it says of marks stays: in some of its headers they are counted (RFC 9768).
+        let flags = Flags::ACK.with_ace(segment.flags.ace());
+        let latest = Segment { len: 0, flags, ecn: Ecn::NotEct, options: Options::None, ..*segment };
         if let Some(stream) = self.sessions.get_mut(back) {
             (stream.latest, stream.last_packet) = (latest, now);
             return !stream.held.is_empty();

@@ -10,6 +10,7 @@
 mod ack_filter;
 mod ack_reconstruct;
 mod been;
+mod cache;
 mod compress;
 mod context;
 mod copies;
@@ -17,6 +18,9 @@ mod dpsm;
 mod eln;
 mod erasure;
 mod eten;
+/// The function of the guide, which tests have.
+#[cfg(test)]
+pub mod every;
 mod ewa;
 mod flows;
 mod freeze;
@@ -24,11 +28,13 @@ mod hop;
 mod impair;
 mod own;
 mod rcp;
+mod real;
 mod refwa;
 mod satpep;
 mod served;
 mod sessions;
 mod snoop;
+mod splice;
 mod split;
 mod spoof;
 mod xcp;
@@ -38,10 +44,11 @@ mod trials;
 #[cfg(test)]
 mod suite;
 
-pub use ack_filter::{AckFilter, AckFilterConfig, Place};
+pub use ack_filter::{replace_waiting, AckFilter, AckFilterConfig, Place};
 pub use ack_reconstruct::{AckReconstruct, AckReconstructConfig};
 pub(crate) use been::Been;
 pub use been::{BeenConfig, Cold, EwmaStart, MleUnit, Role};
+pub use cache::{Cache, CacheConfig};
 pub(crate) use compress::Compress;
 pub use compress::{CompressConfig, HeaderScheme, PackRole};
 #[cfg(test)]
@@ -58,9 +65,11 @@ pub use freeze::{Freeze, FreezeConfig};
 pub use impair::{Impair, ImpairConfig};
 pub use own::{Maker, Own, OwnConfig};
 pub use rcp::{Rcp, RcpConfig};
+pub use real::RealPackets;
 pub use refwa::{Counted, Refwa, RefwaConfig, RoundTrips};
 pub use satpep::{SatPep, SatPepConfig};
 pub use snoop::{Snoop, SnoopConfig};
+pub use splice::{Carrier, Splicer, LISTENER, OPENER};
 pub use split::{Accept, Split, SplitConfig};
 pub use spoof::{Spoof, SpoofConfig};
 pub use xcp::{Xcp, XcpConfig};
@@ -88,7 +97,7 @@ bentpipe_units::words! {
 
 impl Way {
     /// Whether it is that of packets that come from this side.
-    pub(crate) fn is_from(self, side: Side) -> bool {
+    pub fn is_from(self, side: Side) -> bool {
         match self {
             Self::Both => true,
             Self::ToReceiver => side == Side::Sender,
@@ -149,6 +158,11 @@ pub trait Middlebox: Debug {
 
     /// What whoever reads the results should know of what it did.
     fn note(&self) -> Option<String> {
+        None
+    }
+
+    /// The name in scenario files of the function that it is for real packets, if it is one.
+    fn stands_for(&self) -> Option<&'static str> {
         None
     }
 }
@@ -217,7 +231,8 @@ macro_rules! registry {
         }
 
         /// A middlebox of any kind, dispatched without a vtable where it is not one's own.
-        #[expect(clippy::large_enum_variant, reason = "one or two at a node, and never moved")]
+        // One or two at a node, and never moved.
+        #[allow(clippy::large_enum_variant)]
         #[derive(Debug)]
         pub(crate) enum AnyMiddlebox {
             $($kind($type),)+
@@ -267,6 +282,9 @@ macro_rules! registry {
             fn note(&self) -> Option<String> {
                 self.inner().note()
             }
+            fn stands_for(&self) -> Option<&'static str> {
+                self.inner().stands_for()
+            }
         }
 
         impl AnyMiddlebox {
@@ -276,6 +294,12 @@ macro_rules! registry {
                     Self::Erasure(encoder) => encoder.serve(path, stream),
                     Self::Compress(compressor) => compressor.serve(path, stream),
                     _ => {}
+                }
+            }
+            /// What comes to it of this stream is from its partner.
+            pub(crate) fn expect(&mut self, stream: u32) {
+                if let Self::Erasure(decoder) = self {
+                    decoder.expect(stream);
                 }
             }
             fn inner(&self) -> &dyn Middlebox {
@@ -301,6 +325,8 @@ registry! {
     "ack-reconstruct" => AckReconstruct(AckReconstruct, AckReconstructConfig) in "ack_reconstruct.rs";
     /// Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
     "split" => Split(Split, SplitConfig) in "split.rs";
+    /// Keeps answers, and gives them itself to those who ask for the same object again (a cache, on board or at a gateway).
+    "cache" => Cache(Cache, CacheConfig) in "cache.rs";
     /// Acknowledges data early, keeps copies, and repairs what is lost behind it (RFC 3135 §3.1.3).
     "spoof" => Spoof(Spoof, SpoofConfig) in "spoof.rs";
     /// One of two gateways that split connections and run a protocol of their own between them (Velenis et al. 2002).

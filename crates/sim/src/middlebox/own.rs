@@ -94,29 +94,17 @@ impl Middlebox for Own {
     fn note(&self) -> Option<String> {
         self.0.note()
     }
+    fn stands_for(&self) -> Option<&'static str> {
+        self.0.stands_for()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::every::{Every, EveryConfig};
     use super::*;
-    use crate::dictionary::Cause;
     use crate::scenario::{from_json_with, from_toml_with, Files, Problems, Resolved};
     use crate::Network;
-
-    /// Drops every packet whose number is a multiple.
-    #[derive(Debug)]
-    struct Every(u64, u64);
-
-    impl Middlebox for Every {
-        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
-            self.1 += 1;
-            if self.1 % self.0 == 0 {
-                cx.drop(packet, Cause::Policy);
-            } else {
-                cx.forward(packet);
-            }
-        }
-    }
 
     struct Given(Vec<OwnConfig>);
 
@@ -130,7 +118,7 @@ mod tests {
     }
 
     fn given(code: &str) -> Given {
-        let make = Some(Maker::new(|_| Box::new(Every(10, 0))));
+        let make = Some(Maker::new(|_| Box::new(Every::new(&EveryConfig { each: 10 }, 0, ""))));
         Given(vec![OwnConfig { name: "Every".into(), code: code.into(), make }])
     }
 

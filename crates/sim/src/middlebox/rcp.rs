@@ -19,8 +19,10 @@
 //! # What it helps, and what it harms
 //!
 //! A flow has its rate after one round trip, however long the path, so short ones end soon. Many that begin at once all get the rate
-//! that was right before: the queue bears it for a round trip, and needs the room. Every router has to take part, and every sender and
-//! receiver. Functions that write on packets themselves (BEEN, ETEN) replace its header, and a split connection does not carry it across.
+//! that was right before: the queue bears it for a round trip, and needs the room. Beside senders that fill the queue hardly anything
+//! is left: over the LEO path below it has 1.4 Mbit/s beside a transfer with CUBIC, and 46.7 without that one. Every router has to
+//! take part, and every sender and receiver. Functions that write on packets themselves (BEEN, ETEN) replace its header, and a split
+//! connection does not carry it across.
 
 use super::{Context, Middlebox};
 use crate::ids::LinkId;

@@ -12,15 +12,20 @@
 //!
 //! **Helps:** A transfer has its share of the link from the first round trip, and errors cost only what they hit.
 //! **Harms:** As `split`, it owes what it has acknowledged (`pep_lost_bytes`); it takes `rate` for its own, so that
-//! what shares the link with it is driven aside.
+//! what shares the link with it is driven aside. With an `rtt` far above the path's its windows overfill the queue, and losses keep
+//! the round trip from being measured: with the default of 600 ms one transfer had 23 of 50 Mbit/s over 48 ms.
 //!
 //! # What it leaves alone
+//!
+//! Its packets have the class of their flow. On the hop they cannot be marked (ECN): nothing there would slow down. The connections
+//! to both ends agree on ECN as `terrestrial` and the hosts say.
 //!
 //! Datagrams, and connections whose SYN neither gateway saw, it forwards unchanged; a SYN's data it does not take, as
 //! `split`.
 
 use super::hop::{Hop, Manner, MARK};
 use super::sessions::Sessions;
+use super::splice::{closes, CLOSING_IDLE};
 use super::{Context, Middlebox};
 use crate::dictionary::Cause;
 use crate::distribution::{clocks, with_clocks};
@@ -109,7 +114,14 @@ impl SatPep {
     pub(crate) fn new(config: &SatPepConfig, seed: u64, component: &str) -> Self {
         let phases = &mut Stream::new(seed, component, "clock");
         let drawn = with_clocks(config.terrestrial.clone(), clocks(&config.terrestrial, phases, 0));
-        let own = Config { receive_buffer: config.buffer, auto_buffer: None, fast_open: None, sharing: None, ..drawn };
+        let own = Config {
+            receive_buffer: config.buffer,
+            auto_buffer: None,
+            fast_open: None,
+            transactions: None,
+            sharing: None,
+            ..drawn
+        };
         Self {
             transport: Arc::new(own),
             dice: Stream::new(seed, component, "satpep"),
@@ -194,7 +206,7 @@ impl SatPep {
         let due = match session.ended {
             Some(at) => at + LINGER,
             None => {
-                let idle = session.last_packet + self.config.idle;
+                let idle = session.idle_at(self.config.idle);
                 session.local.next_wakeup().min(session.hop.next_wakeup()).min(idle)
             }
         };
@@ -307,6 +319,12 @@ impl Session {
         })
     }
 
+    /// When its state is given up, if no packet comes.
+    fn idle_at(&self, idle: Duration) -> Time {
+        let is_closing = self.owed() == 0 && self.hop.has_ended() && closes(&self.local);
+        self.last_packet + if is_closing { idle.min(CLOSING_IDLE) } else { idle }
+    }
+
     fn has_ended(&self) -> bool {
         let is_closed = matches!(self.local.state(), State::Closed | State::TimeWait);
         is_closed && (self.is_reset || self.hop.has_ended())
@@ -356,7 +374,7 @@ impl Middlebox for SatPep {
         }
         while let Some(key) = self.sessions.pop_due(cx.now) {
             let Some(session) = self.sessions.get_mut(key) else { continue };
-            let idle = session.last_packet + self.config.idle;
+            let idle = session.idle_at(self.config.idle);
             if session.ended.map_or(idle, |at| at + LINGER) <= cx.now {
                 self.remove(key, cx);
                 continue;

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 /// Values by connection, each with one instant at which it is due.
 #[derive(Clone, Debug)]
-pub(super) struct Sessions<T> {
-    all: BTreeMap<u64, (Time, T)>,
+pub(super) struct Sessions<T, K = u64> {
+    all: BTreeMap<K, (Time, T)>,
     /// May hold instants that are out of date: waking up early is harmless.
-    alarms: BinaryHeap<Reverse<(Time, u64)>>,
+    alarms: BinaryHeap<Reverse<(Time, K)>>,
 }
 
-impl<T> Default for Sessions<T> {
+impl<T, K: Ord> Default for Sessions<T, K> {
     fn default() -> Self {
         Self { all: BTreeMap::new(), alarms: BinaryHeap::new() }
     }
@@ -24,21 +24,31 @@ impl<T> Sessions<T> {
     pub(super) fn key(packet: &Packet) -> u64 {
         packet.conversation() >> 1
     }
+}
 
+impl<T, K: Ord + Copy> Sessions<T, K> {
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    pub(super) fn get_mut(&mut self, key: u64) -> Option<&mut T> {
+    pub(super) fn get(&self, key: K) -> Option<&T> {
+        self.all.get(&key).map(|(_, value)| value)
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.all.values().map(|(_, value)| value)
+    }
+
+    pub(super) fn get_mut(&mut self, key: K) -> Option<&mut T> {
         self.all.get_mut(&key).map(|(_, value)| value)
     }
 
-    pub(super) fn insert(&mut self, key: u64, value: T) -> &mut T {
+    pub(super) fn insert(&mut self, key: K, value: T) -> &mut T {
         self.all.insert(key, (Time::NEVER, value));
         &mut self.all.get_mut(&key).expect("just inserted").1
     }
 
-    pub(super) fn remove(&mut self, key: u64) -> Option<T> {
+    pub(super) fn remove(&mut self, key: K) -> Option<T> {
         self.all.remove(&key).map(|(_, value)| value)
     }
 
@@ -49,7 +59,7 @@ impl<T> Sessions<T> {
     }
 
     /// It is due at this instant, no longer at the one that was said before.
-    pub(super) fn arm(&mut self, key: u64, due: Time) {
+    pub(super) fn arm(&mut self, key: K, due: Time) {
         let Some((armed, _)) = self.all.get_mut(&key) else { return };
         if due < *armed {
             *armed = due;
@@ -58,7 +68,7 @@ impl<T> Sessions<T> {
     }
 
     /// One that may be due; it is to be armed anew.
-    pub(super) fn pop_due(&mut self, now: Time) -> Option<u64> {
+    pub(super) fn pop_due(&mut self, now: Time) -> Option<K> {
         while let Some(&Reverse((due, key))) = self.alarms.peek().filter(|alarm| alarm.0 .0 <= now) {
             self.alarms.pop();
             if let Some((armed, _)) = self.all.get_mut(&key).filter(|(armed, _)| *armed == due) {

@@ -114,6 +114,10 @@ impl Cache {
 
     /// An acknowledgement; returns whether it goes on.
     fn on_ack(&mut self, packet: &mut Packet, segment: &Segment, cx: &mut Context<'_>) -> bool {
+        // RFC 9293 §3.10.7.4: what has no ACK says nothing.
+        if !segment.flags.has(Flags::ACK) {
+            return true;
+        }
         let ack = self.copies.offset(segment.ack);
         if ack > self.copies.acked {
             self.copies.free_to(cx.now, ack, self.repaired.is_none() && self.backoff == 0);

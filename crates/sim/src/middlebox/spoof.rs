@@ -17,7 +17,11 @@
 //!
 //! SYN, FIN and RST pass from end to end; a connection whose SYN it did not see, and datagrams, it forwards unchanged.
 //! What does not fit into its buffer it forwards without acknowledging it. The window that it advertises is what is
-//! left of the buffer.
+//! left of the buffer. An acknowledgement of more than the sender was given room for it forwards and does not believe
+//! (RFC 5961 §5).
+//!
+//! ECN passes: data keep their marks, and the proxy's acknowledgements say of marks what the receiver said last. What it
+//! sends again cannot be marked (RFC 3168 §6.1.5).
 
 use super::copies::Copies;
 use super::sessions::Sessions;
@@ -59,14 +63,19 @@ struct Half {
     next: u64,
     /// The right edge of the window that was advertised.
     edge: u64,
-    /// The end of what was forwarded without a copy.
+    /// The end of what was forwarded without a copy, and of all that the sender has sent past here.
     unkept: u64,
+    sent: u64,
     /// What the opening SYN and the SYN-ACK say, when both have passed.
     agreed: Option<Agreed>,
     offer: SynOptions,
     /// Where the receiver's own data are, and its clock.
     receiver_seq: Seq,
     receiver_clock: Option<u32>,
+    /// What it said last of marks: three bits of its header.
+    marks: u8,
+    /// Its next segment is the last one of the handshake, whose bits mean something else (RFC 9768 §3.2.2.1).
+    awaits_handshake: bool,
     /// The right edge of the receiver's own window.
     receiver_edge: u64,
     /// Where its FIN is.
@@ -76,6 +85,8 @@ struct Half {
     recover: u64,
     backoff: u32,
     last_packet: Time,
+    /// Until then no segment without data is answered.
+    answers_from: Time,
 }
 
 /// What an acknowledgement to the sender must be like.
@@ -85,6 +96,9 @@ struct Agreed {
     sack: bool,
 }
 
+/// Segments without data are answered so far apart at least. A sender that takes the answer for an error answers in turn, and so on;
+/// Linux has 500 ms for that (`tcp_invalid_ratelimit`), and probes of a closed window at least 200 ms apart.
+const ANSWERS_APART: Duration = Duration::from_millis(200);
 /// Timeouts in a row after which a receiver is taken to be gone.
 const TIMEOUTS_MAX: u32 = 10;
 
@@ -97,6 +111,9 @@ impl Spoof {
     fn on_syn(&mut self, packet: &Packet, segment: &Segment, cx: &mut Context<'_>) {
         let Options::Syn(options) = segment.options else { return };
         let is_answer = segment.flags.has(Flags::ACK);
+        // RFC 9768 §3.1.1: a SYN-ACK that agrees on counting marks; both counters begin with 5 (§3.2.1).
+        let counts_marks = is_answer && matches!(segment.flags.ace(), 2 | 3 | 4 | 6);
+        let marks = if counts_marks { 5 } else { 0 };
         let mut offer = options;
         if let (Some(half), true) = (self.sessions.get_mut(packet.conversation() ^ 1), is_answer) {
             // RFC 7323 §2.2: scaled only if both ends say so.
@@ -106,7 +123,7 @@ impl Spoof {
             });
             (half.receiver_seq, half.receiver_clock) = (segment.seq.at(1), segment.timestamps.map(|at| at.value));
             // RFC 7323 §2.2: that of a SYN is not scaled.
-            half.receiver_edge = u64::from(segment.window);
+            (half.receiver_edge, half.marks) = (u64::from(segment.window), marks);
             offer = half.offer;
         }
         let is_touched = self.config.direction.is_from(Side::origin_of(packet));
@@ -129,16 +146,20 @@ impl Spoof {
             next: 0,
             edge: 0,
             unkept: 0,
+            sent: segment.len.into(),
             agreed,
             offer,
             receiver_seq: segment.ack,
             receiver_clock: segment.timestamps.map(|at| at.echo),
+            marks,
+            awaits_handshake: counts_marks,
             receiver_edge: if is_answer { 65_535 } else { 0 },
             fin_at: None,
             duplicates: 0,
             recover: 0,
             backoff: 0,
             last_packet: cx.now,
+            answers_from: Time::ZERO,
         };
         self.sessions.insert(key, half);
     }
@@ -165,6 +186,7 @@ impl Half {
         let start = self.copies.offset(segment.data_seq());
         let end = start + u64::from(segment.len);
         let has_fin = segment.flags.has(Flags::FIN);
+        self.sent = self.sent.max(end + u64::from(has_fin));
         if end <= self.next && !has_fin {
             self.acknowledge(None, config, cx);
             return false;
@@ -209,7 +231,8 @@ impl Half {
             self.receiver_clock.zip(self.copies.timestamp()).map(|(value, echo)| Timestamps { value, echo });
         let options = if blocks.as_slice().is_empty() { Options::None } else { Options::Sack(blocks) };
         let (seq, ack) = (self.receiver_seq, self.copies.seq(self.next));
-        let segment = Segment { seq, ack, window, flags: Flags::ACK, timestamps, options, ..Segment::default() };
+        let flags = Flags::ACK.with_ace(self.marks);
+        let segment = Segment { seq, ack, window, flags, timestamps, options, ..Segment::default() };
         if let Some(packet) = cx.answer(&self.copies.from_sender, &segment) {
             cx.emit(packet);
         }
@@ -217,9 +240,17 @@ impl Half {
 
     /// An acknowledgement of the receiver; returns whether the packet goes on.
     fn on_ack(&mut self, packet: &Packet, segment: &Segment, config: &SpoofConfig, cx: &mut Context<'_>) -> bool {
-        self.receiver_seq = segment.seq.at(segment.sequence_len());
-        self.receiver_clock = segment.timestamps.map(|at| at.value);
         let ack = self.copies.offset(segment.ack);
+        // RFC 9293 §3.10.7.4: what has no ACK says nothing, and what acknowledges more than was sent is none of the receiver's.
+        if !segment.flags.has(Flags::ACK) || ack > self.sent.max(self.edge) + 1 {
+            return true;
+        }
+        let is_handshake = std::mem::take(&mut self.awaits_handshake) && packet.is_bare_ack();
+        if ack >= self.copies.acked {
+            self.receiver_seq = segment.seq.at(segment.sequence_len());
+            self.receiver_clock = segment.timestamps.map(|at| at.value);
+            self.marks = if is_handshake { self.marks } else { segment.flags.ace() };
+        }
         if let Some(agreed) = self.agreed {
             self.receiver_edge = self.receiver_edge.max(ack + (u64::from(segment.window) << agreed.shift));
         }
@@ -251,7 +282,8 @@ impl Half {
         self.send_waiting(config, cx);
         // What it has no copies of is for the sender to repair.
         let is_unkept = self.unkept > self.next && ack == self.next;
-        let is_news = ack > self.next || is_unkept || segment.flags.has(Flags::ECE) || !packet.is_bare_ack();
+        let says_marks = is_handshake || segment.flags.has(Flags::ECE);
+        let is_news = ack > self.next || is_unkept || says_marks || !packet.is_bare_ack();
         if !is_news && was_tight {
             self.acknowledge(None, config, cx);
         }
@@ -300,8 +332,9 @@ impl Middlebox for Spoof {
                 goes_on = half.on_data(&segment, &self.config, cx);
             } else {
                 half.copies.note(&segment);
-                if half.copies.offset(segment.seq) < half.next {
+                if half.copies.offset(segment.seq) < half.next && half.answers_from <= cx.now {
                     // It asks whether the window is still closed (RFC 9293 §3.8.6.1).
+                    half.answers_from = cx.now + ANSWERS_APART;
                     half.acknowledge(None, &self.config, cx);
                 }
             }

@@ -3,13 +3,20 @@
 //!
 //! * packets are conserved (the run ends with an error where they are not), and all transfers complete;
 //! * when flows have ended nothing of them is left, nor held;
+//! * what it sends has the class of its flow, and says of no mark that was not there;
 //! * set to do nothing it changes no flow;
 //! * thousands of flows, one after the other, leave it no larger than few. `BENTPIPE_FUZZ_OPS=100000` tries a hundred thousand.
 
-use super::MiddleboxConfig;
+use super::{Context, Middlebox, MiddleboxConfig};
+use crate::dictionary::Cause;
+use crate::ids::{FlowId, NodeId};
+use crate::packet::Packet;
 use crate::record::RunResult;
 use crate::scenario::from_toml;
+use crate::spec::Scenario;
 use crate::Network;
+use bentpipe_tcp::Flags;
+use std::sync::Arc;
 
 /// A function at its place.
 struct Trial {
@@ -32,6 +39,11 @@ macro_rules! inherited {
             }
 
             #[test]
+            fn carries_class_and_marks() {
+                super::carries(&TRIAL);
+            }
+
+            #[test]
             fn does_nothing_when_told_so() {
                 super::does_nothing(&TRIAL);
             }
@@ -46,8 +58,16 @@ macro_rules! inherited {
 
 trials!(inherited);
 
-/// A path on which packets get lost in queues and by errors, crossed by connections of 30 kB, one after the other. What
-/// ends last are datagrams, so that a run goes on when all connections are over.
+macro_rules! places {
+    ($($name:ident: $nodes:literal, $idle:expr;)+) => {
+        const PLACES: &[&str] = &[$($nodes),+];
+    };
+}
+
+trials!(places);
+
+/// A path on which packets get lost in queues and by errors, crossed by connections of 30 kB, one after the other, and by some that
+/// ask for the same again and again. What ends last are datagrams, so that a run goes on when all connections are over.
 const PATH: &str = r#"
 duration = "70 s"
 [tcp]
@@ -77,16 +97,24 @@ app = { kind = "arrivals", size = "30 kB", interval = "100 ms", count = 200 }
 from = "d"
 to = "a"
 app = { kind = "arrivals", size = "10 kB", interval = "100 ms", count = 200 }
+[flow.asks]
+from = "d"
+to = "a"
+app = { kind = "request-response", response = "3 kB", think = "50 ms", reconnect = true, count = 50, catalogue = { objects = 5 } }
 [flow.goes-on]
 from = "a"
 to = "d"
 app = { kind = "cbr", size = "100 B", rate = "64 bit/s" }
 "#;
 
-fn network(text: &str, nodes: &str, sets: &[(&str, &str)]) -> Network {
+fn read(text: &str, nodes: &str, sets: &[(&str, &str)]) -> Arc<Scenario> {
     let sets: Vec<(String, String)> = sets.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    let read = from_toml(&format!("{text}{nodes}\n"), "suite", &sets).unwrap_or_else(|problems| panic!("{problems}"));
-    Network::build(&read.scenario, 1)
+    let read = from_toml(&format!("{text}{nodes}\n"), "suite", &sets);
+    read.unwrap_or_else(|problems| panic!("{problems}")).scenario
+}
+
+fn network(text: &str, nodes: &str, sets: &[(&str, &str)]) -> Network {
+    Network::build(&read(text, nodes, sets), 1)
 }
 
 fn run(mut network: Network) -> RunResult {
@@ -104,7 +132,30 @@ fn forgets_flows(trial: &Trial) {
     let mut network = network(PATH, trial.nodes, &[]);
     assert!(network.run(u64::MAX));
     assert_eq!(network.kept_by_functions(), (0, 0), "flows and packets");
-    assert_complete(&run(network), 400);
+    assert_complete(&run(network), 450);
+}
+
+/// Looks at the class of all packets: those of the flows.
+#[derive(Debug)]
+struct Classes(Vec<u8>);
+
+impl Middlebox for Classes {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        assert_eq!(packet.class, self.0[packet.flow().index()], "{packet:?}");
+        cx.forward(packet);
+    }
+}
+
+/// Flows of classes of their own, with ECN over queues that do not mark.
+fn carries(trial: &Trial) {
+    let classes = [("flow.f.class", "2"), ("flow.back.class", "3"), ("flow.goes-on.class", "4")];
+    let sets = [&[("tcp.ecn", "classic"), ("duration", "140 s")][..], &classes].concat();
+    let scenario = read(PATH, trial.nodes, &sets);
+    let classes: Vec<u8> = scenario.flows.iter().map(|flow| flow.class).collect();
+    let looks = || Box::new(Classes(classes.clone())) as Box<dyn Middlebox + Send + Sync>;
+    let result = run(Network::build_with(&scenario, 1, NodeId::all(4).map(|node| (node, looks())).collect()));
+    assert_complete(&result, 450);
+    assert_eq!(result.flows.whole("ecn_reductions").iter().sum::<i64>(), 0, "marks that no queue made");
 }
 
 fn does_nothing(trial: &Trial) {
@@ -134,7 +185,53 @@ fn bears_many(trial: &Trial) {
     }
     assert!(most < 300, "{most} flows were kept at once");
     assert_eq!(network.kept_by_functions(), (0, 0), "flows and packets");
-    assert_complete(&run(network), 2 * count);
+    assert_complete(&run(network), 2 * count + 50);
+}
+
+/// The sender of a flow says nothing any more once the other end has sent its FIN.
+#[derive(Debug)]
+struct FallsSilent(FlowId, bool);
+
+impl Middlebox for FallsSilent {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        let is_of_flow = packet.flow() == self.0;
+        self.1 |= is_of_flow && packet.is_to_sender() && packet.header_flags().has(Flags::FIN);
+        if self.1 && is_of_flow && !packet.is_to_sender() {
+            cx.drop(packet, Cause::Policy);
+        } else {
+            cx.forward(packet);
+        }
+    }
+}
+
+/// An end whose last acknowledgement was lost, and that is gone: a proxy waits for it no longer than for any that closes.
+#[test]
+fn proxies_give_up_what_only_closes() {
+    let gateway = "middlebox = [{ kind = \"satpep\", rate = \"4 Mbit/s\" }]";
+    let satpep = format!("[node.b]\n{gateway}\n[node.c]\n{gateway}");
+    for nodes in ["[node.b]\nmiddlebox = [{ kind = \"split\" }]", &satpep] {
+        for (duration, kept) in [("200 s", true), ("400 s", false)] {
+            let sets = [
+                ("duration", duration),
+                ("flow.f.app.count", "1"),
+                ("flow.back.app.count", "1"),
+                ("link.two.error", "none"),
+            ];
+            let scenario = read(PATH, nodes, &sets);
+            let node = scenario.nodes.iter().position(|node| node.name == "a").map(NodeId::new).unwrap();
+            let flow = scenario.flows.iter().position(|flow| flow.name == "f").map(FlowId::new).unwrap();
+            let mut network = Network::build_with(&scenario, 1, vec![(node, Box::new(FallsSilent(flow, false)))]);
+            assert!(network.run(u64::MAX));
+            assert_eq!(network.kept_by_functions().0 > 0, kept, "{nodes} after {duration}");
+        }
+    }
+}
+
+#[test]
+fn every_function_is_tried() {
+    let is_tried = |name: &str| PLACES.iter().any(|nodes| nodes.contains(&format!("kind = \"{name}\"")));
+    let untried = MiddleboxConfig::ALL.iter().map(|(name, _)| *name).filter(|name| !is_tried(name));
+    assert_eq!(untried.collect::<Vec<_>>(), ["own"]);
 }
 
 #[test]

@@ -17,6 +17,9 @@ macro_rules! trials {
             split:
                 "[node.b]\nmiddlebox = [{ kind = \"split\", buffer = \"20 kB\" }]",
                 None;
+            cache:
+                "[node.b]\nmiddlebox = [{ kind = \"cache\" }]",
+                None;
             two_splits:
                 "[node.b]\nmiddlebox = [{ kind = \"split\", accept = \"late\" }]\n[node.c]\nmiddlebox = [{ kind = \"split\" }]",
                 None;

@@ -21,8 +21,9 @@
 //! # What it helps, and what it harms
 //!
 //! A long path is full after a few round trips, without loss and without a queue, and flows with different round trips get the same
-//! rate. Every router has to take part, and every sender and receiver. Functions that write on packets themselves (BEEN, ETEN) replace
-//! its header, and a split connection does not carry it across.
+//! rate. Beside senders that fill the queue hardly anything is left: over the LEO path below it has 1.3 Mbit/s beside a transfer with
+//! CUBIC, and 46.8 without that one. Every router has to take part, and every sender and receiver. Functions that write on packets
+//! themselves (BEEN, ETEN) replace its header, and a split connection does not carry it across.
 
 use super::{Context, Middlebox, QueueView};
 use crate::ids::LinkId;

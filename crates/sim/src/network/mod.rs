@@ -16,7 +16,7 @@ use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::link::{processing, LazyLink, Losses, Processing};
-use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox, Own};
+use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox, Own, RealPackets};
 use crate::packet::{Bodies, Packet};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, Scenario};
@@ -26,7 +26,7 @@ use links::{far_ends, FarEnd};
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::NodeState;
-pub use ports::{Delivered, Lost, PortId, Refused};
+pub use ports::{Delivered, Lost, PortId, Refused, Taken};
 pub(crate) use results::{assemble, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
 use std::collections::VecDeque;
@@ -87,20 +87,38 @@ impl Network {
         Self::build_with(scenario, seed, Vec::new())
     }
 
+    /// The same, where functions act on packets with bytes from outside as `real` does.
+    pub fn build_real(scenario: &Arc<Scenario>, seed: u64, real: &Arc<dyn RealPackets>) -> Self {
+        Self::build_all(scenario, seed, Vec::new(), Some(real))
+    }
+
     /// The same with middleboxes of one's own at nodes, behind those that the scenario has there.
     pub fn build_with(
         scenario: &Arc<Scenario>,
         seed: u64,
         own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
     ) -> Self {
+        Self::build_all(scenario, seed, own, None)
+    }
+
+    fn build_all(
+        scenario: &Arc<Scenario>,
+        seed: u64,
+        own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
+        real: Option<&Arc<dyn RealPackets>>,
+    ) -> Self {
         let mut boxes: Vec<Vec<AnyMiddlebox>> = scenario
             .nodes
             .iter()
             .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
             .collect();
-        let own = own.into_iter().chain(guards(scenario));
+        let own = own.into_iter().chain(guards(scenario, real));
         own.for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(Own(middlebox))));
         introduce(scenario, &mut boxes);
+        // Afterwards: functions find one another by their places in the scenario.
+        if let Some(real) = real {
+            stand_beside(scenario, seed, real, &mut boxes);
+        }
         let acts = |node: NodeId| !boxes[node].is_empty();
         let routes = Routes::new(scenario, acts);
         let far_ends = far_ends(scenario, &routes, acts);
@@ -130,7 +148,7 @@ impl Network {
             steps: VecDeque::new(),
             takes_steps: false,
             made: 0,
-            ports: ports::Ports::of(scenario),
+            ports: ports::Ports::of(scenario, real.is_some()),
             drops: Drops::default(),
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
@@ -288,6 +306,19 @@ impl Network {
         let offset = self.traffic.on_loss(at, &packet, cause, self.present);
         let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
         self.recorder.on_loss(at, place, packet.flow(), cause, lost);
+    }
+}
+
+/// Behind each function stands what does the same for real packets, if that is something else.
+fn stand_beside(scenario: &Scenario, seed: u64, real: &Arc<dyn RealPackets>, boxes: &mut [Vec<AnyMiddlebox>]) {
+    for node in NodeId::all(boxes.len()) {
+        let spec = &scenario.nodes[node];
+        for (position, config) in spec.middleboxes.iter().enumerate().rev() {
+            let component = format!("node/{}/{position}", spec.name);
+            if let Some(function) = real.beside(config, node, seed, &component) {
+                boxes[node].insert(position + 1, AnyMiddlebox::Own(Own(function)));
+            }
+        }
     }
 }
 

@@ -3,35 +3,48 @@
 
 use crate::dictionary::Cause;
 use crate::ids::{LinkId, NodeId};
-use crate::middlebox::{Context, Middlebox};
+use crate::middlebox::{Context, Middlebox, RealPackets};
 use crate::packet::Packet;
 use crate::spec::{Mtu, Oversize, Scenario};
 use bentpipe_tcp::Notice;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The links of a node that have one.
 #[derive(Debug)]
-struct Guard(Vec<(LinkId, Mtu)>);
+struct Guard {
+    links: Vec<(LinkId, Mtu)>,
+    /// Writes the reports to real senders.
+    real: Option<Arc<dyn RealPackets>>,
+}
 
 /// What has to stand at nodes for the links of a scenario.
-pub(crate) fn guards(scenario: &Scenario) -> Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)> {
+pub(crate) fn guards(
+    scenario: &Scenario,
+    real: Option<&Arc<dyn RealPackets>>,
+) -> Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)> {
     let mut guarded: BTreeMap<NodeId, Vec<(LinkId, Mtu)>> = BTreeMap::new();
     for (id, link) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
         if let Some(mtu) = link.mtu.filter(|mtu| mtu.oversize != Oversize::Fragment) {
             guarded.entry(link.from).or_default().push((id, mtu));
         }
     }
-    guarded.into_iter().map(|(node, links)| (node, Box::new(Guard(links)) as Box<_>)).collect()
+    let guard = |links| Box::new(Guard { links, real: real.cloned() }) as Box<_>;
+    guarded.into_iter().map(|(node, links)| (node, guard(links))).collect()
 }
 
 impl Middlebox for Guard {
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let link = cx.link_of(&packet);
-        let mtu = self.0.iter().find(|(guarded, _)| Some(*guarded) == link).map(|(_, mtu)| *mtu);
+        let mtu = self.links.iter().find(|(guarded, _)| Some(*guarded) == link).map(|(_, mtu)| *mtu);
         let Some(mtu) = mtu.filter(|mtu| packet.size() > mtu.size) else { return cx.forward(packet) };
         if mtu.oversize == Oversize::Report && packet.len > 0 {
             let (seq, len) = (packet.seq, packet.len);
             cx.notify_sender(&packet, Notice::TooBig { seq, len, mtu: mtu.size as u32 });
+            let real = self.real.as_ref().zip(cx.bytes(&packet));
+            if let Some((report, header_len)) = real.and_then(|(real, bytes)| real.too_big(bytes, mtu.size)) {
+                cx.emit_bytes(&packet, true, header_len, report);
+            }
         }
         cx.drop(packet, Cause::TooBig);
     }

@@ -6,12 +6,13 @@ use crate::engine::Source;
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outlook, QueueView, HELD_MAX};
-use crate::packet::{Message, Packet, UNROUTED};
+use crate::packet::{Message, Packet, Request, UNROUTED};
 use crate::record::LossPlace;
 use bentpipe_units::{Duration, Time};
 
 use super::routes::Routes;
 use crate::spec::Scenario;
+use crate::traffic::Traffic;
 
 /// Packets that middleboxes make or turn round at one instant, one following from the other, and wake-ups of a node, that are
 /// still taken to come to an end.
@@ -51,7 +52,8 @@ impl NodeState {
     }
 }
 
-/// Functions learn where they are, what is beside them, and the first of two which packets the second waits for.
+/// Functions learn where they are, what is beside them, and of two that work together the first which packets the second
+/// waits for, and that one from whom.
 pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
     for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
         let neighbours = scenario.neighbours(node);
@@ -59,6 +61,7 @@ pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
     }
     for pair in scenario.function_pairs() {
         boxes[pair.first.0][pair.first.1].serve(pair.path, pair.stream);
+        boxes[pair.second.0][pair.second.1].expect(pair.stream);
     }
 }
 
@@ -69,6 +72,7 @@ struct NodeOutlook<'a> {
     links: &'a mut [LazyLink],
     routes: &'a Routes,
     scenario: &'a Scenario,
+    traffic: &'a Traffic,
     /// What the links lost while they were looked at.
     lost: Vec<(LinkId, Losses)>,
 }
@@ -128,6 +132,10 @@ impl Outlook for NodeOutlook<'_> {
 
     fn next_node(&self, packet: &Packet) -> Option<NodeId> {
         self.routes.link(packet.path(), self.node, packet.next).map(|link| self.routes.far_end(link))
+    }
+
+    fn request(&self, packet: &Packet) -> Option<Request> {
+        self.traffic.request_of(packet)
     }
 
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
@@ -202,9 +210,9 @@ impl Network {
         if self.trouble.is_some() {
             return None;
         }
-        let Self { now, nodes, links, routes, scenario, bodies, outbox, .. } = self;
+        let Self { now, nodes, links, routes, scenario, traffic, bodies, outbox, .. } = self;
         let middlebox = &mut nodes[node].boxes[position];
-        let mut outlook = NodeOutlook { now: *now, node, links, routes, scenario, lost: Vec::new() };
+        let mut outlook = NodeOutlook { now: *now, node, links, routes, scenario, traffic, lost: Vec::new() };
         let owed = (given + middlebox.held()) as i64;
         outbox.returned = 0;
         let answer = act(middlebox, &mut Context { now: *now, bodies, outlook: &mut outlook, out: outbox });
@@ -250,6 +258,7 @@ impl Network {
                     packet.turned()
                 }
                 Action::Consume(packet) => {
+                    self.ports.on_taken(self.now, node, &packet, &mut self.bodies);
                     self.consume(&packet);
                     continue;
                 }
@@ -260,6 +269,10 @@ impl Network {
                 }
                 Action::LetGo(packet) => {
                     self.traffic.on_end(&packet);
+                    continue;
+                }
+                Action::Answered(packet) => {
+                    self.traffic.on_answered(&packet);
                     continue;
                 }
                 Action::Drop(packet, cause) => {

@@ -3,7 +3,7 @@
 
 use super::Network;
 use crate::dictionary::Cause;
-use crate::ids::{FlowId, LinkId, PathId};
+use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::packet::{Bodies, Carried, Packet};
 use crate::record::{LossPlace, StopReason};
 use crate::spec::{App, Scenario};
@@ -66,6 +66,21 @@ pub struct Lost {
     pub bytes: Box<[u8]>,
 }
 
+/// A packet that entered by a port and has reached its end at a function of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// When.
+    pub at: Time,
+    /// Where it entered.
+    pub port: PortId,
+    /// When it entered.
+    pub entered: Time,
+    /// The node of the function.
+    pub place: String,
+    /// Bytes on the wire.
+    pub size: u64,
+}
+
 /// Why a packet was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
@@ -115,13 +130,16 @@ pub(super) struct Ports {
     delivered: Vec<Delivered>,
     /// Their places are named when they are asked for.
     lost: Vec<(LossPlace, Lost)>,
+    taken: Vec<(NodeId, Taken)>,
+    /// Whether functions of the network act on real packets.
+    are_real: bool,
 }
 
 impl Ports {
-    pub(super) fn of(scenario: &Scenario) -> Self {
+    pub(super) fn of(scenario: &Scenario, are_real: bool) -> Self {
         let flows = FlowId::all(scenario.flows.len()).zip(&scenario.flows);
         let flows = flows.filter(|(_, flow)| *flow.app == App::Port).map(|(id, _)| id).collect();
-        Self { flows, ..Self::default() }
+        Self { flows, are_real, ..Self::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -136,6 +154,19 @@ impl Ports {
         if let Some((entered, bytes)) = bodies.take_bytes(packet) {
             let (port, size) = (PortId(packet.path()), packet.size());
             self.lost.push((place, Lost { at: now, port, entered, place: String::new(), cause, size, bytes }));
+        }
+    }
+}
+
+impl Ports {
+    /// A function of the network has taken a packet; if it had entered by a port, it comes out of `drain_taken`.
+    pub(super) fn on_taken(&mut self, now: Time, node: NodeId, packet: &Packet, bodies: &mut Bodies) {
+        if !self.are_real {
+            return;
+        }
+        if let Some((entered, _)) = bodies.take_bytes(packet) {
+            let (port, size) = (PortId(packet.path()), packet.size());
+            self.taken.push((node, Taken { at: now, port, entered, place: String::new(), size }));
         }
     }
 }
@@ -258,5 +289,13 @@ impl Network {
             LossPlace::Node(node) => self.scenario.nodes[node].name.clone(),
         };
         lost.into_iter().map(|(place, lost)| Lost { place: name(place), ..lost }).collect()
+    }
+
+    /// What had entered by the ports and functions of the network have taken since this was asked last, where these act on
+    /// [real packets](crate::middlebox::RealPackets).
+    pub fn drain_taken(&mut self) -> Vec<Taken> {
+        let taken = std::mem::take(&mut self.ports.taken);
+        let name = |node: NodeId| self.scenario.nodes[node].name.clone();
+        taken.into_iter().map(|(node, taken)| Taken { place: name(node), ..taken }).collect()
     }
 }

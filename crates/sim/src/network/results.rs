@@ -64,7 +64,7 @@ pub(crate) fn notes_of_functions<'a>(
 ) -> impl Iterator<Item = String> + 'a {
     let all = scenario.nodes.iter().zip(boxes).flat_map(|(node, boxes)| boxes.iter().map(|held| (&node.name, held)));
     all.flat_map(|(node, function)| {
-        let (kind, bytes) = (function.name(), function.lost_bytes());
+        let (kind, bytes) = (function.stands_for().unwrap_or(function.name()), function.lost_bytes());
         let lost = (bytes > 0).then(|| {
             format!(
                 "pep_lost_bytes = {bytes}: \"{kind}\" at node \"{node}\" had acknowledged them, and they never arrived"

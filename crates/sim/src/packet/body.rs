@@ -295,6 +295,14 @@ impl Bodies {
         }
     }
 
+    /// The bytes with which a packet was given to its port, if it was.
+    pub fn bytes(&self, packet: &Packet) -> Option<&[u8]> {
+        match self.carried(packet)? {
+            Carried::Bytes { bytes, .. } => Some(bytes),
+            Carried::Message(_) => None,
+        }
+    }
+
     /// When a packet was given to its port, if it was, and the bytes that it came with, which are taken out.
     pub(crate) fn take_bytes(&mut self, packet: &Packet) -> Option<(Time, Box<[u8]>)> {
         if !packet.is_datagram() || packet.body == NO_BODY {

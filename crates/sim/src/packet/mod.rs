@@ -3,11 +3,13 @@
 mod block;
 mod body;
 mod compressed;
+mod request;
 
 pub(crate) use block::{Member, Repair};
 pub use body::{Bodies, Label, Records};
 pub(crate) use body::{Carried, Message, Parts, Recipient};
 pub(crate) use compressed::{Compressed, Fields};
+pub(crate) use request::Request;
 
 use crate::ids::{EndpointId, FlowId, PathId};
 use bentpipe_tcp::{Ecn, Flags, Options, Segment};

@@ -31,7 +31,7 @@ pub(crate) const CLASSES: [&str; 6] =
 pub(crate) struct Completions {
     /// Transfers that have begun.
     pub(crate) begun: u64,
-    /// Transfers whose connection gave up.
+    /// Transfers whose connection gave up, and records that were lost.
     pub(crate) failed: u64,
     /// In the order of [`CLASSES`].
     classes: [SizeClass; 6],

@@ -134,6 +134,11 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[LinkId]; 2], 
             at_most(bulk.count, each_s) * transfer(bulk.size.segments(smss))
         }
         App::Arrivals(arrivals) => transfers(arrivals, seconds) * transfer(arrivals.size.segments(smss)),
+        App::Records(records) => {
+            let in_time = seconds / records.interval.mean().as_secs_f64().max(1e-9);
+            let records_sent = records.count.map_or(in_time, |count| in_time.min(count as f64));
+            records_sent * 2.0 * records.size.segments(smss) + 10.0
+        }
         App::RequestResponse(app) => {
             let think_s = app.wait.mean().as_secs_f64() + app.think.mean().as_secs_f64();
             let each_s = think_s + sending_s(app.request.mean().min(app.response.mean()));

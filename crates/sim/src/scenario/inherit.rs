@@ -40,7 +40,7 @@ pub(super) fn proxies(tree: &mut Tree) {
 }
 
 /// Keys of `[tcp]` that a splitting proxy does not take over: its buffers are its own, and each of its connections is new.
-const NOT_OF_PROXIES: [&str; 9] = [
+const NOT_OF_PROXIES: [&str; 10] = [
     "like",
     "processing",
     "receive_buffer",
@@ -48,6 +48,7 @@ const NOT_OF_PROXIES: [&str; 9] = [
     "send_buffer",
     "auto_send_buffer",
     "fast_open",
+    "transactions",
     "sharing",
     "handshake",
 ];

@@ -2,8 +2,10 @@
 
 use super::report::{below, path, Report};
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
-use crate::middlebox::{BeenConfig, EtenConfig, EtenRole, MiddleboxConfig, Role, Side};
-use crate::spec::{FunctionId, FunctionPair, HalfOfPair, Mtu, Node, NodeKind, Oversize, Scenario};
+use crate::middlebox::{
+    AckFilterConfig, AckReconstructConfig, BeenConfig, EtenConfig, EtenRole, MiddleboxConfig, Role, Side, Way,
+};
+use crate::spec::{App, FunctionId, FunctionPair, HalfOfPair, Mtu, Node, NodeKind, Oversize, Scenario};
 use bentpipe_tcp::Feedback;
 use std::collections::BTreeSet;
 
@@ -24,6 +26,11 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
                 MiddleboxConfig::Eten(_) | MiddleboxConfig::Eln(_) | MiddleboxConfig::Dpsm(_) => {
                     check_processing(scenario, id, &below(&key, "kind"), report);
                 }
+                MiddleboxConfig::Cache(_) => {
+                    check_reads(node, &key, report);
+                    check_both_ways(scenario, id, &key, report);
+                    check_asked(scenario, id, &key, report);
+                }
                 MiddleboxConfig::Split(_)
                 | MiddleboxConfig::Spoof(_)
                 | MiddleboxConfig::Snoop(_)
@@ -33,13 +40,17 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
                     check_both_ways(scenario, id, &key, report);
                 }
                 MiddleboxConfig::Erasure(_) | MiddleboxConfig::Compress(_) => check_reads(node, &key, report),
-                MiddleboxConfig::Refwa(_) | MiddleboxConfig::Ewa(_) => check_both_ways(scenario, id, &key, report),
-                MiddleboxConfig::AckFilter(_)
-                | MiddleboxConfig::AckReconstruct(_)
-                | MiddleboxConfig::Impair(_)
-                | MiddleboxConfig::Xcp(_)
-                | MiddleboxConfig::Rcp(_)
-                | MiddleboxConfig::Own(_) => {}
+                MiddleboxConfig::Refwa(_) | MiddleboxConfig::Ewa(_) => {
+                    check_reads(node, &key, report);
+                    check_both_ways(scenario, id, &key, report);
+                }
+                MiddleboxConfig::AckFilter(AckFilterConfig { direction, .. })
+                | MiddleboxConfig::AckReconstruct(AckReconstructConfig { direction, .. }) => {
+                    check_reads(node, &key, report);
+                    check_way(scenario, id, *direction, &key, report);
+                }
+                MiddleboxConfig::Xcp(_) | MiddleboxConfig::Rcp(_) => check_reads(node, &key, report),
+                MiddleboxConfig::Impair(_) | MiddleboxConfig::Own(_) => {}
             }
         }
     }
@@ -47,6 +58,23 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
     check_halves(scenario, report);
     check_reports(scenario, report);
     check_explicit(scenario, report);
+}
+
+/// Some flow whose way passes the cache asks for what it can have.
+fn check_asked(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
+    let flows = FlowId::all(scenario.flows.len());
+    let passes = |flow: FlowId| {
+        let way = scenario.first_route(PathId::there(flow));
+        way.iter().any(|&link| [scenario.links[link].from, scenario.links[link].to].contains(&id))
+    };
+    // Routes that come later may bring others.
+    let may_change = scenario.timeline.installs().next().is_some();
+    if !may_change && !flows.into_iter().any(|flow| scenario.flows[flow].app.catalogue().is_some() && passes(flow)) {
+        let message =
+            format!("has nothing to keep: no flow past \"{}\" asks for objects with names", scenario.nodes[id].name);
+        let expected = "expected catalogue in an app of kind \"request-response\" or \"page\", like { objects = 40 }";
+        report.key(&below(key, "kind"), &message, expected);
+    }
 }
 
 /// Whoever sends what is too large for a link has to be within reach of the node that says so.
@@ -173,7 +201,7 @@ fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
         let has = |node: NodeId, name: &str| scenario.nodes[node].middleboxes.iter().any(|m| m.name() == name);
         let ways = PathId::both(id).map(|path| scenario.first_route(path));
         let key = path(["flow", &flow.name, "tcp", "feedback"]);
-        let splits = ["split", "satpep"];
+        let splits = ["split", "satpep", "cache"];
         let nodes = || ways.iter().flat_map(|way| way.iter()).map(|&link| &scenario.links[link]);
         let splitter = nodes().flat_map(|link| [link.from, link.to]).find(|node| splits.iter().any(|s| has(*node, s)));
         if let Some(node) = splitter {
@@ -236,17 +264,38 @@ fn check_pairs(scenario: &Scenario, report: &mut Report<'_>) {
     }
 }
 
+/// Whether packets of a path pass a node at some time.
+fn visits(scenario: &Scenario, path: PathId, node: NodeId) -> bool {
+    let later = scenario.timeline.installs().filter(|(_, of, _)| *of == path).map(|(_, _, route)| route);
+    let mut routes = std::iter::once(scenario.first_route(path)).chain(later);
+    routes.any(|route| route.iter().any(|&link| scenario.links[link].from == node || scenario.links[link].to == node))
+}
+
+/// What looks at one direction has to be on its way: of one flow with TCP at least, at some time.
+fn check_way(scenario: &Scenario, id: NodeId, direction: Way, key: &[String], report: &mut Report<'_>) {
+    let flows = FlowId::all(scenario.flows.len()).filter(|&flow| scenario.flows[flow].app.has_transport());
+    let looked_at = |path: &PathId| direction.is_from(if path.is_back() { Side::Receiver } else { Side::Sender });
+    let paths: Vec<PathId> = flows.flat_map(PathId::both).filter(looked_at).collect();
+    let is_passed = |node: &NodeId| paths.iter().any(|&path| visits(scenario, path, *node));
+    // Where no end here speaks TCP, it may be that of real programs.
+    if paths.is_empty() || is_passed(&id) {
+        return;
+    }
+    let possible: Vec<_> = NodeId::all(scenario.nodes.len()).filter(is_passed).take(8).collect();
+    let names: Vec<_> = possible.iter().map(|&node| scenario.nodes[node].name.as_str()).collect();
+    let direction = bentpipe_units::Word::name(direction);
+    let name = &scenario.nodes[id].name;
+    let message = format!("cannot work at \"{name}\": no packets of TCP pass in the direction \"{direction}\"");
+    report.key(key, &message, &format!("expected another direction, or it where they pass: {}", names.join(", ")));
+}
+
 /// What answers data in the ACKs has to see both: of one flow at least, at some time.
 fn check_both_ways(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
-    let visits = |path: PathId, node: NodeId| {
-        let later = scenario.timeline.installs().filter(|(_, of, _)| *of == path).map(|(_, _, route)| route);
-        let mut routes = std::iter::once(scenario.first_route(path)).chain(later);
-        routes
-            .any(|route| route.iter().any(|&link| scenario.links[link].from == node || scenario.links[link].to == node))
-    };
+    let visits = |path: PathId, node: NodeId| visits(scenario, path, node);
     let mut half = None;
     for flow in FlowId::all(scenario.flows.len()) {
-        if !scenario.flows[flow].app.has_transport() {
+        // Real packets may be of TCP, too.
+        if !scenario.flows[flow].app.has_transport() && *scenario.flows[flow].app != App::Port {
             continue;
         }
         let [there, back] = PathId::both(flow).map(|path| visits(path, id));

@@ -5,12 +5,12 @@ use super::direction::Direction;
 use super::instances::{check_names, expand, instances, Instance, ENTRIES_MAX};
 use super::keys::{self, File, Transport};
 use super::queue_limits::{check_queues, set_queues};
-use super::report::{path, Report};
+use super::report::{below, path, Report};
 use super::route::{base_rtt, explain, Graph};
 use super::tree::join;
 use super::{cost, offered_load, placement, timeline};
 use crate::ids::{LinkId, NodeId};
-use crate::spec::{App, Flow, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
+use crate::spec::{App, Combining, Flow, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -274,6 +274,23 @@ fn check_arq(
         }
         if link.outage.is_some() {
             report.value(&key, "sends again on a link that has outages", "expected arq or outage, not both");
+        }
+        let how = link.arq.map_or(Combining::None, |arq| arq.combining);
+        if how == Combining::None {
+            continue;
+        }
+        let key = below(&key, "combining");
+        match &link.coded {
+            None => {
+                let expected =
+                    "expected coding on the link too, like { kind = \"convolutional\" }, or combining = \"none\"";
+                report.value(&key, "has nothing to combine: the link has no code", expected);
+            }
+            Some(coded) => {
+                if let Err((_, message, expected)) = coded.combiner(how, link.interleave.is_some()) {
+                    report.value(&key, &message, &expected);
+                }
+            }
         }
     }
 }

@@ -236,7 +236,8 @@ tcp.verdict = "alwayscongestion"
            illinois, ledbat, leocc, newreno, peach, peach-plus, reno, sack, santa-cruz, satcp, scalable, scps, stp, swift, tahoe, \
            tcpmin, vegas, veno, westwood, westwood-nr, westwood-plus, wtcp, yeah; did you mean \"cubic\"?\n\
          error: flow.web.tcp.verdict = \"alwayscongestion\" is not a verdict         geo.toml:12:15\n  \
-           known: always-congestion, always-link-error, assume-congestion, assume-corruption, ceten-a, ceten-p; did you mean \
+           known: always-congestion, always-link-error, assume-congestion, assume-corruption, ceten-a, ceten-p, \
+           low-priority-copies; did you mean \
            \"always-congestion\"?\n\
          3 problems; nothing was run"
     );
@@ -346,6 +347,11 @@ fn every_kind_of_mistake_is_explained() {
         ("delay", "coding = { kind = \"dvb-s2\", es_n0 = \"8 dB\", acm = { feedback_delay = \"0 s\" } }\ndelay", "has too little time between choices"),
         ("[flow.f]", "[node.b]\nkind = \"bent-pipe\"\n[link.up.forward]\narq = { retransmissions = 1 }\n[flow.f]", "is a bent pipe, which"),
         ("delay", "arq = { retransmissions = 1 }\noutage = { mean_up = \"1 s\", mean_down = \"1 s\" }\ndelay", "sends again on a link that has outages"),
+        ("delay", "arq = { retransmissions = 1, combining = \"chase\" }\ndelay", "arq.combining = \"chase\" has nothing to combine: the link has no code"),
+        ("delay", "arq = { retransmissions = 1, combining = \"incremental\" }\ncoding = { kind = \"convolutional\", eb_n0 = \"4 dB\" }\ndelay", "gains nothing over \"chase\" with this code"),
+        ("delay", "arq = { retransmissions = 1, combining = \"chase\" }\ncoding = { kind = \"dvb-s2\", es_n0 = \"8 dB\", acm = { feedback_delay = \"1 s\" } }\ndelay", "a copy may have another one"),
+        ("delay", "arq = { retransmissions = 1, combining = \"chase\" }\ninterleave = { span = \"1 s\" }\ncoding = { kind = \"convolutional\", eb_n0 = \"4 dB\" }\ndelay", "interleave decodes blocks"),
+        ("[flow.f]", "[flow.f]\ntcp.report_copies = 2", "copies what is never sent: reports are ignored"),
         ("delay", "framing = { kind = \"frames\", payload = \"0 B\" }\ndelay", "carries nothing"),
         ("delay", "framing = { kind = \"frames\", payload = \"53 B\", cell = \"48 B\" }\ndelay", "does not fit into a cell"),
         ("delay", "framing = { kind = \"frames\", payload = \"48 B\" }\ndelay", "expected cell, at least 48 B"),
@@ -777,6 +783,7 @@ fn app() -> impl Strategy<Value = Json> {
         r#"{"kind": "bulk", "size": {"kind": "pareto", "shape": 1.5, "min": "1 kB"}, "pause": {"kind": "pareto", "shape": 2, "mean": "1 s"}, "count": 3, "reconnect": true}"#,
         r#"{"kind": "arrivals", "size": {"kind": "bounded-pareto", "shape": 1.2, "min": "1 kB", "max": "1 MB"}, "interval": "1 s", "overload": true}"#,
         r#"{"kind": "request-response", "response": {"kind": "lognormal", "mean": "10 kB", "sd": "25 kB"}, "wait": "20 ms"}"#,
+        r#"{"kind": "records", "size": "3 kB", "interval": {"kind": "exponential", "mean": "1 s"}, "count": 9}"#,
         r#"{"kind": "page", "multiplexed": true, "reading": "1 s"}"#,
         r#"{"kind": "page", "connections": 2, "page_scale": 0.37, "tls_rtts": 2, "count": 7}"#,
         r#"{"kind": "cbr", "rate": "10 kbit/s", "jitter": "100 ms"}"#,

@@ -18,6 +18,8 @@ pub enum App {
     Bulk(Bulk),
     /// Transfers that arrive at random, each with a connection of its own.
     Arrivals(Arrivals),
+    /// Records on one connection, one after the other.
+    Records(WrittenRecords),
     /// Questions and answers.
     RequestResponse(RequestResponse),
     /// Pages of objects.
@@ -56,6 +58,18 @@ pub struct Arrivals {
 }
 
 settings! {
+    /// Records on one connection, each written at its time.
+    pub struct WrittenRecords {
+        /// Bytes of each record.
+        size: Size;
+        /// Time from one record to the next, whatever became of it.
+        interval: Wait;
+        /// Number of records. Without it, until the run ends.
+        count: Option<u64>, [1, 1_000_000_000];
+    }
+}
+
+settings! {
     /// Requests and responses.
     pub struct RequestResponse {
         /// Bytes of each request.
@@ -68,8 +82,23 @@ settings! {
         think: Wait = Wait::Constant(Duration::ZERO);
         /// Whether each exchange has a new connection, or all share one.
         reconnect: bool = false;
+        /// Objects that other flows ask for too: they are the same for all flows to this node. Without it, each response is one that nobody else asks for.
+        catalogue: Option<Catalogue>;
         /// Number of exchanges. Without it, until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
+    }
+}
+
+settings! {
+    /// Objects of the answering node, the same for all flows that ask it for them: a cache on the way may have one already.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Catalogue {
+        /// How many there are.
+        objects: u64 = 100, [1, 10_000];
+        /// Exponent of Zipf's law: the kth is asked for as often as 1/k^zipf says, 0 being equally often. Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Without it, one after the other, as in a course.
+        zipf: Option<f64>, [0.0, 10.0];
+        /// Number of the first one: flows with other numbers ask for other objects.
+        first: u64 = 1, [1, 1_000_000_000];
     }
 }
 
@@ -96,6 +125,8 @@ settings! {
         reading: Wait = Wait::Exponential { mean: Duration::from_secs(30) };
         /// Connections at the same time. Each has one object on its way and asks for the next when it is complete.
         connections: u32 = 6, [1, 64], "what browsers open to one host under HTTP/1.1";
+        /// Pages that other flows ask for too, with their objects: they are the same for all flows to this node. Without it, nobody else asks for them.
+        catalogue: Option<Catalogue>;
         /// Number of pages. Without it, until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
     }
@@ -182,6 +213,7 @@ impl App {
             Self::File { .. } => true,
             Self::Bulk(bulk) => bulk.count.is_some(),
             Self::Arrivals(arrivals) => arrivals.count.is_some(),
+            Self::Records(records) => records.count.is_some(),
             Self::RequestResponse(exchanges) => exchanges.count.is_some(),
             Self::Page(page) => page.count.is_some(),
         }
@@ -192,12 +224,22 @@ impl App {
         matches!(self, Self::Greedy | Self::File { .. })
     }
 
+    /// The objects that it shares with others.
+    pub(crate) fn catalogue(&self) -> Option<&Catalogue> {
+        match self {
+            Self::RequestResponse(exchanges) => exchanges.catalogue.as_ref(),
+            Self::Page(page) => page.catalogue.as_ref(),
+            _ => None,
+        }
+    }
+
     /// How many transfers it makes, if that is known and they are more than the one of a file.
     pub(crate) fn count(&self) -> Option<u64> {
         match *self {
             Self::Greedy | Self::File { .. } | Self::Datagrams(_) | Self::Port => None,
             Self::Bulk(Bulk { count, .. })
             | Self::Arrivals(Arrivals { count, .. })
+            | Self::Records(WrittenRecords { count, .. })
             | Self::RequestResponse(RequestResponse { count, .. })
             | Self::Page(Page { count, .. }) => count,
         }

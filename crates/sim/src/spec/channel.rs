@@ -193,6 +193,8 @@ settings! {
         retransmissions: u32, [1, 16];
         /// What becomes of packets behind one that is sent again.
         order: Order = Order::InOrder, "usual; RFC 3366 discusses both";
+        /// Whether a packet is decoded from all of its copies (hybrid ARQ), which needs `coding`.
+        combining: Combining = Combining::None;
     }
 }
 
@@ -210,7 +212,7 @@ settings! {
 words! {
     /// What becomes of a packet that is larger than a link takes.
     pub enum Oversize {
-        /// It is dropped in front of the link, and its sender told (ICMP). Datagrams, and packets of real hosts, are dropped alone.
+        /// It is dropped in front of the link, and reported to its sender (ICMP). Simulated datagrams are dropped alone.
         "report" => Report,
         /// It is dropped, and nobody told: a black hole.
         "drop" => Drop,
@@ -233,6 +235,18 @@ impl Mtu {
 
 /// Bytes, without options.
 const IP_HEADER: u64 = 20;
+
+words! {
+    /// What becomes of copies that arrived damaged.
+    pub enum Combining {
+        /// They are thrown away: each copy is decoded alone.
+        "none" => None,
+        /// Copies are the same symbols, and their signals add up (Chase 1985).
+        "chase" => Chase,
+        /// Each copy has other symbols of a longer code, and what they say adds up (incremental redundancy). With DVB-S2 only.
+        "incremental" => Incremental,
+    }
+}
 
 words! {
     /// What becomes of packets behind one that a link sends again.

@@ -15,6 +15,10 @@
 //! late by 64,800 bits of the most robust modulation in use. Where modulation and code adapt (ACM), they are chosen once in each
 //! period from an Es/N0 that is as old as its report: a signal that falls faster than the margin in that time costs frames.
 
+mod combining;
+
+pub(crate) use combining::{Combiner, SignalOverTime};
+
 use super::{ErrorModel, ErrorUnit, Profile, Stay};
 use bentpipe_units::settings::Level;
 use bentpipe_units::{either, kinds, settings, words, Duration, Rate, Time};
@@ -90,10 +94,26 @@ words! {
     pub enum Losses {
         /// All below the threshold, none from it on.
         "step" => Step,
-        /// With probability erfc(3.5 (Es/N0 - threshold + 0.2 dB)) / 2.
+        /// With probability erfc(3.5 (Es/N0 - threshold + 0.2 dB)) / 2: half of them 0.2 dB below the threshold, one in six at it.
         "slope" => Slope,
+        /// With probability erfc(3.5 (Es/N0 - threshold) + 3.6765) / 2: one in ten million at the threshold, which is what the standard's table has it for, half of them 1.05 dB below.
+        "waterfall" => Waterfall,
     }
 }
+
+impl Losses {
+    /// The probability that a packet is lost whose signal is so much above the threshold, dB.
+    pub fn probability(self, above_db: f64) -> f64 {
+        match self {
+            Self::Step => f64::from(u8::from(above_db < 0.0)),
+            Self::Slope => libm::erfc(3.5 * (above_db + 0.2)) / 2.0,
+            Self::Waterfall => libm::erfc(3.5 * above_db + QUASI_ERROR_FREE) / 2.0,
+        }
+    }
+}
+
+/// Where erfc / 2 is 1e-7: the packet errors for which table 13 has its thresholds.
+const QUASI_ERROR_FREE: f64 = 3.6765;
 
 words! {
     /// Modulation and code of DVB-S2, with what it needs and gives (ETSI EN 302 307-1, table 13).
@@ -190,9 +210,10 @@ const MODCODS: [(Modcod, f64, f64, f64); 28] = [
 ];
 
 impl Modcod {
-    /// The most efficient one that an Es/N0 in dB bears, ideally, and its bits in a symbol; none: it is too weak for all.
-    pub fn best(es_n0_db: f64) -> Option<(Self, f64)> {
-        MODCODS.iter().rev().find(|row| row.1 <= es_n0_db).map(|row| (row.0, row.2))
+    /// The most efficient one that an Es/N0 in dB bears, ideally, the Es/N0 that it needs, and its bits in a symbol; none: it is too weak for
+    /// all.
+    pub fn best(es_n0_db: f64) -> Option<(Self, f64, f64)> {
+        MODCODS.iter().rev().find(|row| row.1 <= es_n0_db).map(|row| (row.0, row.1, row.2))
     }
 }
 
@@ -408,17 +429,22 @@ fn wrong_after(x: f64) -> f64 {
     WEIGHTS.iter().map(|(distance, bits)| bits * q(libm::sqrt(*distance) * x)).sum::<f64>().min(0.5)
 }
 
-/// The same where a bit on the channel is wrong with probability `rate`: x = Q⁻¹(rate), by bisection.
+/// The same where a bit on the channel is wrong with probability `rate`.
 fn wrong_of_channel(rate: f64) -> f64 {
+    wrong_after(x_of_channel(rate))
+}
+
+/// sqrt(2 R Eb/N0) of a channel in which a bit is wrong with probability `rate`: Q⁻¹(rate), by bisection.
+fn x_of_channel(rate: f64) -> f64 {
     if rate <= 0.0 {
-        return 0.0;
+        return f64::INFINITY;
     }
     let (mut low, mut high) = (0.0, 40.0);
     for _ in 0..60 {
         let x = (low + high) / 2.0;
         (low, high) = if q(x) > rate { (x, high) } else { (low, x) };
     }
-    wrong_after(low)
+    low
 }
 
 impl Signal {
@@ -446,7 +472,7 @@ impl Modcod {
 }
 
 /// What a receiver makes of a signal.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Receiver {
     loss: f64,
     losses: Losses,
@@ -455,11 +481,7 @@ struct Receiver {
 impl Receiver {
     /// The probability that a packet is lost.
     fn loss(self, level: f64, threshold: f64) -> f64 {
-        let above = level - threshold - self.loss;
-        match self.losses {
-            Losses::Step => f64::from(u8::from(above < 0.0)),
-            Losses::Slope => libm::erfc(3.5 * (above + 0.2)) / 2.0,
-        }
+        self.losses.probability(level - threshold - self.loss)
     }
 
     /// The index of the modulation that gives most, of those that a signal is enough for.
@@ -644,5 +666,14 @@ mod tests {
         let receiver = Receiver { loss: 0.5, losses: Losses::Slope };
         near(receiver.loss(7.12, 6.62), 0.161);
         assert!(receiver.loss(8.12, 6.62) < 1e-7 && receiver.loss(6.0, 6.62) > 0.999);
+    }
+
+    /// ETSI EN 302 307-1, table 13: thresholds are those of one lost packet in ten million.
+    #[test]
+    fn at_the_threshold_of_the_standard_one_packet_in_ten_million_is_lost() {
+        let receiver = Receiver { loss: 0.5, losses: Losses::Waterfall };
+        near(receiver.loss(7.12, 6.62), 1e-7);
+        near(receiver.loss(7.12 - 3.6765 / 3.5, 6.62), 0.5);
+        assert!(receiver.loss(5.12, 6.62) > 0.999 && receiver.loss(7.62, 6.62) < 1e-12);
     }
 }

@@ -8,11 +8,13 @@ mod pairs;
 mod queue;
 mod timeline;
 
-pub use app::{App, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse};
+pub use app::{App, Arrivals, Bulk, Catalogue, Datagrams, Gaps, Page, Reader, RequestResponse, WrittenRecords};
 pub use channel::{
-    Arq, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Mtu, Order, Outage, Oversize, Profile, Stay, MILLIONTHS,
+    Arq, Combining, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Mtu, Order, Outage, Oversize, Profile, Stay,
+    MILLIONTHS,
 };
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
+pub(crate) use coding::{Combiner, SignalOverTime};
 pub(crate) use pairs::{FunctionId, FunctionPair, HalfOfPair};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};

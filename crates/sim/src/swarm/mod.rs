@@ -52,7 +52,7 @@ fn run(scenario: &Scenario) -> RunResult {
 fn end_to_end(sketch: &Sketch) -> Scenario {
     let mut scenario = sketch.scenario();
     for node in &mut scenario.nodes {
-        node.middleboxes.retain(|function| !["split", "spoof", "satpep"].contains(&function.name()));
+        node.middleboxes.retain(|function| !["split", "cache", "spoof", "satpep"].contains(&function.name()));
     }
     scenario
 }

@@ -3,8 +3,8 @@
 use super::reference::Reference;
 use super::routes::end_of;
 use crate::ids::{LinkId, NodeId, PathId};
-use crate::middlebox::{LinkView, Outlook, QueueView};
-use crate::packet::Packet;
+use crate::middlebox::{Context, LinkView, Middlebox, Outlook, QueueView};
+use crate::packet::{Packet, Request};
 use bentpipe_units::Duration;
 
 /// The links out of a node.
@@ -52,10 +52,24 @@ impl Outlook for NaiveOutlook<'_, '_> {
         Some(self.reference.scenario.links[link].to)
     }
 
+    fn request(&self, packet: &Packet) -> Option<Request> {
+        self.reference.traffic.request_of(packet)
+    }
+
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
         let next = self.reference.routes.next(self.node, packet);
         if let Some(link) = next.and_then(|next| self.reference.routes.link(next)) {
             self.reference.links[link].extract(is_meant, left);
         }
+    }
+}
+
+/// What stands for a middlebox that is acting.
+#[derive(Debug)]
+pub(super) struct Away;
+
+impl Middlebox for Away {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        cx.forward(packet);
     }
 }

@@ -6,13 +6,14 @@ use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, NodeId};
 use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
 use crate::spec::{
-    App, Arq, Arrivals, Bulk, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave,
-    Like, Link, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, Profile, Queue, QueueLimit, Reader, Record,
-    RequestResponse, Scenario, Size, Start, Stay, Wait, MILLIONTHS,
+    App, Arq, Arrivals, Bulk, Catalogue, Coded, Coding, Combining, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit,
+    Flow, Framing, Gaps, Interleave, Like, Link, Losses, Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize, Page,
+    Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Signal, Size, Start, Stay, Wait,
+    WrittenRecords, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, SsthreshRounding};
-use bentpipe_units::settings::{Fields, Settings};
+use bentpipe_units::settings::{Fields, Level, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -115,7 +116,7 @@ impl Sketch {
         let outage = self.has(OUTAGES, dice).then(|| dice.outage());
         let is_up = outage.is_none();
         let can_interleave = error.is_of_packets().is_none();
-        Link {
+        let made = Link {
             name,
             from,
             to,
@@ -134,6 +135,7 @@ impl Sketch {
             arq: (is_up && self.has(ERRORS, dice)).then(|| Arq {
                 retransmissions: 1 + dice.below(3) as u32,
                 order: if dice.below(2) == 0 { Order::InOrder } else { Order::Free },
+                combining: Combining::None,
             }),
             framing: if self.has(FRAMING, dice) { dice.value("framing") } else { Framing::None },
             mtu: self.has(FRAMING, dice).then(|| Mtu {
@@ -141,7 +143,34 @@ impl Sketch {
                 // What is dropped need never arrive: senders may heed no reports, or no way back may pass the node.
                 oversize: Oversize::Fragment,
             }),
-        }
+        };
+        Self::coded(made, dice)
+    }
+
+    /// The same link, if it sends again, with a code whose copies are combined.
+    fn coded(link: Link, dice: &mut Dice) -> Link {
+        let Some(arq) = link.arq.filter(|_| link.interleave.is_none() && dice.coin()) else { return link };
+        let es_n0 = Signal::Constant(Level(*dice.pick(&[4.0, 5.0, 6.7])));
+        let (modcod, acm, implementation_loss, losses) = (Some(Modcod::Psk8x2of3), None, Level(0.0), Losses::Slope);
+        let (coding, error, how) = match dice.below(3) {
+            0 => (
+                Coding::DvbS2 { es_n0, modcod, acm, implementation_loss, losses },
+                ErrorModel::None,
+                Combining::Incremental,
+            ),
+            1 => {
+                (Coding::DvbS2 { es_n0, modcod, acm, implementation_loss, losses }, ErrorModel::None, Combining::Chase)
+            }
+            _ => {
+                let stay = Stay::Time { good: dice.ms(&[20, 300]), bad: dice.ms(&[20, 300]) };
+                let error = ErrorModel::GilbertElliott { unit: ErrorUnit::Bit, stay, rate_good: 0.01, rate_bad: 0.12 };
+                (Coding::Convolutional { eb_n0: None, burst: 5 }, error, Combining::Chase)
+            }
+        };
+        let coded = Coded { coding, rate: link.rate.clone(), delay: link.delay.clone(), error };
+        let Ok(meets) = coded.meets(false, Duration::from_secs(1)) else { return link };
+        let (arq, coded) = (Some(Arq { combining: how, ..arq }), Some(Box::new(coded)));
+        Link { rate: meets.rate, delay: meets.delay, error: meets.error, arq, coded, ..link }
     }
 
     fn flow(&self, index: usize, path: Path, links: &[Link], settings: &Arc<Config>, dice: &mut Dice) -> Flow {
@@ -188,6 +217,10 @@ impl Sketch {
         let mut config = <Config as Settings>::read(&table).unwrap_or_else(|why| panic!("{why}"));
         config.growth.whole_segments = config.ssthresh_rounding == SsthreshRounding::Window;
         config.fast_open = config.fast_open.filter(|_| config.handshake);
+        let has_room = config.handshake && config.fast_open.is_none() && !config.ack.congestion_control;
+        config.transactions = config.transactions.filter(|_| has_room);
+        // What is skipped was acknowledged and never delivered, which no other connection does.
+        config.best_effort = None;
         config.receive_buffer = config.receive_buffer.max(config.smss.into());
         // At least the unit of the window, which the limit decides.
         let start = u64::from(config.smss).max(1 << 14).min(config.receive_buffer);
@@ -198,7 +231,7 @@ impl Sketch {
 }
 
 /// Keys that make another feature than the others.
-const OF_ENDS: [&str; 5] = ["ecn", "pacing", "fast_open", "sharing", "nagle"];
+const OF_ENDS: [&str; 6] = ["ecn", "pacing", "fast_open", "transactions", "sharing", "nagle"];
 const RATES: [u64; 5] = [64_000, 256_000, 1_000_000, 2_000_000, 8_000_000];
 const PROCESSING_US: [(u64, u64); 4] = [(0, 0), (0, 100), (50, 50), (0, 20_000)];
 const DELAYS_MS: [u64; 5] = [0, 1, 5, 20, 250];
@@ -298,7 +331,11 @@ impl Dice {
     /// Everything often and small, so that connections come and go.
     fn app(&mut self) -> App {
         let count = self.coin().then(|| 1 + self.below(4));
-        match self.below(6) {
+        match self.below(8) {
+            6 => {
+                let interval = Wait::Exponential { mean: self.ms(&[5, 100, 700]) };
+                App::Records(WrittenRecords { size: self.size(), interval, count })
+            }
             0 => App::Bulk(Bulk { size: self.size(), pause: self.wait(), count, reconnect: self.coin() }),
             1 => {
                 let interval = self.ms(&[20, 100, 700]);
@@ -311,6 +348,7 @@ impl Dice {
                 think: self.wait(),
                 count,
                 reconnect: self.coin(),
+                catalogue: self.catalogue(),
             }),
             3 => App::Page(Page {
                 main: self.coin().then(|| self.size()),
@@ -323,6 +361,21 @@ impl Dice {
                 tls_rtts: self.below(3) as u32,
                 parse: self.wait(),
                 reading: self.wait(),
+                catalogue: None,
+                count,
+            }),
+            4 => App::Page(Page {
+                main: Some(self.size()),
+                object: Some(self.size()),
+                objects: Some(self.below(8)),
+                connections: 1 + self.below(3) as u32,
+                multiplexed: false,
+                scale: 1.0,
+                request: *self.pick(&[1, 350, 2000]),
+                tls_rtts: 0,
+                parse: self.wait(),
+                reading: self.wait(),
+                catalogue: self.catalogue(),
                 count,
             }),
             _ => {
@@ -337,6 +390,13 @@ impl Dice {
                 App::Datagrams(Datagrams { size: *self.pick(&[160, 1200, 1472]), gaps })
             }
         }
+    }
+
+    /// Few objects, so that they are asked for again.
+    fn catalogue(&mut self) -> Option<Catalogue> {
+        let (objects, first) = (*self.pick(&[1, 2, 5]), *self.pick(&[1, 2]));
+        let zipf = self.coin().then(|| *self.pick(&[0.0, 0.8]));
+        self.coin().then_some(Catalogue { objects, zipf, first })
     }
 
     fn size(&mut self) -> Size {

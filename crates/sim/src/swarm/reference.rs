@@ -2,7 +2,7 @@
 //! of a timer. Slow and plain. It shares connections, applications, middleboxes and the recorder with
 //! [`Network`](crate::Network), but neither the schedule nor the links.
 
-use super::outlook::NaiveOutlook;
+use super::outlook::{Away, NaiveOutlook};
 use super::ports::{Entering, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind};
@@ -60,7 +60,7 @@ pub(crate) fn run(
     entering: &[Entering],
 ) -> (RunResult, Vec<Left>) {
     let mut reference = Reference::new(scenario, seed);
-    let own = own.into_iter().chain(guards(scenario));
+    let own = own.into_iter().chain(guards(scenario, None));
     own.for_each(|(node, middlebox)| reference.nodes[node].push(AnyMiddlebox::Own(Own(middlebox))));
     for &(at, path, size) in entering {
         let carried = Carried::Bytes { entered: at, bytes: Box::default() };
@@ -105,7 +105,7 @@ pub(super) struct Reference<'a> {
     takes_steps: bool,
     /// When each node wakes up next.
     armed: Vec<Time>,
-    traffic: Traffic,
+    pub(super) traffic: Traffic,
     bodies: Bodies,
     drops: Drops,
     ledger: Ledger,
@@ -529,6 +529,10 @@ impl<'a> Reference<'a> {
                     continue;
                 }
                 Action::Keep(_) | Action::LetGo(_) => continue,
+                Action::Answered(packet) => {
+                    self.traffic.on_answered(&packet);
+                    continue;
+                }
                 Action::Drop(packet, cause) => {
                     self.lose(LossPlace::Node(node), &packet, cause);
                     continue;
@@ -572,16 +576,6 @@ impl<'a> Reference<'a> {
         let mut result = assemble(self.scenario, end, &self.traffic, &links, &self.drops, self.recorder);
         result.notes.extend(notes_of_functions(self.scenario, boxes));
         (result, self.left)
-    }
-}
-
-/// What stands for a middlebox that is acting.
-#[derive(Debug)]
-struct Away;
-
-impl Middlebox for Away {
-    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        cx.forward(packet);
     }
 }
 

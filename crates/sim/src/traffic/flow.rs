@@ -6,6 +6,7 @@ use super::datagrams::DatagramsState;
 use super::loss_verdicts::VerdictCounts;
 use super::page::PageState;
 use super::port::PortState;
+use super::records::RecordsState;
 use super::request_response::RequestResponseState;
 use super::{Host, SendTimes};
 use crate::distribution::clocks;
@@ -65,6 +66,7 @@ pub(super) enum AppState {
     Single,
     Bulk(Box<BulkState>),
     Arrivals(Box<ArrivalsState>),
+    Records(Box<RecordsState>),
     RequestResponse(Box<RequestResponseState>),
     Page(Box<PageState>),
     Datagrams(Box<DatagramsState>),
@@ -73,7 +75,14 @@ pub(super) enum AppState {
 }
 
 impl FlowState {
-    pub(super) fn new(flow: &Flow, seed: u64, first_hops: [u32; 2], path: IdealPath, downtime: Downtime) -> Self {
+    /// A flow, whose far end is the node of this name.
+    pub(super) fn new(
+        (flow, far): (&Flow, &str),
+        seed: u64,
+        first_hops: [u32; 2],
+        path: IdealPath,
+        downtime: Downtime,
+    ) -> Self {
         let component = format!("flow/{}", flow.name);
         let start = flow.start.drawn(&flow.name, seed);
         // A host has one clock for all its connections.
@@ -84,10 +93,11 @@ impl FlowState {
                 App::Greedy | App::File { .. } => AppState::Single,
                 App::Bulk(app) => AppState::Bulk(Box::new(BulkState::new(app, seed, &component))),
                 App::Arrivals(app) => AppState::Arrivals(Box::new(ArrivalsState::new(app, seed, &component))),
+                App::Records(app) => AppState::Records(Box::new(RecordsState::new(app, seed, &component))),
                 App::RequestResponse(app) => {
-                    AppState::RequestResponse(Box::new(RequestResponseState::new(app, seed, &component)))
+                    AppState::RequestResponse(Box::new(RequestResponseState::new(app, seed, &component, far)))
                 }
-                App::Page(app) => AppState::Page(Box::new(PageState::new(app, seed, &component))),
+                App::Page(app) => AppState::Page(Box::new(PageState::new(app, seed, &component, far))),
                 App::Datagrams(app) => AppState::Datagrams(Box::new(DatagramsState::new(app, seed, &component))),
                 App::Port => AppState::Port(Box::default()),
             },
@@ -122,7 +132,8 @@ impl FlowState {
 
     /// Whether its connections leave something for the next ones.
     pub(super) fn remembers(&self) -> bool {
-        self.config.sharing.is_some() || self.config.fast_open.is_some()
+        let config = &self.config;
+        config.sharing.is_some() || config.fast_open.is_some() || config.transactions.is_some()
     }
 
     /// What is kept of its transfers; none if it makes only one.
@@ -210,7 +221,7 @@ impl IdealPath {
             rates,
             smss: u64::from(flow.tcp.smss),
             headers: Self::headers(flow),
-            handshake: flow.tcp.handshake && flow.tcp.fast_open.is_none(),
+            handshake: flow.tcp.handshake && flow.tcp.fast_open.is_none() && flow.tcp.transactions.is_none(),
         }
     }
 

@@ -245,7 +245,10 @@ impl Host {
             AppWait::Nothing => return false,
             AppWait::Acked(bytes) if self.first_sent.is_some() => (self.conn.acked_bytes(), bytes),
             AppWait::Acked(_) => return false,
-            AppWait::Received(bytes) => (self.conn.counters().delivered_bytes, bytes),
+            AppWait::Received(bytes) => {
+                let counters = self.conn.counters();
+                (counters.delivered_bytes + counters.skipped_bytes, bytes)
+            }
             AppWait::Read(bytes) => {
                 (self.reading.as_ref().map_or(self.conn.counters().delivered_bytes, |reading| reading.taken), bytes)
             }

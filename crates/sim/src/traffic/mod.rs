@@ -9,6 +9,7 @@
 
 mod arrivals;
 mod bulk;
+mod catalogue;
 mod datagrams;
 mod flow;
 mod host;
@@ -16,6 +17,7 @@ mod loss_verdicts;
 mod observe;
 mod page;
 mod port;
+mod records;
 mod request_response;
 mod send_times;
 mod ways;
@@ -29,7 +31,7 @@ pub(crate) use send_times::SendTimes;
 
 use crate::dictionary::{Cause, EventKind, SenderSeries};
 use crate::ids::{EndpointId, FlowId, NodeId, PathId};
-use crate::packet::{Label, Message, Origin, Packet, Recipient, LOWEST};
+use crate::packet::{Label, Message, Origin, Packet, Recipient, Request, LOWEST};
 use crate::record::{Recorder, Transfer};
 use crate::spec::{App, Scenario};
 use bentpipe_tcp::{Connection, Event, GiveUp, Notice, PathCache, Role};
@@ -63,8 +65,10 @@ pub(crate) struct Traffic {
     reuses_slots: bool,
     /// Rates of delivery are recorded.
     measures_rates: bool,
-    /// What a node's connections know of the path to another node, for the next ones (RFC 9040, RFC 7413).
+    /// What a node's connections know of the path to another node, for the next ones (RFC 9040, RFC 7413, RFC 1644).
     caches: BTreeMap<[NodeId; 2], PathCache>,
+    /// The connection count of the latest end of a connection: one counter serves all hosts (RFC 1644 §2.1).
+    counts: u32,
 }
 
 /// What the network has to do for the applications.
@@ -93,8 +97,12 @@ pub(crate) struct Session {
     transfer: TransferUnderWay,
     /// Bytes that the opener was given to send so far.
     asked: u64,
-    /// The same of the listener.
+    /// The same of the listener, or of a function that answered in its place.
     answered: u64,
+    /// Bytes of requests that the listener does not see: a function has answered them.
+    unseen: u64,
+    /// The last request, if it is for an object with a name.
+    request: Option<Request>,
     page: page::PageConnection,
 }
 
@@ -118,6 +126,8 @@ impl Session {
             transfer: TransferUnderWay::default(),
             asked: 0,
             answered: 0,
+            unseen: 0,
+            request: None,
             page: page::PageConnection::default(),
         }
     }
@@ -131,7 +141,8 @@ impl Traffic {
         let flows = FlowId::all(scenario.flows.len()).zip(&scenario.flows);
         let flows = flows.map(|(id, flow)| {
             let first_hops = PathId::both(id).map(&first_hop);
-            FlowState::new(flow, seed, first_hops, ways.ideal(id), ways.downtime(id, seed))
+            let far = &scenario.nodes[flow.to].name;
+            FlowState::new((flow, far), seed, first_hops, ways.ideal(id), ways.downtime(id, seed))
         });
         let flows: Vec<FlowState> = flows.collect();
         let mut traffic = Self {
@@ -144,6 +155,7 @@ impl Traffic {
             reuses_slots,
             measures_rates: scenario.record.series.iter().any(|name| name == SenderSeries::DeliveryRate.name()),
             caches: BTreeMap::new(),
+            counts: 1,
             flows,
         };
         for flow in FlowId::all(traffic.flows.len()) {
@@ -190,6 +202,7 @@ impl Traffic {
             AppState::Single => {}
             AppState::Bulk(_) => self.begin_bulk(now, flow),
             AppState::Arrivals(_) => self.begin_arrival(now, flow),
+            AppState::Records(_) => self.write_record(now, flow),
             AppState::RequestResponse(_) => self.begin_exchange(now, flow),
             AppState::Page(_) => self.next_page(now, flow),
             AppState::Datagrams(_) => self.send_datagram(now, flow),
@@ -233,6 +246,8 @@ impl Traffic {
                 let state = &self.flows[self.hosts[endpoint].flow];
                 self.is_endless |= *state.app == App::Greedy && state.config.give_up == GiveUp::Never;
             }
+            Event::Skipped(from, to) if !is_opener => self.on_gap(endpoint.slot(), from, to),
+            Event::RecordEnd(offset) if !is_opener => self.on_boundary(endpoint.slot(), offset),
             Event::Reduction(until) => self.hosts[endpoint].on_decision(now, true, until),
             Event::NoReduction(until) => self.hosts[endpoint].on_decision(now, false, until),
             Event::Aborted(_) if self.hosts[endpoint].sends_data => self.on_abort(now, endpoint.slot()),
@@ -271,6 +286,7 @@ impl Traffic {
             (AppState::Bulk(_) | AppState::Arrivals(_), AppWait::Acked(_), _) if is_on_the_way => {
                 self.sessions[slot].transfer.acked = Some(now);
             }
+            (AppState::Records(_), ..) => self.end_records(now, slot, recorder),
             (AppState::Bulk(_), ..) => self.end_bulk(now, slot, recorder),
             (AppState::Arrivals(_), ..) => self.end_arrival(now, slot, recorder),
             (AppState::RequestResponse(_), _, true) => self.end_exchange(now, slot, recorder),
@@ -311,7 +327,7 @@ impl Traffic {
                 host.conn.open(now);
             }
             App::RequestResponse(_) => self.respond(endpoint.slot()),
-            App::Bulk(_) | App::Arrivals(_) | App::Page(_) | App::Datagrams(_) | App::Port => {}
+            App::Bulk(_) | App::Arrivals(_) | App::Records(_) | App::Page(_) | App::Datagrams(_) | App::Port => {}
         }
     }
 
@@ -328,6 +344,7 @@ impl Traffic {
             _ if is_released => {}
             AppState::Bulk(_) => self.fail_bulk(now, slot),
             AppState::Arrivals(_) => self.fail_arrival(now, slot),
+            AppState::Records(_) => self.fail_records(now, slot),
             AppState::RequestResponse(_) => self.fail_exchange(now, slot),
             AppState::Page(_) => self.fail_page(now, slot),
             AppState::Datagrams(_) | AppState::Port(_) => {}
@@ -395,12 +412,15 @@ impl Traffic {
         let seeds = state.seeds(state.opened);
         let ends = state.ends;
         let owner = Packet::owner(flow, session.ordinal);
+        let counts = [1, 2].map(|n| self.counts.wrapping_add(n));
+        self.counts = counts[1];
         let end = |endpoint: EndpointId, role| {
             let side = endpoint.side();
             let mut conn = Connection::new(Arc::clone(&state.config), role, Seq::new(0));
             let [retransmission, delayed_ack] = state.clocks[side];
             conn.set_clocks(retransmission, delayed_ack);
             conn.set_random_seed(seeds[side]);
+            conn.set_count(counts[side]);
             if self.measures_rates {
                 conn.measure_rates();
             }
@@ -557,36 +577,5 @@ impl Traffic {
         let state = &self.flows[self.hosts[endpoint].flow];
         let side = usize::from(state.app.is_two_way());
         endpoint.side() == side && state.newest == Some(endpoint.slot())
-    }
-
-    /// What each flow has counted until `now`, sessions under way included.
-    fn totals(&self, now: Time) -> Vec<Totals> {
-        let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals(), flow.downtime.clone())).collect();
-        for (slot, session) in self.sessions.iter().enumerate() {
-            let ends = self.hosts.pair(slot);
-            let (totals, path) = &mut totals[session.flow];
-            totals.add(now, session.ordinal, ends);
-            for host in ends {
-                if let Some(times) = host.times_until(now, path) {
-                    totals.times += times;
-                }
-            }
-        }
-        totals.into_iter().map(|(totals, _)| totals).collect()
-    }
-
-    /// Payload bytes that each flow has delivered so far.
-    fn delivered_bytes(&self) -> Vec<u64> {
-        let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals().delivered_bytes()).collect();
-        for slot in 0..self.hosts.slots() {
-            let [opener, other] = self.hosts.pair(slot);
-            for (near, far) in [(opener, other), (other, opener)] {
-                // As the totals count them: what a middlebox has sent back to a sender is not data of the flow.
-                if near.sends_data {
-                    bytes[near.flow] += far.conn.counters().delivered_bytes;
-                }
-            }
-        }
-        bytes
     }
 }

@@ -1,6 +1,6 @@
 //! What flows and their connections give to the record.
 
-use super::{FlowState, Host, SendTimes, Traffic};
+use super::{FlowState, Host, SendTimes, Totals, Traffic};
 use crate::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, SenderSeries};
 use crate::record::{ratio, Completions, Sample};
 use crate::spec::{Flow, Scenario};
@@ -31,6 +31,37 @@ impl Traffic {
     /// A row for each flow of datagrams.
     pub(crate) fn datagram_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = DatagramRow<'a>> {
         scenario.flows.iter().zip(&self.flows).filter_map(|(flow, state)| datagram_row(flow, state))
+    }
+
+    /// What each flow has counted until `now`, sessions under way included.
+    fn totals(&self, now: Time) -> Vec<Totals> {
+        let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals(), flow.downtime.clone())).collect();
+        for (slot, session) in self.sessions.iter().enumerate() {
+            let ends = self.hosts.pair(slot);
+            let (totals, path) = &mut totals[session.flow];
+            totals.add(now, session.ordinal, ends);
+            for host in ends {
+                if let Some(times) = host.times_until(now, path) {
+                    totals.times += times;
+                }
+            }
+        }
+        totals.into_iter().map(|(totals, _)| totals).collect()
+    }
+
+    /// Payload bytes that each flow has delivered so far.
+    fn delivered_bytes(&self) -> Vec<u64> {
+        let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals().delivered_bytes()).collect();
+        for slot in 0..self.hosts.slots() {
+            let [opener, other] = self.hosts.pair(slot);
+            for (near, far) in [(opener, other), (other, opener)] {
+                // As the totals count them: what a middlebox has sent back to a sender is not data of the flow.
+                if near.sends_data {
+                    bytes[near.flow] += far.conn.counters().delivered_bytes;
+                }
+            }
+        }
+        bytes
     }
 
     /// A series, for each flow in order.
@@ -75,7 +106,9 @@ pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u6
         Event::EcnReduction(offset) => (EventKind::EcnReduction, offset),
         Event::ZeroWindow(offset) => (EventKind::ZeroWindow, offset),
         Event::Aborted(offset) => (EventKind::Aborted, offset),
-        Event::Established | Event::PeerFinished | Event::Closed => return None,
+        Event::Established | Event::PeerFinished | Event::Closed | Event::Skipped(..) | Event::RecordEnd(_) => {
+            return None
+        }
     })
 }
 

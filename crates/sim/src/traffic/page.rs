@@ -2,6 +2,7 @@
 //! (HTTP/1.1 without pipelining) or over one with all requests at once (HTTP/2, objects in order). Distributions as in the
 //! evaluation methodologies of cellular systems (3GPP2 C.R1002-0, HTTP traffic model).
 
+use super::catalogue::CatalogueState;
 use super::flow::AppState;
 use super::{AppWait, Session, Task, Traffic};
 use crate::distribution::{pareto, Size};
@@ -28,6 +29,8 @@ const STRIDE: u64 = 64;
 pub(super) struct PageState {
     spec: Page,
     index: u64,
+    /// Of the page under way: its index, or its number in the catalogue.
+    number: u64,
     start: Time,
     phase: Phase,
     slots: Vec<usize>,
@@ -41,6 +44,7 @@ pub(super) struct PageState {
     counts: Stream,
     parses: Stream,
     readings: Stream,
+    catalogue: Option<CatalogueState>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +68,16 @@ pub(super) struct PageConnection {
 }
 
 impl PageState {
-    pub(super) fn new(spec: Page, seed: u64, component: &str) -> Self {
+    /// `far`: the node that answers.
+    pub(super) fn new(spec: Page, seed: u64, component: &str, far: &str) -> Self {
         let stream = |purpose| Stream::new(seed, component, purpose);
+        let catalogue = spec.catalogue.map(|catalogue| CatalogueState::new(catalogue, seed, component));
+        let origin = catalogue.as_ref().map_or_else(|| component.to_owned(), |_| CatalogueState::origin(far));
+        let of_objects = |purpose| Stream::new(seed, &origin, purpose);
         Self {
             spec,
             index: 0,
+            number: 0,
             start: Time::ZERO,
             phase: Phase::Reading,
             slots: Vec::new(),
@@ -76,22 +85,21 @@ impl PageState {
             next: 0,
             done: 0,
             bytes: 0,
-            mains: stream("main"),
-            embedded: stream("embedded"),
-            counts: stream("objects"),
+            mains: of_objects("main"),
+            embedded: of_objects("embedded"),
+            counts: of_objects("objects"),
             parses: stream("parse"),
             readings: stream("reading"),
+            catalogue,
         }
     }
 
     /// Bytes of an object of the page under way; number 0 is the main one.
     fn size(&mut self, object: u64) -> u64 {
+        let among_all = self.index_of(object);
         let (given, model, stream, least, index) = match object {
-            0 => (self.spec.main, MAIN, &mut self.mains, LEAST[0], self.index),
-            _ => {
-                let stride = self.spec.objects.map_or(STRIDE, |objects| STRIDE.max(objects + 1));
-                (self.spec.object, EMBEDDED, &mut self.embedded, LEAST[1], self.index * stride + object)
-            }
+            0 => (self.spec.main, MAIN, &mut self.mains, LEAST[0], self.number),
+            _ => (self.spec.object, EMBEDDED, &mut self.embedded, LEAST[1], among_all),
         };
         let bytes = match given {
             Some(size) => size.draw(stream, index),
@@ -100,12 +108,17 @@ impl PageState {
         scaled(bytes, self.spec.scale)
     }
 
+    /// Among the objects of all pages.
+    fn index_of(&self, object: u64) -> u64 {
+        self.number * self.spec.objects.map_or(STRIDE, |objects| STRIDE.max(objects + 1)) + object
+    }
+
     /// How many embedded objects the page under way has.
     fn count_objects(&mut self) -> u64 {
         if let Some(objects) = self.spec.objects {
             return objects;
         }
-        let u = self.counts.uniform_positive(self.index);
+        let u = self.counts.uniform_positive(self.number);
         let drawn = pareto(OBJECTS_SHAPE, OBJECTS_LEAST, u).min(OBJECTS_CUT) - OBJECTS_LEAST;
         libm::round(drawn) as u64
     }
@@ -123,6 +136,7 @@ impl Traffic {
             return self.ask_for_embedded(now, flow);
         }
         pages.start = now;
+        pages.number = pages.catalogue.as_mut().map_or(pages.index, |catalogue| catalogue.object(pages.index));
         pages.objects = pages.count_objects();
         (pages.next, pages.done, pages.bytes) = (1, 0, 0);
         self.flows[flow].completions_mut().begun += 1;
@@ -169,11 +183,15 @@ impl Traffic {
         let AppState::Page(pages) = &mut self.flows[self.sessions[slot].flow].app_state else { return };
         let request = pages.spec.request;
         let bytes: u64 = (first..=last).map(|object| pages.size(object)).sum();
+        let named = pages.catalogue.is_some().then(|| pages.index_of(first));
         let Session { answered, page, .. } = &mut self.sessions[slot];
         (page.first, page.last) = (first, last);
         self.hosts[EndpointId::opener(slot)].awaits = AppWait::Read(*answered + bytes);
         self.hosts[EndpointId::listener(slot)].awaits = AppWait::Received(page.received + request);
         self.ask(now, slot, (last - first + 1) * request);
+        if let Some(object) = named {
+            self.name_request(slot, [object, request, bytes]);
+        }
     }
 
     /// A request has arrived at the other end, which answers at once.
@@ -292,16 +310,17 @@ mod tests {
         tls_rtts: 0,
         parse: Wait::Constant(Duration::ZERO),
         reading: Wait::Constant(Duration::ZERO),
+        catalogue: None,
         count: None,
     };
 
     /// The means that the model is published with: 5.64 embedded objects, 10 710 B and 7758 B before they are clipped.
     #[test]
     fn pages_have_the_published_means() {
-        let mut pages = PageState::new(MODEL, 1, "flow/web");
+        let mut pages = PageState::new(MODEL, 1, "flow/web", "b");
         let (mut objects, mut mains, mut embedded, n) = (0, 0, 0, 20_000);
         for index in 0..n {
-            pages.index = index;
+            pages.number = index;
             let count = pages.count_objects();
             assert!(count <= 53);
             objects += count;
@@ -318,14 +337,15 @@ mod tests {
     #[test]
     fn a_page_has_the_objects_that_are_given() {
         let app = Page { main: Some(Size::Fixed(500)), object: Some(Size::Fixed(20_000)), objects: Some(200), ..MODEL };
-        let mut pages = PageState::new(app, 1, "flow/web");
-        pages.index = 7;
+        let mut pages = PageState::new(app, 1, "flow/web", "b");
+        pages.number = 7;
         assert_eq!((pages.count_objects(), pages.size(0), pages.size(200)), (200, 500, 20_000));
         // Draws of one page are not those of the next, also where it has many objects.
-        let mut drawn = PageState::new(Page { object: Some(Size::Exponential { mean: 10_000 }), ..app }, 1, "flow/web");
+        let mut drawn =
+            PageState::new(Page { object: Some(Size::Exponential { mean: 10_000 }), ..app }, 1, "flow/web", "b");
         let mut sizes: Vec<u64> = Vec::new();
         for index in 0..2 {
-            drawn.index = index;
+            drawn.number = index;
             sizes.extend((1..=200).map(|object| drawn.size(object)));
         }
         sizes.sort_unstable();

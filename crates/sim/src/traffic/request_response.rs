@@ -1,6 +1,7 @@
 //! Requests and responses: the opener sends a request, the listener responds after a while, the opener thinks and sends
 //! the next.
 
+use super::catalogue::CatalogueState;
 use super::flow::AppState;
 use super::{AppWait, Session, Task, Traffic};
 use crate::ids::{EndpointId, FlowId};
@@ -20,20 +21,28 @@ pub(super) struct RequestResponseState {
     responses: Stream,
     waits: Stream,
     thinks: Stream,
+    catalogue: Option<CatalogueState>,
 }
 
 impl RequestResponseState {
-    pub(super) fn new(spec: RequestResponse, seed: u64, component: &str) -> Self {
+    /// `far`: the node that answers.
+    pub(super) fn new(spec: RequestResponse, seed: u64, component: &str, far: &str) -> Self {
         let stream = |purpose| Stream::new(seed, component, purpose);
+        let catalogue = spec.catalogue.map(|catalogue| CatalogueState::new(catalogue, seed, component));
+        let responses = match catalogue {
+            Some(_) => Stream::new(seed, &CatalogueState::origin(far), "response"),
+            None => stream("response"),
+        };
         Self {
             spec,
             index: 0,
             slot: None,
             request: 0,
             requests: stream("request"),
-            responses: stream("response"),
+            responses,
             waits: stream("wait"),
             thinks: stream("think"),
+            catalogue,
         }
     }
 
@@ -55,7 +64,8 @@ impl Traffic {
         let AppState::RequestResponse(exchange) = &mut self.flows[flow].app_state else { return };
         let index = exchange.index;
         let request = exchange.spec.request.draw(&mut exchange.requests, index);
-        let response = exchange.spec.response.draw(&mut exchange.responses, index);
+        let object = exchange.catalogue.as_mut().map(|catalogue| catalogue.object(index));
+        let response = exchange.spec.response.draw(&mut exchange.responses, object.unwrap_or(index));
         exchange.request = request;
         let slot = exchange.slot.take().unwrap_or_else(|| self.open(now, flow));
         if let AppState::RequestResponse(exchange) = &mut self.flows[flow].app_state {
@@ -63,9 +73,12 @@ impl Traffic {
         }
         self.begin_transfer(now, slot, index, response);
         self.ask(now, slot, request);
-        let Session { asked, answered, .. } = self.sessions[slot];
+        if let Some(object) = object {
+            self.name_request(slot, [object, request, response]);
+        }
+        let Session { asked, answered, unseen, .. } = self.sessions[slot];
         self.hosts[EndpointId::opener(slot)].awaits = AppWait::Read(answered + response);
-        self.hosts[EndpointId::listener(slot)].awaits = AppWait::Received(asked);
+        self.hosts[EndpointId::listener(slot)].awaits = AppWait::Received(asked - unseen);
     }
 
     /// All of a request has arrived.

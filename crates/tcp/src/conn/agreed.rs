@@ -2,7 +2,7 @@
 
 use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
 use crate::scps::ScpsCapabilities;
-use crate::segment::{Ecn, Flags, Segment, SynOptions, ACK_RATIO_LEN};
+use crate::segment::{CountOption, Ecn, Flags, Segment, SynOptions, ACK_RATIO_LEN, COUNT_LEN};
 
 /// RFC 9293 §3.7.1: the peer's MSS if it names none.
 pub(crate) const MSS_ASSUMED: u16 = 536;
@@ -20,16 +20,20 @@ pub(crate) struct Agreed {
     pub(crate) sack: bool,
     /// Selective negative acknowledgements (SCPS-TP), and whether with a bit vector.
     pub(crate) snack: Option<SnackForm>,
+    /// Best-effort transport and record boundaries (SCPS-TP).
+    pub(crate) best_effort: bool,
     /// Congestion control for ACKs (RFC 5690).
     pub(crate) ack_ratio: bool,
     /// Data are acknowledged when the sender polls.
     pub(crate) is_polled: bool,
+    /// Segments carry connection counts (RFC 1644).
+    pub(crate) counts: bool,
     /// Window scaling (RFC 7323 §2), and the shifts of the peer's windows and of ours.
     pub(crate) scales: bool,
     pub(crate) snd_shift: u8,
     pub(crate) rcv_shift: u8,
-    /// Segments need nothing but the basics: no ECN, pacing, slow start signal, ACK ratio, polls, tuning, Nagle, early data or
-    /// probe segments.
+    /// Segments need nothing but the basics: no ECN, pacing, slow start signal, ACK ratio, polls, counts, records, tuning, Nagle, early data
+    /// or probe segments.
     pub(crate) is_plain: bool,
 }
 
@@ -40,8 +44,10 @@ impl Default for Agreed {
             timestamps: false,
             sack: false,
             snack: None,
+            best_effort: false,
             ack_ratio: false,
             is_polled: false,
+            counts: false,
             scales: false,
             snd_shift: 0,
             rcv_shift: 0,
@@ -58,7 +64,10 @@ impl Agreed {
         // What has no ratio cannot be told one.
         let ack_ratio = config.ack.congestion_control && peer.ack_ratio && !is_polled;
         // The ratio is told on segments that are full.
-        let option_bytes = if timestamps { 12 } else { 0 } + if ack_ratio { ACK_RATIO_LEN } else { 0 };
+        let counts = config.transactions.is_some() && peer.count != CountOption::None;
+        let option_bytes = if timestamps { 12 } else { 0 }
+            + if ack_ratio { ACK_RATIO_LEN } else { 0 }
+            + if counts { COUNT_LEN } else { 0 };
         let smss = smss.min(u32::from(peer.mss).saturating_sub(option_bytes)).max(1);
         let (scales, snd_shift, rcv_shift) = match peer.window_scale {
             // RFC 7323 §2.3: larger shifts are taken as 14.
@@ -72,8 +81,24 @@ impl Agreed {
             }
             _ => None,
         };
+        let best_effort = config.best_effort.is_some()
+            && snack.is_some()
+            && peer.scps.is_some_and(|offered| offered.has(ScpsCapabilities::BETS));
         let sack = config.recovery.uses_sack() && peer.sack_permitted;
-        Self { smss, timestamps, sack, snack, ack_ratio, is_polled, scales, snd_shift, rcv_shift, is_plain: true }
+        Self {
+            smss,
+            timestamps,
+            sack,
+            snack,
+            best_effort,
+            ack_ratio,
+            is_polled,
+            counts,
+            scales,
+            snd_shift,
+            rcv_shift,
+            is_plain: true,
+        }
     }
 
     /// IP and TCP headers of a segment with data, bytes.

@@ -23,6 +23,8 @@ pub struct Counters {
     pub arrived_bytes: u64,
     /// Payload bytes delivered in order.
     pub delivered_bytes: u64,
+    /// Payload bytes that were given up (best effort).
+    pub skipped_bytes: u64,
     /// Segments with payload that arrived and brought nothing new.
     pub duplicate_segments: u64,
     /// Segments with payload that arrived marked (RFC 3168: CE), where marks were agreed on.
@@ -48,6 +50,7 @@ impl std::ops::AddAssign for Counters {
             arrived_segments,
             arrived_bytes,
             delivered_bytes,
+            skipped_bytes,
             duplicate_segments,
             ce_segments,
             ecn_reductions,
@@ -63,6 +66,7 @@ impl std::ops::AddAssign for Counters {
         self.arrived_segments += arrived_segments;
         self.arrived_bytes += arrived_bytes;
         self.delivered_bytes += delivered_bytes;
+        self.skipped_bytes += skipped_bytes;
         self.duplicate_segments += duplicate_segments;
         self.ce_segments += ce_segments;
         self.ecn_reductions += ecn_reductions;

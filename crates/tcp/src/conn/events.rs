@@ -27,6 +27,10 @@ pub enum Event {
     EcnReduction(u64),
     /// The peer's window closed; offset acknowledged.
     ZeroWindow(u64),
+    /// Best effort: the data from this offset up to that one are skipped.
+    Skipped(u64, u64),
+    /// A record ends at this offset of what the peer sends.
+    RecordEnd(u64),
     /// The peer has sent all it will send, and all of it was delivered.
     PeerFinished,
     /// Gave up, or was reset by the peer; the offset that was never acknowledged.

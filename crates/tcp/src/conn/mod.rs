@@ -37,7 +37,7 @@ use crate::cc::CongestionControl;
 use crate::config::{Config, Feedback};
 use crate::facts::RateSample;
 use crate::notice::{ExplicitHeader, Notice};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Options, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use context::Context;
 use life::Life;
@@ -128,6 +128,11 @@ impl Connection {
     #[inline]
     fn handle_open(&mut self, now: Time, segment: &Segment) {
         let Self { life, tcb } = self;
+        if let Options::Count(count) = segment.options {
+            if life.counts.as_ref().is_some_and(|counts| counts.is_of_another(count)) {
+                return;
+            }
+        }
         let Tcb { sender, receiver, wire, cx } = tcb;
         if !segment.flags.has(Flags::ACK) || !wire.accept_timestamps(now, segment, receiver, cx) {
             return;
@@ -217,6 +222,14 @@ impl Connection {
         }
     }
 
+    /// A record ends with what has been offered so far. Its last segment says so, if best effort was agreed on.
+    pub fn end_record(&mut self) {
+        let Tcb { sender, cx, .. } = &mut self.tcb;
+        if cx.config.best_effort.is_some() {
+            sender.end_record();
+        }
+    }
+
     /// The application reads up to `bytes`; returns how many there were. Only needed after
     /// [`set_reads_at_once`](Self::set_reads_at_once)`(false)`.
     pub fn read(&mut self, bytes: u64) -> u64 {
@@ -264,6 +277,14 @@ impl Connection {
         self.life.fast_open.refuses = !takes;
     }
 
+    /// T/TCP: the count of this connection, larger than those of all earlier ones of this host (RFC 1644 §2.1); at least 2. To be
+    /// called before [`open`](Self::open).
+    pub fn set_count(&mut self, count: u32) {
+        if let Some(counts) = &mut self.life.counts {
+            counts.set_ours(count);
+        }
+    }
+
     /// Use segments of `smss` payload bytes from now on, also for what has to be retransmitted.
     pub fn set_smss(&mut self, smss: u32) {
         self.tcb.sender.set_smss(smss);
@@ -274,7 +295,7 @@ impl Connection {
         self.tcb.sender.measure_rates();
     }
 
-    /// Begin with what `cache` knows, as far as [`Config::sharing`] and Fast Open ask for it. To be called before
+    /// Begin with what `cache` knows, as far as [`Config::sharing`], Fast Open and T/TCP ask for it. To be called before
     /// [`open`](Self::open).
     pub fn prime(&mut self, cache: &PathCache, now: Time) {
         if self.life.state != State::Closed {
@@ -293,6 +314,9 @@ impl Connection {
     pub fn contribute(&self, cache: &mut PathCache, now: Time) {
         let (opening, rtt) = (&self.life.fast_open, &self.tcb.sender.rtt);
         cache.learn_opening(now, opening.granted.zip(opening.mss), opening.has_failed);
+        if let Some(counts) = &self.life.counts {
+            cache.learn_counts(counts.known());
+        }
         let (cwnd, ssthresh) = (self.cwnd(), self.ssthresh().unwrap_or(u64::MAX));
         let ended = match (self.tcb.sender.is_repairing(), cwnd < ssthresh) {
             (true, _) => Ended::Recovery,
@@ -331,7 +355,9 @@ impl Connection {
         let mut next = self.next_control(now);
         if let (Some(segment), false) = (&mut next, self.tcb.cx.agreed.is_plain) {
             if !segment.flags.has_any(SLOW_PATH) {
-                self.tcb.add_features(now, self.life.fast_open.sent, segment);
+                let life = &self.life;
+                let count = life.counts.as_ref().map(|counts| counts.ours());
+                self.tcb.add_features(now, life.fast_open.sent, count, segment);
             }
         }
         next
@@ -344,14 +370,15 @@ impl Connection {
             return Some(tcb.reset(now, seq));
         }
         if tcb.wire.pending.syn {
-            return Some(life.next_syn(now, tcb));
+            return (!life.holds_answer(tcb)).then(|| life.next_syn(now, tcb));
         }
         if !life.state.is_synchronised() && !life.has_early_data() {
             return None;
         }
         let sends_data = life.sends_data();
         if sends_data && !tcb.must_wait(now) {
-            if let Some(segment) = self.next_data(now) {
+            if let Some(segment) = tcb.next_record_data(now) {
+                self.note_departure(now, &segment);
                 return Some(segment);
             }
         }
@@ -371,10 +398,15 @@ impl Connection {
     #[inline(always)]
     fn next_data(&mut self, now: Time) -> Option<Segment> {
         let segment = self.tcb.next_data(now)?;
+        self.note_departure(now, &segment);
+        Some(segment)
+    }
+
+    #[inline(always)]
+    fn note_departure(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::FIN) && !segment.is_retransmission {
             self.life.advance_close(now, &mut self.tcb);
         }
-        Some(segment)
     }
 
     /// The next instant at which [`handle_wakeup`](Self::handle_wakeup) is due, or [`Time::NEVER`].

@@ -2,13 +2,15 @@
 
 use super::clock::since;
 use super::context::Context;
-use super::receiver::{EcnDuty, Receiver};
+use super::events::Event;
+use super::receiver::{EcnDuty, Gap, Receiver};
 use super::sender::Sender;
 use super::timers::Timer;
 use super::wire::{self, Wire};
 use crate::cc::CongestionControl;
 use crate::config::SlowStartAcks;
 use crate::notice::Notice;
+use crate::scps::ScpsOptions;
 use crate::segment::{Ecn, Flags, Options, Segment};
 use bentpipe_units::{Seq, Time};
 
@@ -90,6 +92,13 @@ impl Tcb {
         self.cx.counters.duplicate_segments += u64::from(len > 0 && !arrival.is_new);
     }
 
+    /// A SYN brought this along.
+    pub(crate) fn take_data_of_syn(&mut self, now: Time, len: u16, has_fin: bool) {
+        let arrival = self.receiver.on_data(now, 0, len.into(), has_fin, &mut self.cx.timers);
+        self.cx.counters.arrived_bytes += u64::from(len);
+        self.cx.counters.delivered_bytes += arrival.delivered;
+    }
+
     /// What only some connections look for in a segment with data: marks, the signal of slow start, how fast they come.
     #[inline(never)]
     fn inspect(&mut self, now: Time, segment: &Segment, start: u64) {
@@ -112,11 +121,42 @@ impl Tcb {
         if segment.flags.has(Flags::SLOW_START) {
             receiver.ack_soon();
         }
+        if receiver.patience.is_some() {
+            self.skip(now, segment, start);
+        }
+        let Self { receiver, cx, .. } = self;
         if let (Options::AckRatio(ratio), true) = (segment.options, cx.agreed.ack_ratio) {
             receiver.set_ack_ratio(ratio);
         }
         let echoed = segment.timestamps.filter(|_| cx.agreed.timestamps);
         receiver.tune(now, echoed.map(|timestamps| since(now, timestamps.echo)));
+    }
+}
+
+/// Best effort.
+impl Tcb {
+    /// Data arrive that begin at `start`: what has been missing for too long is skipped, unless they fill it.
+    fn skip(&mut self, now: Time, segment: &Segment, start: u64) {
+        let Self { receiver, cx, .. } = self;
+        if matches!(segment.options, Options::Scps(options) if options.record_boundary) {
+            cx.report(Event::RecordEnd(start + u64::from(segment.len)));
+        }
+        receiver.note_arrival(now, start);
+        while start > receiver.nxt() {
+            let Some(Gap { offset, len, delivered }) = receiver.skip_overdue(now) else { return };
+            cx.counters.delivered_bytes += delivered;
+            cx.counters.skipped_bytes += len;
+            cx.report(Event::Skipped(offset, offset + len));
+        }
+    }
+
+    /// The next data, no further than the record to which they belong.
+    pub(crate) fn next_record_data(&mut self, now: Time) -> Option<Segment> {
+        let Some(room) = self.sender.room_in_record() else { return self.next_data(now) };
+        let smss = std::mem::replace(&mut self.sender.space.smss, room);
+        let segment = self.next_data(now);
+        self.sender.space.smss = smss;
+        segment
     }
 }
 
@@ -137,10 +177,13 @@ impl Tcb {
     }
 
     /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, the ACK
-    /// ratio, pacing, and permission to be marked. The first `early` bytes were in the SYN.
+    /// ratio, pacing, and permission to be marked. The first `early` bytes were in the SYN. `count`: that of the connection.
     #[inline(never)]
-    pub(crate) fn add_features(&mut self, now: Time, early: u64, segment: &mut Segment) {
+    pub(crate) fn add_features(&mut self, now: Time, early: u64, count: Option<u32>, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
+        if let (Some(count), Options::None, true) = (count, segment.options, cx.agreed.counts) {
+            segment.options = Options::Count(count);
+        }
         if let Some(ecn) = &mut receiver.ecn {
             segment.flags = ecn.stamp(segment);
         }
@@ -156,6 +199,12 @@ impl Tcb {
             return;
         }
         let start = wire.acked_offset(segment.seq, sender.space.una);
+        if let Some(records) = &mut sender.records {
+            if segment.len > 0 && records.has_end(start + u64::from(segment.len), sender.space.una) {
+                let said = if let Options::Scps(said) = segment.options { said } else { ScpsOptions::default() };
+                segment.options = Options::Scps(ScpsOptions { record_boundary: true, ..said });
+            }
+        }
         if let Some(probes) = &mut sender.probes {
             probes.on_sent(start, segment.len);
         }

@@ -14,6 +14,7 @@ mod pacing;
 mod polls;
 mod probe_segments;
 mod random;
+mod records;
 mod snack;
 mod windows;
 

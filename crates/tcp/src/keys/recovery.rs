@@ -1,5 +1,6 @@
 //! How losses are found and repaired.
 
+use bentpipe_units::settings::{Switch, Thousandths};
 use bentpipe_units::{kinds, settings, words, Duration};
 
 kinds! {
@@ -193,4 +194,30 @@ words! {
         /// The reduction stays; only the resending ends.
         "conservative" => Conservative,
     }
+}
+
+settings! {
+    /// Copies of data with low priority, for the verdict `low-priority-copies`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Copies {
+        /// Data segments for which one copy leaves.
+        every: u32 = 8, [1, 1000], "reading";
+        /// The share of the copies that has to come back for a loss to be an error of the link.
+        share: u32 as Thousandths = 750, [0.001, 1.0], "reading";
+        /// With fewer copies in a round trip a loss is congestion.
+        least: u32 = 4, [1, 1000], "reading";
+    }
+}
+
+settings! {
+    /// Best-effort transport and record boundaries of SCPS-TP (CCSDS 714.0-B): what is missing for too long is skipped.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct BestEffort {
+        /// How long the receiver waits for what is missing; more than 0 s.
+        wait: Duration = Duration::from_secs(2), "reading: two retransmissions over GEO";
+    }
+}
+
+impl Switch for BestEffort {
+    const OFF: &'static str = "The receiver waits for all data.";
 }

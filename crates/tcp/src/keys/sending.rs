@@ -46,12 +46,25 @@ impl Switch for FastOpen {
     const OFF: &'static str = "Data follow the handshake.";
 }
 
+settings! {
+    /// T/TCP: a SYN whose connection count the server has not seen yet takes data along, and a FIN (RFC 1644).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Transactions {
+        /// Whether both hosts remember a connection when the run begins.
+        "counts" is_known: bool as Cookie = false, "RFC 1644 §2.1: the first connection has a handshake";
+    }
+}
+
+impl Switch for Transactions {
+    const OFF: &'static str = "Every connection has a handshake of three segments.";
+}
+
 words! {
-    /// Whether a Fast Open cookie is known.
+    /// Whether what lets a SYN take data along is known from an earlier connection.
     pub enum Cookie {
         /// No: the first connection asks for it and gains nothing.
         "none" => None,
-        /// Yes, from a connection before the run; so one connection saves its round trip, as T/TCP would (RFC 1644).
+        /// Yes, from a connection before the run; so one connection saves its round trip.
         "cached" => Cached,
     }
 }

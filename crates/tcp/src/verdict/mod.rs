@@ -9,14 +9,17 @@ mod assume_congestion;
 mod assume_corruption;
 mod ceten;
 mod indications;
+mod low_priority_copies;
 
 pub use always_congestion::AlwaysCongestion;
 pub use always_link_error::AlwaysLinkError;
 pub use assume_congestion::AssumeCongestion;
 pub use assume_corruption::AssumeCorruption;
 pub use ceten::{CetenA, CetenP};
+pub use low_priority_copies::LowPriorityCopies;
 
 use crate::facts::PathState;
+use crate::keys::Copies;
 use bentpipe_units::settings::{Fields, Shape, Table, Typed, Unfit, Value};
 
 /// What a loss is attributed to.
@@ -65,6 +68,21 @@ pub trait LossVerdict {
     fn on_survival(&mut self, survival: f32) {
         let _ = survival;
     }
+
+    /// [`Config::copies`](crate::Config::copies), before anything else.
+    fn configure(&mut self, copies: Copies) {
+        let _ = copies;
+    }
+
+    /// Data segments for each copy of low priority that it wants; none without copies.
+    fn copies_every(&self) -> Option<u32> {
+        None
+    }
+
+    /// Such a copy left, or the answer to one came.
+    fn on_copy(&mut self, is_answer: bool, path: &PathState) {
+        let _ = (is_answer, path);
+    }
 }
 
 macro_rules! registry {
@@ -87,8 +105,10 @@ macro_rules! registry {
                 match self { $(Self::$type => concat!($($doc),+).trim_ascii(),)+ }
             }
 
-            pub(crate) fn build(self) -> Policy {
-                match self { $(Self::$type => Policy::$type($type::default()),)+ }
+            pub(crate) fn build(self, copies: Copies) -> Policy {
+                let mut policy = match self { $(Self::$type => Policy::$type($type::default()),)+ };
+                policy.configure(copies);
+                policy
             }
         }
 
@@ -125,6 +145,15 @@ macro_rules! registry {
             fn on_survival(&mut self, survival: f32) {
                 match self { $(Self::$type(p) => p.on_survival(survival),)+ }
             }
+            fn configure(&mut self, copies: Copies) {
+                match self { $(Self::$type(p) => p.configure(copies),)+ }
+            }
+            fn copies_every(&self) -> Option<u32> {
+                match self { $(Self::$type(p) => p.copies_every(),)+ }
+            }
+            fn on_copy(&mut self, is_answer: bool, path: &PathState) {
+                match self { $(Self::$type(p) => p.on_copy(is_answer, path),)+ }
+            }
         }
     };
 }
@@ -142,4 +171,6 @@ registry! {
     "ceten-p" => CetenP;
     /// Each loss reduces the window by the share of congestion among losses, at most by half (CETEN_A).
     "ceten-a" => CetenA;
+    /// A loss is an error of the link where most of the low-priority copies of the same round trip came back (after Zabir 2004, a reading).
+    "low-priority-copies" => LowPriorityCopies;
 }

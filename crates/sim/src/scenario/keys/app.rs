@@ -1,7 +1,9 @@
 //! Applications.
 
 use crate::scenario::report::{below, Report};
-use crate::spec::{App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse, Size, Wait};
+use crate::spec::{
+    App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse, Size, Wait, WrittenRecords,
+};
 use bentpipe_units::settings::{Bytes, Fields, Share, Typed, Value};
 use bentpipe_units::{kinds, settings, Duration, Rate};
 
@@ -20,6 +22,8 @@ kinds! {
         "bulk" => Bulk(Bulk);
         /// Transfers that arrive as a Poisson process, each on a connection of its own. How often is said by `load` and `link`, or by `interval`.
         "arrivals" => Arrivals(ArrivalKeys);
+        /// Records that the sending node writes on one connection, each at its time. What counts of each is how long it takes until all of it has arrived in order; one of which best-effort transport (`tcp.best_effort`) skips a part is lost.
+        "records" => Records(WrittenRecords);
         /// The sending node asks, the other answers, again and again. Both directions of one connection carry data.
         "request-response" => RequestResponse(RequestResponse);
         /// Pages of a main object and embedded ones, fetched by the sending node from the other over new connections for each page. What is not given is drawn from the model of 3GPP2 C.R1002-0.
@@ -102,6 +106,12 @@ impl App {
                 let &ArrivalKeys { size, interval, count, overload, .. } = arrivals;
                 Spec::Arrivals(Arrivals { size, interval: interval.unwrap_or(Duration::from_secs(1)), count, overload })
             }
+            Self::Records(records) => {
+                check_size(records.size, report, &key("size"));
+                check_wait(records.interval, report, &key("interval"));
+                positive(records.interval.mean(), report, &key("interval"), "is no time between records");
+                Spec::Records(records)
+            }
             Self::RequestResponse(exchanges) => {
                 check_size(exchanges.request, report, &key("request"));
                 check_size(exchanges.response, report, &key("response"));
@@ -113,6 +123,13 @@ impl App {
                 if page.multiplexed && !report.is_default(&key("connections")) {
                     let message = "is of no use: multiplexed means one connection";
                     report.value(&key("connections"), message, "expected one of the two");
+                }
+                for (is_set, other) in [(page.multiplexed, "multiplexed"), (page.tls_rtts > 0, "tls_rtts")] {
+                    if is_set && page.catalogue.is_some() {
+                        let message =
+                            format!("is of no use with {other}: a cache cannot tell such requests apart, or read them");
+                        report.key(&key("catalogue"), &message, &format!("expected catalogue or {other}, not both"));
+                    }
                 }
                 some(page.request, report, &key("request"));
                 check_wait(page.parse, report, &key("parse"));
@@ -157,6 +174,7 @@ impl App {
                 let keys = ArrivalKeys { size, load: None, link: None, load_headers: true, interval, count, overload };
                 (Self::Arrivals(keys), Some("load_headers"))
             }
+            Spec::Records(records) => (Self::Records(records), None),
             Spec::RequestResponse(exchanges) => (Self::RequestResponse(exchanges), None),
             Spec::Page(page) => (Self::Page(page), page.multiplexed.then_some("connections")),
             Spec::Datagrams(Datagrams { size, gaps }) => match gaps {

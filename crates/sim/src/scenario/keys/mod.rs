@@ -23,8 +23,8 @@ pub(super) use framing::{check_framing, check_mtu};
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
 pub(super) use sky::{
-    Apart, Bad, Between, Disjoint, Elements, Gauge, Hop, Metric, Modem, Modulation, Over, PathChange, Position, Radio,
-    Rain, Selection, Sky, SkyFailure, WayPoint,
+    Apart, Bad, Between, BetweenSatellites, Disjoint, Elements, Gauge, Hop, Metric, Modem, Modulation, Motion, Over,
+    OwnLinks, OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Selection, Sky, SkyFailure, WayPoint,
 };
 pub(super) use sweep::Sweep;
 pub use sweep::Table;
@@ -90,6 +90,7 @@ pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<
         | MiddleboxConfig::Xcp(_) => {}
         MiddleboxConfig::AckReconstruct(acks) => proxy::check_idle(acks.idle, report, path),
         MiddleboxConfig::Split(split) => proxy::check_split(split, report, path),
+        MiddleboxConfig::Cache(cache) => proxy::check_cache(cache, report, path),
         MiddleboxConfig::SatPep(satpep) => proxy::check_satpep(satpep, report, path),
         MiddleboxConfig::Spoof(spoof) => proxy::check_idle(spoof.idle, report, path),
         MiddleboxConfig::Freeze(freeze) => proxy::check_idle(freeze.idle, report, path),

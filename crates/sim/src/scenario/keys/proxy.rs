@@ -1,7 +1,7 @@
 //! Proxies: what their keys mean, and what makes no sense.
 
 use super::tcp::{transport, Tcp};
-use crate::middlebox::{SatPepConfig, SplitConfig};
+use crate::middlebox::{CacheConfig, SatPepConfig, SplitConfig};
 use crate::scenario::report::{below, Report};
 use bentpipe_tcp::{Config, InitialSsthresh};
 use bentpipe_units::{Duration, Rate};
@@ -20,6 +20,16 @@ pub(super) fn check_split(split: &mut SplitConfig, report: &mut Report<'_>, path
         report.value(&below(path, "buffer"), "is out of range", &expected);
     }
     check_idle(split.idle, report, path);
+}
+
+/// The same of a cache, which is such a proxy.
+pub(super) fn check_cache(cache: &mut CacheConfig, report: &mut Report<'_>, path: &[String]) {
+    let mut split = cache.split();
+    check_split(&mut split, report, path);
+    (cache.opener, cache.listener) = (split.opener, split.listener);
+    if cache.room == 0 {
+        report.value(&below(path, "room"), "keeps nothing", "expected more than 0 B, or { kind = \"split\" }");
+    }
 }
 
 /// Settles the transport of a gateway of SaTPEP.
@@ -56,6 +66,7 @@ fn settled(config: &Config, report: &mut Report<'_>, place: &[String]) -> Config
         ("receive_buffer", own.receive_buffer != usual.receive_buffer, bounded),
         ("send_buffer", own.send_buffer != usual.send_buffer, bounded),
         ("fast_open", own.fast_open.is_some(), "expected \"off\": a proxy grants and uses no cookies"),
+        ("transactions", own.transactions.is_some(), "expected \"off\": a proxy remembers no counts"),
         ("sharing", own.sharing.is_some(), "expected \"off\": each connection of a proxy is new"),
         ("handshake", !own.handshake, "expected true: a proxy splits connections whose SYN it sees"),
     ] {

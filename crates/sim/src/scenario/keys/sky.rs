@@ -3,7 +3,7 @@
 use super::{Direction, Errors, OutageKeys, RateProfile};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
-    Acm, Arq, Coding, Framing, InFlight, Interleave, LimitOrKind, Modcod, Mtu, NodeKind, Queue, Waiting,
+    Acm, Arq, Coding, Framing, InFlight, Interleave, LimitOrKind, Losses, Modcod, Mtu, NodeKind, Queue, Waiting,
 };
 use bentpipe_units::settings::{Angle, Level, Maybe};
 use bentpipe_units::{either, kinds, settings, words, Duration, Time};
@@ -27,8 +27,10 @@ settings! {
         change: PathChange = PathChange::Better;
         /// Satellites are used above this elevation. Without it, that of the constellation; 25 deg for elements, 5 deg for a slot.
         elevation_min: Option<Angle>;
+        /// Satellites are used up to this distance in km instead, whatever their elevation.
+        range_max_km: Option<f64>, [1.0, 1_000_000.0];
         /// Links between satellites. Without it, those of the constellation.
-        between_satellites: Option<Between>;
+        between_satellites: Option<BetweenSatellites>;
         /// Gateways, by name of place. With any, satellites are bent pipes: all goes down to a gateway, on by fibre to the next, and up again.
         gateway: Vec<String> = Vec::new();
         /// How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it.
@@ -67,6 +69,8 @@ settings! {
         inter_satellite: Hop = Hop::default();
         /// Links between gateways. Without a rate, 10 Gbit/s.
         fibre: Hop = Hop::default();
+        /// What satellites do with the signal of links that have a radio.
+        payload: Payload = Payload::Regenerative;
         /// What happens to corrupted packets at a satellite.
         on_board: NodeKind = NodeKind::Router;
         /// Functions at every satellite that see each packet passing through, in order.
@@ -84,6 +88,72 @@ either! {
         Slot(Slot);
         /// From a file.
         File(Elements);
+        /// Of one's own.
+        Shells(OwnShells);
+    }
+}
+
+settings! {
+    /// A constellation of one's own.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct OwnShells {
+        /// Its shells. Their satellites are used from 25 deg of elevation on and linked by `between_satellites = "grid"` unless other keys say otherwise.
+        shells: Vec<OwnShell>, [1];
+    }
+}
+
+settings! {
+    /// Planes of equal orbits: Walker's i: T/P/F has P `planes`, T / P satellites `per_plane` and F as `phasing`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct OwnShell {
+        /// Number of planes.
+        planes: u32, [1, 1000];
+        /// Satellites in each.
+        per_plane: u32, [1, 10_000];
+        /// Height of circular orbits above a sphere of 6378.137 km; of the semi-major axis where they are ellipses.
+        altitude_km: f64, [100.0, 400_000.0];
+        /// Inclination, degrees.
+        inclination: f64, [0.0, 180.0];
+        /// How far the planes spread.
+        pattern: OwnPattern = OwnPattern::Delta;
+        /// Walker's F: each plane is ahead of the one before it by F 360 deg / T.
+        phasing: u32 = 0;
+        /// Degrees by which every other plane is ahead, instead of `phasing`.
+        odd_planes: Option<f64>, [-360.0, 360.0];
+        /// Degrees between planes. Without it, they are evenly spread.
+        spacing: Option<f64>, [0.0, 360.0];
+        /// Right ascension of the first plane's node at the start, degrees.
+        node: f64 = 0.0, [-360.0, 360.0];
+        /// Mean anomaly of the first satellite at the start, degrees.
+        anomaly: f64 = 0.0, [-360.0, 360.0];
+        /// 0 for circles.
+        eccentricity: f64 = 0.0, [0.0, 0.9];
+        /// Argument of the perigee, degrees.
+        perigee: f64 = 0.0, [-360.0, 360.0];
+        /// How orbits change.
+        motion: Motion = Motion::J2;
+    }
+}
+
+words! {
+    /// How far the planes of a shell spread.
+    pub(crate) enum OwnPattern {
+        /// All around the equator: inclined orbits.
+        "delta" => Delta,
+        /// Over half of it: polar orbits, with a seam.
+        "star" => Star,
+    }
+}
+
+words! {
+    /// How orbits change.
+    pub(crate) enum Motion {
+        /// They drift by the secular terms of J2.
+        "j2" => J2,
+        /// Not at all.
+        "kepler" => Kepler,
+        /// By SGP4 without drag.
+        "sgp4" => Sgp4,
     }
 }
 
@@ -157,6 +227,36 @@ words! {
     }
 }
 
+either! {
+    /// Links between satellites.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) enum BetweenSatellites {
+        /// By a word.
+        Kind(Between);
+        /// In detail.
+        Own(OwnLinks);
+    }
+}
+
+settings! {
+    /// Links between satellites in detail.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct OwnLinks {
+        /// The pairs that are linked, by name, and no others. Without any, +Grid.
+        pairs: Vec<(String, String)> = Vec::new();
+        /// By how many places the neighbour in the next plane is ahead of the one with the same place.
+        offset: u32 = 0, [0, 10_000];
+        /// Whether links cross the seam of a star.
+        seam: bool = false;
+        /// Degrees of latitude beyond which links between planes are off; 90: nowhere. Without it, as the constellation has it.
+        polar_cutoff: Option<f64>, [0.0, 90.0];
+        /// The longest link. Without it, only the Earth limits them.
+        max_km: Option<f64>, [1.0, 1_000_000.0];
+        /// How high above the surface the line of sight must stay: 80 km clear most of the atmosphere; ns-2 has 150 km.
+        above_km: f64 = 80.0, [0.0, 10_000.0];
+    }
+}
+
 words! {
     /// Links between satellites.
     pub(crate) enum Between {
@@ -166,6 +266,16 @@ words! {
         "grid" => Grid,
         /// The same, and across the seam of a star.
         "grid-and-seam" => Seam,
+    }
+}
+
+words! {
+    /// What a satellite does with the signal.
+    pub(crate) enum Payload {
+        /// Decodes it and sends it again: each link has noise and errors of its own.
+        "regenerative" => Regenerative,
+        /// Amplifies it with its noise: 1 / (C/N) = 1 / (C/N up) + 1 / (C/N down). Errors and coding are on the link between place and satellite, by its own modem (upwards, where the satellite stands between two places that are no gateways); the radio of the other way gives its noise alone.
+        "transparent" => Transparent,
     }
 }
 
@@ -304,6 +414,8 @@ settings! {
         g_over_t_db_k: f64, [-100.0, 200.0];
         /// Everything else that the signal loses: pointing, polarisation, feeders.
         losses: Level = Level(0.0);
+        /// Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols (those of QPSK with the convolutional code). Without it, there is none.
+        c_over_i: Option<Level>;
         /// Diameter of the antenna on the ground, which averages scintillation, m; its efficiency is 0.5.
         antenna_m: f64 = 0.6, [0.0, 100.0];
         /// How bits are sent.
@@ -330,6 +442,8 @@ kinds! {
             acm: Option<Acm>;
             /// What a real receiver needs beyond the ideal thresholds.
             implementation_loss: Level = Level(1.0), "ETSI TR 102 376-1";
+            /// How losses depend on the signal.
+            losses: Losses = Losses::Step;
         };
     }
 }

@@ -6,8 +6,9 @@ use crate::scenario::report::Report;
 use crate::scenario::tree::Tree;
 use crate::spec::{Between, Like};
 use bentpipe_tcp::{
-    AutoBuffer, AutoSendBuffer, ClockPhase, Config, DelayTimer, FastOpen, GiveUp, InitialSsthresh, Pacing,
-    ReceiveBuffer, Recovery, Reduction, SendBuffer, SharedCwnd, SpuriousDetection, WindowSize, BDP,
+    cc::CcKind, verdict::VerdictKind, AutoBuffer, AutoSendBuffer, ClockPhase, Config, Copies, DelayTimer, ErrorReports,
+    FastOpen, GiveUp, InitialSsthresh, Pacing, ReceiveBuffer, Recovery, Reduction, SendBuffer, SharedCwnd,
+    SpuriousDetection, WindowSize, BDP,
 };
 use bentpipe_units::settings::{Include, Typed};
 use bentpipe_units::{settings, Duration, Rate};
@@ -249,6 +250,24 @@ fn check_losses(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
         let message = format!("is part of SACK, and recovery \"{}\" does not use SACK", recovery.name());
         report.value(&of.path(&["dsack"]), &message, "expected false, or recovery \"sack\" or \"rack\"");
     }
+    if let Some(best_effort) = config.best_effort {
+        if !matches!(recovery, Recovery::Snack(_)) {
+            let message = format!("is a part of SCPS-TP, which recovery \"{}\" is not", recovery.name());
+            report.value(&of.path(&["best_effort", "kind"]), &message, "expected recovery = \"snack\" with it");
+        }
+        if best_effort.wait == Duration::ZERO {
+            report.value(&of.path(&["best_effort", "wait"]), "waits for nothing", "expected more than 0 s");
+        }
+    }
+    if config.verdict == VerdictKind::LowPriorityCopies && matches!(config.cc.kind(), CcKind::Peach | CcKind::PeachPlus)
+    {
+        let message = format!("sends copies, and cc \"{}\" has dummy segments of its own", config.cc.kind().name());
+        report.value(&of.path(&["verdict"]), &message, "expected another verdict, or another cc");
+    }
+    if config.copies != Copies::default() && config.verdict != VerdictKind::LowPriorityCopies {
+        let message = format!("are not sent for verdict \"{}\"", config.verdict.name());
+        report.value(&of.path(&["copies"]), &message, "expected verdict = \"low-priority-copies\" with it");
+    }
     match config.spurious_detection {
         SpuriousDetection::Eifel if !config.timestamps => report.value(
             &of.path(&["spurious_detection"]),
@@ -294,6 +313,11 @@ fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
         let expected = "expected handshake = true: Fast Open puts data into its first segment";
         report.value(&of.path(&["fast_open", "kind"]), "has no handshake to speed up", expected);
     }
+    check_transactions(config, of, report);
+    if config.report_copies > 1 && config.error_reports == ErrorReports::Ignore {
+        let expected = "expected error_reports = \"resend\" beside it, or 1";
+        report.value(&of.path(&["report_copies"]), "copies what is never sent: reports are ignored", expected);
+    }
     let Some(sharing) = config.sharing else { return };
     if sharing.age_max == Duration::ZERO {
         report.value(&of.path(&["sharing", "age_max"]), "forgets everything", "expected more than 0 s");
@@ -302,6 +326,27 @@ fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
         let expected = "expected pacing, or \"cautious\" (RFC 9040 §5.2)";
         report.value(&of.path(&["sharing", "cwnd"]), "would send a whole window at once", expected);
     }
+}
+
+/// T/TCP.
+fn check_transactions(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
+    if config.transactions.is_none() {
+        return;
+    }
+    let (message, expected) = match () {
+        () if !config.handshake => {
+            ("has no handshake to speed up", "expected handshake = true: connection counts are options of a SYN")
+        }
+        () if config.fast_open.is_some() => {
+            ("does what fast_open does", "expected one of the two: both send data in the SYN")
+        }
+        () if config.ack.congestion_control => (
+            "has no room in a header",
+            "expected ack.congestion_control = false: a segment carries a count or an ACK ratio",
+        ),
+        () => return,
+    };
+    report.value(&of.path(&["transactions", "kind"]), message, expected);
 }
 
 #[cfg(test)]
@@ -325,6 +370,13 @@ mod tests {
             ("pacing = { kind = \"window\", gain = 0 }", "0.1 to 100"),
             ("ecn = { kind = \"classic\", beta = 1 }", "0.1 to 0.99"),
             ("fast_open = \"on\"\nhandshake = false", "no handshake to speed up"),
+            ("verdict = \"low-priority-copies\"\ncc = \"peach\"", "dummy segments of its own"),
+            ("best_effort = \"on\"\ncc = \"sack\"", "is a part of SCPS-TP"),
+            ("best_effort = { kind = \"on\", wait = \"0 s\" }\nrecovery = \"snack\"", "waits for nothing"),
+            ("copies.every = 4", "are not sent for verdict \"always-congestion\""),
+            ("transactions = \"on\"\nhandshake = false", "no handshake to speed up"),
+            ("transactions = \"on\"\nfast_open = \"on\"", "does what fast_open does"),
+            ("transactions = \"on\"\nack.congestion_control = true", "no room in a header"),
             ("receive_buffer = \"auto\"\nwindow_scaling = false", "cannot be advertised"),
             ("receive_buffer = \"auto\"\nauto_buffer = { start = \"5 MB\" }", "at most auto_buffer.limit"),
             ("receive_buffer = \"auto\"\nauto_buffer = { limit = \"2 GB\" }", "1073725440 B"),

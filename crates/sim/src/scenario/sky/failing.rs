@@ -10,9 +10,12 @@ use bentpipe_orbit::sky::links::Topology;
 use bentpipe_orbit::sky::scene::{Failed, Failure, Sky};
 use bentpipe_units::Time;
 
-/// The failures that the keys describe; `None` if something is wrong with them.
+/// Looks at a link that fails, to find out whether it is ever there: more are not worth their time.
+const LOOKS_MAX: f64 = 10_000.0;
+
+/// The failures that the keys describe in a run of `run` seconds; `None` if something is wrong with them.
 pub(super) fn read(
-    keys: &Keys,
+    (keys, run): (&Keys, f64),
     raw: &Tree,
     ground: &Ground,
     sky: &Sky,
@@ -22,14 +25,24 @@ pub(super) fn read(
     if keys.failure.is_empty() {
         return Some(Vec::new());
     }
-    let mut reader = Reader { keys, raw, ground, sky, names: names(keys, sky), findings };
+    let mut reader = Reader { keys, run, raw, ground, sky, names: names(keys, sky), findings };
     let found = keys.failure.iter().enumerate().filter_map(|(number, failure)| reader.failure(number, failure));
     let found: Vec<Failure> = found.collect();
     (reader.findings.found.len() == before).then_some(found)
 }
 
+/// The node with this name: that of the scenario, or a satellite by the whole name that its constellation has.
+pub(super) fn number(names: &[String], keys: &Keys, name: &str) -> Option<u32> {
+    let prefix = prefix(keys);
+    let short = name.strip_prefix(&prefix).filter(|_| !prefix.is_empty());
+    let found = |name: &str| names.iter().position(|known| known == name);
+    found(name).or_else(|| found(short?)).map(|node| node as u32)
+}
+
 struct Reader<'a> {
     keys: &'a Keys,
+    /// Length of the run, s.
+    run: f64,
     raw: &'a Tree,
     ground: &'a Ground,
     sky: &'a Sky,
@@ -59,7 +72,26 @@ impl Reader<'_> {
         if from_s >= until_s {
             return self.wrong(number, "to", "is not after from", "expected an instant at which it works again");
         }
+        if let Failed::Link(a, b) = what {
+            if !self.is_there(a, b, from_s, until_s) {
+                let message = "joins two that are not linked at any time of the failure";
+                let expected = "expected a link that is there then: bentpipe sky map --at shows them";
+                return self.wrong(number, "link", message, expected);
+            }
+        }
         Some(Failure { what, from_s, until_s })
+    }
+
+    /// Whether a link is there at any time of a failure; what begins after the run is not looked at.
+    fn is_there(&self, a: u32, b: u32, from_s: f64, until_s: f64) -> bool {
+        let satellites = self.sky.satellites() as u32;
+        let (from, until, step) = (from_s, until_s.min(self.run), self.keys.step.as_secs_f64());
+        let looks = (until - from) / step;
+        if a.min(b) >= satellites || from > self.run || looks.is_nan() || looks > LOOKS_MAX {
+            return true;
+        }
+        let times = (0..=looks.ceil() as u64).map(|look| (from + look as f64 * step).min(until));
+        self.sky.is_ever_linked(a, b, times).unwrap_or(true)
     }
 
     fn link(&mut self, number: usize, a: u32, b: u32) -> Option<Failed> {
@@ -104,12 +136,8 @@ impl Reader<'_> {
         found.or_else(|| self.unknown(number, &["link", &end], name, message, 0..self.names.len()))
     }
 
-    /// The node with this name: that of the scenario, or a satellite by the whole name that its constellation has.
     fn number(&self, name: &str) -> Option<u32> {
-        let prefix = prefix(self.keys);
-        let short = name.strip_prefix(&prefix).filter(|_| !prefix.is_empty());
-        let found = |name: &str| self.names.iter().position(|known| known == name);
-        found(name).or_else(|| found(short?)).map(|node| node as u32)
+        number(&self.names, self.keys, name)
     }
 
     fn unknown(

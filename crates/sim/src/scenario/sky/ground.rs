@@ -57,7 +57,8 @@ impl Ground {
             }
             let ends = [("from", from), ("to", to)].map(|(key, end)| {
                 let found = ground.attached(end, &neighbours, keys, raw, findings);
-                if found.is_none() && !neighbours.contains_key(end) {
+                // A place whose position is wrong is said to be nowhere, once.
+                if found.is_none() && !neighbours.contains_key(end) && !keys.place.contains_key(end) {
                     unknown(flow, name, key, end, findings);
                 }
                 found

@@ -18,10 +18,11 @@ mod written;
 
 use super::check;
 use super::files::Files;
-use super::keys::{Apart, Disjoint, Selection, Sky as Keys};
+use super::keys::{Apart, Disjoint, Payload, Selection, Sky as Keys};
 use super::report::Findings;
 use super::schema;
 use super::tree::{Place, Tree};
+use bentpipe_orbit::sky::links::Topology;
 use bentpipe_orbit::sky::route::{disjoint_routes_while, routes_while, Disjoint as Separate, Over, Route, Routing};
 use bentpipe_orbit::sky::scene::Sky;
 use bentpipe_orbit::sky::selection::handovers;
@@ -62,7 +63,12 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
         return;
     }
     let Some(ground) = Ground::read(tree, &keys, &raw, findings) else { return };
-    let Some(sky) = scene::make(&keys, &raw, &ground, files, findings) else { return };
+    let Some(sky) = scene::make((&keys, duration.as_secs_f64()), &raw, &ground, files, findings) else { return };
+    if keys.payload == Payload::Transparent && keys.gateway.is_empty() && sky.links.topology != Topology::None {
+        let message = "= \"transparent\" has satellites that decode nothing and pass packets on to each other";
+        let expected = "expected gateway, or between_satellites = \"none\"";
+        return say(&raw, findings, &["sky", "payload"], message, expected);
+    }
     let Some(gauges) = gauge::read(&keys, &raw, &ground, files, findings) else { return };
     let go_on = &mut |share| files.go_on(share);
     let Some(paths) = paths(&keys, &raw, &ground, &sky, duration, go_on, findings) else { return };

@@ -24,6 +24,7 @@ pub(super) fn names(keys: &Keys, sky: &Sky) -> Vec<String> {
 pub(super) fn prefix(keys: &Keys) -> String {
     match &keys.over {
         Over::Named(name) => format!("{name}-"),
+        Over::Shells(_) => "shell-".to_owned(),
         _ => String::new(),
     }
 }

@@ -1,13 +1,16 @@
 //! What distance, air and rain leave of a radio link: errors and coding over time, as a file would have them.
+//!
+//! Where satellites are transparent, the noise of the way up reaches the receiver with that of the way down. Errors and coding are
+//! then on the link between a place and its satellite ([`Bears::Both`]): the one up to it where both ways lead to such places.
 
 use super::written::{made, seconds, Drawn, Ends};
-use crate::scenario::keys::{Hop, Modem, Modulation, Radio, Rain};
+use crate::scenario::keys::{Hop, Modem, Modulation, Payload, Radio, Rain};
 use crate::scenario::tree::{Tree, Value};
 use crate::spec::Acm;
 use bentpipe_orbit::budget::climate::{climate, Climate};
 use bentpipe_orbit::budget::fading::{Depth, Shower};
 use bentpipe_orbit::budget::modulation::Modulation as Symbols;
-use bentpipe_orbit::budget::radio::{Attenuation, Conditions, Radio as Link};
+use bentpipe_orbit::budget::radio::{combined_db, Attenuation, Conditions, Radio as Link};
 use bentpipe_orbit::budget::scintillation::Aperture;
 use bentpipe_orbit::sky::earth::LIGHT_KM_S;
 use bentpipe_orbit::sky::{distance, SkyError};
@@ -38,9 +41,20 @@ pub(super) struct Wrong {
     pub(super) expected: &'static str,
 }
 
+/// What the radio of a link gives it.
+enum Bears {
+    /// Its own noise.
+    Own,
+    /// Its own noise, and that of the way on or before: from when until when it is the one between the satellite and which place.
+    Both(Vec<(f64, f64, u32)>),
+    /// Nothing: its noise is on the other way's link.
+    Nothing,
+}
+
 /// The weather over the places.
 pub(super) struct Weather {
     showers: Vec<Shower>,
+    climates: BTreeMap<usize, Climate>,
     /// By place, carrier in MHz, and degrees of elevation.
     depths: BTreeMap<(usize, u64, u32), Depth>,
 }
@@ -48,7 +62,8 @@ pub(super) struct Weather {
 impl Weather {
     pub(super) fn new(drawn: &Drawn<'_>) -> Self {
         let shower = |name: &str| Shower::new(drawn.keys.seed, name, RAIN_STEP);
-        Self { showers: drawn.sky.places.iter().map(|place| shower(&place.name)).collect(), depths: BTreeMap::new() }
+        let showers = drawn.sky.places.iter().map(|place| shower(&place.name)).collect();
+        Self { showers, climates: BTreeMap::new(), depths: BTreeMap::new() }
     }
 
     /// Puts into a link what its radio makes of it while it is in use.
@@ -70,6 +85,10 @@ impl Weather {
             if key == "fibre" {
                 return Err(wrong("is a radio link".into(), "expected none on a fibre"));
             }
+            if drawn.is_shared(ends) {
+                let expected = "expected shared = false: each place has a signal of its own";
+                return Err(wrong("stands beside sky.shared".into(), expected));
+            }
             let own = table.entry(direction.into()).or_insert_with(Tree::empty);
             let rate = own.get("rate").or(common.as_ref()).and_then(|rate| Rate::read(&rate.to_value()).ok());
             let Some(rate) = rate else {
@@ -81,7 +100,14 @@ impl Weather {
                     "expected one of them: a radio link has both",
                 ));
             }
-            let signal = self.signal(drawn, radio, rate, ends, spans);
+            let bears = bears(drawn, key, ends, direction == "forward");
+            if let Some((message, expected)) = lonely(drawn, &bears, side) {
+                return Err(wrong(message.to_owned(), expected));
+            }
+            if matches!(bears, Bears::Nothing) {
+                continue;
+            }
+            let signal = self.signal(drawn, radio, (rate, side), ends, spans, &bears);
             let signal = signal.map_err(|error| wrong(format!("cannot be: {error}"), ""))?;
             if let Value::Table(own) = &mut own.value {
                 let (name, value) = written(radio, drawn, &signal);
@@ -96,37 +122,32 @@ impl Weather {
         &mut self,
         drawn: &Drawn<'_>,
         radio: &Radio,
-        rate: Rate,
+        (rate, side): (Rate, &str),
         ends: Ends,
         spans: &[(f64, f64)],
+        bears: &Bears,
     ) -> Result<Vec<(f64, f64)>, SkyError> {
         let halved = if matches!(radio.modem, Modem::Convolutional) { 0.5 } else { 1.0 };
-        let link = Link {
-            frequency_ghz: radio.frequency_ghz,
-            eirp_dbw: radio.eirp_dbw,
-            g_over_t_db_k: radio.g_over_t_db_k,
-            losses_db: radio.losses.0,
-            symbols_per_s: rate.as_bps() as f64 * halved,
-            tilt_deg: 45.0,
-        };
-        let below = match drawn.is_satellite(ends.0) {
-            true => None,
-            false => Some(ends.0 as usize - drawn.sky.satellites()),
-        };
-        let air = below.map(|place| drawn.climate(place).map(|climate| (place, climate))).transpose()?;
+        let symbols_per_s = rate.as_bps() as f64 * halved;
         let step = SAMPLE;
         let mut points: Vec<(f64, f64)> = Vec::new();
         for (from, until) in spans {
             let count = ((until - from) / step).ceil().max(1.0) as u64;
             for t in (0..count).map(|k| from + k as f64 * step) {
-                let Some(km) = range(drawn, ends, t) else { continue };
-                let taken = match &air {
-                    Some((place, climate)) => {
-                        self.taken(drawn, &link, *place, climate, ends.1, (t, radio.antenna_m))?
+                let Some(own) = self.way(drawn, radio, symbols_per_s, ends, t)? else { continue };
+                let mut signal = own.0.es_n0_db(own.1, own.2)?;
+                if let Bears::Both(others) = bears {
+                    let mut weakest = f64::INFINITY;
+                    for (_, _, place) in others.iter().filter(|(from, until, _)| (*from..*until).contains(&t)) {
+                        let Some(radio) = opposite(drawn, *place, side) else { continue };
+                        let other = self.way(drawn, radio, symbols_per_s, (*place, ends.1), t)?;
+                        if let Some((link, km, taken)) = other {
+                            weakest = weakest.min(link.es_n0_db(km, taken)?);
+                        }
                     }
-                    None => Attenuation::default(),
-                };
-                let signal = link.es_n0_db(km, taken)?.clamp(SIGNAL.0, SIGNAL.1);
+                    signal = combined_db(&[signal, weakest]);
+                }
+                let signal = signal.clamp(SIGNAL.0, SIGNAL.1);
                 let t = if points.is_empty() { 0.0 } else { t };
                 if points.last().is_none_or(|last| (last.1 - signal).abs() >= STEP_DB && last.0 < t) {
                     points.push((t, signal));
@@ -134,6 +155,42 @@ impl Weather {
             }
         }
         Ok(points)
+    }
+
+    /// One way at an instant: its radio, its length in km, what air takes; `None` where it has no length.
+    fn way(
+        &mut self,
+        drawn: &Drawn<'_>,
+        radio: &Radio,
+        symbols_per_s: f64,
+        ends: Ends,
+        t: f64,
+    ) -> Result<Option<(Link, f64, Attenuation)>, SkyError> {
+        // Of the energy that a symbol has, the signal counts that of one of its bits.
+        let bits = match &radio.modem {
+            Modem::Uncoded { modulation } => symbols(*modulation).bits(),
+            _ => 1,
+        };
+        let link = Link {
+            frequency_ghz: radio.frequency_ghz,
+            eirp_dbw: radio.eirp_dbw,
+            g_over_t_db_k: radio.g_over_t_db_k,
+            losses_db: radio.losses.0,
+            c_over_i_db: radio.c_over_i.map_or(f64::INFINITY, |level| level.0 - 10.0 * libm::log10(f64::from(bits))),
+            symbols_per_s,
+            tilt_deg: 45.0,
+        };
+        let Some(km) = range(drawn, ends, t) else { return Ok(None) };
+        let mut taken = Attenuation::default();
+        if !drawn.is_satellite(ends.0) {
+            let place = ends.0 as usize - drawn.sky.satellites();
+            let climate = match self.climates.get(&place) {
+                Some(known) => *known,
+                None => *self.climates.entry(place).or_insert(drawn.climate(place)?),
+            };
+            taken = self.taken(drawn, &link, place, &climate, ends.1, (t, radio.antenna_m))?;
+        }
+        Ok(Some((link, km, taken)))
     }
 
     /// What the air over a place takes on the way to a satellite.
@@ -175,6 +232,70 @@ impl Weather {
     }
 }
 
+/// Which noise the radio of a link stands for.
+fn bears(drawn: &Drawn<'_>, key: &str, ends: Ends, is_up: bool) -> Bears {
+    if drawn.keys.payload == Payload::Regenerative || drawn.is_satellite(ends.0) {
+        return Bears::Own;
+    }
+    if key == "feeder" {
+        return Bears::Nothing;
+    }
+    let mut others: Vec<(f64, f64, u32)> = Vec::new();
+    for path in drawn.paths {
+        for (number, change) in path.changes.iter().enumerate() {
+            let from_until = (change.at_s, drawn.until(path, number));
+            for hops in change.nodes.windows(3).filter(|hops| hops[1] == ends.1) {
+                let other = match (hops[0] == ends.0, hops[2] == ends.0) {
+                    (true, _) => hops[2],
+                    (_, true) => hops[0],
+                    _ => continue,
+                };
+                others.push((from_until.0, from_until.1, other));
+            }
+        }
+    }
+    // Between two places that are no gateways, the way up bears it.
+    if !is_up && others.iter().all(|other| !drawn.is_gateway(other.2)) {
+        return Bears::Nothing;
+    }
+    Bears::Both(others)
+}
+
+/// What is wrong where the noise of one of both ways is missing, and what was expected.
+fn lonely(drawn: &Drawn<'_>, bears: &Bears, side: &str) -> Option<(&'static str, &'static str)> {
+    match bears {
+        Bears::Own => None,
+        Bears::Nothing => {
+            let user = &drawn.keys.user;
+            let (bearer, expected) = match side {
+                "up" => (&user.down, "expected sky.user.down beside it"),
+                _ => (&user.up, "expected sky.user.up beside it"),
+            };
+            let message = "has noise that is on no link: satellites are transparent";
+            bearer.is_none().then_some((message, expected))
+        }
+        Bears::Both(others) => {
+            let other = others.iter().find(|other| opposite(drawn, other.2, side).is_none())?;
+            let expected = match (side, drawn.is_gateway(other.2)) {
+                ("up", true) => "expected sky.feeder.down beside it",
+                ("up", false) => "expected sky.user.down beside it",
+                _ => "expected sky.feeder.up beside it",
+            };
+            Some(("has the noise of one way only, and satellites are transparent", expected))
+        }
+    }
+}
+
+/// The radio on the other way, between the satellite and this place, where `side` is the first one.
+fn opposite<'a>(drawn: &'a Drawn<'_>, place: u32, side: &str) -> Option<&'a Radio> {
+    let hop = if drawn.is_gateway(place) { &drawn.keys.feeder } else { &drawn.keys.user };
+    if side == "up" {
+        hop.down.as_ref()
+    } else {
+        hop.up.as_ref()
+    }
+}
+
 impl Drawn<'_> {
     /// The climate of a place: that of the city which it is or says.
     fn climate(&self, place: usize) -> Result<Climate, SkyError> {
@@ -202,26 +323,25 @@ fn written(radio: &Radio, drawn: &Drawn<'_>, signal: &[(f64, f64)]) -> (&'static
     let level = |level: Level| format!("{} dB", level.0);
     match &radio.modem {
         Modem::Uncoded { modulation } => {
-            let symbols = match modulation {
-                Modulation::Bpsk => Symbols::Bpsk,
-                Modulation::Qpsk => Symbols::Qpsk,
-                Modulation::Psk8 => Symbols::Psk8,
-                Modulation::Apsk16 => Symbols::Apsk16,
-            };
+            let symbols = symbols(*modulation);
             let points: Vec<Json> =
                 signal.iter().map(|(t, db)| json!([seconds(*t), symbols.bit_error_rate(*db)])).collect();
             ("error", json!({ "kind": "profile", "unit": "bit", "points": points }))
         }
         Modem::Convolutional => ("coding", json!({ "kind": "convolutional", "eb_n0": levels() })),
         // Where it never adapts to anything, nothing comes through.
-        Modem::DvbS2 { modcod: None, acm, implementation_loss }
+        Modem::DvbS2 { modcod: None, acm, implementation_loss, .. }
             if signal.iter().all(|(_, db)| *db < WEAKEST + implementation_loss.0 + margin(acm.as_ref())) =>
         {
             ("error", json!({ "kind": "packet", "rate": 1.0 }))
         }
-        Modem::DvbS2 { modcod, acm, implementation_loss } => {
-            let mut coding =
-                json!({ "kind": "dvb-s2", "es_n0": levels(), "implementation_loss": level(*implementation_loss) });
+        Modem::DvbS2 { modcod, acm, implementation_loss, losses } => {
+            let mut coding = json!({
+                "kind": "dvb-s2",
+                "es_n0": levels(),
+                "implementation_loss": level(*implementation_loss),
+                "losses": losses.name(),
+            });
             match (modcod, acm) {
                 (Some(modcod), _) => coding["modcod"] = modcod.name().into(),
                 (None, Some(acm)) => {
@@ -239,6 +359,15 @@ fn written(radio: &Radio, drawn: &Drawn<'_>, signal: &[(f64, f64)]) -> (&'static
             }
             ("coding", coding)
         }
+    }
+}
+
+fn symbols(modulation: Modulation) -> Symbols {
+    match modulation {
+        Modulation::Bpsk => Symbols::Bpsk,
+        Modulation::Qpsk => Symbols::Qpsk,
+        Modulation::Psk8 => Symbols::Psk8,
+        Modulation::Apsk16 => Symbols::Apsk16,
     }
 }
 

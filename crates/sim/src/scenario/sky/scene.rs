@@ -2,19 +2,23 @@
 
 use super::failing;
 use super::ground::Ground;
+use super::names::names;
 use super::{say, wrong};
 use crate::scenario::files::Files;
-use crate::scenario::keys::{Bad, Between, Elements, Metric, Over, PathChange, Selection, Sky as Keys};
+use crate::scenario::keys::{
+    Bad, Between, BetweenSatellites, Elements, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell, PathChange,
+    Selection, Sky as Keys,
+};
 use crate::scenario::report::Findings;
 use crate::scenario::tree::{quoted, Tree};
-use bentpipe_orbit::sky::constellation::{median_epoch, Constellation};
+use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Propagation, Shell};
 use bentpipe_orbit::sky::earth::Earth;
 use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::links::{GridLinks, SatelliteLinks, Topology};
 use bentpipe_orbit::sky::orbit::Orbit;
 use bentpipe_orbit::sky::places::Access;
-use bentpipe_orbit::sky::presets::{preset, PRESETS};
+use bentpipe_orbit::sky::presets::{of_shells, preset, PRESETS};
 use bentpipe_orbit::sky::route::{Metric as Best, Switch};
 use bentpipe_orbit::sky::scene::{Cable, Sky};
 use bentpipe_orbit::sky::selection::{Rule, Slots};
@@ -24,9 +28,9 @@ use bentpipe_orbit::sky::SkyError;
 const ELEVATION_MIN: f64 = 5.0;
 const ELEVATION_OF_ELEMENTS: f64 = 25.0;
 
-/// The sky; `None` if something is wrong with it.
+/// The sky of a run of `run` seconds; `None` if something is wrong with it.
 pub(super) fn make(
-    keys: &Keys,
+    (keys, run): (&Keys, f64),
     raw: &Tree,
     ground: &Ground,
     files: &dyn Files,
@@ -59,11 +63,19 @@ pub(super) fn make(
             return None;
         }
     };
-    if let Some(elevation) = keys.elevation_min {
-        sky.access = Access::MinElevation(elevation.0);
+    match (keys.elevation_min, keys.range_max_km) {
+        (Some(_), Some(_)) => {
+            say(raw, findings, &["sky", "range_max_km"], "stands beside elevation_min", "expected one of them");
+            return None;
+        }
+        (Some(elevation), None) => sky.access = Access::MinElevation(elevation.0),
+        (None, Some(km)) => sky.access = Access::MaxRange(km),
+        (None, None) => {}
     }
-    if let Some(between) = keys.between_satellites {
-        sky.links = links(between, &sky.links);
+    match &keys.between_satellites {
+        Some(BetweenSatellites::Kind(between)) => sky.links = links(*between, &sky.links),
+        Some(BetweenSatellites::Own(own)) => sky.links = own_links(own, keys, raw, &sky, findings)?,
+        None => {}
     }
     sky.places.clone_from(&ground.places);
     let gateways: Vec<usize> = (0..sky.places.len()).filter(|place| sky.places[*place].relay).collect();
@@ -78,7 +90,7 @@ pub(super) fn make(
             }
         }
     }
-    sky.failures = failing::read(keys, raw, ground, &sky, findings)?;
+    sky.failures = failing::read((keys, run), raw, ground, &sky, findings)?;
     match sky.check() {
         Ok(()) => Some(sky),
         Err(error) => {
@@ -97,6 +109,34 @@ fn satellites(keys: &Keys, start: Option<Epoch>, files: &dyn Files) -> Result<Sk
             Ok(Sky::new(constellation, Earth::WGS84, Access::MinElevation(ELEVATION_MIN)))
         }
         Over::File(file) => catalogued(file, start, files),
+        Over::Shells(own) => {
+            let shells: Vec<Shell> = own.shells.iter().enumerate().map(|(n, one)| shell(n, one, &own.shells)).collect();
+            of_shells(&shells, start.unwrap_or(Epoch::Y2000))
+        }
+    }
+}
+
+/// A shell, named so that its satellites are `PLANE-PLACE` where it is the only one, and `SHELL-PLANE-PLACE` otherwise.
+fn shell(number: usize, own: &OwnShell, all: &[OwnShell]) -> Shell {
+    let name = if all.len() == 1 { "shell".to_owned() } else { format!("shell-{}", number + 1) };
+    let pattern = match own.pattern {
+        OwnPattern::Delta => Pattern::Delta,
+        OwnPattern::Star => Pattern::Star,
+    };
+    let propagation = match own.motion {
+        Motion::J2 => Propagation::J2,
+        Motion::Kepler => Propagation::Kepler,
+        Motion::Sgp4 => Propagation::Sgp4,
+    };
+    Shell {
+        eccentricity: own.eccentricity,
+        perigee_deg: own.perigee,
+        raan_spacing_deg: own.spacing,
+        first_raan_deg: own.node,
+        first_anomaly_deg: own.anomaly,
+        phasing: own.odd_planes.map_or(Phasing::Walker(own.phasing), Phasing::OddPlanes),
+        propagation,
+        ..Shell::walker(&name, pattern, own.planes, own.per_plane, own.altitude_km, own.inclination)
     }
 }
 
@@ -126,6 +166,42 @@ fn links(between: Between, own: &SatelliteLinks) -> SatelliteLinks {
         _ => None,
     };
     SatelliteLinks { topology: Topology::Grid(GridLinks { offset: 0, seam, polar_cutoff_deg }), ..SatelliteLinks::GRID }
+}
+
+/// Links between satellites in detail; `None` if something is wrong with them.
+fn own_links(own: &OwnLinks, keys: &Keys, raw: &Tree, sky: &Sky, findings: &mut Findings) -> Option<SatelliteLinks> {
+    let topology = if own.pairs.is_empty() {
+        let polar_cutoff_deg = match (own.polar_cutoff, &sky.links.topology) {
+            (Some(deg), _) => Some(deg).filter(|deg| *deg < 90.0),
+            (None, Topology::Grid(grid)) => grid.polar_cutoff_deg,
+            (None, _) => None,
+        };
+        Topology::Grid(GridLinks { offset: own.offset as i32, seam: own.seam, polar_cutoff_deg })
+    } else {
+        if own.offset > 0 || own.seam || own.polar_cutoff.is_some() {
+            let message = "stands beside offset, seam or polar_cutoff, which are those of +Grid";
+            say(raw, findings, &["sky", "between_satellites", "pairs"], message, "expected one of them");
+            return None;
+        }
+        let names = names(keys, sky);
+        let mut pairs = Vec::new();
+        for (number, (a, b)) in own.pairs.iter().enumerate() {
+            let found = [a, b]
+                .map(|name| failing::number(&names, keys, name).filter(|node| (*node as usize) < sky.satellites()));
+            match found {
+                [Some(a), Some(b)] if a != b => pairs.push((a, b)),
+                _ => {
+                    let message = format!("has {} and {}, which are no two satellites", quoted(a), quoted(b));
+                    let expected = format!("expected names like {}", quoted(&names[0]));
+                    let number = number.to_string();
+                    say(raw, findings, &["sky", "between_satellites", "pairs", &number], &message, &expected);
+                    return None;
+                }
+            }
+        }
+        Topology::List(pairs)
+    };
+    Some(SatelliteLinks { topology, max_km: own.max_km.unwrap_or(f64::INFINITY), grazing_km: own.above_km })
 }
 
 /// The rule by which places take their satellite; none where the path decides.

@@ -217,6 +217,7 @@ fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
             format!("user.rate = {{ points = [['0 s', '1 Mbit/s']] }}\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"),
             "sky.user.up needs a constant rate",
         ),
+        (format!("shared = true\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"), "sky.user.up stands beside sky.shared"),
         (
             format!("[sky.user.forward]\nerror = {{ kind = 'bit', rate = 1e-6 }}\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"),
             "sky.user.up stands beside coding or error",
@@ -235,6 +236,73 @@ fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
         let said = said(&text);
         assert!(said.contains(message), "{sky}: {said}");
     }
+}
+
+/// A place over the equator and what it is linked to over a slot, whose radio links have these keys.
+fn piped(keys: &str, radios: &[(&str, &str)]) -> String {
+    let radio =
+        |(name, own): &(&str, &str)| format!("[sky.{name}]\nfrequency_ghz = 20\n{own}\nmodem = 'convolutional'\n");
+    format!(
+        "duration = '10 s'\n[sky]\nover = {{ geo = 0 }}\n{keys}\nuser.rate = '10 Mbit/s'\nfeeder.rate = '10 Mbit/s'\n{}\
+         [sky.place.A]\nlatitude = 10\nlongitude = 0\nclimate = 'Libreville'\n\
+         [sky.place.B]\nlatitude = 0\nlongitude = 9\nclimate = 'Libreville'\n[flow.a]\nfrom = 'A'\nto = 'B'\n",
+        radios.iter().map(radio).collect::<String>()
+    )
+}
+
+/// 1 / (C/N) = 1 / (C/N up) + 1 / (C/N down), on the link of the place and on no other.
+#[test]
+fn the_noise_of_both_ways_reaches_the_receiver_of_a_transparent_satellite() {
+    let (strong, weak) = ("eirp_dbw = 55\ng_over_t_db_k = 10", "eirp_dbw = 42\ng_over_t_db_k = 20");
+    let coding = |resolved: &Resolved, link: &str, side: &str| {
+        let db = |text: &str| text.split_once(' ').unwrap().0.parse::<f64>().unwrap();
+        let json = resolved.to_json();
+        // What both directions have alike stands at the link.
+        let (link, own) = (&json["link"][link], &json["link"][link][side]["coding"]);
+        let level = if own.is_null() { &link["coding"]["eb_n0"] } else { &own["eb_n0"] };
+        level.as_str().or(level["points"][0][1].as_str()).map(db)
+    };
+    let read = |text: &str| from_toml(text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let star = [("user.up", strong), ("feeder.down", weak), ("feeder.up", strong), ("user.down", weak)];
+    let mesh = [("user.up", strong), ("user.down", weak)];
+    for (gateway, radios, back) in [("gateway = ['B']", &star[..], true), ("", &mesh[..], false)] {
+        let both = |payload| read(&piped(&format!("{gateway}\npayload = '{payload}'"), radios));
+        let (own, pipe) = (both("regenerative"), both("transparent"));
+        let (up, down) = (coding(&own, "A~geo", "forward").unwrap(), coding(&own, "B~geo", "reverse").unwrap());
+        let together = -10.0 * (10f64.powf(-up / 10.0) + 10f64.powf(-down / 10.0)).log10();
+        let found = coding(&pipe, "A~geo", "forward").unwrap();
+        // Each is written with two places.
+        assert!((found - together).abs() < 0.0151 && found < down.min(up) - 0.2, "{up} {down}: {found} {together}");
+        assert_eq!(coding(&pipe, "B~geo", "reverse"), None);
+        assert_eq!(coding(&pipe, "A~geo", "reverse").is_some(), back);
+        assert_eq!(coding(&pipe, "B~geo", "forward").is_some(), !back);
+        assert_eq!(pipe.digest(), read(&pipe.to_toml()).digest());
+    }
+    // Interference is one more of them.
+    let jammed = piped("", &[("user.up", &format!("{strong}\nc_over_i = '12 dB'"))]);
+    let alone = coding(&read(&piped("", &[("user.up", strong)])), "A~geo", "forward").unwrap();
+    let together = -10.0 * (10f64.powf(-alone / 10.0) + 10f64.powf(-1.2)).log10();
+    assert!((coding(&read(&jammed), "A~geo", "forward").unwrap() - together).abs() < 0.0101);
+}
+
+#[test]
+fn a_transparent_satellite_needs_the_radio_of_both_ways() {
+    let way = "eirp_dbw = 50\ng_over_t_db_k = 10";
+    let transparent = "payload = 'transparent'";
+    let star = format!("{transparent}\ngateway = ['B']");
+    for (keys, radios, message, expected) in [
+        (&star[..], &["user.up"][..], "sky.user.up has the noise of one way only", "sky.feeder.down"),
+        (&star, &["user.down"], "sky.user.down has the noise of one way only", "sky.feeder.up"),
+        (&star, &["feeder.down"], "sky.feeder.down has noise that is on no link", "sky.user.up"),
+        (transparent, &["user.up"], "sky.user.up has the noise of one way only", "sky.user.down"),
+    ] {
+        let radios: Vec<(&str, &str)> = radios.iter().map(|name| (*name, way)).collect();
+        let said = said(&piped(keys, &radios));
+        assert!(said.contains(message) && said.contains(expected), "{said}");
+    }
+    let text = "duration = '1 s'\n[sky]\nover = 'iridium'\npayload = 'transparent'\n\
+                [flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
+    assert!(said(text).contains("sky.payload = \"transparent\" has satellites that decode nothing"), "{}", said(text));
 }
 
 #[test]
@@ -335,6 +403,103 @@ fn failures_and_handovers_take_no_link_away_twice() {
                 }
             }
         }
+    }
+}
+
+/// A link that is not there while it fails is a mistake: one between planes near the pole, a satellite below the horizon.
+#[test]
+fn a_link_that_is_not_there_while_it_fails_is_refused() {
+    let text = |over: &str, link: &str, span: &str| {
+        format!(
+            "duration = '60 s'\n[sky]\nover = '{over}'\nfailure = [{{ link = [{link}]{span} }}]\n\
+             [flow.a]\nfrom = 'London'\nto = 'Paris'\n"
+        )
+    };
+    // Iridium's places in a plane are 32.7 degrees apart: the fourth is near the pole, where links between planes are off.
+    let refused = "sky.failure.0.link joins two that are not linked at any time of the failure";
+    let polar = said(&text("iridium", "'0-3', '1-3'", ""));
+    assert!(polar.contains(refused) && polar.contains("f.toml:4:"), "{polar}");
+    assert!(from_toml(&text("iridium", "'0-0', '1-0'", ""), "f", &[]).is_ok());
+    // What begins after the run is nobody's concern.
+    assert!(from_toml(&text("iridium", "'0-3', '1-3'", ", from = '70 s'"), "f", &[]).is_ok());
+    let first = read("");
+    let satellite = first_link(&first).1;
+    let linked = format!("'London', '{satellite}'");
+    assert!(from_toml(&text("starlink-shell-1", &linked, ", to = '5 s'"), "f", &[]).is_ok());
+    let (plane, place) = satellite.split_once('-').unwrap();
+    let opposite = format!("'London', '{}-{place}'", (plane.parse::<u32>().unwrap() + 36) % 72);
+    let below = said(&text("starlink-shell-1", &opposite, ""));
+    assert!(below.contains(refused), "{below}");
+}
+
+/// Walker's parameters, and links in detail: with those of a constellation by name, its paths.
+#[test]
+fn a_constellation_of_ones_own_is_the_same_as_by_name() {
+    let with = |over: &str| {
+        let text = format!("duration = '30 s'\n[sky]\nover = {over}\n[flow.a]\nfrom = 'London'\nto = 'Singapore'\n");
+        from_toml(&text, "f", &[])
+    };
+    for (name, own) in [
+        (
+            "'iridium'",
+            "{ shells = [{ pattern = 'star', planes = 6, per_plane = 11, altitude_km = 780, inclination = 86.4, \
+             spacing = 31.6, odd_planes = 16.363636363636363 }] }\nelevation_min = '8.2 deg'\n\
+             between_satellites = { polar_cutoff = 60 }",
+        ),
+        (
+            "'starlink-shell-1'",
+            "{ shells = [{ planes = 72, per_plane = 22, altitude_km = 550, inclination = 53, phasing = 39 }] }",
+        ),
+    ] {
+        let [name, own] = [name, own].map(|over| with(over).unwrap_or_else(|problems| panic!("{problems}")));
+        assert_eq!(name.digest(), own.digest());
+    }
+    let two = "{ shells = [{ planes = 72, per_plane = 22, altitude_km = 550, inclination = 53 }, \
+               { planes = 1, per_plane = 2, altitude_km = 8062, inclination = 0, motion = 'kepler', eccentricity = 0.1 }] }";
+    let names: Vec<String> = with(two).unwrap().scenario.nodes.iter().map(|node| node.name.clone()).collect();
+    assert!(names.iter().any(|name| name.starts_with("1-") && name.matches('-').count() == 2), "{names:?}");
+    for (own, message) in [
+        ("{ shells = [] }", "sky.over"),
+        ("{ shells = [{ planes = 0, per_plane = 2, altitude_km = 550, inclination = 53 }] }", "planes"),
+        ("{ shells = [{ planes = 2, per_plane = 2, altitude_km = 550 }] }", "inclination"),
+        ("'iridium'\nelevation_min = '8 deg'\nrange_max_km = 3000", "sky.range_max_km stands beside"),
+    ] {
+        let said = with(own).map(drop).unwrap_err().to_string();
+        assert!(said.contains(message), "{said}");
+    }
+}
+
+#[test]
+fn links_between_satellites_may_be_listed() {
+    let text = |pairs: &str| {
+        format!(
+            "duration = '1 s'\n[sky]\nover = 'iridium'\nbetween_satellites = {{ {pairs} }}\n\
+             [flow.a]\nfrom = 'London'\nto = 'New York'\n"
+        )
+    };
+    let whole = from_toml(&text(""), "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let route = |resolved: &Resolved| {
+        named(resolved, &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()].route)
+    };
+    let links = route(&whole);
+    let inner = &links[1..links.len() - 1];
+    assert!(!inner.is_empty(), "{links:?}");
+    let listed: Vec<String> = inner.iter().map(|link| format!("['{}']", link.replace('~', "', '"))).collect();
+    let all = from_toml(&text(&format!("pairs = [{}]", listed.join(", "))), "f", &[]).unwrap();
+    assert_eq!(route(&all), links);
+    // Without one of them there is no path; and a line of sight that must stay too high is none.
+    for less in ["pairs = [['5-0', '5-1']]".to_owned(), format!("pairs = [{}], above_km = 700", listed.join(", "))] {
+        assert!(said(&text(&less)).contains("sky.over has no path"), "{less}");
+    }
+    for (wrong, message) in [
+        (
+            "pairs = [['0-0', 'sat']]",
+            "sky.between_satellites.pairs.0 has \"0-0\" and \"sat\", which are no two satellites",
+        ),
+        ("pairs = [['0-0', '0-1']], seam = true", "sky.between_satellites.pairs stands beside"),
+        ("polar_cutoff = 91", "polar_cutoff"),
+    ] {
+        assert!(said(&text(wrong)).contains(message), "{}", said(&text(wrong)));
     }
 }
 

@@ -96,7 +96,7 @@ impl Drawn<'_> {
         (node as usize) < self.sky.satellites()
     }
 
-    fn is_gateway(&self, node: u32) -> bool {
+    pub(super) fn is_gateway(&self, node: u32) -> bool {
         let place = (node as usize).checked_sub(self.sky.satellites());
         place.is_some_and(|place| self.ground.places[place].relay)
     }
@@ -143,7 +143,7 @@ impl Drawn<'_> {
     }
 
     /// When the path of a pair that begins with change `number` ends, s.
-    fn until(&self, path: &Route, number: usize) -> f64 {
+    pub(super) fn until(&self, path: &Route, number: usize) -> f64 {
         path.changes.get(number + 1).map_or(self.duration.as_secs_f64(), |next| next.at_s)
     }
 }

@@ -21,6 +21,8 @@
 //! estimate is far too low: the first line is left out until the first slow start has ended, a loss came or ten round trips
 //! are over. Deliveries count as in Westwood. The settings of HSWA mean what they mean there.
 //!
+//! The paper leaves further inputs to future work, for many connections: `connections`, `queue_target` and `measures_errors` are ours.
+//!
 //! What differs: round-trip times also count in recovery, those of segments that were sent once; without an estimate a loss
 //! halves and a timeout leaves one segment.
 //!
@@ -80,6 +82,12 @@ settings! {
         link_rate: f64 = 0.0, [0.0, 1e15], "reading: the paper does not say how the use of the bandwidth takes part";
         /// τ of the filter: 1 / τ is its cut-off frequency.
         tau: Duration = Duration::from_millis(500), "Mascolo 2001; the paper does not say";
+        /// n: connections that share the link, as an oracle knows; each grows by an nth of the increment.
+        connections: u64 = 1, [1, 10_000], "by us, after the paper's future work: further inputs";
+        /// From which queueing delay on nothing is added, and less and less below it; a loss with a longer one halves the window. 0: it is not looked at.
+        queue_target: Duration = Duration::ZERO, "by us, after the paper's future work";
+        /// Whether the error rate is that of the connection's own losses instead of `error_rate`: lost over sent bytes, a mean over the last thousand segments.
+        measures_errors: bool = false, "by us, after the paper's future work";
         /// m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not.
         virtual_samples: u64 = 2, [0, 1000], "Mascolo 2001";
     }
@@ -101,6 +109,9 @@ impl EnhancedHswaSettings {
     }
 }
 
+/// Segments over which the error rate is a mean.
+const ERRORS_OVER: f64 = 1000.0;
+
 /// From this round trip on, the estimate is not too low any more.
 const START: u32 = 10;
 
@@ -119,6 +130,10 @@ pub struct EnhancedHswa {
     is_armed: bool,
     /// The last round trip was longer than the mean.
     is_long: bool,
+    /// Of the last round trip, over the least.
+    queueing_s: f64,
+    /// The error rate that was measured.
+    errors: f64,
     /// End of what had been sent when the window was last cut for a long round trip.
     cut_end: Option<u64>,
 }
@@ -136,6 +151,8 @@ impl EnhancedHswa {
             is_avoiding: settings.from_start,
             is_armed: false,
             is_long: false,
+            queueing_s: 0.0,
+            errors: 0.0,
             cut_end: None,
         }
     }
@@ -147,13 +164,34 @@ impl EnhancedHswa {
         Some(((rate * rtt) as u64).max(2 * path.smss))
     }
 
-    /// f
+    /// f, and what the further inputs make of it.
     fn factor(&self) -> f64 {
-        match self.filter.estimate() {
+        let used = match self.filter.estimate() {
             Some(rate) if self.settings.link_rate > 0.0 => {
                 (1.0 - 8.0 * rate / self.settings.link_rate).clamp(0.05, 1.0)
             }
             _ => 1.0,
+        };
+        used * (1.0 - self.queue_share()).max(0.0) / self.settings.connections as f64
+    }
+
+    /// The queueing delay of the last round trip over the one from which nothing is added; 0 where it is not looked at.
+    fn queue_share(&self) -> f64 {
+        let target = self.settings.queue_target.as_secs_f64();
+        if target > 0.0 {
+            self.queueing_s / target
+        } else {
+            0.0
+        }
+    }
+
+    /// Of what was sent, so much was lost.
+    fn measure_errors(&mut self, delivery: &Delivery, smss: u64) {
+        let sent = (delivery.newly_delivered + delivery.newly_lost) as f64;
+        if sent > 0.0 {
+            let weight = (sent / smss as f64 / ERRORS_OVER).min(1.0);
+            self.errors += (delivery.newly_lost as f64 / sent - self.errors) * weight;
+            self.rule.set_error_rate(self.errors);
         }
     }
 
@@ -162,6 +200,7 @@ impl EnhancedHswa {
     fn watch(&mut self, bytes: u64, rtt: Option<Duration>, path: &PathState) {
         self.filter.on_delivery(bytes, path.now);
         if let Some(rtt) = rtt {
+            self.queueing_s = self.rule.least_s().map_or(0.0, |least| (rtt.as_secs_f64() - least).max(0.0));
             self.is_long = self.rule.watch(rtt) > 1.0 + self.settings.delta;
         }
         if !self.is_armed {
@@ -195,7 +234,7 @@ impl CongestionControl for EnhancedHswa {
     fn on_congestion(&mut self, why: Congestion, path: &PathState) {
         (self.is_avoiding, self.is_armed) = (false, true);
         let has_share = matches!(why, Congestion::Ecn { beta: Some(_) });
-        let pipe = if has_share { None } else { self.pipe(path) };
+        let pipe = if has_share || self.queue_share() >= 1.0 { None } else { self.pipe(path) };
         self.cut(pipe.unwrap_or_else(|| path.share(why.left(HALF))), path);
     }
 
@@ -216,6 +255,9 @@ impl CongestionControl for EnhancedHswa {
 
     #[inline]
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
+        if self.settings.measures_errors {
+            self.measure_errors(delivery, path.smss);
+        }
         self.watch(delivery.newly_delivered, delivery.rate.and_then(|rate| rate.rtt), path);
     }
 
@@ -378,6 +420,57 @@ mod tests {
             }
         }
         assert_eq!(at, 19, "the tenth round trip");
+    }
+
+    /// Three connections add a third each. Of a target of 200 ms, 50 ms of queueing leave three quarters.
+    #[test]
+    fn further_inputs_scale_the_increment() {
+        for (settings, share) in [
+            (EnhancedHswaSettings { connections: 3, ..settings() }, 1.0 / 3.0),
+            (EnhancedHswaSettings { queue_target: Duration::from_millis(200), delta: 10.0, ..settings() }, 0.75),
+        ] {
+            let mut bench = Bench::new(6000, settings);
+            bench.set_mean(510.0);
+            bench.ack(if share == 0.75 { 560.0 } else { 510.0 });
+            bench.set_mean(510.0);
+            let grown = bench.grow();
+            assert!((grown / 0.01661 / share - 1.0).abs() < 0.03, "{grown} {share}");
+        }
+    }
+
+    #[test]
+    fn a_loss_behind_a_queue_halves_where_that_is_looked_at() {
+        let settings = EnhancedHswaSettings { queue_target: Duration::from_millis(50), delta: 10.0, ..settings() };
+        for (rtt_ms, left) in [(510.0, 6375), (570.0, 3187)] {
+            let mut bench = Bench::new(6375, settings);
+            bench.ack(rtt_ms);
+            let view = bench.view();
+            bench.cc.on_congestion(Congestion::FastRetransmit, &view);
+            assert!(bench.segments().0.abs_diff(left) <= 2, "{rtt_ms} {:?}", bench.segments());
+        }
+    }
+
+    /// One segment in ten lost, ten thousand times: S is 10 x 3.32 instead of 99.66.
+    #[test]
+    fn the_error_rate_may_be_that_of_its_own_losses() {
+        let mut bench = Bench::new(6000, EnhancedHswaSettings { measures_errors: true, ..settings() });
+        let view = bench.view();
+        for _ in 0..10_000 {
+            let delivery = Delivery {
+                newly_delivered: 9 * SMSS,
+                delivered: 0,
+                newly_lost: SMSS,
+                lost: 0,
+                in_flight: 0,
+                is_cwnd_limited: true,
+                is_repairing: false,
+                rate: None,
+                one_way_delay: None,
+                receiver_clock: None,
+            };
+            bench.cc.measure_errors(&delivery, view.smss);
+        }
+        assert!((bench.cc.rule.increment() - 33.22).abs() < 0.1, "{}", bench.cc.rule.increment());
     }
 
     #[test]

@@ -134,6 +134,11 @@ impl Rule {
         }
     }
 
+    /// p is another one from now on.
+    pub(super) fn set_error_rate(&mut self, p: f64) {
+        self.s = -self.settings.a * libm::log2(p.max(self.settings.least_error_rate));
+    }
+
     /// A round-trip time was measured. Returns its ratio to the mean of those before; of the first one to itself.
     #[inline]
     pub(super) fn watch(&mut self, rtt: Duration) -> f64 {

@@ -14,8 +14,8 @@
 //! verdict is corruption, neither window nor timer change.
 //!
 //! What differs: Vegas measures the smallest round-trip time of each round, as [`Vegas`](super::Vegas) does here, not that of each
-//! segment. The fourth choice, a flow control threshold, is not there, nor are best-effort delivery and header compression. The
-//! bucket fills continuously, not by the tick.
+//! segment. The fourth choice, a flow control threshold, is not there, nor is header compression. Best-effort delivery is the key
+//! `best_effort`. The bucket fills continuously, not by the tick.
 //!
 //! # On satellite paths
 //!

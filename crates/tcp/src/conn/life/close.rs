@@ -6,7 +6,7 @@ use crate::conn::tcb::Tcb;
 use crate::conn::timers::Timer;
 use crate::conn::Event;
 use crate::segment::{Flags, Segment};
-use bentpipe_units::Time;
+use bentpipe_units::{Duration, Time};
 
 impl Life {
     /// After data, FIN or ACK: has an end finished?
@@ -26,7 +26,7 @@ impl Life {
             tcb.cx.report(Event::PeerFinished);
         }
         if next == State::TimeWait {
-            tcb.cx.timers.set(Timer::TimeWait, now + TIME_WAIT);
+            tcb.cx.timers.set(Timer::TimeWait, now + self.time_wait(now, tcb));
         }
         self.enter(next, tcb);
     }
@@ -34,8 +34,14 @@ impl Life {
     /// The peer sent its FIN again: it has not seen our ACK (RFC 9293 §3.10.7.4).
     pub(crate) fn on_late_fin(&mut self, now: Time, tcb: &mut Tcb) {
         if self.state == State::TimeWait {
-            tcb.cx.timers.set(Timer::TimeWait, now + TIME_WAIT);
+            tcb.cx.timers.set(Timer::TimeWait, now + self.time_wait(now, tcb));
         }
+    }
+
+    /// How long TIME-WAIT lasts: with connection counts not long, after a short connection.
+    fn time_wait(&self, now: Time, tcb: &Tcb) -> Duration {
+        let counts = self.counts.as_ref();
+        counts.and_then(|counts| counts.time_wait(now, tcb.sender.rtt.rto())).unwrap_or(TIME_WAIT)
     }
 
     pub(super) fn handle_reset(&mut self, segment: &Segment, tcb: &mut Tcb) {
@@ -43,7 +49,9 @@ impl Life {
         let is_syns = [0, self.fast_open.sent].map(|sent| wire.ours(sent)).contains(&segment.ack);
         let answers_syn = segment.flags.has(Flags::ACK) && is_syns;
         let ahead = segment.seq.value().wrapping_sub(wire.ack_field(receiver).value());
-        match Reset::of(self.state, self.role == Role::Passive, answers_syn, ahead, receiver.room()) {
+        // What has given its data to the application does not wait for another SYN.
+        let may_listen = self.role == Role::Passive && !(self.counts.is_some() && self.has_early_data());
+        match Reset::of(self.state, may_listen, answers_syn, ahead, receiver.room()) {
             Reset::Ignore => {}
             Reset::Challenge => receiver.ack_soon(),
             Reset::Listen => {

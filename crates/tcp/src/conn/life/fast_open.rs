@@ -1,8 +1,8 @@
 //! Data in the SYN (RFC 7413). The client shows a cookie that the server gave it earlier and sends data along; the server
-//! takes them and may answer before the handshake is complete. One round trip is saved, as T/TCP (RFC 1644) wanted.
+//! takes them and may answer before the handshake is complete. One round trip is saved. T/TCP's early data are kept here too.
 
 use crate::config::FastOpen;
-use crate::segment::{FastOpenOption, Options, Segment, SynOptions};
+use crate::segment::{CountOption, FastOpenOption, Flags, Options, Segment, SynOptions};
 
 /// What Fast Open remembers of a connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,13 +13,13 @@ pub(crate) struct FastOpenState {
     pub(crate) mss: Option<u16>,
     /// Client: a SYN with data was lost lately, perhaps because of the data.
     pub(crate) is_avoided: bool,
-    /// Client: payload bytes that the SYN carried.
+    /// Client: payload bytes that the SYN carried, and one for a FIN.
     pub(crate) sent: u64,
     /// Client: the SYN with data got no answer in time.
     pub(crate) has_failed: bool,
     /// Client: the cookie that the SYN-ACK brought.
     pub(crate) granted: Option<[u8; 8]>,
-    /// Server: the cookie was right.
+    /// Server: the cookie was right, or the connection count was new.
     pub(crate) is_accepted: bool,
     /// Server: what the SYN asked for.
     asked: FastOpenOption,
@@ -50,15 +50,28 @@ impl FastOpenState {
         self.cookie.map_or(FastOpenOption::Request, FastOpenOption::Cookie)
     }
 
-    /// A first SYN with a cookie takes as much of what is `offered` along as fits a packet of the server's MSS. Whether it does.
-    pub(crate) fn add_early_data(&mut self, offered: u64, syn: &mut Segment) -> bool {
-        let Options::Syn(SynOptions { mss, fast_open: FastOpenOption::Cookie(_), .. }) = syn.options else {
-            return false;
+    /// A first SYN with a cookie, or with a count that proves that it is new, takes as much of what is `offered` along as fits a
+    /// packet of the server's MSS; with a count also the FIN, where `closes` and all fits. Whether it does.
+    pub(super) fn add_early_data(&mut self, offered: u64, closes: bool, syn: &mut Segment) -> bool {
+        let has_count = match syn.options {
+            Options::Syn(SynOptions { fast_open: FastOpenOption::Cookie(_), .. }) => false,
+            Options::Syn(SynOptions { count: CountOption::Count(_), .. }) => true,
+            _ => return false,
         };
-        let packet = 40 + u64::from(self.mss.map_or(mss, |known| known.min(mss)));
-        self.sent = offered.min(packet.saturating_sub(syn.header_len().into()));
+        self.sent = offered.min(self.room(syn));
         syn.len = self.sent as u16;
+        if has_count && closes && self.sent == offered {
+            self.sent += 1;
+            syn.flags = syn.flags.with(Flags::FIN);
+        }
         true
+    }
+
+    /// Payload that a packet of the peer's MSS has room for beside the header of this SYN.
+    pub(super) fn room(&self, syn: &Segment) -> u64 {
+        let Options::Syn(SynOptions { mss, .. }) = syn.options else { return 0 };
+        let packet = 40 + u64::from(self.mss.map_or(mss, |known| known.min(mss)));
+        packet.saturating_sub(syn.header_len().into())
     }
 
     /// Client: a SYN-ACK arrived.

@@ -4,6 +4,7 @@ mod close;
 mod fast_open;
 mod open;
 mod state;
+mod transactions;
 
 pub use state::State;
 
@@ -15,6 +16,7 @@ use crate::scps::ScpsCapabilities;
 use crate::segment::{FastOpenOption, Flags, Options, Segment, SynOptions};
 use bentpipe_units::{Duration, Time};
 use fast_open::FastOpenState;
+use transactions::Counts;
 
 /// Which end opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub(crate) struct Life {
     /// SYNs or SYN-ACKs that got no answer.
     pub(crate) syn_retransmits: u32,
     pub(crate) fast_open: Box<FastOpenState>,
+    /// T/TCP: the connection counts.
+    pub(crate) counts: Option<Box<Counts>>,
     /// What earlier connections to the same place taught.
     pub(crate) learnt: Box<Learnt>,
     /// For what the congestion control chooses at random.
@@ -52,6 +56,7 @@ impl Life {
             role,
             syn_retransmits: 0,
             fast_open: Box::new(FastOpenState::new(config.fast_open)),
+            counts: config.transactions.map(|transactions| Box::new(Counts::new(transactions.is_known))),
             learnt: Box::default(),
             random_seed: 0,
         }
@@ -64,6 +69,9 @@ impl Life {
             (opening.cookie, opening.mss) = (Some(cookie), Some(mss));
         }
         opening.is_avoided = cache.avoids_fast_open(now);
+        if let (Some(counts), Some(known)) = (&mut self.counts, cache.counts()) {
+            counts.known = known;
+        }
         let (learnt, rtt) = cache.recall(now, config)?;
         *self.learnt = learnt;
         rtt
@@ -88,6 +96,7 @@ impl Life {
     pub(crate) fn syn_options(&self, config: &Config, polls: bool, agreed: &Agreed) -> SynOptions {
         let answers = self.state == State::SynReceived;
         let option_bytes = if config.timestamps { 12 } else { 0 };
+        let (count, count_echo) = self.counts.as_ref().map_or_else(Default::default, |counts| counts.options(answers));
         SynOptions {
             mss: (config.smss + option_bytes).min(65_535) as u16,
             window_scale: (config.window_scaling && (!answers || agreed.scales))
@@ -97,6 +106,8 @@ impl Life {
             scps: scps_capabilities(config, !answers || agreed.snack.is_some()),
             ack_ratio: config.ack.congestion_control && (!answers || agreed.ack_ratio),
             is_polled: polls && (!answers || agreed.is_polled),
+            count,
+            count_echo,
         }
     }
 
@@ -112,7 +123,9 @@ impl Life {
 fn scps_capabilities(config: &Config, offers: bool) -> Option<ScpsCapabilities> {
     let Recovery::Snack(settings) = config.recovery else { return None };
     let long = if settings.form == SnackForm::Long { ScpsCapabilities::SNACK_LONG } else { 0 };
-    offers.then_some(ScpsCapabilities { features: ScpsCapabilities::SNACK_SHORT | long, connection: 0 })
+    let best_effort = if config.best_effort.is_some() { ScpsCapabilities::BETS } else { 0 };
+    let features = ScpsCapabilities::SNACK_SHORT | long | best_effort;
+    offers.then_some(ScpsCapabilities { features, connection: 0 })
 }
 
 /// The flags by which a SYN asks for ECN, or a SYN-ACK agrees to it.

@@ -4,8 +4,8 @@ use super::state::Handshake;
 use super::{ecn_setup, settle, Life, Role, State, SYN_RETRANSMITS_MAX};
 use crate::cc::CongestionControl;
 use crate::config::{EcnFeedback, Feedback, GiveUp, Pacing, Recovery, SlowStartAcks, SnackForm};
-use crate::conn::receiver::{EcnReceiver, SnackReports};
-use crate::conn::sender::EcnSender;
+use crate::conn::receiver::{EcnReceiver, Patience, SnackReports};
+use crate::conn::sender::{EcnSender, Sending, SeqRange};
 use crate::conn::tcb::Tcb;
 use crate::conn::timers::Timer;
 use crate::conn::Event;
@@ -17,6 +17,9 @@ impl Life {
     pub(crate) fn open(&mut self, now: Time, tcb: &mut Tcb) {
         if self.state != State::Closed || tcb.cx.counters.sent_segments > 0 {
             return;
+        }
+        if let Some(counts) = &mut self.counts {
+            counts.on_open(now);
         }
         if !tcb.cx.config.handshake {
             tcb.wire.set_irs(tcb.wire.iss);
@@ -48,7 +51,8 @@ impl Life {
         let acked = wire.acked_offset(segment.ack, sender.space.una);
         // It acknowledges the SYN, and nothing beyond what early data followed it.
         let end = sender.space.nxt.max(self.fast_open.sent);
-        let is_acceptable = wire.ours(acked) == segment.ack && (sender.space.una..=end).contains(&acked);
+        let is_stale = state == State::SynSent && self.counts.as_ref().is_some_and(|counts| counts.is_stale(segment));
+        let is_acceptable = wire.ours(acked) == segment.ack && (sender.space.una..=end).contains(&acked) && !is_stale;
         match Handshake::of(state, segment.flags, is_acceptable, segment.seq == wire.irs) {
             Handshake::Nothing => {}
             // RFC 9293 §3.5.2: a reset that the peer will believe.
@@ -62,12 +66,13 @@ impl Life {
                 self.take_early_data(now, segment, tcb);
             }
             Handshake::Simultaneous => self.answer_syn(segment, tcb),
-            Handshake::Complete => self.complete(now, segment, tcb),
+            Handshake::Complete => return self.complete(now, segment, tcb),
             Handshake::Confirm => {
                 sender.rtt.on_handshake(now);
                 let window = u64::from(segment.window) << cx.agreed.snd_shift;
                 let syn_window = std::mem::replace(&mut sender.space.rwnd, window);
                 self.establish(now, syn_window, tcb);
+                self.take_queued_data(now, tcb);
                 if !segment.flags.has(Flags::SYN) {
                     return Some(*segment);
                 }
@@ -110,7 +115,7 @@ impl Life {
             if answers { (wire.ack_field(receiver), Flags::ACK) } else { (Seq::new(0), Flags::default()) };
         let options = self.syn_options(&cx.config, sender.cc.polls().is_some(), &cx.agreed);
         let ecn = ecn_setup(cx.config.ecn.feedback, answers, receiver.ecn.as_deref());
-        let knows_probes = if answers { sender.probes.is_some() } else { sender.cc.probe_segments().is_some() };
+        let knows_probes = if answers { sender.probes.is_some() } else { sender.wants_probes() };
         let probes = if knows_probes { Flags::DUMMY } else { Flags::default() };
         let window = receiver.window(0);
         let flags = Flags::SYN.with(flags).with(ecn).with(probes);
@@ -119,11 +124,40 @@ impl Life {
         let wants_timestamps = cx.config.timestamps && (self.role == Role::Active || cx.agreed.timestamps);
         let timestamps = wants_timestamps.then(|| wire.timestamps(now));
         let mut syn = Segment { window, options: Options::Syn(options), timestamps, ..bare };
-        if self.state == State::SynSent && self.fast_open.add_early_data(sender.space.offered, &mut syn) {
-            cx.counters.sent_bytes += self.fast_open.sent;
+        let space = &sender.space;
+        if self.state == State::SynReceived {
+            self.add_answer(now, is_first, &mut syn, tcb);
+        } else if self.syn_retransmits == 0 && self.fast_open.add_early_data(space.offered, space.is_closing, &mut syn)
+        {
+            cx.counters.sent_bytes += u64::from(syn.len);
             sender.on_early_data(now);
         }
         syn
+    }
+
+    /// T/TCP: the SYN-ACK takes along what there is of the answer, and the FIN.
+    fn add_answer(&mut self, now: Time, is_first: bool, syn: &mut Segment, tcb: &mut Tcb) {
+        let Some(counts) = &mut self.counts else { return };
+        counts.holds_answer = false;
+        if !is_first || !self.fast_open.is_accepted {
+            return;
+        }
+        let Tcb { sender, cx, .. } = tcb;
+        // The options of a SYN leave less room than those of the segments that follow.
+        let room = self.fast_open.room(syn).min(sender.space.smss()).max(1) as u32;
+        let smss = std::mem::replace(&mut sender.space.smss, room);
+        let sending = sender.poll(now, cx);
+        sender.space.smss = smss;
+        if let Some(Sending { range, .. }) = sending {
+            syn.len = range.payload() as u16;
+            syn.flags = if range.has_fin { syn.flags.with(Flags::FIN) } else { syn.flags };
+        }
+    }
+
+    /// T/TCP: whether the SYN-ACK waits for an answer that it can take along.
+    pub(crate) fn holds_answer(&self, tcb: &Tcb) -> bool {
+        let holds = self.counts.as_ref().is_some_and(|counts| counts.holds_answer);
+        holds && !tcb.receiver.must_ack_now() && !tcb.sender.has_data()
     }
 
     fn answer_syn(&mut self, syn: &Segment, tcb: &mut Tcb) {
@@ -132,32 +166,74 @@ impl Life {
         tcb.wire.pending.syn = true;
     }
 
-    /// Server: with the right cookie the SYN's data are taken and sending may begin.
+    /// Server: with the right cookie, or a new count, the SYN's data are taken and sending may begin.
     fn take_early_data(&mut self, now: Time, syn: &Segment, tcb: &mut Tcb) {
-        if !self.fast_open.on_syn(tcb.cx.config.fast_open, syn) {
+        let has_fin = self.counts.is_some() && syn.flags.has(Flags::FIN);
+        if let (Some(counts), Options::Syn(options)) = (&mut self.counts, &syn.options) {
+            // RFC 1644 §2.1: the TAO test. What fails it is queued.
+            let (passes, brings) = (counts.on_syn(options), syn.len > 0 || has_fin);
+            counts.queued = (brings && !passes && counts.peers.is_some()).then_some((syn.len, has_fin));
+            counts.holds_answer = brings && passes;
+            self.fast_open.is_accepted = passes;
+        } else {
+            self.fast_open.on_syn(tcb.cx.config.fast_open, syn);
+        }
+        if !self.fast_open.is_accepted {
             return;
         }
-        let arrival = tcb.receiver.on_data(now, 0, u64::from(syn.len), false, &mut tcb.cx.timers);
-        tcb.cx.counters.arrived_bytes += u64::from(syn.len);
-        tcb.cx.counters.delivered_bytes += arrival.delivered;
+        tcb.take_data_of_syn(now, syn.len, has_fin);
         self.begin_sending(now, tcb);
+        if self.counts.is_some() {
+            tcb.receiver.delay_ack(now, &mut tcb.cx.timers);
+        }
+        if has_fin {
+            tcb.cx.report(Event::PeerFinished);
+        }
+    }
+
+    /// Server: the handshake is complete, and what the SYN brought is as good as any.
+    fn take_queued_data(&mut self, now: Time, tcb: &mut Tcb) {
+        let Some(counts) = &mut self.counts else { return };
+        counts.on_confirmed();
+        match counts.queued.take() {
+            Some((len, has_fin)) => tcb.take_data_of_syn(now, len, has_fin),
+            // The FIN that came with the SYN was reported then.
+            None if tcb.receiver.is_finished() => self.state = State::CloseWait,
+            None => {}
+        }
     }
 
     /// Client: a SYN-ACK arrived. What it acknowledges beyond the SYN has arrived; the rest is sent again at once, and
-    /// that is no loss (RFC 7413 §4.2.2).
-    fn complete(&mut self, now: Time, segment: &Segment, tcb: &mut Tcb) {
+    /// that is no loss (RFC 7413 §4.2.2). Returns what it brings beside the SYN.
+    fn complete(&mut self, now: Time, segment: &Segment, tcb: &mut Tcb) -> Option<Segment> {
         let acked = tcb.wire.acked_offset(segment.ack, 0);
         if tcb.wire.ours(acked) != segment.ack || acked > self.fast_open.sent {
             // It acknowledges what was never sent.
-            return;
+            return None;
         }
         let space = &mut tcb.sender.space;
         (space.una, space.nxt) = (acked, acked);
         self.fast_open.on_syn_ack(segment.options);
+        if let Some(counts) = &mut self.counts {
+            counts.on_syn_ack(segment.options);
+        }
         self.learn_syn(segment, tcb);
         tcb.sender.rtt.on_handshake(now);
         self.establish(now, tcb.sender.space.rwnd, tcb);
         tcb.receiver.ack_soon();
+        let sent = self.fast_open.sent;
+        if tcb.cx.agreed.counts && acked < sent && self.syn_retransmits == 0 {
+            // RFC 1644 §2.1: the server has queued them.
+            let has_fin = sent > tcb.sender.space.offered;
+            tcb.sender.on_queued(now, SeqRange { start: acked, len: (sent - acked) as u32, has_fin }, &mut tcb.cx);
+        }
+        if tcb.sender.space.is_closing {
+            self.advance_close(now, tcb);
+        }
+        // RFC 9293 §3.10.7.3: what else the segment brings is for the open connection.
+        let brings = segment.len > 0 || segment.flags.has(Flags::FIN);
+        let flags = segment.flags.without(Flags::SYN);
+        brings.then(|| Segment { seq: segment.data_seq(), flags, options: Options::None, ..*segment })
     }
 
     fn learn_syn(&mut self, syn: &Segment, tcb: &mut Tcb) {
@@ -189,6 +265,9 @@ impl Life {
             }
             _ => None,
         };
+        let best_effort = cx.config.best_effort.filter(|_| agreed.best_effort);
+        receiver.patience = best_effort.map(|best_effort| Box::new(Patience::new(best_effort.wait)));
+        sender.records = best_effort.map(|_| sender.records.take().unwrap_or_default());
         // The first SYN counts.
         if feedback != EcnFeedback::Off && receiver.ecn.is_none() {
             let is_syn = syn.is_some_and(|syn| !syn.flags.has(Flags::ACK));
@@ -222,6 +301,8 @@ impl Life {
             && config.ack.slow_start == SlowStartAcks::Delayed
             && !cx.agreed.ack_ratio
             && !cx.agreed.is_polled
+            && !cx.agreed.counts
+            && !cx.agreed.best_effort
             && config.auto_buffer.is_none()
             && self.fast_open.sent == 0
             && !config.nagle;

@@ -114,14 +114,14 @@ pub(crate) enum Reset {
 impl Reset {
     /// In SYN-SENT it counts if it `answers_syn`; later by how far `ahead` of what is expected it lies, with so much `room` in the
     /// window.
-    pub(crate) fn of(state: State, is_passive: bool, answers_syn: bool, ahead: u32, room: u64) -> Self {
+    pub(crate) fn of(state: State, may_listen: bool, answers_syn: bool, ahead: u32, room: u64) -> Self {
         match state {
             State::Closed | State::Listen => Self::Ignore,
             State::SynSent if answers_syn => Self::Abort,
             State::SynSent => Self::Ignore,
             _ if ahead > 0 && state.is_synchronised() && u64::from(ahead) < room => Self::Challenge,
             _ if ahead > 0 => Self::Ignore,
-            State::SynReceived if is_passive => Self::Listen,
+            State::SynReceived if may_listen => Self::Listen,
             State::TimeWait => Self::Close,
             _ => Self::Abort,
         }

@@ -64,12 +64,22 @@ impl AckDuty {
         } else if self.unacknowledged >= self.every {
             self.is_due = true;
         } else if !timers.is_running(Timer::DelayedAck) {
-            let at = match self.policy.timer {
-                DelayTimer::PerSegment => now + self.policy.delay,
-                DelayTimer::FreeRunning { phase } => next_tick(now, self.policy.delay, phase),
-            };
-            timers.set(Timer::DelayedAck, at);
+            self.arm(now, timers);
         }
+    }
+
+    /// The ACK that is due waits for the timer.
+    pub(super) fn delay(&mut self, now: Time, timers: &mut Timers) {
+        self.is_due = false;
+        self.arm(now, timers);
+    }
+
+    fn arm(&self, now: Time, timers: &mut Timers) {
+        let at = match self.policy.timer {
+            DelayTimer::PerSegment => now + self.policy.delay,
+            DelayTimer::FreeRunning { phase } => next_tick(now, self.policy.delay, phase),
+        };
+        timers.set(Timer::DelayedAck, at);
     }
 }
 

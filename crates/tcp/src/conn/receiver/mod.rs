@@ -1,12 +1,14 @@
 //! The receiving side: reassembly, when to acknowledge, which window to advertise, and what the ACKs report.
 
 mod ack_policy;
+mod best_effort;
 mod ecn;
 mod reassembly;
 mod snack;
 mod tuning;
 mod window;
 
+pub(crate) use best_effort::{Gap, Patience};
 pub(crate) use ecn::{EcnDuty, EcnReceiver};
 pub(crate) use snack::SnackReports;
 
@@ -29,6 +31,8 @@ pub(crate) struct Receiver {
     pub(crate) ecn: Option<Box<EcnReceiver>>,
     /// Agreed on SNACK: what is missing, to be reported.
     pub(crate) snack: Option<Box<SnackReports>>,
+    /// Agreed on best effort: how long what is missing has been missing.
+    pub(crate) patience: Option<Box<Patience>>,
 }
 
 /// What a segment brought.
@@ -49,6 +53,7 @@ impl Receiver {
             duty: AckDuty::new(policy),
             ecn: None,
             snack: None,
+            patience: None,
         }
     }
 
@@ -125,6 +130,11 @@ impl Receiver {
     /// Time passed.
     pub(crate) fn on_wakeup(&mut self, now: Time, timers: &mut Timers) {
         self.duty.is_due |= timers.take_expired(Timer::DelayedAck, now);
+    }
+
+    /// The ACK that is due waits as long as one may.
+    pub(crate) fn delay_ack(&mut self, now: Time, timers: &mut Timers) {
+        self.duty.delay(now, timers);
     }
 
     /// Something was not acceptable or asks for an answer.

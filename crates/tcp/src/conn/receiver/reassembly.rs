@@ -60,6 +60,15 @@ impl Reassembly {
         (self.nxt - before, is_new)
     }
 
+    /// The first hole is given up. Returns the run behind it, which is in order now.
+    pub(super) fn skip_hole(&mut self) -> Option<(u64, u64)> {
+        let run = self.runs.pop_front()?;
+        self.nxt = run.1;
+        self.has_gap_news = true;
+        self.finish();
+        Some(run)
+    }
+
     /// The first part of [start, end) that arrived before.
     pub(super) fn held(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         if start < self.nxt {

@@ -67,7 +67,8 @@ impl SnackReports {
         let vector_max = if has_timestamps { 20 } else { BitVector::BYTES_MAX };
         let corruption_experienced = self.corrupted > 0;
         self.corrupted = self.corrupted.saturating_sub(1);
-        let options = ScpsOptions { snack: self.report(data, vector_max), corruption_experienced };
+        let snack = self.report(data, vector_max);
+        let options = ScpsOptions { snack, corruption_experienced, record_boundary: false };
         if options == ScpsOptions::default() {
             Options::None
         } else {

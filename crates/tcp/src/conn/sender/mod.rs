@@ -33,6 +33,7 @@ mod polls;
 mod probe_segments;
 mod prr;
 mod rate;
+mod records;
 mod recovery;
 mod reduce;
 mod reported;
@@ -49,6 +50,7 @@ pub(crate) use ecn::{EcnEcho, EcnSender};
 pub use limit::SendLimit;
 pub(crate) use pacing::paces_acks;
 pub(crate) use poll::Sending;
+pub(crate) use scoreboard::SeqRange;
 pub(crate) use space::SendSpace;
 pub(crate) use state::Sender;
 
@@ -354,6 +356,19 @@ impl Sender {
         (ecn.sends_ect, self.reducer.take_cwr() && ecn.sends_cwr())
     }
 
+    /// A record ends with what was offered so far.
+    pub(crate) fn end_record(&mut self) {
+        let end = self.space.offered;
+        self.records.get_or_insert_with(Default::default).push(end);
+    }
+
+    /// Payload that the next new segment has room for, if the record to which it belongs ends before it is full.
+    pub(crate) fn room_in_record(&self) -> Option<u32> {
+        let (records, nxt) = (self.records.as_ref()?, self.space.nxt);
+        let room = records.next_end(nxt)? - nxt;
+        (room < self.space.smss()).then_some(room as u32)
+    }
+
     /// Whether the receiver is to be polled now, when all has left that may leave.
     #[inline]
     pub(crate) fn take_poll(&mut self, now: Time, cx: &mut Context) -> bool {
@@ -383,6 +398,9 @@ impl Sender {
     /// The probe segment that is due: offset and length of what it copies.
     pub(crate) fn next_probe_segment(&mut self, now: Time, sends_data: bool, cx: &mut Context) -> Option<(u64, u16)> {
         let probes = self.probes.as_mut()?;
+        if probes.are_copies() {
+            return self.next_copy(now, sends_data, cx);
+        }
         let due = self.cc.probe_segments()?.due();
         if due > now {
             cx.timers.set(Timer::Pace, cx.timers.get(Timer::Pace).min(due));
@@ -396,10 +414,23 @@ impl Sender {
         Some(copy)
     }
 
+    /// The copy that is due for the verdict.
+    fn next_copy(&mut self, now: Time, sends_data: bool, cx: &mut Context) -> Option<(u64, u16)> {
+        let probes = self.probes.as_mut()?;
+        let copy = if sends_data && probes.take_due() { probes.next_copy(&self.board) } else { None }?;
+        probes.on_probe_sent();
+        let path = self.path(now, cx);
+        self.reducer.on_copy(false, &path);
+        cx.counters.dummy_segments += 1;
+        Some(copy)
+    }
+
     /// A probe segment was answered.
     pub(crate) fn on_probe_answer(&mut self, now: Time, cx: &Context) {
         let path = self.path(now, cx);
-        if let Some(probes) = self.cc.probe_segments() {
+        if self.probes.as_ref().is_some_and(|probes| probes.are_copies()) {
+            self.reducer.on_copy(true, &path);
+        } else if let Some(probes) = self.cc.probe_segments() {
             probes.on_answer(&path);
         }
     }

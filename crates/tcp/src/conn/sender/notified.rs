@@ -27,6 +27,9 @@ impl Sender {
             return;
         }
         cx.report(Event::ErrorReport(start));
+        if !notified.is_last_copy(start) {
+            return;
+        }
         notified.add((start, end.min(nxt)), nxt);
         if start == una {
             // RFC 6298 §5.3, as for new data acknowledged: the timer measures from what leaves now. It is not backed off.
@@ -44,6 +47,8 @@ impl Sender {
             return;
         }
         notified.marked_at = Some(now);
+        // A marked ACK speaks of all copies: the receiver has none.
+        notified.on_the_way.retain(|(start, _)| *start != una);
         self.on_corrupted(now, (una, una + len), cx);
     }
 
@@ -119,6 +124,15 @@ impl Sender {
 
     /// What was reported and has to leave again; what is to be retransmitted anyway after a timeout waits for that.
     pub(super) fn next_notified(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
+        if let Some((index, left)) = self.notified.as_mut()?.copies.take() {
+            let range = self.board.range_of(index);
+            if range.len > 0 && !self.board.is_sacked(index) {
+                if let Some(notified) = self.notified.as_mut().filter(|_| left > 1) {
+                    notified.copies = Some((index, left - 1));
+                }
+                return Some(self.retransmit(now, index, false, cx));
+            }
+        }
         loop {
             let notified = self.notified.as_mut()?;
             let (start, end) = *notified.due.front()?;
@@ -129,6 +143,10 @@ impl Sender {
             };
             notified.due[0].0 = range.start + u64::from(range.len);
             if self.board.declare_corrupted(index) {
+                if let (copies @ 2.., Some(notified)) = (cx.config.report_copies, &mut self.notified) {
+                    notified.copies = Some((index, copies - 1));
+                    notified.on_the_way.push_back((range.start, copies));
+                }
                 return Some(self.retransmit(now, index, false, cx));
             }
         }

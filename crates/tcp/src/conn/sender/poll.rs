@@ -180,6 +180,17 @@ impl Sender {
         Some(self.depart(now, Sending { range, is_retransmission: false }, cx))
     }
 
+    /// What the SYN carried waits at the other end for the handshake: it is outstanding, as if it left now.
+    pub(crate) fn on_queued(&mut self, now: Time, range: SeqRange, cx: &mut Context) {
+        if self.is_detailed {
+            self.note_rate(now, self.board.next_index(), u64::from(range.len));
+        }
+        self.board.push(range, now);
+        self.space.nxt = range.start + u64::from(range.len);
+        self.usage.on_sent(self.board.flight_size());
+        self.rtt.arm(now, &mut cx.timers);
+    }
+
     /// The send buffer is full: the application fills the segment up when an ACK has made room.
     #[inline(never)]
     fn waits_for_room(&self, len: u64) -> bool {

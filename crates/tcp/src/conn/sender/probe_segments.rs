@@ -1,5 +1,6 @@
 //! Probe segments: flagged copies of data, of the lowest priority, that find out how much room a path has (the dummy segments of
-//! TCP-Peach: Akyildiz, Morabito and Palazzo 2001). When they leave and what their answers mean the controller says.
+//! TCP-Peach: Akyildiz, Morabito and Palazzo 2001). When they leave and what their answers mean the controller says; or one leaves
+//! for so many data segments, and a verdict counts those that come back.
 //!
 //! A SYN with the flag says that its sender knows them; without it in the answer none are sent. The receiver answers
 //! each at once with a flagged ACK. What it copies counts if it is missing, and is then acknowledged as other data are.
@@ -22,11 +23,32 @@ pub(crate) struct Probes {
     unanswered: u64,
     /// Arrived, and to be answered.
     arrived: u64,
+    /// Data segments for each one that the verdict wants; none: the controller says when one is due.
+    every: Option<u32>,
+    /// Data segments since the last one.
+    since: u32,
 }
 
 impl Probes {
     pub(crate) fn new(inflates: bool, repairs: bool) -> Self {
         Self { inflates, repairs, ..Self::default() }
+    }
+
+    /// One for `every` data segments, by which the verdict tells losses apart.
+    pub(crate) fn copies(every: u32) -> Self {
+        Self { inflates: true, every: Some(every), ..Self::default() }
+    }
+
+    /// Whether the verdict wants them, and not the controller.
+    pub(crate) fn are_copies(&self) -> bool {
+        self.every.is_some()
+    }
+
+    /// Whether a copy is due for the verdict; it is not after this.
+    pub(crate) fn take_due(&mut self) -> bool {
+        let is_due = self.every.is_some_and(|every| self.since >= every);
+        self.since -= if is_due { self.every.unwrap_or(0) } else { 0 };
+        is_due
     }
 
     /// Losses were found: what is missing is copied first.
@@ -38,6 +60,7 @@ impl Probes {
     pub(crate) fn on_sent(&mut self, start: u64, len: u16) {
         if len > 0 {
             self.last = Some((start, len));
+            self.since = self.since.saturating_add(u32::from(self.every.is_some()));
         }
     }
 

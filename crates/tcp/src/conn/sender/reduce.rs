@@ -76,6 +76,16 @@ impl Reducer {
         self.verdict.on_survival(survival);
     }
 
+    /// Data segments for each copy of low priority that the verdict wants; none without copies.
+    pub(crate) fn copies_every(&self) -> Option<u32> {
+        self.verdict.copies_every()
+    }
+
+    /// Such a copy left, or the answer to one came.
+    pub(crate) fn on_copy(&mut self, is_answer: bool, path: &PathState) {
+        self.verdict.on_copy(is_answer, path);
+    }
+
     /// The receiver reports marks.
     pub(crate) fn on_mark(&mut self, path: &PathState) {
         self.verdict.on_mark(path);

@@ -11,6 +11,10 @@ pub(crate) struct Notified {
     ranges: Vec<Reported>,
     /// Of those, what is still to be retransmitted.
     pub(super) due: VecDeque<(u64, u64)>,
+    /// Copies that are still to leave, of this segment.
+    pub(super) copies: Option<(u64, u32)>,
+    /// By where they begin, segments of which copies are on their way, and how many were not reported.
+    pub(super) on_the_way: VecDeque<(u64, u32)>,
     /// When the oldest segment was last retransmitted because an ACK was marked.
     pub(super) marked_at: Option<Time>,
     /// The error rate that was reported last.
@@ -49,8 +53,20 @@ impl Notified {
         self.ranges.splice(first..last, [Reported { start, end, sent_until }]);
     }
 
+    /// One copy of the segment that begins at `start` was reported: whether that was the last.
+    pub(super) fn is_last_copy(&mut self, start: u64) -> bool {
+        let Some(at) = self.on_the_way.iter().position(|(begins, _)| *begins == start) else { return true };
+        self.on_the_way[at].1 -= 1;
+        let is_last = self.on_the_way[at].1 == 0;
+        if is_last {
+            self.on_the_way.remove(at);
+        }
+        is_last
+    }
+
     /// Everything below `una` is acknowledged.
     pub(super) fn forget(&mut self, una: u64) {
+        self.on_the_way.retain(|(start, _)| *start >= una);
         let gone = self.ranges.partition_point(|range| range.end <= una);
         self.ranges.drain(..gone);
     }

@@ -10,6 +10,7 @@ use super::pacing::Pacer;
 use super::polls::Polls;
 use super::probe_segments::Probes;
 use super::rate::Rates;
+use super::records::Records;
 use super::reduce::Reducer;
 use super::reported::Notified;
 use super::rtt::Rtt;
@@ -54,6 +55,8 @@ pub(crate) struct Sender {
     pub(super) polls: Option<Box<Polls>>,
     /// Agreed on probe segments.
     pub(crate) probes: Option<Box<Probes>>,
+    /// Where records end.
+    pub(crate) records: Option<Box<Records>>,
     /// Heeds notices of errors.
     pub(super) notified: Option<Box<Notified>>,
     /// When the oldest data outstanding were first retransmitted.
@@ -85,7 +88,7 @@ impl Sender {
             episode: Episode::default(),
             usage: Usage::new(config.cwnd_validation),
             detector: Detector::of(config, &cx.agreed),
-            reducer: Reducer::new(config.verdict.build()),
+            reducer: Reducer::new(config.verdict.build(config.copies)),
             pacer: Pacer::default(),
             is_detailed,
             undo,
@@ -96,6 +99,7 @@ impl Sender {
             ack_ratio: None,
             polls: None,
             probes: None,
+            records: None,
             notified,
             first_retransmit: Time::NEVER,
         }
@@ -112,7 +116,14 @@ impl Sender {
         self.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).map(|per_rtt| Box::new(Polls::new(per_rtt)));
         self.rtt.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).and_then(NonZeroU32::new);
         let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
-        self.probes = agreed.map(|probes| Box::new(Probes::new(probes.inflates(), probes.repairs())));
+        let of_cc = agreed.map(|probes| Probes::new(probes.inflates(), probes.repairs()));
+        let of_verdict = self.reducer.copies_every().filter(|_| knows_probes).map(Probes::copies);
+        self.probes = of_cc.or(of_verdict).map(Box::new);
+    }
+
+    /// Whether this end wants probe segments: for its congestion control, or to tell losses apart.
+    pub(crate) fn wants_probes(&mut self) -> bool {
+        self.cc.probe_segments().is_some() || self.reducer.copies_every().is_some()
     }
 
     /// Data transfer begins; `seed` is for what the congestion control chooses at random.

@@ -1,7 +1,7 @@
 //! A hostile peer: whatever arrives, in whatever order and at whatever instant, the connection neither panics nor hangs.
 
 use super::*;
-use crate::segment::{SynOptions, Timestamps};
+use crate::segment::{CountOption, SynOptions, Timestamps};
 use proptest::prelude::*;
 
 /// What a connection is exposed to.
@@ -51,6 +51,12 @@ fn any_segment() -> impl Strategy<Value = Segment> {
                     mss,
                     window_scale: Some(shift),
                     sack_permitted: mss % 2 == 0,
+                    count: match mss % 3 {
+                        0 => CountOption::None,
+                        1 => CountOption::Count(u32::from(shift)),
+                        _ => CountOption::New(u32::from(shift)),
+                    },
+                    count_echo: (mss % 5 == 0).then_some(2),
                     ..SynOptions::default()
                 }),
                 (_, true) => Options::None,

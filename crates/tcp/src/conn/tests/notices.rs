@@ -76,6 +76,24 @@ fn reports_of_what_is_not_outstanding_are_ignored() {
     assert_eq!(bench.conn.counters().retransmitted_segments, 0);
 }
 
+/// Two of three copies are reported, and nothing happens; the third one's report brings three more. With an error rate of p none
+/// of three arrives with p³.
+#[test]
+fn copies_leave_together_and_again_when_all_were_reported() {
+    let mut bench = Bench::new(CcKind::NewReno, 4, |config| {
+        (config.error_reports, config.report_copies) = (ErrorReports::Resend, 3);
+    });
+    bench.send(100);
+    assert_eq!(bench.report(1), [1, 1, 1]);
+    assert_eq!([bench.report(1), bench.report(1)], [vec![], vec![]]);
+    assert_eq!(bench.report(1), [1, 1, 1]);
+    assert_eq!(bench.report(2), [2, 2, 2]);
+    assert_eq!((bench.cwnd(), bench.conn.counters().retransmitted_segments), (4, 9));
+    bench.ack(3, &[]);
+    assert_eq!(bench.report(3), [3, 3, 3]);
+    assert_eq!(bench.conn.ssthresh(), None);
+}
+
 #[test]
 fn each_loss_of_a_retransmission_can_be_reported() {
     let mut bench = heeding(CcKind::NewReno, 4);

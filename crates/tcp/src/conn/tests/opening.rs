@@ -125,6 +125,55 @@ fn rfc7413_4_1_3_1_lost_syns_are_remembered() {
     assert_eq!((a.acked_bytes(), a.counters().sent_bytes), (500, 500), "not sent twice");
 }
 
+fn transactions(is_known: bool) -> Config {
+    Config { transactions: Some(Transactions { is_known }), ..Config::default() }
+}
+
+/// A transaction of one connection that both ends close: who opens sends a request and its FIN, who answers a reply and its FIN.
+/// Returns both ends with when the reply was there, and what each end sent, in segments.
+fn transact(caches: &mut [PathCache; 2], count: u32) -> (Time, [u64; 2]) {
+    let end = |role, cache: &PathCache| {
+        let mut end = Connection::new(transactions(false), role, Seq::new(7));
+        end.set_count(count);
+        end.prime(cache, Time::ZERO);
+        end
+    };
+    let (mut a, b) = (end(Role::Active, &caches[0]), end(Role::Passive, &caches[1]));
+    a.offer(500);
+    a.close();
+    let (mut pair, mut is_answered, mut at) = (Pair::open(a, b, R / 2), false, Time::NEVER);
+    while !matches!(pair.a.state(), State::TimeWait) || pair.b.state() != State::Closed {
+        if pair.b.counters().delivered_bytes == 500 && !std::mem::replace(&mut is_answered, true) {
+            pair.b.offer(300);
+            pair.b.close();
+        }
+        pair.transmit(&|_| Fate::Deliver);
+        at = if pair.a.counters().delivered_bytes == 300 { at.min(pair.now) } else { at };
+        assert!(pair.step() && pair.now < Time::ZERO + Duration::from_secs(60), "stuck");
+    }
+    for (end, cache) in [&pair.a, &pair.b].into_iter().zip(caches) {
+        end.contribute(cache, pair.now);
+    }
+    (at, [&pair.a, &pair.b].map(|end| end.counters().sent_segments))
+}
+
+/// RFC 1644 §2.2: the first contact takes two round trips, and each later one takes one: three segments in all.
+#[test]
+fn rfc1644_2_2_a_transaction_takes_three_segments() {
+    let mut caches = [PathCache::default(); 2];
+    assert_eq!(transact(&mut caches, 2), (Time::ZERO + R * 2, [3, 2]));
+    assert_eq!(transact(&mut caches, 3), (Time::ZERO + R, [2, 1]));
+    assert_eq!(transact(&mut caches, 9), (Time::ZERO + R, [2, 1]));
+    // The server has restarted: the data are queued, and nothing is sent twice.
+    caches[1] = PathCache::default();
+    assert_eq!(transact(&mut caches, 10), (Time::ZERO + R * 2, [3, 2]));
+    assert_eq!(transact(&mut caches, 11), (Time::ZERO + R, [2, 1]));
+    // The client has: its count is no proof, it says so, and the server forgets.
+    caches[0] = PathCache::default();
+    assert_eq!(transact(&mut caches, 3), (Time::ZERO + R * 2, [3, 2]));
+    assert_eq!(transact(&mut caches, 4), (Time::ZERO + R, [2, 1]));
+}
+
 fn sharing(cwnd: SharedCwnd) -> Config {
     let pacing = Pacing::Window { gain_slow_start: 2000, gain: 1200, burst: WindowSize::Segments(2) };
     Config {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cc::{CcConfig, PeachSettings};
+use crate::verdict::VerdictKind;
 
 const DUMMY: Flags = Flags::ACK.with(Flags::DUMMY);
 
@@ -234,4 +235,28 @@ fn without_agreement_the_flag_means_nothing() {
     s.send(20);
     assert!([0, 1, 2].map(|_| duplicate(&mut s, DUMMY))[2].0.contains(&0), "three duplicates");
     assert_eq!(s.conn.counters().arrived_segments, 3);
+}
+
+/// One copy of low priority leaves for eight data segments, of the one that left last, and is judged by its answer.
+#[test]
+fn copies_tell_losses_apart() {
+    for answered in [4, 0] {
+        let mut s = Bench::new(CcKind::NewReno, 40, |config| config.verdict = VerdictKind::LowPriorityCopies);
+        s.conn.offer(1000 * SMSS);
+        let (data, copies) = sent(&mut s);
+        assert_eq!((data.len(), copies), (40, 5), "one for eight, when all have left");
+        // The first of them gives the round trip; with it come the answers, or do not.
+        s.now += Duration::from_millis(500);
+        for _ in 0..answered {
+            s.conn.handle_segment(s.now, &Segment { flags: DUMMY, ..s.peer_segment(0) });
+        }
+        s.ack(1, &[]);
+        let cwnd = s.cwnd();
+        for _ in 0..3 {
+            duplicate(&mut s, Flags::ACK);
+        }
+        let is_error = s.conn.ssthresh().is_none();
+        assert_eq!((is_error, s.conn.counters().fast_retransmits), (answered == 4, 1), "{answered} of 5 came back");
+        assert_eq!(s.cwnd() < cwnd, answered == 0);
+    }
 }

@@ -64,11 +64,12 @@ pub(super) fn any_ends() -> impl Strategy<Value = Config> {
         _ => Pacing::Rate { rate: Rate::from_bps(bps), burst },
     });
     let beta = prop_oneof![Just(None), (100u32..1000).prop_map(Some)];
-    let ends = (proptest::sample::select(feedback.to_vec()), beta, pacing, 0u8..3, any::<[bool; 3]>());
+    let ends = (proptest::sample::select(feedback.to_vec()), beta, pacing, 0u8..5, any::<[bool; 3]>());
     (any_config(), ends).prop_map(|(config, (feedback, beta, pacing, fast_open, flags))| Config {
         ecn: EcnConfig { feedback, beta },
         pacing,
-        fast_open: (fast_open > 0).then_some(FastOpen { is_known: fast_open > 1, cookie: [99; 8] }),
+        fast_open: (1..=2).contains(&fast_open).then_some(FastOpen { is_known: fast_open > 1, cookie: [99; 8] }),
+        transactions: (fast_open > 2).then_some(Transactions { is_known: fast_open > 3 }),
         nagle: flags[0],
         auto_buffer: flags[1].then_some(u64::from(config.smss)),
         ack: AckPolicy {

@@ -144,7 +144,7 @@ impl Bench {
 
 fn snacked(offset: u16, size: u16) -> Options {
     let snack = SnackOption { offset, size, beyond: BitVector::default() };
-    Options::Scps(ScpsOptions { snack: Some(snack), corruption_experienced: false })
+    Options::Scps(ScpsOptions { snack: Some(snack), ..ScpsOptions::default() })
 }
 
 /// Twenty segments leave at time zero, a round trip takes 540 ms.
@@ -272,7 +272,7 @@ fn acks_that_pass_a_hole_give_no_round_trip_to_the_controller() {
 }
 
 fn corrupted() -> Options {
-    Options::Scps(ScpsOptions { snack: None, corruption_experienced: true })
+    Options::Scps(ScpsOptions { corruption_experienced: true, ..ScpsOptions::default() })
 }
 
 #[test]
@@ -442,7 +442,11 @@ fn strange_reports_do_no_harm() {
     beyond.set(191);
     let vector = SnackOption { offset: 0, size: 1, beyond };
     assert_eq!(
-        s.ack_with(1, Options::Scps(ScpsOptions { snack: Some(vector), corruption_experienced: true })).len(),
+        s.ack_with(
+            1,
+            Options::Scps(ScpsOptions { snack: Some(vector), corruption_experienced: true, record_boundary: false })
+        )
+        .len(),
         20
     );
 }

@@ -70,6 +70,7 @@ pub(super) fn next_doubtful(episode: &mut Episode, una: u64, board: &mut Scorebo
         return None;
     }
     let highest = board.highest_unsacked()?;
-    episode.rescue_rxt = episode.recovery_point;
+    // Not before what is acknowledged: else the same segment would be sent again and again at this instant.
+    episode.rescue_rxt = episode.recovery_point.max(Some(una));
     Some((highest, false))
 }

@@ -1,0 +1,128 @@
+//! Calls of the system that have no safe form elsewhere: requests about devices, options of sockets.
+#![allow(unsafe_code)]
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ffi::c_int;
+use std::io;
+use std::mem::size_of;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd};
+
+/// A step of the set-up that the system did not allow.
+#[derive(Debug)]
+pub struct NotAllowed {
+    /// What was tried.
+    pub step: &'static str,
+    /// What the system answered.
+    pub error: io::Error,
+}
+
+/// Names the step that failed.
+pub(crate) fn step<T, E: Into<io::Error>>(step: &'static str, result: Result<T, E>) -> Result<T, NotAllowed> {
+    result.map_err(|error| NotAllowed { step, error: error.into() })
+}
+
+/// An option of a socket, as the kernel reads its bytes.
+pub(crate) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &[u8]) -> io::Result<()> {
+    // SAFETY: the kernel reads as many bytes as there are, and keeps none of them.
+    let done = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, value.as_ptr().cast(), value.len() as libc::socklen_t)
+    };
+    if done < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// Fills `value` with an option of a socket; what the kernel does not have stays as it is.
+pub(crate) fn option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &mut [u8]) -> io::Result<()> {
+    let mut len = value.len() as libc::socklen_t;
+    // SAFETY: the kernel writes as many bytes as there is room for.
+    let done = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, value.as_mut_ptr().cast(), &raw mut len) };
+    if done < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// A request about the device of this name.
+pub(crate) fn request(name: &[u8]) -> libc::ifreq {
+    // SAFETY: all fields of the structure are integers and arrays of them; zero is a value of each.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name) {
+        *to = *from as libc::c_char;
+    }
+    request
+}
+
+/// An address for a request.
+pub(crate) fn internet(address: Ipv4Addr) -> libc::sockaddr {
+    // SAFETY: as in `request`.
+    let mut to: libc::sockaddr = unsafe { std::mem::zeroed() };
+    to.sa_family = libc::AF_INET as libc::sa_family_t;
+    // Behind the family are the port and the address (ip(7)).
+    for (to, from) in to.sa_data[2..].iter_mut().zip(address.octets()) {
+        *to = from as libc::c_char;
+    }
+    to
+}
+
+/// The number of the device of this name.
+pub(crate) fn index(name: &[u8]) -> io::Result<c_int> {
+    let mut device = request(name);
+    on_socket(libc::AF_INET, libc::SIOCGIFINDEX, &mut device)?;
+    // SAFETY: the call above has set the index.
+    Ok(unsafe { device.ifr_ifru.ifru_ifindex })
+}
+
+/// A socket that no program inherits.
+pub(crate) fn socket(family: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes three numbers.
+    let socket = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) };
+    if socket < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was opened above, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
+}
+
+/// A request about a device, by a socket of its own.
+pub(crate) fn on_socket<T>(family: c_int, number: libc::c_ulong, value: &mut T) -> io::Result<()> {
+    let socket = socket(family, libc::SOCK_DGRAM, 0)?;
+    control(socket.as_fd(), number as libc::Ioctl, value)
+}
+
+/// A request of ioctl(2) whose structure is `value`.
+pub(crate) fn control<T>(to: BorrowedFd<'_>, number: libc::Ioctl, value: &mut T) -> io::Result<()> {
+    // SAFETY: each caller gives the structure that the manual names for the request; it lives until the call returns.
+    match unsafe { libc::ioctl(to.as_raw_fd(), number, std::ptr::from_mut(value)) } {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A request of ioctl(2) whose argument is a number.
+pub(crate) fn control_number(to: BorrowedFd<'_>, number: libc::Ioctl, value: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: each caller's request takes a number; no memory is touched.
+    match unsafe { libc::ioctl(to.as_raw_fd(), number, value) } {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A packet socket receives all that comes to this device, and sends from it.
+pub(crate) fn bind_to_device(socket: BorrowedFd<'_>, device: c_int) -> io::Result<()> {
+    // SAFETY: as in `request`.
+    let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    to.sll_family = libc::AF_PACKET as libc::sa_family_t;
+    to.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    to.sll_ifindex = device;
+    let len = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the kernel reads the structure, whose size it is given, and keeps nothing of it.
+    match unsafe { libc::bind(socket.as_raw_fd(), std::ptr::from_ref(&to).cast(), len) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,337 @@
+//! A cache: a proxy that keeps answers, and gives them itself to those who ask again. It ends connections as `split` does (RFC 3135
+//! §2.4): one towards whoever asks, one towards the node that has the object. Objects are known by the node that has them, their
+//! number there, and their size; one of another size is another one.
+//!
+//! # Where it may stand
+//!
+//! At any node that both directions of a flow pass, on board (`kind = "processing"`) or at a gateway. It takes connections of flows
+//! that ask for objects of a `catalogue` (`request-response` and `page`), and forwards all others unchanged. A connection that is
+//! secured (`tls_rtts`) cannot be read, nor can one with several requests at once be told apart: such flows have no catalogue.
+//!
+//! # What it helps, and what it harms
+//!
+//! **Helps:** An object that was asked for before comes from the cache: the links behind it carry nothing of it but the opening and
+//! the closing of a connection, and it arrives over the shorter way. What is asked for the first time gains as with `split`.
+//! **Harms:** As `split`: an acknowledgement no longer says that the other end has the data (`pep_lost_bytes`). Objects do not
+//! expire here, so that nothing is fetched again that would have to be.
+//!
+//! # What it keeps
+//!
+//! Whole answers up to `room`; the one that was asked for the longest time ago leaves first (LRU), and what is larger than `room` is not
+//! kept. An answer is there when its last byte has come: who asks while it is under way is sent on to the origin too. The notes of a
+//! run say how many requests and bytes it answered.
+
+use super::splice::{Carrier, Tally, LISTENER, OPENER};
+use super::split::{Accept, Simulated, SimulatedEnds, Split, SplitConfig};
+use super::{Context, Middlebox};
+use crate::ids::NodeId;
+use crate::packet::{Packet, Request};
+use bentpipe_tcp::{Config, Connection, Segment};
+use bentpipe_units::settings::Bytes;
+use bentpipe_units::{settings, Duration, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+settings! {
+    /// A cache.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct CacheConfig {
+        /// Bytes of answers that it keeps.
+        room: u64 as Bytes = 1_000_000_000;
+        /// Bytes that it keeps for each direction of a connection until the other end has acknowledged them.
+        buffer: u64 as Bytes = 6_291_456, "Linux: the largest tcp_rmem";
+        /// Connections that it keeps at once; the SYN of another is dropped.
+        sessions: u32 = 100_000, [1, 1_000_000];
+        /// State of a connection is given up after a time without a packet.
+        idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
+        /// Its transport towards whoever asks; what is not written here is as in `[tcp]`.
+        opener: Config = Config::default();
+        /// Its transport towards the node that has the object; what is not written here is as in `[tcp]`.
+        listener: Config = Config::default();
+    }
+}
+
+impl CacheConfig {
+    /// The proxy that it is.
+    pub(crate) fn split(&self) -> SplitConfig {
+        let Self { buffer, sessions, idle, opener, listener, .. } = self.clone();
+        let accept = Accept::Early;
+        SplitConfig { accept, buffer, sessions, half_open: sessions, idle, fails_at: None, opener, listener }
+    }
+}
+
+/// The cache.
+#[derive(Debug)]
+pub struct Cache(Split<Asking>);
+
+impl Cache {
+    pub(crate) fn new(config: &CacheConfig, seed: u64, component: &str) -> Self {
+        Self(Split::with(&config.split(), Store::new(config), seed, component))
+    }
+}
+
+impl Middlebox for Cache {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        self.0.on_packet(packet, cx);
+    }
+
+    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
+        self.0.on_wakeup(cx);
+    }
+
+    fn flows(&self) -> usize {
+        self.0.flows()
+    }
+
+    fn next_wakeup(&self) -> Time {
+        self.0.next_wakeup()
+    }
+
+    fn lost_bytes(&self) -> u64 {
+        self.0.lost_bytes()
+    }
+
+    fn note(&self) -> Option<String> {
+        self.0.sessions.common.note()
+    }
+}
+
+/// The ends of a connection of a cache, with its requests and answers.
+#[derive(Debug)]
+pub(super) struct Asking {
+    ends: Simulated,
+    /// Bytes of the opener up to here are for the other end.
+    relayed: u64,
+    /// An answer that is under way, and how much of it is to come.
+    fetching: Option<(Request, u64)>,
+    /// What the opener was given and has not acknowledged, in order: whether it came from the other end, and bytes.
+    given: VecDeque<(bool, u64)>,
+    /// Bytes that the opener has acknowledged.
+    acked: u64,
+    /// Bytes of requests that were answered here.
+    unseen: u64,
+}
+
+impl SimulatedEnds for Asking {
+    fn of(syn: Packet) -> Self {
+        let (fetching, given) = (None, VecDeque::new());
+        Self { ends: Simulated(syn), relayed: 0, fetching, given, acked: 0, unseen: 0 }
+    }
+
+    /// Those that ask for something with a name.
+    fn takes(syn: &Packet, cx: &Context<'_>) -> bool {
+        cx.request(syn).is_some()
+    }
+}
+
+impl Carrier for Asking {
+    type Common = Store;
+
+    fn send(&mut self, side: usize, segment: &Segment, offset: u64, cx: &mut Context<'_>) {
+        self.ends.send(side, segment, offset, cx);
+    }
+
+    fn hand_over(
+        &mut self,
+        side: usize,
+        sides: &mut [Connection; 2],
+        tally: &mut Tally,
+        store: &mut Store,
+        cx: &mut Context<'_>,
+    ) {
+        if side == OPENER {
+            self.ask(sides, tally, store, cx);
+        } else {
+            self.fetch(sides, tally, store);
+        }
+    }
+
+    fn on_begun(&mut self, cx: &mut Context<'_>) {
+        self.ends.on_begun(cx);
+    }
+
+    fn on_ended(&mut self, cx: &mut Context<'_>) {
+        self.ends.on_ended(cx);
+    }
+}
+
+impl Asking {
+    /// What the opener asks: it is answered here, or handed to the other end. A request is read when it is complete.
+    fn ask(&mut self, [near, far]: &mut [Connection; 2], tally: &mut Tally, store: &mut Store, cx: &mut Context<'_>) {
+        let (arrived, handed) = (near.counters().delivered_bytes, &mut tally.handed[OPENER]);
+        if arrived > self.relayed.max(*handed) {
+            match cx.request(&self.ends.0) {
+                Some(request) if request.asked > *handed => {
+                    let is_complete = arrived >= request.asked;
+                    if !is_complete && request.bytes <= store.buffer {
+                        // The rest comes.
+                    } else if is_complete && *handed >= self.relayed && store.ask(&request) {
+                        let bytes = arrived - *handed;
+                        near.read(bytes);
+                        near.offer(request.size);
+                        self.given.push_back((false, request.size));
+                        // Neither handed on nor owed.
+                        *handed += bytes;
+                        tally.acked[OPENER] += bytes;
+                        self.unseen += bytes;
+                        cx.answered(&self.ends.0);
+                    } else {
+                        self.relayed = request.asked;
+                        self.fetching = Some((request, request.size));
+                    }
+                }
+                _ => self.relayed = arrived,
+            }
+        }
+        let more = arrived.min(self.relayed).saturating_sub(*handed);
+        far.offer(more);
+        *handed += more;
+        let acked = far.acked_bytes() + self.unseen;
+        near.read(acked - tally.acked[OPENER]);
+        tally.acked[OPENER] = acked;
+    }
+
+    /// What the other end answers is for the opener, and kept when all of it is there.
+    fn fetch(&mut self, [near, far]: &mut [Connection; 2], tally: &mut Tally, store: &mut Store) {
+        let more = far.counters().delivered_bytes - tally.handed[LISTENER];
+        near.offer(more);
+        tally.handed[LISTENER] += more;
+        if more > 0 {
+            self.given.push_back((true, more));
+        }
+        if let Some((request, left)) = &mut self.fetching {
+            *left = left.saturating_sub(more);
+            if *left == 0 {
+                store.keep(request);
+                self.fetching = None;
+            }
+        }
+        let mut acked = near.acked_bytes() - self.acked;
+        self.acked += acked;
+        while let Some((is_relayed, bytes)) = self.given.front_mut().filter(|_| acked > 0) {
+            let part = acked.min(*bytes);
+            (acked, *bytes) = (acked - part, *bytes - part);
+            if *is_relayed {
+                far.read(part);
+                tally.acked[LISTENER] += part;
+            }
+            if *bytes == 0 {
+                self.given.pop_front();
+            }
+        }
+    }
+}
+
+/// An object: the node that has it, and its number there.
+type Object = (NodeId, u64);
+
+/// Answers that were given, the least recently used first to leave.
+#[derive(Clone, Debug)]
+pub(super) struct Store {
+    room: u64,
+    /// Larger requests are not waited for.
+    buffer: u64,
+    used: u64,
+    /// By object, its size and when it was used last, in `clock`.
+    objects: BTreeMap<Object, (u64, u64)>,
+    by_use: BTreeMap<u64, Object>,
+    clock: u64,
+    asked: Count,
+    hits: Count,
+}
+
+/// Requests, and the bytes of their answers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    requests: u64,
+    bytes: u64,
+}
+
+impl Count {
+    fn add(&mut self, bytes: u64) {
+        self.requests += 1;
+        self.bytes += bytes;
+    }
+}
+
+impl Store {
+    fn new(config: &CacheConfig) -> Self {
+        let (objects, by_use) = (BTreeMap::new(), BTreeMap::new());
+        let (asked, hits) = (Count::default(), Count::default());
+        Self { room: config.room, buffer: config.buffer, used: 0, objects, by_use, clock: 0, asked, hits }
+    }
+
+    /// Somebody asks: whether it is here.
+    fn ask(&mut self, request: &Request) -> bool {
+        self.asked.add(request.size);
+        let is_here = self.objects.get(&request.object).is_some_and(|(size, _)| *size == request.size);
+        if is_here {
+            self.hits.add(request.size);
+            self.touch(request.object, request.size);
+        }
+        is_here
+    }
+
+    /// An answer has come.
+    fn keep(&mut self, request: &Request) {
+        if request.size > self.room {
+            return;
+        }
+        self.touch(request.object, request.size);
+        while self.used > self.room {
+            let Some((_, oldest)) = self.by_use.pop_first() else { break };
+            self.used -= self.objects.remove(&oldest).map_or(0, |(size, _)| size);
+        }
+    }
+
+    /// It has been used last, with this size.
+    fn touch(&mut self, object: Object, size: u64) {
+        self.clock += 1;
+        if let Some((size, used)) = self.objects.insert(object, (size, self.clock)) {
+            self.by_use.remove(&used);
+            self.used -= size;
+        }
+        self.by_use.insert(self.clock, object);
+        self.used += size;
+    }
+
+    fn note(&self) -> Option<String> {
+        let Self { asked, hits, .. } = self;
+        (asked.requests > 0).then(|| {
+            format!(
+                "answered {} of {} requests, and {} of {} bytes asked for",
+                hits.requests, asked.requests, hits.bytes, asked.bytes
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(number: u64, size: u64) -> Request {
+        Request { object: (NodeId::new(0), number), size, bytes: 350, asked: 350 }
+    }
+
+    /// Room for three of 100 B: the fourth drives out that which was asked for the longest time ago.
+    #[test]
+    fn what_was_used_the_longest_time_ago_leaves_first() {
+        let mut store = Store::new(&CacheConfig { room: 300, ..CacheConfig::default() });
+        let mut get = |number, size| {
+            let request = request(number, size);
+            let is_here = store.ask(&request);
+            if !is_here {
+                store.keep(&request);
+            }
+            is_here
+        };
+        assert_eq!(
+            [1, 2, 3, 1, 4, 1, 3, 2].map(|number| get(number, 100)),
+            [false, false, false, true, false, true, true, false]
+        );
+        assert!(!get(1, 90) && get(1, 90), "of another size it is another one");
+        assert!(!get(9, 301) && !get(9, 301) && get(1, 90), "what has no room is not kept");
+        let note = store.note().unwrap();
+        assert_eq!(note, format!("answered 5 of 13 requests, and 480 of {} bytes asked for", 800 + 180 + 602 + 90));
+    }
+}

@@ -1,0 +1,46 @@
+//! Drops packets at regular distances, to see what regular losses do.
+//!
+//! # Where it may stand
+//!
+//! At any node.
+//!
+//! # What it helps, and what it harms
+//!
+//! **Helps:** nobody. **Harms:** Each loss costs a sender what losses cost it.
+
+use super::{Context, Middlebox};
+use crate::dictionary::Cause;
+use crate::packet::Packet;
+use bentpipe_units::settings;
+
+settings! {
+    /// Regular losses.
+    pub struct EveryConfig {
+        /// Packets from one loss to the next.
+        each: u64 = 1000, [2, 1_000_000];
+    }
+}
+
+/// The function.
+#[derive(Clone, Debug)]
+pub struct Every {
+    config: EveryConfig,
+    seen: u64,
+}
+
+impl Every {
+    pub(crate) fn new(config: &EveryConfig, _seed: u64, _component: &str) -> Self {
+        Self { config: *config, seen: 0 }
+    }
+}
+
+impl Middlebox for Every {
+    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+        self.seen += 1;
+        if self.seen % self.config.each == 0 {
+            cx.drop(packet, Cause::Policy);
+        } else {
+            cx.forward(packet);
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! What a proxy that splits connections does, whatever carries its segments: two connections back to back for each that it splits,
+//! with what one owes to the other. [`Split`](super::Split) has them for simulated packets; whoever knows the bytes of real ones has them
+//! for those.
+
+use super::sessions::Sessions;
+use super::{Accept, Context, SplitConfig};
+use bentpipe_tcp::{Config, Connection, Event, Flags, Notice, Role, Segment, State};
+use bentpipe_units::{Duration, Seq, Time};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The side towards the opener of a connection, and that towards its other end.
+pub const OPENER: usize = 0;
+/// See [`OPENER`].
+pub const LISTENER: usize = 1;
+
+/// What is left of a connection that both ends have closed serves late packets for this long.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// Of connections that are closing and owe nothing, state is given up after this time without a packet (RFC 5382 §5, transitory
+/// connections): the last acknowledgement may have been lost, and whoever sent it be gone.
+pub(super) const CLOSING_IDLE: Duration = Duration::from_secs(240);
+
+/// How the two connections of a session reach their ends.
+pub trait Carrier: Debug {
+    /// What all sessions of a proxy have in common.
+    type Common: Debug;
+
+    /// Sends a segment towards the end on a side. Its data begin at this offset among the bytes that came from the other side.
+    fn send(&mut self, side: usize, segment: &Segment, offset: u64, cx: &mut Context<'_>);
+
+    /// A segment has come from a side, and `conn` has taken what it takes of its payload.
+    fn keep(&mut self, _side: usize, _conn: &Connection, _segment: &Segment, _payload: &[u8]) {}
+
+    /// What has come from one side is for the other; what that has seen acknowledged is out of the buffer.
+    fn hand_over(
+        &mut self,
+        side: usize,
+        sides: &mut [Connection; 2],
+        tally: &mut Tally,
+        _common: &mut Self::Common,
+        _cx: &mut Context<'_>,
+    ) {
+        let [here, there] = match sides {
+            [near, far] if side == OPENER => [near, far],
+            [near, far] => [far, near],
+        };
+        let arrived = here.counters().delivered_bytes;
+        there.offer(arrived - tally.handed[side]);
+        tally.handed[side] = arrived;
+        let acked = there.acked_bytes();
+        let freed = acked - tally.acked[side];
+        here.read(freed);
+        self.release(side, freed);
+        tally.acked[side] = acked;
+    }
+
+    /// The next bytes from a side were acknowledged by the other: nobody asks for them again.
+    fn release(&mut self, _side: usize, _bytes: u64) {}
+
+    /// The session may send by itself from now on.
+    fn on_begun(&mut self, _cx: &mut Context<'_>) {}
+
+    /// The connection on a side was reset or given up.
+    fn on_aborted(&mut self, _side: usize) {}
+
+    /// Both of its connections are over: from now on it only answers.
+    fn on_ended(&mut self, _cx: &mut Context<'_>) {}
+
+    /// It is forgotten.
+    fn on_forgotten(&mut self, _sides: &[Connection; 2]) {}
+}
+
+/// Bytes that a session has taken from each side.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Those that were handed to the other side.
+    pub handed: [u64; 2],
+    /// Of these, those that the other's peer has acknowledged.
+    pub acked: [u64; 2],
+}
+
+impl Tally {
+    /// Bytes that were acknowledged to one end and not by the other.
+    fn owed(&self) -> u64 {
+        self.handed.iter().sum::<u64>() - self.acked.iter().sum::<u64>()
+    }
+}
+
+/// The sessions of a proxy.
+#[derive(Debug)]
+pub struct Splicer<E: Carrier, K = u64> {
+    config: SplitConfig,
+    sessions: Sessions<Session<E>, K>,
+    /// What they have in common.
+    pub common: E::Common,
+    half_open: u32,
+    fails_at: Time,
+    lost_bytes: u64,
+}
+
+/// Two connections of the proxy that stand for one.
+#[derive(Debug)]
+struct Session<E> {
+    /// Towards the opener, towards the other end.
+    sides: [Connection; 2],
+    tally: Tally,
+    ends: E,
+    /// A SYN that waits for the other end's answer.
+    waiting: Option<Segment>,
+    is_half_open: bool,
+    last_packet: Time,
+    /// When both sides were finished.
+    ended: Option<Time>,
+}
+
+impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
+    /// With these limits and this way to accept.
+    pub fn new(config: &SplitConfig, common: E::Common) -> Self {
+        Self {
+            sessions: Sessions::default(),
+            common,
+            half_open: 0,
+            fails_at: config.fails_at.unwrap_or(Time::NEVER),
+            lost_bytes: 0,
+            config: config.clone(),
+        }
+    }
+
+    /// Whether a packet of this session is for it; `opens`: it is a SYN of the opener, which begins another once the old one is over.
+    pub fn has(&self, key: K, opens: bool) -> bool {
+        self.sessions.get(key).is_some_and(|session| !(opens && session.ended.is_some()))
+    }
+
+    /// What is left of a session whose place another takes is forgotten; whether there is no room for that.
+    pub fn is_full_for(&mut self, key: K, cx: &mut Context<'_>) -> bool {
+        self.remove(key, cx);
+        self.half_open >= self.config.half_open || self.sessions.len() >= self.config.sessions as usize
+    }
+
+    /// A connection begins with a SYN, where [there is room](Self::is_full_for). Each side has its transport, and a number for its initial sequence
+    /// number and its chance.
+    pub fn begin(
+        &mut self,
+        key: K,
+        syn: &Segment,
+        transports: &[Arc<Config>; 2],
+        drawn: [u64; 2],
+        mut ends: E,
+        cx: &mut Context<'_>,
+    ) {
+        let [mut near, mut far] = [(OPENER, Role::Passive), (LISTENER, Role::Active)].map(|(side, role)| {
+            let mut conn = Connection::new(transports[side].clone(), role, Seq::new(drawn[side] as u32));
+            conn.set_random_seed(drawn[side]);
+            conn.set_reads_at_once(false);
+            conn
+        });
+        far.open(cx.now);
+        near.open(cx.now);
+        let waiting = match self.config.accept {
+            Accept::Late => Some(*syn),
+            Accept::Early => {
+                near.handle_segment(cx.now, syn);
+                None
+            }
+        };
+        ends.on_begun(cx);
+        self.half_open += 1;
+        self.sessions.insert(
+            key,
+            Session {
+                sides: [near, far],
+                tally: Tally::default(),
+                ends,
+                waiting,
+                is_half_open: true,
+                last_packet: cx.now,
+                ended: None,
+            },
+        );
+    }
+
+    /// A segment has come from a side.
+    pub fn handle(&mut self, key: K, side: usize, segment: &Segment, payload: &[u8], cx: &mut Context<'_>) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        session.last_packet = cx.now;
+        let waits = side == OPENER && session.waiting.is_some();
+        if waits && segment.flags.has(Flags::RST) {
+            session.waiting = None;
+            session.sides[OPENER].close();
+            session.sides[LISTENER].abort();
+        } else if !waits {
+            session.sides[side].handle_segment(cx.now, segment);
+            session.ends.keep(side, &session.sides[side], segment, payload);
+        }
+    }
+
+    /// The connection on a side is notified of something.
+    pub fn notify(&mut self, key: K, side: usize, notice: Notice, cx: &mut Context<'_>) {
+        if let Some(session) = self.sessions.get_mut(key) {
+            session.sides[side].handle_notice(cx.now, notice);
+        }
+    }
+
+    /// Passes on what has changed, and frees what is over.
+    pub fn drive(&mut self, key: K, cx: &mut Context<'_>) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        self.lost_bytes += session.pass_on(&mut self.common, cx);
+        if session.is_half_open && session.is_open() {
+            session.is_half_open = false;
+            self.half_open -= 1;
+        }
+        if session.ended.is_none() && session.has_ended() {
+            session.ended = Some(cx.now);
+            session.ends.on_ended(cx);
+        }
+        let due = session.next_wakeup(self.config.idle);
+        if due <= cx.now && session.is_over(cx.now, self.config.idle) {
+            return self.remove(key, cx);
+        }
+        self.sessions.arm(key, due);
+    }
+
+    /// What is due is done.
+    pub fn wake(&mut self, cx: &mut Context<'_>) {
+        self.fail_if_due(cx);
+        while let Some(key) = self.sessions.pop_due(cx.now) {
+            if let Some(session) = self.sessions.get_mut(key) {
+                session.sides.iter_mut().for_each(|side| side.handle_wakeup(cx.now));
+            }
+            self.drive(key, cx);
+        }
+    }
+
+    /// All state is lost, if this is the instant.
+    pub fn fail_if_due(&mut self, cx: &mut Context<'_>) {
+        if cx.now >= self.fails_at {
+            self.fails_at = Time::NEVER;
+            for session in self.sessions.take() {
+                self.forget(session, cx);
+            }
+        }
+    }
+
+    /// When it wants to be woken.
+    pub fn next_wakeup(&self) -> Time {
+        self.sessions.next_wakeup().min(self.fails_at)
+    }
+
+    /// Sessions that it keeps.
+    pub fn len(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Whether it keeps none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that it acknowledged, and that the end for which they were never got.
+    pub fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
+    }
+
+    /// Both connections of each session.
+    pub fn iter(&self) -> impl Iterator<Item = (&[Connection; 2], &E)> {
+        self.sessions.values().map(|session| (&session.sides, &session.ends))
+    }
+
+    fn remove(&mut self, key: K, cx: &mut Context<'_>) {
+        if let Some(session) = self.sessions.remove(key) {
+            self.forget(session, cx);
+        }
+    }
+
+    /// State is lost.
+    fn forget(&mut self, mut session: Session<E>, cx: &mut Context<'_>) {
+        self.half_open -= u32::from(session.is_half_open);
+        self.lost_bytes += session.tally.owed();
+        if session.ended.is_none() {
+            session.ends.on_ended(cx);
+        }
+        session.ends.on_forgotten(&session.sides);
+    }
+}
+
+impl<E: Carrier> Session<E> {
+    /// Carries data, FINs and resets from side to side until nothing more follows from it; returns the bytes that it owes in vain.
+    fn pass_on(&mut self, common: &mut E::Common, cx: &mut Context<'_>) -> u64 {
+        let mut lost = 0;
+        loop {
+            for side in [OPENER, LISTENER] {
+                if self.sides.iter().any(|side| side.state() != State::Closed) {
+                    self.ends.hand_over(side, &mut self.sides, &mut self.tally, common, cx);
+                }
+                while let Some(event) = self.sides[side].poll_event() {
+                    match event {
+                        Event::PeerFinished => self.sides[1 - side].close(),
+                        Event::Established if side == LISTENER => self.answer_opener(cx),
+                        Event::Aborted(_) => {
+                            self.ends.on_aborted(side);
+                            lost += self.tally.owed();
+                            self.tally = Tally::default();
+                            self.abort(1 - side, cx);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            for side in [OPENER, LISTENER] {
+                while let Some(segment) = self.sides[side].poll_transmit(cx.now) {
+                    let offset = self.sides[side].offset_of(segment.data_seq());
+                    self.ends.send(side, &segment, offset, cx);
+                }
+            }
+            if !self.sides.iter().any(Connection::has_events) {
+                return lost;
+            }
+        }
+    }
+
+    /// The other end has answered: so may the opener be.
+    fn answer_opener(&mut self, cx: &Context<'_>) {
+        if let Some(syn) = self.waiting.take() {
+            self.sides[OPENER].handle_segment(cx.now, &syn);
+        }
+    }
+
+    /// One side is reset, since the other was.
+    fn abort(&mut self, side: usize, cx: &mut Context<'_>) {
+        if let Some(syn) = self.waiting.take().filter(|_| side == OPENER) {
+            // RFC 9293 §3.5.2: a refusal of what was not answered yet.
+            let flags = Flags::RST.with(Flags::ACK);
+            let refusal = Segment { ack: syn.seq.at(1), flags, ..Segment::default() };
+            self.ends.send(OPENER, &refusal, 0, cx);
+            self.sides[OPENER].close();
+        }
+        self.sides[side].abort();
+    }
+
+    fn is_open(&self) -> bool {
+        self.sides.iter().all(|side| !matches!(side.state(), State::Listen | State::SynSent | State::SynReceived))
+    }
+
+    fn has_ended(&self) -> bool {
+        self.sides.iter().all(|side| matches!(side.state(), State::Closed | State::TimeWait))
+    }
+
+    fn next_wakeup(&self, idle: Duration) -> Time {
+        match self.ended {
+            Some(at) => at + LINGER,
+            None => self.sides.iter().map(Connection::next_wakeup).fold(self.idle_at(idle), Time::min),
+        }
+    }
+
+    fn is_over(&self, now: Time, idle: Duration) -> bool {
+        match self.ended {
+            Some(at) => at + LINGER <= now,
+            None => self.idle_at(idle) <= now,
+        }
+    }
+
+    /// When its state is given up, if no packet comes.
+    fn idle_at(&self, idle: Duration) -> Time {
+        let is_closing = self.tally.owed() == 0 && self.sides.iter().all(closes);
+        self.last_packet + if is_closing { idle.min(CLOSING_IDLE) } else { idle }
+    }
+}
+
+/// Whether an end has sent its FIN, or is beyond that.
+pub(super) fn closes(side: &Connection) -> bool {
+    use State::{Closed, Closing, FinWait1, FinWait2, LastAck, TimeWait};
+    matches!(side.state(), FinWait1 | FinWait2 | Closing | LastAck | TimeWait | Closed)
+}

@@ -1,0 +1,74 @@
+"""How late programs get a processor: a process beside them that sleeps, and notes how long after its time it wakes.
+
+The emulator may have real-time priority, and be on time on a machine whose programs are not.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+
+SLEEP_S = 0.01
+STEP_S = 0.00025
+"""Lateness is counted in steps of this size."""
+STEPS = 4000
+"""The last step is that of all that are later."""
+
+
+@dataclass(frozen=True)
+class Wakes:
+    """A process that sleeps and wakes, with the scheduling of programs at hosts."""
+
+    process: int
+    report: int
+
+    @classmethod
+    def start(cls) -> Wakes:
+        """Start it. This process has one thread."""
+        report, given = os.pipe()
+        process = os.fork()
+        if process:
+            os.close(given)
+            return cls(process, report)
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            _sleep_and_wake(given)
+        finally:
+            os._exit(0)
+
+    def stop(self) -> list[int]:
+        """End it: how often it woke late, by steps. Empty if something else ended it."""
+        os.kill(self.process, signal.SIGTERM)
+        with os.fdopen(self.report, "rb") as report:
+            text = report.read()
+        os.waitpid(self.process, 0)
+        return [int(count) for count in text.split()]
+
+
+class _EndError(Exception):
+    pass
+
+
+def _end(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise _EndError
+
+
+def _sleep_and_wake(given: int) -> None:
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    counts = [0] * STEPS
+    try:
+        signal.signal(signal.SIGTERM, _end)
+        while True:
+            due_s = time.monotonic() + SLEEP_S
+            time.sleep(SLEEP_S)
+            counts[min(int((time.monotonic() - due_s) / STEP_S), STEPS - 1)] += 1
+    except _EndError:
+        os.write(given, " ".join(map(str, counts)).encode("ascii"))
+
+
+def later_than(counts: list[int], limit_s: float) -> int:
+    """How many of them were later than that."""
+    return sum(counts[max(round(limit_s / STEP_S), 1) :])
