@@ -43,7 +43,9 @@ pub(super) struct Hop {
     resent: BTreeMap<u64, Time>,
     /// The end of a packet that is being timed, and when it left.
     timed: Option<(u64, Time)>,
+    /// As the gateway gave it, until it is measured.
     pub(super) rtt: Duration,
+    has_sample: bool,
     /// Since when the sender has heard nothing new.
     quiet_since: Time,
     has_probed: bool,
@@ -89,6 +91,7 @@ impl Hop {
             resent: BTreeMap::new(),
             timed: None,
             rtt,
+            has_sample: false,
             quiet_since: now,
             has_probed: false,
             tries: 0,
@@ -197,7 +200,9 @@ impl Hop {
             self.resent = self.resent.split_off(&ack);
             (self.quiet_since, self.tries, self.has_probed) = (now, 0, false);
             if let Some((_, sent)) = self.timed.take_if(|timed| timed.0 <= ack) {
-                self.rtt = (self.rtt * 7 + (now - sent)) / 8;
+                let sample = now - sent;
+                self.rtt = if self.has_sample { (self.rtt * 7 + sample) / 8 } else { sample };
+                self.has_sample = true;
             }
             let mss = self.manner.mss;
             self.cwnd += if self.cwnd < self.ssthresh { news.min(mss) } else { (mss * mss / self.cwnd).max(1) };

@@ -12,8 +12,9 @@
 //!
 //! **Helps:** A transfer has its share of the link from the first round trip, and errors cost only what they hit.
 //! **Harms:** As `split`, it owes what it has acknowledged (`pep_lost_bytes`); it takes `rate` for its own, so that
-//! what shares the link with it is driven aside. With an `rtt` far above the path's its windows overfill the queue, and losses keep
-//! the round trip from being measured: with the default of 600 ms one transfer had 23 of 50 Mbit/s over 48 ms.
+//! what shares the link with it is driven aside. With an `rtt` far above the path's its first window overfills the queue, and the
+//! gateway that receives asks for what is missing once in an `rtt`: without data of its own it measures none. With the default of
+//! 600 ms one transfer had 33 of 50 Mbit/s over 48 ms in its first minute, with 48 ms it had 46.
 //!
 //! # What it leaves alone
 //!

@@ -380,10 +380,10 @@ def page_time(lab: Lab, *, initial_window: int = 4) -> Finding:
     return _found(one - larger, f"{one.mean():.2f} s and {larger.mean():.2f} s per page")
 
 
-def handshake_saved(lab: Lab) -> Finding:
-    """Round trips that data in the SYN save of a request and its answer on a new connection."""
+def handshake_saved(lab: Lab, *, option: str = "transactions", knows: str = "counts") -> Finding:
+    """Round trips that data in the SYN save of a request and its answer on a new connection, by `tcp.OPTION`."""
     sets = {"flow.pages.app": {"kind": "request-response", "response": "1 kB", "count": 1, "reconnect": True}}
-    vary = {"tcp.fast_open": ["off", {"kind": "on", "cookie": "cached"}]}
+    vary = {f"tcp.{option}": ["off", {"kind": "on", knows: "cached"}]}
     runs = lab.sweep("web", sets, vary=vary, replications=1).runs["transfer_mean_s"].to_list()
     return Finding.exact(
         (runs[0] - runs[1]) / 0.54, f"{runs[0]:.3f} s without and {runs[1]:.3f} s with data in the SYN"

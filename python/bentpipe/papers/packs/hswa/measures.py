@@ -434,14 +434,22 @@ def residual_loss(lab: Lab, *, span: str, rates: Sequence[float], is_burst: bool
     return max(findings, key=lambda finding: math.inf if finding.value is None else finding.value)
 
 
-def residual_loss_of_arq(lab: Lab, *, retransmissions: int) -> Finding:
-    """Share of datagrams lost on a link that retransmits over the share lost on one that does not, at 1e-5 per bit.
+def residual_loss_of_arq(
+    lab: Lab, *, retransmissions: int, rate: float = 1e-5, combining: str | None = None
+) -> Finding:
+    """Share of datagrams lost on a link that retransmits over the share lost on one that does not.
 
-    A satellite that is to send again has to process packets; a bent pipe keeps none.
+    A satellite that is to send again has to process packets; a bent pipe keeps none. With `combining`, both links have
+    the code of rate 1/2, and that which retransmits decodes a packet from all of its copies.
     """
-    error, on_board = {"kind": "bit", "rate": 1e-5}, {"node.GEO.kind": "processing"}
-    plain = _lost_shares(lab, {"error": error}, on_board)
-    repaired = _lost_shares(lab, {"error": error, "arq": {"retransmissions": retransmissions}}, on_board)
+    channel: dict[str, Any] = {"error": {"kind": "bit", "rate": rate}}
+    on_board = {"node.GEO.kind": "processing"}
+    arq: dict[str, Any] = {"retransmissions": retransmissions}
+    if combining is not None:
+        channel["coding"] = {"kind": "convolutional"}
+        arq["combining"] = combining
+    plain = _lost_shares(lab, channel, on_board)
+    repaired = _lost_shares(lab, {**channel, "arq": arq}, on_board)
     note = f"{100 * np.mean(plain):.3g} % lost without, {100 * np.mean(repaired):.3g} % where the link retransmits"
     return Finding.mean(repaired / plain, note)
 
