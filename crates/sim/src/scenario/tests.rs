@@ -280,7 +280,7 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.\"f{n}\"]", "contains {n}, but there is no count"),
         ("[flow.f]", "[flow.f]\ncount = 0", "out of range"),
         ("[flow.f]", "[flow.f]\ncount = 1000001", "out of range"),
-        ("[flow.f]", "[flow.f]\ncount = 1000000\n[flow.g]\nfrom = \"a\"\nto = \"b\"", "stands for 1000001 flows"),
+        ("[flow.f]", "[flow.g]\nfrom = \"a\"\nto = \"b\"\n[flow.f]\ncount = 1000000", "stands for 1000001 flows"),
         ("[flow.f]", "[flow.f1]\nfrom = \"a\"\nto = \"b\"\n[flow.f]\ncount = 2", "makes a second flow \"f1\""),
         ("[flow.f]", "[flow.f]\nroute = [\"a\"]", "ends at \"a\""),
         ("[flow.f]", "[flow.f]\nroute = [\"a\", \"c\"]", "no node and no link"),
