@@ -275,6 +275,7 @@ mod tests {
     use crate::tests::{bytes, Shared as Taken};
     use bentpipe_sim::record::RunResult;
     use bentpipe_sim::scenario::from_toml;
+    use bentpipe_sim::spec::Scenario;
     use bentpipe_sim::Network;
     use bentpipe_tcp::State;
     use bentpipe_units::Duration;
@@ -282,11 +283,11 @@ mod tests {
     const MTU: u16 = 1500;
 
     /// A gateway 5 ms from the server and 270 ms from the user, with a proxy; errors behind it.
-    fn scenario(keys: &str, proxy: &str, app: &str) -> bentpipe_sim::spec::Scenario {
+    fn scenario(keys: &str, proxy: &str, app: &str) -> Arc<Scenario> {
         scenario_with(keys, proxy, app, &[])
     }
 
-    fn scenario_with(keys: &str, proxy: &str, app: &str, sets: &[(&str, &str)]) -> bentpipe_sim::spec::Scenario {
+    fn scenario_with(keys: &str, proxy: &str, app: &str, sets: &[(&str, &str)]) -> Arc<Scenario> {
         let text = format!(
             r#"
             duration = "100 s"
@@ -336,7 +337,7 @@ mod tests {
     }
 
     /// Two hosts at the ends of the path in virtual time, of which the first opens; until nothing happens any more.
-    fn talk(scenario: &bentpipe_sim::spec::Scenario, mut hosts: [Speaker; 2], is_v6: bool) -> Found {
+    fn talk(scenario: &Arc<Scenario>, mut hosts: [Speaker; 2], is_v6: bool) -> Found {
         let functions = Functions::new(MTU);
         let real: Arc<dyn RealPackets> = functions.clone();
         let mut network = Network::build_real(scenario, 3, &real);
@@ -369,7 +370,7 @@ mod tests {
         }
     }
 
-    fn file(scenario: &bentpipe_sim::spec::Scenario, sent: &Arc<[u8]>, taken: &Taken) -> [Speaker; 2] {
+    fn file(scenario: &Arc<Scenario>, sent: &Arc<[u8]>, taken: &Taken) -> [Speaker; 2] {
         let config = &scenario.flows[0].tcp;
         [
             Speaker::new(config, MTU, None, Service::Send(sent.clone()), 1),
@@ -413,7 +414,7 @@ mod tests {
     }
 
     /// Runs a transfer without end simulated and with packets as bytes: each link carries the same.
-    fn same(scenario: impl Fn(&str) -> bentpipe_sim::spec::Scenario) -> Found {
+    fn same(scenario: impl Fn(&str) -> Arc<Scenario>) -> Found {
         let mut network = Network::build(&scenario("\"greedy\""), 3);
         while !network.run(1 << 20) {}
         let simulated = network.finish().unwrap();

@@ -461,7 +461,7 @@ mod tests {
             "duration = \"1 s\"\n[tcp]\n{keys}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
              [flow.f]\nfrom = \"a\"\nto = \"b\"\n"
         );
-        bentpipe_sim::scenario::from_toml(&text, "test.toml", &[]).unwrap().scenario.flows[0].tcp.clone()
+        bentpipe_sim::scenario::from_toml(&text, "test.toml", &[]).unwrap().scenario.flows[0].tcp.as_ref().clone()
     }
 
     /// A path of 20 ms each way that loses, repeats and delays as it likes.

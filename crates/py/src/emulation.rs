@@ -80,7 +80,7 @@ pub(crate) struct Emulation {
 
 /// Nodes on the ways of real packets with functions that let these pass as they are.
 fn passed(scenario: &spec::Scenario) -> Vec<(String, &'static str)> {
-    let ports = FlowId::all(scenario.flows.len()).zip(&scenario.flows).filter(|(_, flow)| flow.app == App::Port);
+    let ports = FlowId::all(scenario.flows.len()).zip(&scenario.flows).filter(|(_, flow)| *flow.app == App::Port);
     let mut met = BTreeSet::new();
     for (id, flow) in ports {
         met.extend([flow.from, flow.to]);
@@ -129,7 +129,7 @@ impl Emulation {
         let simulation = Simulation::build(scenario, None, Some(&real))?;
         let scenario = &scenario.get().resolved.scenario;
         let name = |node: NodeId| scenario.nodes[node].name.as_str();
-        let flows = || scenario.flows.iter().filter(|flow| flow.app == App::Port);
+        let flows = || scenario.flows.iter().filter(|flow| *flow.app == App::Port);
         let names: BTreeSet<&str> = flows().flat_map(|flow| [name(flow.from), name(flow.to)]).collect();
         let names: Vec<String> = names.into_iter().map(String::from).collect();
         if names.len() > HOSTS_MAX {
@@ -149,8 +149,8 @@ impl Emulation {
         }
         let config_at = |host: &String| {
             let is_at_host = |flow: &Flow| [flow.from, flow.to].iter().any(|&end| name(end) == host);
-            let flow = scenario.flows.iter().position(|flow| flow.app == App::Port && is_at_host(flow))?;
-            Some(simulation.tcp(flow).unwrap_or(&scenario.flows[flow].tcp).clone())
+            let flow = scenario.flows.iter().position(|flow| *flow.app == App::Port && is_at_host(flow))?;
+            Some(simulation.tcp(flow).unwrap_or(scenario.flows[flow].tcp.as_ref()).clone())
         };
         let configs = names.iter().filter_map(config_at).collect();
         let mut table = "127.0.0.1 localhost\n::1 localhost\n".to_string();

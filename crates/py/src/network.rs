@@ -33,7 +33,7 @@ impl Network {
         let simulation = Simulation::new(scenario, seed)?;
         let scenario = &scenario.get().resolved.scenario;
         let (mut ports, mut flows) = (Vec::new(), Vec::new());
-        for flow in scenario.flows.iter().filter(|flow| flow.app == App::Port) {
+        for flow in scenario.flows.iter().filter(|flow| *flow.app == App::Port) {
             ports.extend(simulation.network()?.ports(&flow.name).map_err(refused)?);
             let node = |node: NodeId| scenario.nodes[node].name.clone();
             flows.push((flow.name.clone(), node(flow.from), node(flow.to)));

@@ -22,7 +22,7 @@ pub(crate) struct Simulation {
     /// What went wrong in classes in Python; none if there are none.
     trouble: Option<Arc<Trouble>>,
     /// Settings of TCP of each flow, where these have classes in Python, which report to `trouble`.
-    tcp: Vec<Config>,
+    tcp: Vec<Arc<Config>>,
 }
 
 /// What to say in a bug report. A digest takes its time, so that none is made for nothing.
@@ -51,7 +51,7 @@ impl Simulation {
         seed: Option<u64>,
         real: Option<&Arc<dyn RealPackets>>,
     ) -> PyResult<Self> {
-        let build = |scenario: &spec::Scenario, seed| match real {
+        let build = |scenario: &Arc<spec::Scenario>, seed| match real {
             Some(real) => Network::build_real(scenario, seed, real),
             None => Network::build(scenario, seed),
         };
@@ -67,11 +67,12 @@ impl Simulation {
             let network = guarded(py, &replay, || build(&resolved.scenario, seed))?;
             return Ok(Self { network: Some(network), replay, trouble: None, tcp: Vec::new() });
         }
-        let (mut scenario, trouble) = (resolved.scenario.clone(), Arc::new(Trouble::default()));
+        let (mut scenario, trouble) = (resolved.scenario.as_ref().clone(), Arc::new(Trouble::default()));
         for flow in &mut scenario.flows {
             let class = |own: &CustomCc| outside.classes.iter().find(|class| class.name() == own.name());
             if let Some((own, class)) = flow.tcp.own_cc.as_ref().and_then(|own| Some((own, class(own)?))) {
-                flow.tcp.own_cc = Some(class.of_flow(own, &flow.name, &trouble));
+                let own_cc = Some(class.of_flow(own, &flow.name, &trouble));
+                Arc::make_mut(&mut flow.tcp).own_cc = own_cc;
             }
         }
         let flows = Flows::of(py, &scenario.flows);
@@ -83,17 +84,17 @@ impl Simulation {
                 }
             }
         }
-        let network = caught(&replay, || build(&scenario, seed))?;
+        let tcp = scenario.flows.iter().map(|flow| flow.tcp.clone()).collect();
+        let network = caught(&replay, || build(&Arc::new(scenario), seed))?;
         if let Some((error, _)) = trouble.raised(py, network.now()) {
             return Err(error);
         }
-        let tcp = scenario.flows.into_iter().map(|flow| flow.tcp).collect();
         Ok(Self { network: Some(network), replay, trouble: Some(trouble), tcp })
     }
 
     /// Settings of TCP of a flow, by its place, for connections outside the network: with its class in Python; none if it has none.
     pub(crate) fn tcp(&self, flow: usize) -> Option<&Config> {
-        self.tcp.get(flow)
+        self.tcp.get(flow).map(Arc::as_ref)
     }
 
     /// Takes up to `steps` steps of `run`, which is given how many to take and returns whether there is no more to do.

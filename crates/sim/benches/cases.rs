@@ -10,6 +10,7 @@ use bentpipe_sim::spec::Scenario;
 use bentpipe_sim::{scenario, Network};
 use serde_json::{json, Value};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 
 const S1: &str = include_str!("cases/s1.toml");
 const S2: &str = include_str!("cases/s2.toml");
@@ -245,7 +246,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn resolved(case: &Case) -> Scenario {
+fn resolved(case: &Case) -> Arc<Scenario> {
     let sets: Vec<(String, String)> = case.sets.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
     let resolved = scenario::from_toml(&case.file.toml(), "bench", &sets);
     resolved.unwrap_or_else(|problems| panic!("{}: {problems}", case.name)).scenario
@@ -253,7 +254,7 @@ fn resolved(case: &Case) -> Scenario {
 
 /// A run, from a built network to its tables. Returns the hops of its packets.
 #[inline(never)]
-fn counted(scenario: &Scenario) -> i64 {
+fn counted(scenario: &Arc<Scenario>) -> i64 {
     let mut network = Network::build(scenario, 1);
     network.run(u64::MAX);
     network.finish().expect("no function fails").summary.whole("packet_hops")[0]

@@ -245,13 +245,26 @@ impl Wait {
     }
 }
 
-/// The settings of a connection with the phases of a host's clocks drawn; `draw` is the host's among those of `phases`.
-pub(crate) fn with_phases(mut config: Config, phases: &mut Stream, draw: u64) -> Config {
-    if config.rto.phase == ClockPhase::Random {
-        config.rto.phase = ClockPhase::At(Duration::from_ps(phases.below(2 * draw, config.rto.granularity.as_ps())));
-    }
+/// Where a host's clocks start in their ticks, that of the retransmission timer and that of delayed ACKs; `draw` is the host's
+/// among those of `phases`.
+pub(crate) fn clocks(config: &Config, phases: &mut Stream, draw: u64) -> [Duration; 2] {
+    let mut drawn = |index, below: Duration| Duration::from_ps(phases.below(index, below.as_ps()));
+    let retransmission = match config.rto.phase {
+        ClockPhase::Random => drawn(2 * draw, config.rto.granularity),
+        ClockPhase::At(phase) => phase,
+    };
+    let delayed_ack = match config.ack.timer {
+        DelayTimer::FreeRunning { .. } => drawn(2 * draw + 1, config.ack.delay),
+        DelayTimer::PerSegment => Duration::ZERO,
+    };
+    [retransmission, delayed_ack]
+}
+
+/// The settings of connections all of which are one host's.
+pub(crate) fn with_clocks(mut config: Config, [retransmission, delayed_ack]: [Duration; 2]) -> Config {
+    config.rto.phase = ClockPhase::At(retransmission);
     if let DelayTimer::FreeRunning { phase } = &mut config.ack.timer {
-        *phase = Duration::from_ps(phases.below(2 * draw + 1, config.ack.delay.as_ps()));
+        *phase = delayed_ack;
     }
     config
 }

@@ -4,6 +4,7 @@ use bentpipe_sim::dictionary::{Table, Values, SERIES};
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::{from_toml, Scenario};
 use bentpipe_sim::Network;
+use std::sync::Arc;
 
 /// Parts of a file, in an order that the tests change: two bottlenecks that share no link.
 const HEAD: &str = "duration = \"20 s\"\n[tcp]\ncc = \"newreno\"\n";
@@ -76,7 +77,7 @@ const PARTS: [&str; 8] = [
     "#,
 ];
 
-fn scenario(parts: &[usize], record: &str) -> Scenario {
+fn scenario(parts: &[usize], record: &str) -> Arc<Scenario> {
     let body: String = parts.iter().map(|&part| PARTS[part]).collect();
     from_toml(&format!("{HEAD}{body}{record}"), "test.toml", &[]).expect("the scenario is valid").scenario
 }
@@ -85,7 +86,7 @@ fn network(parts: &[usize]) -> Network {
     Network::build(&scenario(parts, ""), 7)
 }
 
-fn run(scenario: &Scenario) -> RunResult {
+fn run(scenario: &Arc<Scenario>) -> RunResult {
     let mut network = Network::build(scenario, 7);
     assert!(network.run(u64::MAX));
     network.finish().unwrap()

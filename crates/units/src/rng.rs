@@ -22,7 +22,12 @@ impl Stream {
             key[0] = (key[0] ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
             key[1] = mix(key[1] ^ u64::from(byte));
         }
-        Self { key: [mix(key[0]), key[1]], block: [0; 4], block_index: u64::MAX }
+        Self::with_key([mix(key[0]), key[1]])
+    }
+
+    /// The stream that has this [key](Self::key), which is all that needs to be kept of a stream that is seldom drawn from.
+    pub const fn with_key(key: [u64; 2]) -> Self {
+        Self { key, block: [0; 4], block_index: u64::MAX }
     }
 
     /// The Philox key, to make the same draws elsewhere.

@@ -189,7 +189,7 @@ fn config(keys: &str) -> Result<Config, String> {
         tables.join("\n"),
     );
     let resolved = crate::scenario::from_toml(&text, "script", &[]).map_err(|problems| problems.to_string())?;
-    Ok(resolved.scenario.flows[0].tcp.clone())
+    Ok(resolved.scenario.flows[0].tcp.as_ref().clone())
 }
 
 fn step(line: usize, text: &str, on: On) -> Result<Step, String> {

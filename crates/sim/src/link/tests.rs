@@ -53,7 +53,8 @@ pub(super) fn packet(id: u32, size: u16) -> Packet {
         flags: Flags::ACK,
         ..Segment::default()
     };
-    let packet = Packet::new(&segment, &Origin::of(EndpointId::opener(0), id), &mut crate::packet::Bodies::default());
+    let packet =
+        Packet::new(&segment, &Origin::of(EndpointId::opener(0), id.into()), &mut crate::packet::Bodies::default());
     assert_eq!((packet.size(), packet.body), (u64::from(size), NO_BODY));
     packet
 }

@@ -112,7 +112,7 @@ mod tests {
 
     fn packet(flow: u32, to_sender: bool) -> Packet {
         let end = EndpointId::both(flow as usize)[usize::from(to_sender)];
-        Packet::new(&Segment::default(), &Origin::of(end, flow), &mut Bodies::default())
+        Packet::new(&Segment::default(), &Origin::of(end, flow.into()), &mut Bodies::default())
     }
 
     /// Sends `packets` packets a microsecond apart, every other one back; gives (number, whether back) as they leave.

@@ -402,7 +402,7 @@ mod tests {
         /// The window of a packet as it leaves.
         fn pass(&mut self, flow: u32, is_back: bool, segment: Segment) -> u16 {
             let end = EndpointId::both(flow as usize)[usize::from(is_back)];
-            let packet = Packet::new(&segment, &Origin::of(end, flow), &mut self.bench.bodies);
+            let packet = Packet::new(&segment, &Origin::of(end, flow.into()), &mut self.bench.bodies);
             self.bench.at(self.now, |cx| self.refwa.on_packet(packet, cx));
             match self.bench.out.take()[..] {
                 [Action::Forward(packet)] => packet.window,

@@ -29,7 +29,7 @@ use super::sessions::Sessions;
 use super::splice::{closes, CLOSING_IDLE};
 use super::{Context, Middlebox};
 use crate::dictionary::Cause;
-use crate::distribution::with_phases;
+use crate::distribution::{clocks, with_clocks};
 use crate::packet::Packet;
 use bentpipe_tcp::{Config, Connection, Event, Flags, Role, Segment, State};
 use bentpipe_units::settings::{Bytes, Chance};
@@ -114,7 +114,7 @@ fn window(rate: f64, utilisation: f64, target: f64, users: f64, used: f64, rtt: 
 impl SatPep {
     pub(crate) fn new(config: &SatPepConfig, seed: u64, component: &str) -> Self {
         let phases = &mut Stream::new(seed, component, "clock");
-        let drawn = with_phases(config.terrestrial.clone(), phases, 0);
+        let drawn = with_clocks(config.terrestrial.clone(), clocks(&config.terrestrial, phases, 0));
         let own = Config {
             receive_buffer: config.buffer,
             auto_buffer: None,

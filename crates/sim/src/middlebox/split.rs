@@ -32,7 +32,7 @@ use super::sessions::Sessions;
 use super::splice::{Carrier, Splicer, LISTENER, OPENER};
 use super::{Context, Middlebox};
 use crate::dictionary::Cause;
-use crate::distribution::with_phases;
+use crate::distribution::{clocks, with_clocks};
 use crate::packet::Packet;
 use bentpipe_tcp::{Config, Flags, Segment};
 use bentpipe_units::settings::Bytes;
@@ -79,7 +79,7 @@ impl SplitConfig {
         let mut phases = Stream::new(seed, component, "clock");
         let mut draw = 0;
         [&self.opener, &self.listener].map(|side| {
-            let drawn = with_phases(side.clone(), &mut phases, draw);
+            let drawn = with_clocks(side.clone(), clocks(side, &mut phases, draw));
             draw += 1;
             Config { receive_buffer: self.buffer, auto_buffer: None, fast_open: None, sharing: None, ..drawn }
         })

@@ -16,6 +16,7 @@ use crate::scenario::from_toml;
 use crate::spec::Scenario;
 use crate::Network;
 use bentpipe_tcp::Flags;
+use std::sync::Arc;
 
 /// A function at its place.
 struct Trial {
@@ -106,7 +107,7 @@ to = "d"
 app = { kind = "cbr", size = "100 B", rate = "64 bit/s" }
 "#;
 
-fn read(text: &str, nodes: &str, sets: &[(&str, &str)]) -> Scenario {
+fn read(text: &str, nodes: &str, sets: &[(&str, &str)]) -> Arc<Scenario> {
     let sets: Vec<(String, String)> = sets.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
     let read = from_toml(&format!("{text}{nodes}\n"), "suite", &sets);
     read.unwrap_or_else(|problems| panic!("{problems}")).scenario

@@ -68,7 +68,7 @@ mod tests {
             app = { kind = \"cbr\", rate = \"2 Mbit/s\", size = \"1000 B\" }\n";
         let mut scenario = from_toml(text, "test.toml", &[]).expect("the scenario is valid").scenario;
         let down = Change::Down { link: LinkId::new(0), waiting: Waiting::Rerouted, in_flight: InFlight::Delivered };
-        scenario.timeline.changes = vec![(Time::ZERO + Duration::from_secs(1), down)];
+        std::sync::Arc::make_mut(&mut scenario).timeline.changes = vec![(Time::ZERO + Duration::from_secs(1), down)];
         let mut network = Network::build(&scenario, 1);
         while !network.run(u64::MAX) {}
         let result = network.finish().expect("no middlebox is there to fail");

@@ -68,7 +68,7 @@ pub struct Network {
     ledger: Ledger,
     recorder: Recorder,
     witness: Option<Box<dyn Witness>>,
-    scenario: Scenario,
+    scenario: Arc<Scenario>,
 }
 
 /// Instants that the run does not pass, or not at once.
@@ -83,22 +83,26 @@ struct Bounds {
 
 impl Network {
     /// The network of `scenario` at the start of time, with all random streams of `seed`.
-    pub fn build(scenario: &Scenario, seed: u64) -> Self {
+    pub fn build(scenario: &Arc<Scenario>, seed: u64) -> Self {
         Self::build_with(scenario, seed, Vec::new())
     }
 
     /// The same, where functions act on packets with bytes from outside as `real` does.
-    pub fn build_real(scenario: &Scenario, seed: u64, real: &Arc<dyn RealPackets>) -> Self {
+    pub fn build_real(scenario: &Arc<Scenario>, seed: u64, real: &Arc<dyn RealPackets>) -> Self {
         Self::build_all(scenario, seed, Vec::new(), Some(real))
     }
 
     /// The same with middleboxes of one's own at nodes, behind those that the scenario has there.
-    pub fn build_with(scenario: &Scenario, seed: u64, own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>) -> Self {
+    pub fn build_with(
+        scenario: &Arc<Scenario>,
+        seed: u64,
+        own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
+    ) -> Self {
         Self::build_all(scenario, seed, own, None)
     }
 
     fn build_all(
-        scenario: &Scenario,
+        scenario: &Arc<Scenario>,
         seed: u64,
         own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
         real: Option<&Arc<dyn RealPackets>>,
@@ -149,7 +153,7 @@ impl Network {
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
             witness: None,
-            scenario: scenario.clone(),
+            scenario: Arc::clone(scenario),
         };
         network.change();
         network.carry_out_tasks();

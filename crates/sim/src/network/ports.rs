@@ -138,7 +138,7 @@ pub(super) struct Ports {
 impl Ports {
     pub(super) fn of(scenario: &Scenario, are_real: bool) -> Self {
         let flows = FlowId::all(scenario.flows.len()).zip(&scenario.flows);
-        let flows = flows.filter(|(_, flow)| flow.app == App::Port).map(|(id, _)| id).collect();
+        let flows = flows.filter(|(_, flow)| *flow.app == App::Port).map(|(id, _)| id).collect();
         Self { flows, are_real, ..Self::default() }
     }
 

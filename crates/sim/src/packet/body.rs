@@ -182,7 +182,7 @@ impl Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Recipient {
     pub(crate) endpoint: EndpointId,
-    pub(crate) owner: u32,
+    pub(crate) owner: u64,
 }
 
 /// The rarer parts of packets, in slots that are used again. Whoever ends a packet's way returns its slot.

@@ -24,9 +24,9 @@ pub struct Packet {
     pub at: Time,
     /// Index of its next hop in the network's hops.
     pub next: u32,
-    /// Index of its flow, and above that the connection's number within it, used by fair queueing.
+    /// The lower half of its [owner](Packet::owner).
     owner: u32,
-    /// The slot of its connection; [`NO_SESSION`] if it is a datagram.
+    /// The slot of its connection, or [`NO_SESSION`] if it is a datagram; and in the bits above [`SLOTS`] the upper half of its owner.
     pub(crate) session: u32,
     pub(crate) seq: Seq,
     /// Where its rarer parts are kept; [`NO_BODY`] if it has none.
@@ -48,11 +48,14 @@ pub struct Packet {
 /// [`Packet::body`] of a packet without options.
 pub(crate) const NO_BODY: u32 = u32::MAX;
 
+/// The bits of [`Packet::session`] that are a slot.
+const SLOTS: u32 = (1 << 29) - 1;
+
 /// [`Packet::session`] of a datagram.
-pub(crate) const NO_SESSION: u32 = u32::MAX;
+const NO_SESSION: u32 = SLOTS;
 
 /// [`Packet::session`] of a message: the smallest that is no slot of a connection.
-const MESSAGE: u32 = u32::MAX - 1;
+const MESSAGE: u32 = SLOTS - 1;
 
 /// [`Packet::next`] of a packet that its node has not sent on yet.
 pub(crate) const UNROUTED: u32 = 0;
@@ -60,11 +63,12 @@ pub(crate) const UNROUTED: u32 = 0;
 /// Bytes of IPv4 and UDP header.
 pub(crate) const DATAGRAM_HEADERS: u8 = 28;
 
-/// Flows that a packet can distinguish; a scenario has at most 100,000.
-const FLOWS_MAX: u32 = 1 << 17;
+/// The bits of a flow's index that are in the lower half of an owner; the other three are in the upper half. A scenario has at most
+/// a million flows.
+const FLOW_BITS: u32 = 17;
 
 /// Numbers of connections within a flow, before they wrap around.
-const CONNECTIONS_MAX: u64 = 1 << 15;
+const CONNECTIONS_MAX: u64 = 1 << (32 - FLOW_BITS);
 
 const CORRUPTED: u8 = 1;
 const RETRANSMISSION: u8 = 2;
@@ -88,7 +92,7 @@ const ECN_SHIFT: u8 = 4;
 pub(crate) struct Origin {
     pub(crate) endpoint: EndpointId,
     /// As [`Packet::owner`] makes it of a flow and a connection.
-    pub(crate) owner: u32,
+    pub(crate) owner: u64,
     /// Index of the first hop in the network's hops.
     pub(crate) first_hop: u32,
     /// Of the flow.
@@ -98,9 +102,15 @@ pub(crate) struct Origin {
 #[cfg(test)]
 impl Origin {
     /// In class 0, at the first of all hops.
-    pub(crate) fn of(endpoint: EndpointId, owner: u32) -> Self {
+    pub(crate) fn of(endpoint: EndpointId, owner: u64) -> Self {
         Self { endpoint, owner, first_hop: 0, class: 0 }
     }
+}
+
+/// The upper half of an owner, at its place in [`Packet::session`].
+#[inline(always)]
+fn upper_half(owner: u64) -> u32 {
+    ((owner >> u32::BITS) as u32) << SLOTS.count_ones()
 }
 
 impl Packet {
@@ -115,8 +125,8 @@ impl Packet {
         Self {
             at: Time::ZERO,
             next: first_hop,
-            owner,
-            session: endpoint.slot() as u32,
+            owner: owner as u32,
+            session: endpoint.slot() as u32 | upper_half(owner),
             seq: segment.seq,
             ack: segment.ack,
             body,
@@ -137,8 +147,8 @@ impl Packet {
         Self {
             at: Time::ZERO,
             next: first_hop,
-            owner: Self::owner(flow, 0),
-            session: NO_SESSION,
+            owner: Self::owner(flow, 0) as u32,
+            session: NO_SESSION | upper_half(Self::owner(flow, 0)),
             seq: Seq::new((now.as_ps() >> 32) as u32),
             ack: Seq::new(now.as_ps() as u32),
             body: NO_BODY,
@@ -157,7 +167,7 @@ impl Packet {
         Self {
             at: Time::ZERO,
             next: UNROUTED,
-            session: MESSAGE,
+            session: MESSAGE | packet.session & !SLOTS,
             seq: Seq::new(0),
             body: bodies.loads.insert(Carried::Message(message).into()),
             ack: Seq::new(0),
@@ -173,14 +183,14 @@ impl Packet {
     /// A packet with another segment, of the same connection and in the same direction.
     pub(crate) fn with_segment(&self, segment: &Segment, bodies: &mut Bodies) -> Self {
         let origin =
-            Origin { endpoint: self.endpoint().peer(), owner: self.owner, first_hop: self.next, class: self.class };
+            Origin { endpoint: self.endpoint().peer(), owner: self.owned(), first_hop: self.next, class: self.class };
         let made = Self::new(segment, &origin, bodies);
         Self { at: self.at, flags: made.flags | self.flags & DAMAGE, ..made }
     }
 
     /// A packet with a segment of the other end of the connection: it travels the other way.
     pub(crate) fn answer(&self, segment: &Segment, bodies: &mut Bodies) -> Self {
-        let origin = Origin { endpoint: self.endpoint(), owner: self.owner, first_hop: UNROUTED, class: self.class };
+        let origin = Origin { endpoint: self.endpoint(), owner: self.owned(), first_hop: UNROUTED, class: self.class };
         Self::new(segment, &origin, bodies)
     }
 
@@ -203,7 +213,8 @@ impl Packet {
     /// Its flow.
     #[inline]
     pub fn flow(&self) -> FlowId {
-        FlowId::new((self.owner & (FLOWS_MAX - 1)) as usize)
+        let lower = self.owner & ((1 << FLOW_BITS) - 1);
+        FlowId::new((lower | self.session >> SLOTS.count_ones() << FLOW_BITS) as usize)
     }
 
     /// Its flow and its direction.
@@ -216,19 +227,27 @@ impl Packet {
         }
     }
 
-    /// The owner of packets of connection `number` of `flow`. Numbers wrap around.
-    pub(crate) fn owner(flow: FlowId, number: u64) -> u32 {
-        flow.index() as u32 | ((number % CONNECTIONS_MAX) as u32) << FLOWS_MAX.ilog2()
+    /// The owner of packets of connection `number` of `flow`: the connection's number above the lower bits of the flow's index, and
+    /// in the upper half the rest of that. Numbers wrap around.
+    pub(crate) fn owner(flow: FlowId, number: u64) -> u64 {
+        let flow = flow.index() as u64;
+        let lower = flow & ((1 << FLOW_BITS) - 1) | (number % CONNECTIONS_MAX) << FLOW_BITS;
+        lower | flow >> FLOW_BITS << u32::BITS
+    }
+
+    /// Whose it is, as [`owner`](Self::owner) makes it.
+    fn owned(&self) -> u64 {
+        u64::from(self.owner) | u64::from(self.session >> SLOTS.count_ones()) << u32::BITS
     }
 
     /// The number of its connection within its flow. Numbers wrap around.
     pub fn connection(&self) -> u32 {
-        self.owner >> FLOWS_MAX.ilog2()
+        self.owner >> FLOW_BITS
     }
 
     /// Identifies its connection, or the datagrams of its flow, among those on the same link, in one direction.
     pub fn conversation(&self) -> u64 {
-        u64::from(self.owner) << 1 | u64::from(self.is_to_sender())
+        self.owned() << 1 | u64::from(self.is_to_sender())
     }
 
     /// The same packet in a class.
@@ -240,13 +259,13 @@ impl Packet {
     /// Whether it belongs to no connection: it is a datagram or a message.
     #[inline]
     pub fn is_datagram(&self) -> bool {
-        self.session >= MESSAGE
+        self.session & SLOTS >= MESSAGE
     }
 
     /// Whether a function of the network made it, for another or for the end of a connection.
     #[inline]
     pub(crate) fn is_message(&self) -> bool {
-        self.session == MESSAGE
+        self.session & SLOTS == MESSAGE
     }
 
     /// When this datagram was sent.
@@ -297,12 +316,12 @@ impl Packet {
 
     /// The end of a connection that sent it.
     pub(crate) fn sender(&self) -> Recipient {
-        Recipient { endpoint: self.endpoint().peer(), owner: self.owner }
+        Recipient { endpoint: self.endpoint().peer(), owner: self.owned() }
     }
 
     /// The end of a connection that it is for.
     pub(crate) fn recipient(&self) -> Recipient {
-        Recipient { endpoint: self.endpoint(), owner: self.owner }
+        Recipient { endpoint: self.endpoint(), owner: self.owned() }
     }
 
     /// The two change places: this one waits in a queue, the other has come at `now`. They are of the same size.
@@ -393,7 +412,7 @@ impl Packet {
     /// The endpoint that it travels to.
     #[inline]
     pub(crate) fn endpoint(&self) -> EndpointId {
-        let slot = self.session as usize;
+        let slot = (self.session & SLOTS) as usize;
         if self.is_to_sender() {
             EndpointId::opener(slot)
         } else {
@@ -432,6 +451,21 @@ mod tests {
     #[test]
     fn packets_stay_small() {
         assert!(std::mem::size_of::<Packet>() <= 40, "{}", std::mem::size_of::<Packet>());
+    }
+
+    #[test]
+    fn a_million_flows_are_told_apart() {
+        for (flow, number) in [(0, 0), (131_071, 32_767), (131_072, 0), (131_073, 5), (999_999, 32_767)] {
+            let (flow, slot) = (FlowId::new(flow), 3_999_999);
+            let owner = Packet::owner(flow, number);
+            let origin = Origin::of(EndpointId::opener(slot), owner);
+            let packet = Packet::new(&Segment::default(), &origin, &mut Bodies::default());
+            assert_eq!((packet.flow(), u64::from(packet.connection())), (flow, number));
+            assert_eq!(packet.recipient(), Recipient { endpoint: EndpointId::listener(slot), owner });
+            let datagram = Packet::datagram(Time::ZERO, flow, 1, UNROUTED);
+            assert!(datagram.is_datagram() && !packet.is_datagram());
+            assert_eq!((datagram.flow(), datagram.connection()), (flow, 0));
+        }
     }
 
     #[test]

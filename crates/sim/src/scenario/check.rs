@@ -11,6 +11,8 @@ use super::tree::{join, quoted, Place, Tree, Value, NAME_MAX};
 use super::words;
 use bentpipe_units::settings::Format;
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 /// A table of the schema.
 type Shape = Map<String, Json>;
@@ -27,6 +29,97 @@ pub(super) fn options(schema: &'static Json) -> Vec<&'static Shape> {
     found
 }
 
+/// One option of a choice, with what is asked of it for each value of a file: to look that up in its table takes most of the time
+/// that a large file takes.
+struct Choice {
+    shape: &'static Shape,
+    kind: Option<&'static str>,
+    word: Option<&'static str>,
+    format: Option<&'static Format>,
+    properties: Option<&'static Shape>,
+    is_table: bool,
+    is_text: bool,
+    is_list: bool,
+    is_flag: bool,
+    is_whole: bool,
+    is_number: bool,
+}
+
+impl Choice {
+    fn of(shape: &'static Shape) -> Self {
+        Self {
+            shape,
+            kind: kind_of(shape),
+            word: word(shape),
+            format: format_of(shape),
+            properties: shape.get("properties").and_then(Json::as_object),
+            is_table: is(shape, "object"),
+            is_text: is(shape, "string"),
+            is_list: is(shape, "array"),
+            is_flag: is(shape, "boolean"),
+            is_whole: is(shape, "integer"),
+            is_number: is(shape, "number"),
+        }
+    }
+
+    /// Whether the value may have been meant as this.
+    fn fits(&self, value: &Value) -> bool {
+        match value {
+            Value::Table(table) => match (self.is_table, self.kind) {
+                (true, Some(kind)) => {
+                    matches!(table.get("kind"), Some(Tree { value: Value::Text(k), .. }) if k == kind)
+                }
+                (fits, _) => fits,
+            },
+            Value::Text(text) => {
+                let is_meant = || match self.format {
+                    Some(format) => (format.check)(text).is_ok(),
+                    None => self.word.is_none_or(|word| word == text),
+                };
+                self.is_text && is_meant()
+            }
+            Value::List(_) => self.is_list,
+            Value::Bool(_) => self.is_flag,
+            Value::Int(_) | Value::Huge(_) => self.is_whole || self.is_number,
+            Value::Float(x) => self.is_number && x.is_finite(),
+            Value::Date(_) | Value::Null => false,
+        }
+    }
+
+    /// Keys of the value that this has, if both are tables.
+    fn known(&self, value: &Value) -> usize {
+        match (value, self.properties) {
+            (Value::Table(table), Some(properties)) => table.keys().filter(|key| properties.contains_key(*key)).count(),
+            _ => 0,
+        }
+    }
+}
+
+/// What each place of the schema is a choice between, by its address.
+fn choices(schema: &'static Json) -> &'static [Choice] {
+    static CHOICES: OnceLock<BTreeMap<usize, Vec<Choice>>> = OnceLock::new();
+    fn gather(schema: &'static Json, all: &mut BTreeMap<usize, Vec<Choice>>) {
+        match schema {
+            Json::Object(table) => {
+                all.insert(address(schema), options(schema).into_iter().map(Choice::of).collect());
+                table.values().for_each(|below| gather(below, all));
+            }
+            Json::Array(list) => list.iter().for_each(|below| gather(below, all)),
+            _ => {}
+        }
+    }
+    let all = CHOICES.get_or_init(|| {
+        let mut all = BTreeMap::new();
+        gather(schema::root(), &mut all);
+        all
+    });
+    all.get(&address(schema)).map_or(&[], Vec::as_slice)
+}
+
+fn address(schema: &'static Json) -> usize {
+    std::ptr::from_ref(schema) as usize
+}
+
 fn collect(schema: &'static Json, found: &mut Vec<&'static Shape>) {
     let Json::Object(shape) = schema else { return };
     if let Some(Json::String(reference)) = shape.get("$ref") {
@@ -41,35 +134,26 @@ fn collect(schema: &'static Json, found: &mut Vec<&'static Shape>) {
 
 /// The option of `schema` that the value was meant as; turns a word for a kind into its table.
 fn select(schema: &'static Json, tree: &mut Tree) -> Result<&'static Shape, Vec<&'static Shape>> {
-    let options = options(schema);
+    let choices = choices(schema);
     if let Value::Text(text) = &tree.value {
-        if let Some(table) = options.iter().find(|shape| kind_of(shape) == Some(text)) {
-            if options.iter().any(|shape| word(shape) == Some(text)) {
+        if let Some(table) = choices.iter().find(|choice| choice.kind == Some(text)) {
+            if choices.iter().any(|choice| choice.word == Some(text)) {
                 let kind = std::mem::replace(tree, Tree { value: Value::Null, ..tree.clone() });
                 tree.value = Value::Table([("kind".to_owned(), kind)].into());
-                return Ok(table);
+                return Ok(table.shape);
             }
         }
     }
-    let matching = |shape: &&&Shape| match &tree.value {
-        Value::Table(table) => match (is(shape, "object"), kind_of(shape)) {
-            (true, Some(kind)) => matches!(table.get("kind"), Some(Tree { value: Value::Text(k), .. }) if k == kind),
-            (fits, _) => fits,
-        },
-        Value::Text(text) => is(shape, "string") && is_text(shape, text).is_ok(),
-        Value::List(_) => is(shape, "array"),
-        Value::Bool(_) => is(shape, "boolean"),
-        Value::Int(_) | Value::Huge(_) => is(shape, "integer") || is(shape, "number"),
-        Value::Float(x) => is(shape, "number") && x.is_finite(),
-        Value::Date(_) | Value::Null => false,
-    };
     // Tables without a kind are told apart by their keys.
-    let known = |shape: &&&Shape| match (&tree.value, shape.get("properties")) {
-        (Value::Table(table), Some(properties)) => table.keys().filter(|key| properties.get(key).is_some()).count(),
-        _ => 0,
-    };
-    let best = options.iter().rev().filter(matching).max_by_key(known).copied();
-    best.ok_or(options)
+    let mut fitting = choices.iter().rev().filter(|choice| choice.fits(&tree.value));
+    let first = fitting.next();
+    let best = fitting.fold(first.map(|first| (first, None)), |best, next| {
+        let (best, known) = best?;
+        let known = known.unwrap_or_else(|| best.known(&tree.value));
+        let more = next.known(&tree.value);
+        Some(if more >= known { (next, Some(more)) } else { (best, Some(known)) })
+    });
+    best.map(|(best, _)| best.shape).ok_or_else(|| options(schema))
 }
 
 fn word(shape: &Shape) -> Option<&str> {
@@ -87,16 +171,6 @@ fn is(shape: &Shape, kind: &str) -> bool {
 pub(super) fn format_of(shape: &Shape) -> Option<&'static Format> {
     let name = shape.get("format")?.as_str()?;
     formats().iter().find(|format| format.name == name).copied()
-}
-
-fn is_text(shape: &Shape, text: &str) -> Result<(), String> {
-    if let Some(format) = format_of(shape) {
-        return (format.check)(text);
-    }
-    match word(shape) {
-        Some(word) if word != text => Err(String::new()),
-        _ => Ok(()),
-    }
 }
 
 /// Writes in every default that the schema states.
@@ -243,7 +317,7 @@ impl Walk<'_> {
         &mut self,
         properties: &'static Shape,
         shape: &Shape,
-        table: &std::collections::BTreeMap<String, Tree>,
+        table: &BTreeMap<String, Tree>,
         place: &Place,
         path: &str,
     ) {

@@ -61,7 +61,7 @@ pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<Too
     }
     let seconds = scenario.duration.as_secs_f64();
     let arriving =
-        |flow: &Flow| if let App::Arrivals(arrivals) = &flow.app { transfers(arrivals, seconds) } else { 0.0 };
+        |flow: &Flow| if let App::Arrivals(arrivals) = &*flow.app { transfers(arrivals, seconds) } else { 0.0 };
     let total: f64 = scenario.flows.iter().map(arriving).sum();
     if total > TRANSFERS_MAX {
         let message = format!("lets about {total:.1e} transfers arrive");
@@ -124,7 +124,7 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[LinkId]; 2], 
         count.map_or(in_time, |count| in_time.min(count as f64))
     };
     let sending_s = |bytes: f64| 8.0 * bytes / path;
-    let packets = match &flow.app {
+    let packets = match &*flow.app {
         App::Greedy => packets,
         // Nobody knows how many.
         App::Port => 0.0,
@@ -174,7 +174,7 @@ fn waiting(scenario: &Scenario, routes: &RoutesOverTime) -> Vec<f64> {
     let carried = |link: LinkId, size: f64| scenario.links[link].largest_for(size as u64).as_bps() as f64 / 8.0;
     // Bytes per second, and packets of them, that come to each link.
     let offered = routes.peaks(&scenario.flows, scenario.links.len(), |flow| {
-        let (mut bytes, size) = match &scenario.flows[flow].app {
+        let (mut bytes, size) = match &*scenario.flows[flow].app {
             App::Datagrams(datagrams) => (datagrams.bytes_per_second(), f64::from(datagrams.size)),
             _ => (0.0, 1.0),
         };

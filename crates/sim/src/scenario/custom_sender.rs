@@ -34,7 +34,7 @@ fn replace(tcp: &mut Tree, senders: &[Sender]) {
     };
     if let Some(sender) = senders.iter().find(|sender| sender.cc.name() == name) {
         cc.value = Value::Text(sender.like.name().into());
-        cc.own = Some(sender.cc.clone());
+        cc.own = Some(Box::new(sender.cc.clone()));
     }
 }
 

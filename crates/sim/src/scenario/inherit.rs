@@ -61,11 +61,10 @@ const INHERITED: [&str; 10] =
 pub(super) fn links(tree: &mut Tree) {
     let links = tree.table_mut().and_then(|table| table.get_mut("link")).and_then(Tree::table_mut);
     for link in links.into_iter().flat_map(BTreeMap::values_mut) {
-        let mut common = link.clone();
         let Some(table) = link.table_mut() else { continue };
-        if let Some(keys) = common.table_mut() {
-            keys.retain(|key, _| INHERITED.contains(&key.as_str()));
-        }
+        let inherited = table.iter().filter(|(key, _)| INHERITED.contains(&key.as_str()));
+        let mut common = Tree::empty();
+        common.value = Value::Table(inherited.map(|(key, value)| (key.clone(), value.clone())).collect());
         for direction in ["forward", "reverse"] {
             inherit(table.entry(direction.into()).or_insert_with(Tree::empty), &common, &[]);
         }

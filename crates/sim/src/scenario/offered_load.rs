@@ -10,6 +10,7 @@ use crate::spec::{App, Arrivals, Flow, Link};
 use bentpipe_tcp::Config;
 use bentpipe_units::settings::Share;
 use bentpipe_units::Duration;
+use std::sync::Arc;
 
 /// Bytes of IPv4 and UDP header.
 const DATAGRAM_HEADERS: u64 = crate::packet::DATAGRAM_HEADERS as u64;
@@ -25,7 +26,7 @@ pub(super) fn settle(
     for (instance, flow) in instances.iter().zip(flows) {
         let keys::App::Arrivals(written) = &file.flow[instance.entry].app else { continue };
         let (Some(load), Some(link)) = (written.load, &written.link) else { continue };
-        let App::Arrivals(arrivals) = flow.app else { continue };
+        let App::Arrivals(arrivals) = *flow.app else { continue };
         let name = expand(link, instance.n);
         let is_meant = |&&link: &&LinkId| {
             let full = links[link].name.as_str();
@@ -45,7 +46,7 @@ pub(super) fn settle(
         let share = load.0 as f64 / Share::WHOLE as f64;
         let seconds = 8.0 * bytes / (share * links[link].rate.largest().as_bps() as f64);
         let interval = Duration::from_secs_f64(seconds).max(Duration::from_ps(1));
-        flow.app = App::Arrivals(Arrivals { interval, ..arrivals });
+        flow.app = Arc::new(App::Arrivals(Arrivals { interval, ..arrivals }));
     }
 }
 
@@ -57,7 +58,7 @@ fn packets_of_transfer(flow: &Flow, arrivals: &Arrivals) -> (f64, f64) {
 
 /// The largest packet that the flow sends towards its receiver, bytes.
 pub(super) fn largest_packet(flow: &Flow) -> u64 {
-    match flow.app {
+    match *flow.app {
         App::Datagrams(datagrams) => u64::from(datagrams.size) + DATAGRAM_HEADERS,
         _ => full_packet(&flow.tcp),
     }
@@ -75,7 +76,7 @@ fn header_len(tcp: &Config) -> u64 {
 
 /// Bytes with headers, and packets, that a flow offers to links in a second on average, if it does not adapt to what they carry.
 fn offered(flow: &Flow) -> (f64, f64) {
-    match &flow.app {
+    match &*flow.app {
         App::Arrivals(arrivals) => {
             let (bytes, packets) = packets_of_transfer(flow, arrivals);
             let seconds = arrivals.interval.as_secs_f64();
@@ -103,7 +104,7 @@ pub(super) fn refuse_overload(
         move |link| [8.0 * links[link].framing.wire_bytes(bytes, packets)]
     });
     for (flow, [route, _]) in routes.each(flows) {
-        let App::Arrivals(Arrivals { overload: false, .. }) = flows[flow].app else { continue };
+        let App::Arrivals(Arrivals { overload: false, .. }) = *flows[flow].app else { continue };
         let share = |&link: &LinkId| offered[link][0] / links[link].rate.largest().as_bps() as f64;
         let fullest = route.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
         if let Some(&link) = fullest.filter(|link| share(link) >= 1.0 - 1e-9) {

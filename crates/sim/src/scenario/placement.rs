@@ -295,7 +295,7 @@ fn check_both_ways(scenario: &Scenario, id: NodeId, key: &[String], report: &mut
     let mut half = None;
     for flow in FlowId::all(scenario.flows.len()) {
         // Real packets may be of TCP, too.
-        if !scenario.flows[flow].app.has_transport() && scenario.flows[flow].app != App::Port {
+        if !scenario.flows[flow].app.has_transport() && *scenario.flows[flow].app != App::Port {
             continue;
         }
         let [there, back] = PathId::both(flow).map(|path| visits(path, id));

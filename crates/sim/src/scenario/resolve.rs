@@ -14,13 +14,16 @@ use crate::spec::{App, Combining, Flow, Link, Node, NodeKind, Reader, Scenario, 
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-const FLOWS_MAX: u64 = 100_000;
-const LINKS_MAX: u64 = 1_000_000;
+/// A million flows take some four gigabytes.
+const FLOWS_MAX: u64 = 1_000_000;
+/// As many as a million flows have if each end has its own.
+const LINKS_MAX: u64 = 2_000_000;
 
 /// A scenario, and which entry of the file each link and flow is from.
 pub(super) struct Meaning {
-    pub(super) scenario: Scenario,
+    pub(super) scenario: Arc<Scenario>,
     pub(super) links: BTreeMap<String, String>,
     pub(super) flows: BTreeMap<String, String>,
     /// The table that each change of the timeline is from.
@@ -107,7 +110,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         report.value(&key, &message, &expected);
     }
     report.findings.found.is_empty().then(|| Meaning {
-        scenario,
+        scenario: Arc::new(scenario),
         links: links.iter().map(|link| (link.name.clone(), link.entry.to_owned())).collect(),
         flows: flows.iter().map(|flow| (flow.name.clone(), flow.entry.to_owned())).collect(),
         changes: origins,
@@ -242,6 +245,11 @@ fn make_links(
     made
 }
 
+/// The entry of the file that each link is from, by the link's name.
+fn entries<'a>(links: &'a [Instance<'a>]) -> BTreeMap<&'a str, &'a str> {
+    links.iter().map(|link| (link.name.as_str(), link.entry)).collect()
+}
+
 /// Only a node that checks packets, and keeps them, can end the loop of ARQ: a bent pipe does neither. While a link is down its
 /// loop would run on.
 fn check_arq(
@@ -251,13 +259,15 @@ fn check_arq(
     nodes: &BTreeMap<&str, NodeId>,
     report: &mut Report<'_>,
 ) {
+    let (entries, names) = (entries(links), nodes.keys().copied().collect::<Vec<_>>());
     for link in made.iter().filter(|link| link.arq.is_some()) {
         let Some((name, side)) = link.name.rsplit_once('.') else { continue };
-        let entry = links.iter().find(|link| link.name == name).map_or(name, |link| link.entry);
+        let entry = entries.get(name).copied().unwrap_or(name);
         let key = path(["link", entry, side, "arq"]);
-        for (node, id) in nodes.iter().filter(|(_, id)| [link.from, link.to].contains(id)) {
-            if file.node.get(*node).is_some_and(|node| node.kind == NodeKind::BentPipe) {
-                let does = if *id == link.to { "checks no packets" } else { "keeps no packets" };
+        for id in [link.from.min(link.to), link.from.max(link.to)] {
+            let node = names[id];
+            if file.node.get(node).is_some_and(|node| node.kind == NodeKind::BentPipe) {
+                let does = if id == link.to { "checks no packets" } else { "keeps no packets" };
                 let expected = "expected a node of kind \"processing\", or one link from station to station";
                 report.value(&key, &format!("cannot work: {node} is a bent pipe, which {does}"), expected);
             }
@@ -293,12 +303,12 @@ fn check_mtu(
     nodes: &BTreeMap<&str, NodeId>,
     report: &mut Report<'_>,
 ) {
+    let (entries, names) = (entries(links), nodes.keys().copied().collect::<Vec<_>>());
     for link in made.iter().filter(|link| link.mtu.is_some()) {
         let Some((name, side)) = link.name.rsplit_once('.') else { continue };
-        let entry = links.iter().find(|link| link.name == name).map_or(name, |link| link.entry);
-        let near = nodes.iter().find(|(_, id)| **id == link.from).map(|(node, _)| *node);
-        if let Some(node) = near.filter(|node| file.node.get(*node).is_some_and(|node| node.kind == NodeKind::BentPipe))
-        {
+        let entry = entries.get(name).copied().unwrap_or(name);
+        let node = names[link.from];
+        if file.node.get(node).is_some_and(|node| node.kind == NodeKind::BentPipe) {
             let message =
                 format!("cannot work: the link begins at {node}, and {node} is a bent pipe, which looks at no packet");
             let expected = "expected a node of kind \"processing\", or mtu at the link before it";
@@ -396,28 +406,36 @@ fn make_flows(
 ) -> Vec<Flow> {
     let settled: BTreeMap<&str, _> =
         file.flow.iter().map(|(name, flow)| (name.as_str(), settle_flow(name, flow, report))).collect();
+    let settled: BTreeMap<&str, _> =
+        settled.into_iter().map(|(name, (app, reader, start))| (name, (Arc::new(app), reader, start))).collect();
+    // Flows of one kind have the same transport, unless that depends on the path.
+    let mut last: Option<Arc<Config>> = None;
+    let mut shared = |config: Config| match &last {
+        Some(known) if **known == config => Arc::clone(known),
+        _ => Arc::clone(last.insert(Arc::new(config))),
+    };
     let make = |(flow, [route, back]): (&Instance<'_>, &[Vec<LinkId>; 2])| {
         let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
         let packet = offered_load::full_packet(&transport.config);
         let slowest = route.iter().map(|&link| links[link].largest_for(packet)).min().unwrap_or(Rate::from_bps(0));
-        let (app, reader, start) = settled[flow.entry];
+        let (app, reader, start) = &settled[flow.entry];
         Flow {
             name: flow.name.clone(),
             from: nodes[flow.from.as_str()],
             to: nodes[flow.to.as_str()],
-            app,
-            reader,
-            start,
+            app: Arc::clone(app),
+            reader: *reader,
+            start: *start,
             class: file.flow[flow.entry].class,
             // Who has no connections does not use it, and nobody may think so; at a port there may be our TCP on the wire.
-            tcp: if app.has_transport() || app == App::Port {
+            tcp: shared(if app.has_transport() || **app == App::Port {
                 transport.on_path(slowest, base_rtt(route, back, links))
             } else {
                 Config {
                     rto: RtoConfig { phase: ClockPhase::At(Duration::ZERO), ..RtoConfig::default() },
                     ..Config::default()
                 }
-            },
+            }),
             route: route.clone(),
             reverse_route: back.clone(),
             like: transport.like,

@@ -1,6 +1,5 @@
 //! A resolved scenario in the file's own language: feeding it back gives the same scenario.
 
-use super::problem::Span;
 use super::resolve::Meaning;
 use super::route::Graph;
 use super::schema::to_json;
@@ -16,12 +15,13 @@ use bentpipe_units::Word;
 use serde_json::{json, Map, Value as Json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// A valid scenario, with where each of its values is from.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// What is run.
-    pub scenario: Scenario,
+    pub scenario: Arc<Scenario>,
     /// What was written, defaults included.
     tree: Tree,
     /// The entry of the file that each link and flow is an instance of.
@@ -142,10 +142,8 @@ impl Resolved {
             };
         };
         let origin = match &written.place {
-            Place::Line(Span { start: (line, _), .. })
-                if path[0] == "tcp" || (written.inherited && path[0] == "flow") =>
-            {
-                format!("[tcp] line {line}")
+            Place::Line(stretch) if path[0] == "tcp" || (written.inherited && path[0] == "flow") => {
+                format!("[tcp] line {}", stretch.line())
             }
             place => place.origin(),
         };
@@ -174,7 +172,7 @@ impl Place {
     fn origin(&self) -> String {
         match self {
             Self::Nowhere => "given".into(),
-            Self::Line(Span { start: (line, _), .. }) => format!("file line {line}"),
+            Self::Line(stretch) => format!("file line {}", stretch.line()),
             Self::Set(_) => "--set".into(),
             Self::Default(Some(origin)) => format!("default, {origin}"),
             Self::Default(None) => "default".into(),
@@ -363,7 +361,7 @@ fn transport(flow: &Flow) -> Json {
     let auto_send_buffer = AutoSendBuffer { start, limit, limit_bdp: 0 };
     let keys = keys::Tcp {
         like: flow.like,
-        config: config.clone(),
+        config: config.as_ref().clone(),
         processing: flow.processing,
         auto_buffer,
         auto_send_buffer,

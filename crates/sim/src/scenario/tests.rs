@@ -7,6 +7,7 @@ use bentpipe_tcp::{ClockPhase, Config, InitialSsthresh, Recovery};
 use bentpipe_units::{Duration, Time};
 use proptest::prelude::*;
 use serde_json::Value as Json;
+use std::sync::Arc;
 
 const MINIMAL: &str = r#"
 duration = "10 s"
@@ -103,7 +104,7 @@ series = ["events", "cwnd_bytes", "cwnd_bytes"]
 interval = "1 s"
 "#;
 
-fn read(text: &str) -> Scenario {
+fn read(text: &str) -> Arc<Scenario> {
     from_toml(text, "geo.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario
 }
 
@@ -120,9 +121,9 @@ fn set(key: &str, value: &str) -> Result<Resolved, Problems> {
 #[test]
 fn a_minimal_scenario_has_the_defaults_of_the_standards() {
     let scenario = read(MINIMAL);
-    assert_eq!(scenario.flows[0].tcp, Config::default());
+    assert_eq!(*scenario.flows[0].tcp, Config::default());
     assert_eq!(scenario.flows[0].tcp.rto.phase, ClockPhase::Random);
-    assert_eq!((scenario.flows[0].app, scenario.flows[0].start), (App::Greedy, Start::At(Time::ZERO)));
+    assert_eq!((*scenario.flows[0].app, scenario.flows[0].start), (App::Greedy, Start::At(Time::ZERO)));
     assert_eq!((scenario.seed, scenario.title.as_str()), (1, ""));
     assert_eq!(scenario.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(scenario.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>(), ["up.forward", "up.reverse"]);
@@ -174,7 +175,7 @@ fn a_load_becomes_an_interval_between_arrivals() {
         let app = format!(
             "[flow.f]\napp = {{ kind = \"arrivals\", size = \"100 kB\", load = \"50 %\", link = \"up\"{headers} }}"
         );
-        let App::Arrivals(arrivals) = read(&MINIMAL.replace("[flow.f]", &app)).flows[0].app else { panic!() };
+        let App::Arrivals(arrivals) = *read(&MINIMAL.replace("[flow.f]", &app)).flows[0].app else { panic!() };
         assert!((1.0 / arrivals.interval.as_secs_f64() - per_second).abs() < 5e-5, "{:?}", arrivals.interval);
     }
 }
@@ -188,7 +189,7 @@ fn a_load_counts_the_cells_of_its_link() {
         );
         MINIMAL.replace("delay", "framing = \"aal5\"\ndelay").replace("[flow.f]", &app)
     };
-    let App::Arrivals(arrivals) = read(&app("50 %", "")).flows[0].app else { panic!() };
+    let App::Arrivals(arrivals) = *read(&app("50 %", "")).flows[0].app else { panic!() };
     assert!((1.0 / arrivals.interval.as_secs_f64() - 5e6 / 936_192.0).abs() < 5e-5, "{:?}", arrivals.interval);
     // Of data alone the load is that of 90 % of the rate, and cells make 105.3 % of it.
     let overload = from_toml(&app("90 %", ", load_headers = false"), "", &[]).unwrap_err().to_string();
@@ -279,7 +280,7 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.\"f{n}\"]", "contains {n}, but there is no count"),
         ("[flow.f]", "[flow.f]\ncount = 0", "out of range"),
         ("[flow.f]", "[flow.f]\ncount = 1000001", "out of range"),
-        ("[flow.f]", "[flow.f]\ncount = 1000000", "stands for 1000000 flows"),
+        ("[flow.f]", "[flow.g]\nfrom = \"a\"\nto = \"b\"\n[flow.f]\ncount = 1000000", "stands for 1000001 flows"),
         ("[flow.f]", "[flow.f1]\nfrom = \"a\"\nto = \"b\"\n[flow.f]\ncount = 2", "makes a second flow \"f1\""),
         ("[flow.f]", "[flow.f]\nroute = [\"a\"]", "ends at \"a\""),
         ("[flow.f]", "[flow.f]\nroute = [\"a\", \"c\"]", "no node and no link"),

@@ -451,7 +451,7 @@ mod tests {
         from_toml_with(&text, "s.toml", &[], &files).map_err(|problems| problems.to_string())
     }
 
-    fn scenario(link: &str, content: &str) -> Scenario {
+    fn scenario(link: &str, content: &str) -> std::sync::Arc<Scenario> {
         let resolved = read(link, content.as_bytes()).unwrap_or_else(|problems| panic!("{problems}"));
         // What is written out needs no file.
         let again = from_toml(&resolved.to_toml(), "again", &[]).unwrap_or_else(|problems| panic!("{problems}"));

@@ -20,7 +20,7 @@ pub(super) struct Tree {
     /// Whether it was written under `[tcp]` and applies to a flow.
     pub(super) inherited: bool,
     /// The congestion control that is not in the registry and for which the value stands.
-    pub(super) own: Option<CustomCc>,
+    pub(super) own: Option<Box<CustomCc>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -44,11 +44,31 @@ pub(super) enum Place {
     /// A value of Python or JSON.
     Nowhere,
     /// In the text.
-    Line(Span),
+    Line(Stretch),
     /// A `--set`.
     Set(Arc<str>),
     /// Not written at all; the source of the default.
     Default(Option<Arc<str>>),
+}
+
+/// A [`Span`] in half the space: a file of many links has millions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Stretch {
+    start: (u32, u32),
+    end: (u32, u32),
+}
+
+impl Stretch {
+    fn new(start: (usize, usize), end: (usize, usize)) -> Self {
+        // No text has more than 16 MiB.
+        let [start, end] = [start, end].map(|(line, column)| (line as u32, column as u32));
+        Self { start, end }
+    }
+
+    /// The line in which it begins.
+    pub(super) fn line(self) -> u32 {
+        self.start.0
+    }
 }
 
 impl Tree {
@@ -245,7 +265,10 @@ impl Place {
     /// The stretch of the text, if it is there.
     pub(super) fn span(&self) -> Option<Span> {
         match self {
-            Place::Line(span) => Some(*span),
+            Place::Line(stretch) => {
+                let [start, end] = [stretch.start, stretch.end].map(|(line, column)| (line as usize, column as usize));
+                Some(Span { start, end })
+            }
             _ => None,
         }
     }
@@ -254,7 +277,7 @@ impl Place {
     pub(super) fn shown(&self, source: &str) -> String {
         match self {
             Place::Nowhere | Place::Default(_) => source.to_owned(),
-            Place::Line(Span { start: (line, column), .. }) => format!("{source}:{line}:{column}"),
+            Place::Line(Stretch { start: (line, column), .. }) => format!("{source}:{line}:{column}"),
             // By the option that it came from.
             Place::Set(key) => match key.strip_prefix("sweep.vary.") {
                 Some(key) => format!("--vary {}", shortened(key)),
@@ -389,7 +412,7 @@ impl<'a> Lines<'a> {
     }
 
     fn place(&self, bytes: Range<usize>) -> Place {
-        Place::Line(Span { start: self.at(bytes.start), end: self.at(bytes.end) })
+        Place::Line(Stretch::new(self.at(bytes.start), self.at(bytes.end)))
     }
 
     fn at(&self, byte: usize) -> (usize, usize) {
@@ -438,7 +461,7 @@ mod tests {
     #[test]
     fn places_count_characters_from_one() {
         let tree = Tree::from_toml("a = 1\nb = { \"é\" = 2, c = 3 }", "f").unwrap();
-        let span = |start, end| Place::Line(Span { start: (2, start), end: (2, end) });
+        let span = |start, end| Place::Line(Stretch::new((2, start), (2, end)));
         assert_eq!(tree.at(["b", "c"]).place, span(20, 21));
         assert_eq!(tree.at(["b", "c"]).key, span(16, 17));
         assert_eq!(Tree::from_toml("a = \n", "f").unwrap_err().place, "f:1:5");

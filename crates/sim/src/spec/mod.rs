@@ -28,6 +28,7 @@ use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::Config;
 use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
 use bentpipe_units::{settings, words, Duration, Rate, Stream, Time};
+use std::sync::Arc;
 
 /// A run may not be longer: time is 64 bits of picoseconds, 213 days.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(200 * 86_400);
@@ -145,8 +146,8 @@ pub struct Flow {
     pub from: NodeId,
     /// The receiving node.
     pub to: NodeId,
-    /// What it sends.
-    pub app: App,
+    /// What it sends; shared by the instances of an entry.
+    pub app: Arc<App>,
     /// How the application at the receiving end reads; none: at once.
     pub reader: Option<Reader>,
     /// When it opens.
@@ -157,8 +158,8 @@ pub struct Flow {
     pub route: Vec<LinkId>,
     /// The links back.
     pub reverse_route: Vec<LinkId>,
-    /// The transport at both ends; datagrams do not use it.
-    pub tcp: Config,
+    /// The transport at both ends, shared by all flows that have the same; datagrams do not use it.
+    pub tcp: Arc<Config>,
     /// Which host's settings filled what the file left open; they are all in `tcp`.
     pub like: Like,
     /// Time that a host takes before it handles a packet: shortest and longest, the latter excluded unless they are equal.

@@ -18,6 +18,7 @@ use bentpipe_units::{Duration, Rate};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use random::Sketch;
+use std::sync::Arc;
 
 /// The same swarm in every run, of `cases` networks unless the environment says otherwise.
 fn swarm(cases: u32) -> ProptestConfig {
@@ -41,7 +42,7 @@ fn sketch() -> impl Strategy<Value = Sketch> {
 
 /// Also asserts that packets are conserved: `finish` does.
 fn run(scenario: &Scenario) -> RunResult {
-    let mut network = Network::build(scenario, scenario.seed);
+    let mut network = Network::build(&Arc::new(scenario.clone()), scenario.seed);
     assert!(network.run(u64::MAX));
     network.finish().unwrap_or_else(|failure| panic!("{failure}"))
 }
@@ -62,7 +63,7 @@ fn outcomes<'a>(scenario: &'a Scenario, result: &'a RunResult) -> impl Iterator<
     let outcomes = result.flows.text("outcome");
     (0..outcomes.len()).map(move |row| {
         let [delivered, acked] = columns.map(|column| column[row] as u64);
-        (scenario.flows[row].app, outcomes[row].as_str(), delivered, acked)
+        (*scenario.flows[row].app, outcomes[row].as_str(), delivered, acked)
     })
 }
 
@@ -103,10 +104,10 @@ proptest! {
             off: Wait::Constant(Duration::from_millis(60)),
         };
         let spec = Datagrams { size: 700, gaps };
-        (scenario.flows[flow].app, scenario.flows[flow].processing) = (App::Datagrams(spec), Default::default());
+        (scenario.flows[flow].app, scenario.flows[flow].processing) = (Arc::new(App::Datagrams(spec)), Default::default());
         let entering = ports::recorded(&scenario, flow, spec);
         let expected = run(&scenario);
-        scenario.flows[flow].app = App::Port;
+        scenario.flows[flow].app = Arc::new(App::Port);
         let (result, _) = ports::run(&scenario, Vec::new(), &entering);
         prop_assert_eq!(&result.links, &expected.links);
         prop_assert_eq!(&result.drops, &expected.drops);
@@ -170,8 +171,8 @@ proptest! {
             }
         }
         for (flow, size) in scenario.flows.iter_mut().zip([0, 1, 100, 1460, 5000, 20_000].iter().cycle()) {
-            flow.app = App::File { size: *size };
-            flow.tcp.give_up = GiveUp::Never;
+            flow.app = Arc::new(App::File { size: *size });
+            Arc::make_mut(&mut flow.tcp).give_up = GiveUp::Never;
         }
         let result = run(&scenario);
         for (app, outcome, delivered, _) in outcomes(&scenario, &result) {

@@ -10,6 +10,7 @@ use crate::record::RunResult;
 use crate::spec::{App, Datagrams, Scenario};
 use crate::traffic::send_times_of;
 use bentpipe_units::{Stream, Time};
+use std::sync::Arc;
 
 /// When a packet enters, and where; its bytes, headers included.
 pub(super) type Entering = (Time, PathId, u64);
@@ -22,7 +23,7 @@ impl Sketch {
     pub(super) fn entering(&self, scenario: &Scenario) -> Vec<Entering> {
         let mut dice = Dice::new(Stream::new(self.seed, "entering", "sketch"));
         let mut all = Vec::new();
-        for flow in FlowId::all(scenario.flows.len()).filter(|&flow| scenario.flows[flow].app == App::Port) {
+        for flow in FlowId::all(scenario.flows.len()).filter(|&flow| *scenario.flows[flow].app == App::Port) {
             for path in PathId::both(flow) {
                 for _ in 0..dice.below(60) {
                     let at = Time::ZERO + dice.ms(&[1, 10, 100]) * dice.below(1 + 20 * self.seconds);
@@ -50,7 +51,7 @@ pub(super) fn run(
     own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
     entering: &[Entering],
 ) -> (RunResult, Vec<Left>) {
-    let mut network = Network::build_with(scenario, scenario.seed, own);
+    let mut network = Network::build_with(&Arc::new(scenario.clone()), scenario.seed, own);
     let given_in_time = scenario.seed % 2 == 0;
     let mut left = Vec::new();
     for (index, &(at, path, size)) in entering.iter().enumerate() {

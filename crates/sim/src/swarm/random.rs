@@ -15,6 +15,7 @@ use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, SsthreshRounding};
 use bentpipe_units::settings::{Fields, Level, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};
+use std::sync::Arc;
 
 /// What a scenario is drawn from: few numbers, so that a failure shrinks to a small network with few features.
 #[derive(Clone, Debug)]
@@ -57,7 +58,7 @@ impl Sketch {
             links.push(self.link(format!("l{index}.forward"), from, to, &base, &mut dice));
             links.push(self.link(format!("l{index}.reverse"), to, from, &base, &mut dice));
         }
-        let settings = self.tcp(&mut dice);
+        let settings = Arc::new(self.tcp(&mut dice));
         let flow = |(index, path)| self.flow(index, path, &links, &settings, &mut dice);
         let flows: Vec<Flow> = (0..self.flows).zip(paths).map(flow).collect();
         let timeline = self.timeline(&flows, &links, &mut dice);
@@ -172,7 +173,7 @@ impl Sketch {
         Link { rate: meets.rate, delay: meets.delay, error: meets.error, arq, coded, ..link }
     }
 
-    fn flow(&self, index: usize, path: Path, links: &[Link], settings: &Config, dice: &mut Dice) -> Flow {
+    fn flow(&self, index: usize, path: Path, links: &[Link], settings: &Arc<Config>, dice: &mut Dice) -> Flow {
         let app = match (self.has(TRAFFIC, dice), dice.coin()) {
             _ if self.has(PORTS, dice) => App::Port,
             (true, _) => dice.app(),
@@ -190,13 +191,13 @@ impl Sketch {
             name: format!("f{index}"),
             from: links[path.out[0]].from,
             to: links[path.back[0]].from,
-            app,
+            app: Arc::new(app),
             reader: reader.filter(|_| dice.coin()),
             start,
             class: dice.below(4) as u8,
             route: path.out,
             reverse_route: path.back,
-            tcp: if dice.coin() { self.tcp(dice) } else { settings.clone() },
+            tcp: if dice.coin() { Arc::new(self.tcp(dice)) } else { Arc::clone(settings) },
             like: Like::Rfc,
             processing: *dice.pick(&PROCESSING_US.map(|(a, b)| (Duration::from_micros(a), Duration::from_micros(b)))),
         }

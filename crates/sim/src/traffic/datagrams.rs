@@ -101,7 +101,7 @@ impl Traffic {
         let AppState::Datagrams(source) = &mut state.app_state else { return };
         state.timer = source.next(now);
         let size = source.spec.size;
-        state.totals.on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
+        state.totals_mut().on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
         self.tasks.push_back(Task::Send(flow, size));
     }
 
@@ -111,7 +111,7 @@ impl Traffic {
         if let Some(arrived) = state.arrived_mut() {
             arrived.add(now - sent_at);
         }
-        let received = &mut state.totals.received;
+        let received = &mut state.totals_mut().received;
         received.arrived_segments += 1;
         received.arrived_bytes += u64::from(packet.len);
         received.delivered_bytes += u64::from(packet.len);

@@ -9,18 +9,19 @@ use super::port::PortState;
 use super::records::RecordsState;
 use super::request_response::RequestResponseState;
 use super::{Host, SendTimes};
-use crate::distribution::with_phases;
+use crate::distribution::clocks;
 use crate::ids::NodeId;
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
 use crate::spec::{App, Flow, Reader};
 use bentpipe_tcp::{Config, Counters};
 use bentpipe_units::{Duration, Rate, Stream, Time};
+use std::sync::Arc;
 
 /// A flow: its application, and what its sessions have counted.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowState {
-    pub(super) app: App,
+    pub(super) app: Arc<App>,
     pub(super) app_state: AppState,
     pub(super) reader: Option<Reader>,
     pub(super) path: IdealPath,
@@ -28,8 +29,10 @@ pub(crate) struct FlowState {
     pub(super) start: Time,
     /// When the application acts next.
     pub(crate) timer: Time,
-    /// The transport at the end that opens, and at the other.
-    pub(super) configs: [Config; 2],
+    /// The transport at both ends, shared by all flows that have the same.
+    pub(super) config: Arc<Config>,
+    /// Where the clocks of the end that opens start in their ticks, and those of the other.
+    pub(super) clocks: [[Duration; 2]; 2],
     /// Where the route of each end begins.
     pub(super) first_hops: [u32; 2],
     pub(super) class: u8,
@@ -39,8 +42,8 @@ pub(crate) struct FlowState {
     pub(super) opened: u64,
     /// The slot of the latest session; none if another session has it by now.
     pub(super) newest: Option<usize>,
-    /// Of the sessions that are over and whose slots other sessions have.
-    pub(crate) totals: Totals,
+    /// Of the sessions that are over and whose slots other sessions have, and of datagrams; none before the first.
+    totals: Option<Box<Totals>>,
     /// All is done: the last byte was acknowledged, or the last answer received.
     pub(crate) completed: Option<Time>,
     /// The last byte was received.
@@ -50,10 +53,10 @@ pub(crate) struct FlowState {
     pub(crate) rtts: Histogram,
     /// Its transfers, if it makes more than one.
     completions: Option<Box<Completions>>,
-    /// Of which the tie-breakers of its ends are made.
-    ties: [Stream; 2],
-    /// What its congestion controls choose at random follows from these, one for each end of each session.
-    pub(super) seeds: Stream,
+    /// The keys of the streams of which the tie-breakers of its ends are made.
+    ties: [[u64; 2]; 2],
+    /// The same of the stream from which follows what its congestion controls choose at random.
+    seeds: [u64; 2],
 }
 
 /// How far an application has come, by its kind.
@@ -85,8 +88,8 @@ impl FlowState {
         // A host has one clock for all its connections.
         let mut phases = Stream::new(seed, &component, "clock");
         Self {
-            app: flow.app,
-            app_state: match flow.app {
+            app: Arc::clone(&flow.app),
+            app_state: match *flow.app {
                 App::Greedy | App::File { .. } => AppState::Single,
                 App::Bulk(app) => AppState::Bulk(Box::new(BulkState::new(app, seed, &component))),
                 App::Arrivals(app) => AppState::Arrivals(Box::new(ArrivalsState::new(app, seed, &component))),
@@ -103,21 +106,22 @@ impl FlowState {
             downtime,
             start,
             timer: Time::NEVER,
-            configs: [0, 1].map(|draw| with_phases(flow.tcp.clone(), &mut phases, draw)),
+            config: Arc::clone(&flow.tcp),
+            clocks: [0, 1].map(|draw| clocks(&flow.tcp, &mut phases, draw)),
             first_hops,
             class: flow.class,
             ends: [flow.from, flow.to],
             opened: 0,
             newest: None,
-            totals: Totals::default(),
+            totals: None,
             completed: None,
             received: None,
             has_begun: false,
             has_failed: false,
             rtts: Histogram::default(),
             completions: (!flow.app.is_single() && flow.app.has_transport()).then(Box::default),
-            seeds: Stream::new(seed, &component, "cc"),
-            ties: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose)),
+            seeds: Stream::new(seed, &component, "cc").key(),
+            ties: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose).key()),
         }
     }
 
@@ -128,7 +132,7 @@ impl FlowState {
 
     /// Whether its connections leave something for the next ones.
     pub(super) fn remembers(&self) -> bool {
-        let config = &self.configs[0];
+        let config = &self.config;
         config.sharing.is_some() || config.fast_open.is_some() || config.transactions.is_some()
     }
 
@@ -174,11 +178,26 @@ impl FlowState {
     }
 
     /// What the tie-breakers of the two ends of a session are made of: names and ordinals, never slots.
-    pub(crate) fn salts(&mut self, ordinal: u64) -> [u32; 2] {
-        self.ties.each_mut().map(|ties| match ordinal {
-            0 => ties.key()[0] as u32,
-            _ => ties.at(ordinal) as u32,
+    pub(crate) fn salts(&self, ordinal: u64) -> [u32; 2] {
+        self.ties.map(|key| match ordinal {
+            0 => key[0] as u32,
+            _ => Stream::with_key(key).at(ordinal) as u32,
         })
+    }
+
+    /// What the congestion controls choose at random at each end of a session follows from these.
+    pub(super) fn seeds(&self, ordinal: u64) -> [u64; 2] {
+        let mut seeds = Stream::with_key(self.seeds);
+        [0, 1].map(|side| seeds.at(2 * ordinal + side))
+    }
+
+    /// What its sessions have counted that are over and whose slots other sessions have.
+    pub(crate) fn totals(&self) -> Totals {
+        self.totals.as_deref().cloned().unwrap_or_default()
+    }
+
+    pub(super) fn totals_mut(&mut self) -> &mut Totals {
+        self.totals.get_or_insert_with(Box::default)
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Host {
     /// Whether it has data to send, so that its round trips and windows are the flow's.
     pub(crate) sends_data: bool,
     /// Where its time goes, at the end whose times are the flow's.
-    pub(super) stopwatch: Option<Stopwatch>,
+    pub(super) stopwatch: Option<Box<Stopwatch>>,
     /// What it took its losses for; none before the first.
     pub(super) verdicts: Option<Box<LossVerdicts>>,
     pub(super) first_sent: Option<Time>,
@@ -37,7 +37,7 @@ pub(crate) struct Host {
     /// Packets of the other end that have arrived here or were lost.
     pub(super) ended_packets: u64,
     /// Writes headers of XCP or RCP.
-    feedback: Option<Feedback>,
+    writes_headers: bool,
     /// How its application reads; none: at once.
     reading: Option<Box<Reading>>,
 }
@@ -117,7 +117,7 @@ impl Host {
         reader: Option<Reader>,
     ) -> Self {
         conn.set_reads_at_once(reader.is_none());
-        let feedback = conn.explicit_feedback();
+        let writes_headers = conn.explicit_feedback().is_some();
         Self {
             conn,
             armed: Time::NEVER,
@@ -133,7 +133,7 @@ impl Host {
             spurious: 0,
             sent_packets: 0,
             ended_packets: 0,
-            feedback,
+            writes_headers,
             reading: reader.map(|reader| Box::new(Reading { reader, taken: 0 })),
         }
     }
@@ -184,7 +184,7 @@ impl Host {
     #[inline(always)]
     pub(crate) fn send(&mut self, now: Time, segment: &Segment, bodies: &mut Bodies) -> Packet {
         let mut packet = Packet::new(segment, &self.origin, bodies);
-        if self.feedback.is_some() {
+        if self.writes_headers {
             self.write_header(now, segment, &mut packet, bodies);
         }
         self.first_sent.get_or_insert(now);
@@ -197,12 +197,13 @@ impl Host {
     #[cold]
     fn write_header(&mut self, now: Time, segment: &Segment, packet: &mut Packet, bodies: &mut Bodies) {
         let Some(header) = self.conn.explicit_header(now, segment) else { return };
-        let label = match self.feedback {
+        let feedback = self.conn.explicit_feedback();
+        let label = match feedback {
             Some(Feedback::Xcp(_)) => Label::Xcp(header),
             Some(Feedback::Rcp(_)) => Label::Rcp(header),
             _ => return,
         };
-        let bytes = self.feedback.and_then(Feedback::header_len).unwrap_or(0);
+        let bytes = feedback.and_then(Feedback::header_len).unwrap_or(0);
         bodies.set_label(packet, label, bytes);
     }
 

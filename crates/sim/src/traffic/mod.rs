@@ -38,8 +38,8 @@ use bentpipe_tcp::{Connection, Event, GiveUp, Notice, PathCache, Role};
 use bentpipe_units::{Duration, Seq, Time};
 use flow::AppState;
 use host::AppWait;
-use send_times::Stopwatch;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use ways::Ways;
 
 /// More than any run can send.
@@ -172,7 +172,7 @@ impl Traffic {
             state.timer = state.first_wakeup();
             return;
         }
-        let (app, start) = (state.app, state.start);
+        let (app, start) = (*state.app, state.start);
         let slot = self.open(Time::ZERO, flow);
         self.hosts[EndpointId::opener(slot)].timer = start;
         if let App::File { size } = app {
@@ -188,7 +188,7 @@ impl Traffic {
     }
 
     /// What the tie-breakers of the ends of the session in a slot are made of.
-    pub(crate) fn salts(&mut self, slot: usize) -> [u32; 2] {
+    pub(crate) fn salts(&self, slot: usize) -> [u32; 2] {
         let Session { flow, ordinal, .. } = self.sessions[slot];
         self.flows[flow].salts(ordinal)
     }
@@ -244,7 +244,7 @@ impl Traffic {
             Event::PeerFinished => self.hosts[endpoint].conn.close(),
             Event::Established if is_opener => {
                 let state = &self.flows[self.hosts[endpoint].flow];
-                self.is_endless |= state.app == App::Greedy && state.configs[0].give_up == GiveUp::Never;
+                self.is_endless |= *state.app == App::Greedy && state.config.give_up == GiveUp::Never;
             }
             Event::Skipped(from, to) if !is_opener => self.on_gap(endpoint.slot(), from, to),
             Event::RecordEnd(offset) if !is_opener => self.on_boundary(endpoint.slot(), offset),
@@ -308,10 +308,10 @@ impl Traffic {
             return;
         }
         let state = &mut self.flows[host.flow];
-        match state.app {
+        match *state.app {
             App::Greedy | App::File { .. } => {
                 state.has_begun = true;
-                match state.app {
+                match *state.app {
                     App::File { size } => {
                         host.conn.offer(size);
                         host.conn.close();
@@ -409,14 +409,16 @@ impl Traffic {
         let state = &mut self.flows[flow];
         let session = Session::new(flow, state.opened);
         let is_two_way = state.app.is_two_way();
-        let seeds = [0, 1].map(|side| state.seeds.at(2 * state.opened + side));
+        let seeds = state.seeds(state.opened);
         let ends = state.ends;
         let owner = Packet::owner(flow, session.ordinal);
         let counts = [1, 2].map(|n| self.counts.wrapping_add(n));
         self.counts = counts[1];
         let end = |endpoint: EndpointId, role| {
             let side = endpoint.side();
-            let mut conn = Connection::new(state.configs[side].clone(), role, Seq::new(0));
+            let mut conn = Connection::new(Arc::clone(&state.config), role, Seq::new(0));
+            let [retransmission, delayed_ack] = state.clocks[side];
+            conn.set_clocks(retransmission, delayed_ack);
             conn.set_random_seed(seeds[side]);
             conn.set_count(counts[side]);
             if self.measures_rates {
@@ -429,7 +431,7 @@ impl Traffic {
             let origin = Origin { endpoint, owner, first_hop: state.first_hops[side], class: state.class };
             let mut host = Host::new(conn, flow, origin, endpoint.is_opener() || is_two_way, reader);
             // At the end that answers, where both send.
-            host.stopwatch = (is_two_way == (side == 1)).then(Stopwatch::default);
+            host.stopwatch = (is_two_way == (side == 1)).then(Box::default);
             host
         };
         let opener = end(EndpointId::opener(slot), Role::Active);
@@ -456,7 +458,7 @@ impl Traffic {
             let host = &mut self.hosts[host];
             // The time of an end without an application counts for no cause.
             if let Some(times) = host.times_until(now, &mut state.downtime) {
-                state.totals.times += times;
+                state.totals_mut().times += times;
             }
             host.stopwatch = None;
         }
@@ -497,7 +499,7 @@ impl Traffic {
     /// Adds what a session counted to its flow.
     fn add_to_totals(&mut self, now: Time, slot: usize) {
         let state = &mut self.flows[self.sessions[slot].flow];
-        state.totals.add(now, self.sessions[slot].ordinal, self.hosts.pair(slot));
+        state.totals_mut().add(now, self.sessions[slot].ordinal, self.hosts.pair(slot));
         if state.newest == Some(slot) {
             state.newest = None;
         }

@@ -35,7 +35,7 @@ impl Traffic {
 
     /// What each flow has counted until `now`, sessions under way included.
     fn totals(&self, now: Time) -> Vec<Totals> {
-        let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals.clone(), flow.downtime.clone())).collect();
+        let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals(), flow.downtime.clone())).collect();
         for (slot, session) in self.sessions.iter().enumerate() {
             let ends = self.hosts.pair(slot);
             let (totals, path) = &mut totals[session.flow];
@@ -51,7 +51,7 @@ impl Traffic {
 
     /// Payload bytes that each flow has delivered so far.
     fn delivered_bytes(&self) -> Vec<u64> {
-        let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals.delivered_bytes()).collect();
+        let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals().delivered_bytes()).collect();
         for slot in 0..self.hosts.slots() {
             let [opener, other] = self.hosts.pair(slot);
             for (near, far) in [(opener, other), (other, opener)] {
@@ -231,11 +231,12 @@ fn completion_rows_of<'a>(flow: &'a Flow, completions: &'a Completions) -> impl 
 /// None if it sends no datagrams.
 fn datagram_row<'a>(flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>> {
     let arrived = state.arrived()?;
-    let sent = state.totals.sent.sent_segments;
+    let totals = state.totals();
+    let sent = totals.sent.sent_segments;
     Some(DatagramRow {
         flow: &flow.name,
         sent_packets: sent,
-        arrived_packets: state.totals.received.arrived_segments,
+        arrived_packets: totals.received.arrived_segments,
         lost_packets: arrived.lost,
         loss_pct: 100.0 * ratio(arrived.lost as f64, sent as f64),
         delay_min_s: arrived.delays.min_s(),

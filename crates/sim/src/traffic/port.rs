@@ -34,7 +34,7 @@ impl Traffic {
         let (_, packet) = port.entering.front().copied().filter(|entering| entering.0 <= now)?;
         port.entering.pop_front();
         state.timer = port.entering.front().map_or(Time::NEVER, |entering| entering.0);
-        state.totals.on_datagram_sent(now, packet.len.into(), packet.size());
+        state.totals_mut().on_datagram_sent(now, packet.len.into(), packet.size());
         Some(packet)
     }
 

@@ -258,6 +258,14 @@ impl Connection {
         self.life.random_seed = seed;
     }
 
+    /// Where the clocks of this end's host start in their ticks, in place of what the configuration says: that of the
+    /// retransmission timer, and that of delayed ACKs, if it is free-running. Connections that differ in nothing else share a
+    /// configuration. To be called before [`open`](Self::open).
+    pub fn set_clocks(&mut self, retransmission: Duration, delayed_ack: Duration) {
+        self.tcb.sender.rtt.set_phase(retransmission);
+        self.tcb.receiver.set_phase(delayed_ack);
+    }
+
     /// Whether data count as read the moment they are in order (the default).
     pub fn set_reads_at_once(&mut self, reads_at_once: bool) {
         self.tcb.receiver.set_reads_at_once(reads_at_once);

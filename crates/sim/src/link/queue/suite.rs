@@ -98,7 +98,7 @@ pub(super) fn capable(packet: Packet) -> Packet {
 
 fn made(end: EndpointId, number: u32, size: u16, ecn: Ecn) -> Packet {
     let segment = Segment { seq: Seq::new(number), len: size - 40, flags: Flags::ACK, ecn, ..Segment::default() };
-    Packet::new(&segment, &Origin::of(end, end.slot() as u32), &mut Bodies::default())
+    Packet::new(&segment, &Origin::of(end, end.slot() as u64), &mut Bodies::default())
 }
 
 /// A link of 8 Mbit/s: a millisecond per 1000 bytes.

@@ -112,7 +112,7 @@ mod tests {
     use crate::spec::{Codel, FqCodel, Scenario, Share};
 
     /// 10 Mbit/s and 500 ms there and back: a bdp is 625 kB.
-    fn with(queue: &str, flow: &str) -> Result<Scenario, String> {
+    fn with(queue: &str, flow: &str) -> Result<std::sync::Arc<Scenario>, String> {
         let text = format!(
             "duration = \"10 s\"\n[link.up]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
              queue = {queue}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n{flow}"

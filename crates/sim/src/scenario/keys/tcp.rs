@@ -98,7 +98,7 @@ pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Tr
     let of = Reading { tcp, table: report.tree.at(path.iter().copied()), path };
     let mut config = tcp.config.clone();
     let kind = config.cc.kind();
-    config.own_cc = of.table.at(["cc"]).own.clone();
+    config.own_cc = of.table.at(["cc"]).own.as_deref().cloned();
     if !of.is_given("recovery") {
         config.recovery = kind.recovery();
     }
@@ -359,7 +359,7 @@ mod tests {
         let link = "[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n";
         let text = format!("duration = \"1 s\"\n[tcp]\n{tcp}\n{link}[flow.f]\nfrom = \"a\"\nto = \"b\"\n");
         let read = from_toml(&text, "ends", &[]).map_err(|problems| problems.to_string())?;
-        Ok(read.scenario.flows[0].tcp.clone())
+        Ok(read.scenario.flows[0].tcp.as_ref().clone())
     }
 
     #[test]

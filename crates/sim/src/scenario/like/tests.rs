@@ -17,7 +17,7 @@ fn resolved(tcp: &str) -> Resolved {
 }
 
 fn config(tcp: &str) -> Config {
-    resolved(tcp).scenario.flows[0].tcp.clone()
+    resolved(tcp).scenario.flows[0].tcp.as_ref().clone()
 }
 
 /// Key and origin of a line of the resolved scenario.
@@ -104,7 +104,7 @@ fn the_limit_of_a_tuned_buffer_is_what_the_path_needs() {
 #[test]
 fn a_flow_may_be_like_another_host() {
     let both = |tcp: &str, of_f: &str| {
-        let flows = read(tcp, of_f).unwrap_or_else(|problems| panic!("{problems}")).scenario.flows;
+        let flows = read(tcp, of_f).unwrap_or_else(|problems| panic!("{problems}")).scenario.flows.clone();
         <[Flow; 2]>::try_from(flows).unwrap_or_else(|_| panic!("two flows"))
     };
     let [f, g] = both("like = \"linux-6\"\ncc = \"newreno\"", "tcp.like = \"ns-2\"");
@@ -116,7 +116,7 @@ fn a_flow_may_be_like_another_host() {
     assert_eq!([f.tcp.rto.min, g.tcp.rto.min], [Duration::from_millis(500); 2]);
     assert_eq!((f.tcp.rto.max, g.tcp.rto.max), (Duration::from_secs(64), Duration::from_secs(120)));
     let [f, g] = both("", "tcp.like = \"linux-6\"");
-    assert_eq!((f.like, g.like, &g.tcp), (Like::Linux6, Like::Rfc, &Config::default()));
+    assert_eq!((f.like, g.like, &*g.tcp), (Like::Linux6, Like::Rfc, &Config::default()));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn rfc_is_what_a_file_without_a_preset_is_like() {
     let (without, with) = (resolved(""), resolved("like = \"rfc\""));
     assert_eq!(without.scenario, with.scenario);
     assert_eq!(without.digest(), with.digest());
-    assert_eq!(with.scenario.flows[0].tcp, Config::default());
+    assert_eq!(*with.scenario.flows[0].tcp, Config::default());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::ids::PathId;
 use crate::scenario::{from_json, from_toml, Change, Forwarding, InFlight, QueueLimit, Resolved, Scenario, Waiting};
 use bentpipe_units::{Duration, Time};
+use std::sync::Arc;
 
 /// Two satellites, each over two links, and two beams to the second gateway.
 const TWO: &str = r#"
@@ -52,7 +53,7 @@ fn with(at: &str) -> Result<Resolved, String> {
     from_toml(&format!("{TWO}{at}"), "geo.toml", &[]).map_err(|problems| problems.to_string())
 }
 
-fn read(at: &str) -> Scenario {
+fn read(at: &str) -> Arc<Scenario> {
     let resolved = with(at).unwrap_or_else(|problems| panic!("{problems}"));
     // What is written back means the same.
     let toml = resolved.to_toml();

@@ -39,6 +39,13 @@ impl AckDuty {
         (self.policy.timer, self.policy.delay) = (DelayTimer::PerSegment, UNPOLLED_MAX);
     }
 
+    /// If its timer is free-running, it starts here.
+    pub(super) fn set_phase(&mut self, at: Duration) {
+        if let DelayTimer::FreeRunning { phase } = &mut self.policy.timer {
+            *phase = at;
+        }
+    }
+
     /// An ACK leaves now.
     #[inline]
     pub(super) fn on_sent(&mut self, timers: &mut Timers) {

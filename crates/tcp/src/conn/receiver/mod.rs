@@ -105,6 +105,11 @@ impl Receiver {
         Arrival { delivered, is_new }
     }
 
+    /// The clock of delayed ACKs starts here, if it is free-running.
+    pub(crate) fn set_phase(&mut self, phase: Duration) {
+        self.duty.set_phase(phase);
+    }
+
     /// The sender says for how many segments one ACK is to be sent.
     pub(crate) fn set_ack_ratio(&mut self, ratio: u8) {
         self.duty.every = u32::from(ratio).max(1);

@@ -69,7 +69,6 @@ use pacing::Paced;
 use polls::Outstanding;
 use prr::PrrAck;
 use reduce::{Cause, ReduceOutcome};
-use rtt::Rtt;
 use scoreboard::{Doubt, Entered};
 use state::view;
 use usage::Used;
@@ -347,7 +346,7 @@ impl Sender {
 
     /// The handshake starts from the beginning.
     pub(crate) fn restart(&mut self, config: &Config) {
-        self.rtt = Rtt::new(config.rto);
+        self.rtt.restart();
         self.set_smss(config.smss);
     }
 

@@ -1,15 +1,18 @@
 //! Round-trip time and retransmission timeout (RFC 6298), on a clock with granularity.
 
 use super::scoreboard::Acked;
-use crate::config::{RtoConfig, RttSampling, TickRounding};
+use crate::config::{Config, RtoConfig, RttSampling, TickRounding};
 use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::{Duration, Time};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// The estimate of the round-trip time, and the retransmission timer that follows from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rtt {
-    config: RtoConfig,
+    config: Arc<Config>,
+    /// Where in a tick the clock of its host starts.
+    phase: Duration,
     srtt: Option<Duration>,
     rttvar: Duration,
     /// What earlier connections saw; counts until there is a sample.
@@ -33,21 +36,38 @@ pub(crate) struct Rtt {
 }
 
 impl Rtt {
-    pub(crate) fn new(config: RtoConfig) -> Self {
+    pub(crate) fn new(config: Arc<Config>) -> Self {
+        let initial = config.rto.initial;
         Self {
+            phase: config.rto.phase.offset(),
             config,
             srtt: None,
             rttvar: Duration::ZERO,
             primed: None,
-            base: config.initial,
+            base: initial,
             backoff: 1,
             doublings: 0,
             least: None,
-            armed: (Time::ZERO, config.initial),
+            armed: (Time::ZERO, initial),
             polls: None,
             timed: None,
             last: None,
         }
+    }
+
+    /// The handshake starts from the beginning: all that was measured is forgotten.
+    pub(crate) fn restart(&mut self) {
+        *self = Self { phase: self.phase, ..Self::new(Arc::clone(&self.config)) };
+    }
+
+    /// The clock of its host starts here in a tick.
+    pub(crate) fn set_phase(&mut self, phase: Duration) {
+        self.phase = phase;
+    }
+
+    #[inline(always)]
+    fn keys(&self) -> &RtoConfig {
+        &self.config.rto
     }
 
     /// A round-trip sample, if the ACK gives one: the time since the first of what it delivers was sent, so that the timer
@@ -55,8 +75,8 @@ impl Rtt {
     #[inline(always)]
     pub(crate) fn on_acked(&mut self, now: Time, una: u64, acked: &Acked) {
         // Karn's rule.
-        let is_usable = !(acked.is_ambiguous && self.config.karn);
-        match self.config.sampling {
+        let is_usable = !(acked.is_ambiguous && self.keys().karn);
+        match self.keys().sampling {
             RttSampling::PerAck => {
                 if let Some(sent_at) = acked.oldest().filter(|_| is_usable) {
                     self.on_sample(sent_at, now);
@@ -64,7 +84,7 @@ impl Rtt {
             }
             RttSampling::PerWindow => {
                 if let Some((_, sent_at)) = self.timed.take_if(|(end, _)| *end <= una) {
-                    if is_usable && (acked.delivers(sent_at) || !self.config.karn) {
+                    if is_usable && (acked.delivers(sent_at) || !self.keys().karn) {
                         self.on_sample(sent_at, now);
                     }
                 }
@@ -75,14 +95,14 @@ impl Rtt {
     /// A new segment that ends at `end` leaves.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, end: u64) {
-        if self.timed.is_none() && self.config.sampling == RttSampling::PerWindow {
+        if self.timed.is_none() && self.keys().sampling == RttSampling::PerWindow {
             self.timed = Some((end, now));
         }
     }
 
     /// [start, end) is retransmitted: Karn's rule is about the segment that is timed, not about others.
     pub(crate) fn on_retransmit(&mut self, start: u64, end: u64) {
-        if self.config.karn {
+        if self.keys().karn {
             self.timed.take_if(|(timed, _)| start < *timed && *timed <= end);
         }
     }
@@ -125,11 +145,11 @@ impl Rtt {
 
     /// A segment sent at `sent_at` was acknowledged at `now`.
     pub(crate) fn on_sample(&mut self, sent_at: Time, now: Time) {
-        let granularity = self.config.granularity.as_ps();
+        let granularity = self.keys().granularity.as_ps();
         let sample = if granularity == 0 {
             now - sent_at
         } else {
-            let extra = u64::from(self.config.rounding == TickRounding::PlusOne);
+            let extra = u64::from(self.keys().rounding == TickRounding::PlusOne);
             Duration::from_ps((self.tick(now) - self.tick(sent_at) + extra) * granularity)
         };
         self.update(sample);
@@ -141,7 +161,7 @@ impl Rtt {
             self.rttvar = rttvar.max(sample / 2);
             return self.set(srtt.max(sample));
         }
-        let is_forgotten = self.config.forget_after > 0 && self.doublings >= self.config.forget_after;
+        let is_forgotten = self.keys().forget_after > 0 && self.doublings >= self.keys().forget_after;
         let srtt = match self.srtt.filter(|_| !is_forgotten) {
             None => {
                 self.rttvar = sample / 2;
@@ -169,9 +189,9 @@ impl Rtt {
     }
 
     fn timeout_of_acks(&self, srtt: Duration, rttvar: Duration) -> Duration {
-        let variation = (rttvar * 4).max(self.config.variance_min);
-        let margin = if self.config.guard { variation.max(self.config.granularity) } else { variation };
-        (srtt + margin).max(self.config.min).min(self.config.max)
+        let variation = (rttvar * 4).max(self.keys().variance_min);
+        let margin = if self.keys().guard { variation.max(self.keys().granularity) } else { variation };
+        (srtt + margin).max(self.keys().min).min(self.keys().max)
     }
 
     /// The answer to a poll is late by what data wait for it.
@@ -182,8 +202,8 @@ impl Rtt {
 
     /// The timer expired (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self) {
-        if self.config.backoff {
-            self.backoff = (self.backoff * 2).min(self.config.backoff_max.max(1));
+        if self.keys().backoff {
+            self.backoff = (self.backoff * 2).min(self.keys().backoff_max.max(1));
             self.doublings = self.doublings.saturating_add(1);
         }
     }
@@ -197,14 +217,14 @@ impl Rtt {
     /// RFC 6298 §5.7: data follow a handshake whose timer expired.
     pub(crate) fn after_lost_syn(&mut self) {
         if self.srtt.is_none() {
-            self.base = self.base.max(Duration::from_secs(3)).min(self.config.max);
+            self.base = self.base.max(Duration::from_secs(3)).min(self.keys().max);
             self.backoff = 1;
         }
     }
 
     /// The timeout in force, backoff included.
     pub(crate) fn rto(&self) -> Duration {
-        (self.base * u64::from(self.backoff)).min(self.config.max)
+        (self.base * u64::from(self.backoff)).min(self.keys().max)
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
@@ -230,24 +250,24 @@ impl Rtt {
     /// comes: almost all retransmission timers are restarted before.)
     #[inline]
     pub(crate) fn earliest_expiry(&self, now: Time, rto: Duration) -> Time {
-        let granularity = self.config.granularity;
-        now + rto.max(granularity * u64::from(self.config.min_ticks)).saturating_sub(granularity)
+        let granularity = self.keys().granularity;
+        now + rto.max(granularity * u64::from(self.keys().min_ticks)).saturating_sub(granularity)
     }
 
     /// When a timer that was armed at `armed` for `rto` expires: when the tick counter has advanced by ceil(RTO / G), that
     /// is after more than (k-1) G and at most k G.
     pub(crate) fn expiry(&self, armed: Time, rto: Duration) -> Time {
-        let granularity = self.config.granularity.as_ps();
+        let granularity = self.keys().granularity.as_ps();
         if granularity == 0 {
             return armed + rto;
         }
-        let ticks = rto.as_ps().div_ceil(granularity).max(u64::from(self.config.min_ticks));
+        let ticks = rto.as_ps().div_ceil(granularity).max(u64::from(self.keys().min_ticks));
         let at = (self.tick(armed).saturating_add(ticks)).saturating_mul(granularity);
-        Time::from_ps(at.saturating_sub(self.config.phase.offset().as_ps()))
+        Time::from_ps(at.saturating_sub(self.phase.as_ps()))
     }
 
     fn tick(&self, at: Time) -> u64 {
-        at.as_ps().saturating_add(self.config.phase.offset().as_ps()) / self.config.granularity.as_ps()
+        at.as_ps().saturating_add(self.phase.as_ps()) / self.keys().granularity.as_ps()
     }
 }
 
@@ -260,8 +280,12 @@ mod tests {
         Duration::from_millis(ms)
     }
 
+    fn rtt_of(rto: RtoConfig) -> Rtt {
+        Rtt::new(Arc::new(Config { rto, ..Config::default() }))
+    }
+
     fn rtt(granularity: Duration, guard: bool) -> Rtt {
-        Rtt::new(RtoConfig { granularity, guard, min: Duration::ZERO, ..RtoConfig::default() })
+        rtt_of(RtoConfig { granularity, guard, min: Duration::ZERO, ..RtoConfig::default() })
     }
 
     /// `specs/rto.md`, test 1.
@@ -322,7 +346,7 @@ mod tests {
     fn timers_expire_on_a_tick_and_never_before_the_bound() {
         for phase in [0, 3, 9] {
             let mut rtt =
-                Rtt::new(RtoConfig { granularity: ms(10), phase: ClockPhase::At(ms(phase)), ..RtoConfig::default() });
+                rtt_of(RtoConfig { granularity: ms(10), phase: ClockPhase::At(ms(phase)), ..RtoConfig::default() });
             rtt.base = ms(205);
             for armed in 0..30 {
                 let armed = Time::ZERO + ms(armed);
@@ -336,7 +360,7 @@ mod tests {
 
     #[test]
     fn bounds_hold() {
-        let mut rtt = Rtt::new(RtoConfig::default());
+        let mut rtt = rtt_of(RtoConfig::default());
         rtt.update(ms(1));
         assert_eq!(rtt.rto(), Duration::from_secs(1));
         rtt.update(Duration::from_secs(1000));

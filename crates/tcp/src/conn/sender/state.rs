@@ -25,6 +25,7 @@ use crate::conn::context::Context;
 use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::Time;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// One end's sending.
 #[derive(Clone, Debug)]
@@ -83,7 +84,7 @@ impl Sender {
             space: SendSpace::new(config),
             board,
             cc,
-            rtt: Rtt::new(config.rto),
+            rtt: Rtt::new(Arc::clone(&cx.config)),
             episode: Episode::default(),
             usage: Usage::new(config.cwnd_validation),
             detector: Detector::of(config, &cx.agreed),
