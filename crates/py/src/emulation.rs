@@ -3,6 +3,7 @@
 use crate::captures;
 use crate::simulation::Simulation;
 use crate::{tables, EmulationError, Scenario};
+use bentpipe_io::behind::Behind;
 use bentpipe_io::device::{Backend, Offload, Wanted};
 use bentpipe_io::driver::{Driver, Pause, Sample, Way};
 use bentpipe_io::host::{self, Caller, Host, NotAllowed};
@@ -158,7 +159,8 @@ impl Emulation {
             let (v4, v6) = address(at);
             table += &format!("{v4} {name}\n{v6} {name}\n");
         }
-        let captures = pcap.map(|pattern| captures::of_hosts(pattern, &names, &scenario.title)).transpose()?;
+        let captures =
+            pcap.map(|pattern| captures::of_hosts(pattern, &names, &scenario.title, Behind::new)).transpose()?;
         let captures = captures.map(Captures::new);
         host::mount_names(&table).map_err(not_allowed)?;
         let wanted = Wanted { mtu: MTU, backend, offload };
@@ -315,9 +317,15 @@ impl Emulation {
 
     /// The tables of the run, as those of `Run.finish`.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let captures = self.driver.finish();
-        captures.map_err(|error| EmulationError::new_err(format!("the captures could not be written: {error}")))?;
-        tables::result(py, &self.simulation.finish(py)?)
+        let missed = self
+            .driver
+            .finish()
+            .map_err(|error| EmulationError::new_err(format!("the captures could not be written: {error}")))?;
+        let mut result = self.simulation.finish(py)?;
+        if missed > 0 {
+            result.notes.push(format!("{missed} packets are missing in the captures: the disk was too slow"));
+        }
+        tables::result(py, &result)
     }
 }
 
