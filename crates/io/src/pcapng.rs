@@ -171,6 +171,8 @@ pub struct Captures<W> {
     sent: u64,
     /// When the last packet was written.
     last: Time,
+    /// Bytes of a packet that are kept.
+    kept: usize,
     failed: Option<io::Error>,
 }
 
@@ -191,7 +193,14 @@ impl<W: Write> Captures<W> {
     /// Of these hosts, in their order.
     pub fn new(hosts: Vec<Capture<W>>) -> Self {
         let hosts = hosts.into_iter().map(|host| (host, VecDeque::new())).collect();
-        Self { hosts, sent: 0, last: Time::ZERO, failed: None }
+        Self { hosts, sent: 0, last: Time::ZERO, kept: usize::MAX, failed: None }
+    }
+
+    /// Of each packet the first `bytes` bytes, no more.
+    #[must_use]
+    pub fn keeping(mut self, bytes: usize) -> Self {
+        self.kept = bytes;
+        self
     }
 
     /// A packet of a host entered the path.
@@ -276,7 +285,8 @@ impl<W: Write> Captures<W> {
             let fate = seen.fate.unwrap_or_else(|| "on its way at the end of the run".into());
             let comment = (!fate.is_empty()).then_some(&*fate);
             self.last = self.last.max(seen.at);
-            if let Err(error) = capture.beginning(seen.at, seen.direction, &seen.bytes, seen.len, comment) {
+            let bytes = &seen.bytes[..seen.bytes.len().min(self.kept)];
+            if let Err(error) = capture.beginning(seen.at, seen.direction, bytes, seen.len, comment) {
                 self.failed.get_or_insert(error);
             }
         }

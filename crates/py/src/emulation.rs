@@ -102,14 +102,15 @@ fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
 
 #[pymethods]
 impl Emulation {
-    /// A host for each node that has a port; `pcap` has a place for `HOST` in it. `backend` is `auto`, `tun` or `packet`, `offload` is
+    /// A host for each node that has a port; `pcap` has a place for `HOST` in it, and of packets it has the first `pcap_bytes`. `backend` is `auto`, `tun` or `packet`, `offload` is
     /// `auto`, `off` or `on`.
     #[new]
-    #[pyo3(signature = (scenario, caller, pcap=None, cc=None, backend="auto", offload="auto", initial_window=None))]
+    #[pyo3(signature = (scenario, caller, pcap=None, pcap_bytes=None, cc=None, backend="auto", offload="auto", initial_window=None))]
     fn new(
         scenario: &Bound<'_, Scenario>,
         caller: &Isolated,
         pcap: Option<&str>,
+        pcap_bytes: Option<usize>,
         cc: Option<&str>,
         backend: &str,
         offload: &str,
@@ -161,7 +162,7 @@ impl Emulation {
         }
         let captures =
             pcap.map(|pattern| captures::of_hosts(pattern, &names, &scenario.title, Behind::new)).transpose()?;
-        let captures = captures.map(Captures::new);
+        let captures = captures.map(|hosts| Captures::new(hosts).keeping(pcap_bytes.unwrap_or(usize::MAX)));
         host::mount_names(&table).map_err(not_allowed)?;
         let wanted = Wanted { mtu: MTU, backend, offload };
         let make = |at| Host::with(address(at).0, address(at).1, &wanted);

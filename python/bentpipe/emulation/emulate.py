@@ -212,13 +212,17 @@ def carry_out(
     flow: str | None = None,
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
+    pcap_bytes: int | None = None,
     cc: str | None = None,
     backend: str = "auto",
     offload: str = "auto",
     initial_window: int | None = None,
     quiet: bool = False,
 ) -> Emulation:
-    """Emulate with a program at one host, and a server or our own TCP at the other; see `emulate` and `speak`."""
+    """Emulate with a program at one host, and a server or our own TCP at the other; see `emulate` and `speak`.
+
+    Captures have the first `pcap_bytes` bytes of each packet.
+    """
     if not hasattr(_core, "Emulation"):
         raise EmulationError(f"emulate needs Linux; this is {sys.platform}")
     for word, name, known in ((backend, "a backend", BACKENDS), (offload, "a setting of offload", OFFLOADS)):
@@ -247,6 +251,7 @@ def carry_out(
         "command": list(command),
         "serve": [(peer, list(serve))] if serve else [],
         "pcap": None if pcap is None else files.captures(pcap),
+        "pcap_bytes": pcap_bytes,
         "own": None if own is None else {"host": peer, **asdict(own)},
         "cc": cc,
         "backend": backend,

@@ -116,8 +116,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
     scenario = _core.Scenario.from_json(job["scenario"], job["source"], [], job["folder"], _classes(job["classes"]))
-    devices = (job["backend"], job["offload"])
-    emulation = _core.Emulation(scenario, caller, job["pcap"], job["cc"], *devices, job["initial_window"])
+    devices, captures = (job["backend"], job["offload"]), (job["pcap"], job["pcap_bytes"])
+    emulation = _core.Emulation(scenario, caller, *captures, job["cc"], *devices, job["initial_window"])
     hosts = emulation.hosts
     programs: list[subprocess.Popen[bytes]] = []
     asked: list[bool] = []
