@@ -595,6 +595,13 @@ def test_emulations_at_the_same_time_do_not_see_one_another(tmp_path):
                 assert min(took) < least + 0.002 + 2 * trust.late_max_s
 
 
+def test_the_processes_of_an_emulation_import_little():
+    """Each of these modules adds milliseconds to the start of every run."""
+    heavy = ["ast", "dataclasses", "json", "lazy_loader", "numpy", "pathlib", "pickle", "polars"]
+    code = f"import sys; from bentpipe.emulation import front; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.run(python(code), capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 GOOD = Trust(1000, 990, 3e-5, 1e-4, 2e-4, 9e-4, 1e-3, 0, 1e-3, 0, 0, 0, 3, 2.0, "tun", "on", 500, 4, True, 0.1)
 
 

@@ -85,6 +85,59 @@ def test_the_first_loss_of_one_side_alone_is_named(simulated, emulated, words):
     assert verdict.divergence(simulated, emulated, 0.1) == words
 
 
+def test_captures_part_at_the_packet_that_was_made_different(tmp_path):
+    """A queue of fewer packets drops one that the other takes; all packets before it are the same."""
+    from bentpipe.emulation.packets import divergence, sent
+
+    captured, losses = {}, {}
+    for packets in (83, 60):
+        content = scenario().to_dict()
+        content["link"]["path"]["queue"] = f"{packets} packets"
+        content["record"] = {"series": ["losses"]}
+        result = bp.run(content, pcap=tmp_path / f"{packets}.pcapng")
+        captured[packets] = sent(tmp_path / f"{packets}-a.pcapng", flow=0)
+        assert sent(tmp_path / f"{packets}-a.pcapng", flow=1) == []
+        losses[packets] = result.series("losses").row(0, named=True)
+        assert sum(each.size for each in captured[packets] if not each.is_again) >= result.flows["acked_bytes"][0]
+        assert (
+            sum(bool(each.fate.startswith("lost")) for each in captured[packets]) == result.links["dropped_packets"][0]
+        )
+    first = losses[60]
+    assert first["time_s"] < losses[83]["time_s"]
+    where = next(n for n, each in enumerate(captured[60], 1) if each.offset == first["offset_bytes"])
+    end = int(first["offset_bytes"] + first["data_bytes"])
+    said = divergence(captured[83], captured[60])
+    assert said.startswith(f"The packets part at number {where} of those with data: simulated bytes ")
+    assert f"bytes {int(first['offset_bytes'])} to {end} at " in said
+    assert "which arrived; emulated" in said
+    assert said.endswith("lost: queue-overflow at path.forward.")
+    assert divergence(captured[60], captured[60]) == (
+        f"The first {len(captured[60])} packets with data are the same on both sides, and have the same fate."
+    )
+
+
+@pytest.mark.parametrize(
+    ("simulated", "emulated", "words"),
+    [
+        ((0, False), None, "No data was sent on one side at least."),
+        (
+            (2896, False),
+            (0, True),
+            "The packets part at number 3 of those with data: simulated bytes 2896 to 4344 at 1.5000 s, which arrived;"
+            " emulated bytes 0 to 1448 again at 1.5000 s, which arrived.",
+        ),
+    ],
+)
+def test_the_packet_at_which_two_senders_part_is_named(simulated, emulated, words):
+    from bentpipe.emulation.packets import Sent, divergence
+
+    before = [Sent(0.0, 0, 1448, False, ""), Sent(0.1, 1448, 1448, False, "")]
+    one, other = (
+        [] if last is None else [*before, Sent(1.5, last[0], 1448, last[1], "")] for last in (simulated, emulated)
+    )
+    assert divergence(one, other) == words
+
+
 def test_a_real_transfer_is_judged_saved_and_drawn(tmp_path):
     try:
         bp.emulate(scenario(), ["true"])

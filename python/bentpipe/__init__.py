@@ -6,10 +6,32 @@
 >>> comparison = bp.compare(scenario, cc=["reno", "newreno", "sack"])   # doctest: +SKIP
 """
 
-import lazy_loader
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from bentpipe.version import __version__ as __version__
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
 # What there is, and where, says `__init__.pyi`. It is loaded when first used: the command line must answer at once, and
-# tables and statistics take long to import.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# tables and statistics take long to import. So does reading it, for processes that never do: those of an emulation.
+@cache
+def _attached() -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    import lazy_loader
+
+    attached: tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
+    attached = lazy_loader.attach_stub(__name__, __file__)
+    return attached
+
+
+def __getattr__(name: str) -> Any:
+    get, _, names = _attached()
+    return names if name == "__all__" else get(name)
+
+
+def __dir__() -> list[str]:
+    return _attached()[1]()

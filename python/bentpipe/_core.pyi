@@ -498,6 +498,7 @@ class Emulation:
         scenario: Scenario,
         caller: Isolated,
         pcap: str | None = None,
+        pcap_bytes: int | None = None,
         cc: str | None = None,
         backend: str = "auto",
         offload: str = "auto",

@@ -232,3 +232,13 @@ def captures(pcap: str | os.PathLike[str]) -> str:
     """
     place = Path(pcap)
     return str(place.with_name(f"{place.stem}-HOST{place.suffix or '.pcapng'}"))
+
+
+def capture_of(pcap: str | os.PathLike[str], host: str) -> Path:
+    """The file of a host, of those that a capture has.
+
+    >>> capture_of("out/geo.pcapng", "ground/1").as_posix()
+    'out/geo-ground_1.pcapng'
+    """
+    before = Path(captures(pcap))
+    return before.with_name(before.name.replace("HOST", host.replace("/", "_").replace("\\", "_")))

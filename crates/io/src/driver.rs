@@ -3,8 +3,9 @@
 //! All that happens on the path is computed from the instants at which packets entered, so that being late does not add up and
 //! changes neither queues nor losses.
 
+use crate::behind::Behind;
 use crate::codec::{mark, Headers};
-use crate::host::Host;
+use crate::host::{self, Host};
 use crate::netlink::{Connection, Sampler};
 use crate::offload::{self, Header, Joined};
 use crate::pcapng::Captures;
@@ -18,7 +19,7 @@ use rustix::io::Errno;
 use rustix::time::{clock_gettime, ClockId};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 /// Packets, and segments of super-packets, that one host may give before the next is looked at.
@@ -33,7 +34,7 @@ const SAMPLED_EVERY: Duration = Duration::from_millis(20);
 const SAMPLES_MAX: usize = 1_000_000;
 
 /// Captures in files.
-pub type Files = Captures<BufWriter<File>>;
+pub type Files = Captures<Behind<File>>;
 
 /// One way through the network: what `host` sends `to` one of these addresses enters at `port`.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +146,12 @@ pub struct Driver {
     first: usize,
     /// When the hosts were looked at last, if nothing else was to be done since.
     looked: Option<Time>,
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        host::end(std::mem::take(&mut self.hosts));
+    }
 }
 
 /// Nanoseconds of the clock that never jumps.
@@ -322,7 +329,7 @@ impl Driver {
                 Ok(()) => {
                     self.outside.entered += 1;
                     if let (Some(captures), Some(bytes)) = (&mut self.captures, captured) {
-                        captures.entered(at, host, &bytes);
+                        captures.entered(at, host, bytes);
                     }
                 }
                 // After the end there is no path.
@@ -412,11 +419,11 @@ impl Driver {
         self.outside.not_written += packets.chunks(1).filter(|packet| !was_written(packet)).count() as u64;
     }
 
-    /// The captures are complete.
+    /// The captures are complete, but for so many packets: the disk was too slow.
     ///
     /// # Errors
     /// One could not be written.
-    pub fn finish(&mut self) -> io::Result<()> {
-        self.captures.as_mut().map_or(Ok(()), Captures::finish)
+    pub fn finish(&mut self) -> io::Result<u64> {
+        self.captures.as_mut().map_or(Ok(0), Captures::finish)
     }
 }

@@ -8,7 +8,7 @@ use crate::device::{Backend, Device, Offload, Wanted, Wire, NAME};
 use crate::netlink::{self, Beginning, Sampler};
 use crate::offload::Header;
 pub use crate::system::NotAllowed;
-use crate::system::{index, internet, on_socket, request, step};
+use crate::system::{self, index, internet, on_socket, request, step};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{open, Mode, OFlags};
 use rustix::io::Errno;
@@ -53,15 +53,7 @@ pub fn end_with_parent(parent: Option<u32>) -> io::Result<bool> {
 
 /// Real-time priority, if this process may have it; children get the usual one back in [`Host::enter`].
 pub fn take_priority() -> bool {
-    schedule(libc::SCHED_FIFO, 10)
-}
-
-fn schedule(policy: c_int, priority: c_int) -> bool {
-    // SAFETY: all fields of the structure are integers; zero is a value of each.
-    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
-    parameters.sched_priority = priority;
-    // SAFETY: the structure lives until the call returns, and the call keeps nothing of it.
-    unsafe { libc::sched_setscheduler(0, policy, &parameters) == 0 }
+    system::schedule(libc::SCHED_FIFO, 10)
 }
 
 /// A process, to wait for its end: the descriptor becomes readable.
@@ -260,7 +252,7 @@ impl Host {
     pub fn enter(&self, caller: Option<Caller>) -> Result<(), NotAllowed> {
         step("the network namespace", move_to(self.namespace.as_fd()))?;
         let Some(caller) = caller else { return Ok(()) };
-        schedule(libc::SCHED_OTHER, 0);
+        system::leave_priority();
         if caller.is_nested {
             // SAFETY: as in `isolate`.
             step("a user namespace", unsafe { unshare_unsafe(UnshareFlags::NEWUSER) })?;
@@ -293,6 +285,16 @@ fn new_network() -> Result<OwnedFd, NotAllowed> {
     // SAFETY: this thread alone gets another network; it shares its files as before.
     step("a network namespace", unsafe { unshare_unsafe(UnshareFlags::NEWNET) })?;
     step("the network namespace", open("/proc/self/ns/net", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))
+}
+
+/// Ends hosts, all at once: before a device is gone, the kernel waits some 15 ms for those who may still look at it.
+pub fn end(hosts: Vec<Host>) {
+    std::thread::scope(|scope| {
+        for host in hosts {
+            // Where no thread can be had, the host ends here.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || drop(host));
+        }
+    });
 }
 
 fn move_to(network: BorrowedFd<'_>) -> Result<(), Errno> {

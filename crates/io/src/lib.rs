@@ -2,6 +2,7 @@
 //!
 //! | room | what it holds |
 //! |---|---|
+//! | `behind` | a file that another thread writes |
 //! | [`codec`] | packets as bytes: what the path needs of their headers, checksums, the mark of a queue |
 //! | `host` | namespaces of Linux, each with a device |
 //! | `device` | the device of a host: TUN, or a packet socket |
@@ -19,6 +20,8 @@
 //! | [`speaker`] | a host whose TCP is ours |
 //! | [`trust`] | how late packets were, and what was lost outside the scenario |
 
+#[cfg(target_os = "linux")]
+pub mod behind;
 pub mod codec;
 #[cfg(target_os = "linux")]
 pub mod device;

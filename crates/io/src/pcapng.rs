@@ -25,27 +25,31 @@ pub enum Direction {
     Out = 2,
 }
 
+/// Bytes of blocks that are written at once.
+const CHUNK: usize = 1 << 18;
+
 /// Writes one capture.
 #[derive(Debug)]
 pub struct Capture<W> {
     to: W,
+    /// Whole blocks that are not yet written, and how many packets are among them.
+    blocks: Vec<u8>,
+    packets: u64,
+    /// Packets that are not in the capture: the disk was too slow.
+    missed: u64,
 }
 
 impl<W: Write> Capture<W> {
     /// Begins a capture: the program that made it, the name of the interface, and what the capture is of.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn new(mut to: W, program: &str, interface: &str, about: &str) -> io::Result<Self> {
-        let mut section = Block::new(0x0A0D_0D0A);
+    pub fn new(to: W, program: &str, interface: &str, about: &str) -> Self {
+        let mut blocks = Vec::new();
+        let mut section = Block::new(&mut blocks, 0x0A0D_0D0A);
         section.u32(0x1A2B_3C4D).u16(1).u16(0).u32(u32::MAX).u32(u32::MAX);
-        section.option(1, about.as_bytes()).option(4, program.as_bytes());
-        to.write_all(&section.end())?;
-        let mut description = Block::new(1);
+        section.option(1, about.as_bytes()).option(4, program.as_bytes()).end();
+        let mut description = Block::new(&mut blocks, 1);
         description.u16(RAW_IP).u16(0).u32(0);
-        description.option(2, interface.as_bytes()).option(9, &[NANOSECONDS]);
-        to.write_all(&description.end())?;
-        Ok(Self { to })
+        description.option(2, interface.as_bytes()).option(9, &[NANOSECONDS]).end();
+        Self { to, blocks, packets: 0, missed: 0 }
     }
 
     /// A packet, with a comment where there is something to say.
@@ -66,25 +70,60 @@ impl<W: Write> Capture<W> {
         comment: Option<&str>,
     ) -> io::Result<()> {
         let ns = EPOCH_S * 1_000_000_000 + at.as_ps() / 1000;
-        let mut packet = Block::new(6);
+        let mut packet = Block::new(&mut self.blocks, 6);
         packet.u32(0).u32((ns >> 32) as u32).u32(ns as u32).u32(bytes.len() as u32).u32(len as u32).padded(bytes);
         packet.option(2, &(direction as u32).to_le_bytes());
         if let Some(comment) = comment {
             packet.option(1, comment.as_bytes());
         }
-        self.to.write_all(&packet.end())
+        packet.end();
+        self.packets += 1;
+        if self.blocks.len() < CHUNK {
+            return Ok(());
+        }
+        self.hand_on()
+    }
+
+    /// What is complete is written. A writer that would block is not waited for: the packets are missing, and counted.
+    fn hand_on(&mut self) -> io::Result<()> {
+        let done = self.to.write_all(&self.blocks);
+        self.blocks.clear();
+        let packets = std::mem::take(&mut self.packets);
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.missed += packets;
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// The capture is complete; says of how many packets it is not.
+    fn finish(&mut self, at: Time) -> io::Result<u64> {
+        // Now there is time.
+        self.to.flush()?;
+        if self.missed > 0 {
+            let ns = EPOCH_S * 1_000_000_000 + at.as_ps() / 1000;
+            let mut statistics = Block::new(&mut self.blocks, 5);
+            statistics.u32(0).u32((ns >> 32) as u32).u32(ns as u32).option(5, &self.missed.to_le_bytes()).end();
+        }
+        self.hand_on()?;
+        self.to.flush()?;
+        Ok(self.missed)
     }
 }
 
 /// A block under construction: type, length, content, options, and the length again.
-struct Block {
-    bytes: Vec<u8>,
+struct Block<'a> {
+    bytes: &'a mut Vec<u8>,
+    /// Where it begins.
+    start: usize,
     has_options: bool,
 }
 
-impl Block {
-    fn new(kind: u32) -> Self {
-        let mut block = Self { bytes: Vec::with_capacity(128), has_options: false };
+impl<'a> Block<'a> {
+    fn new(bytes: &'a mut Vec<u8>, kind: u32) -> Self {
+        let mut block = Self { start: bytes.len(), bytes, has_options: false };
         // The length is put in at the end.
         block.u32(kind).u32(0);
         block
@@ -114,14 +153,13 @@ impl Block {
         self.u16(code).u16(content.len() as u16).padded(content)
     }
 
-    fn end(mut self) -> Vec<u8> {
+    fn end(&mut self) {
         if self.has_options {
             self.u32(0);
         }
-        let len = self.bytes.len() as u32 + 4;
-        self.bytes[4..8].copy_from_slice(&len.to_le_bytes());
+        let len = (self.bytes.len() - self.start) as u32 + 4;
+        self.bytes[self.start + 4..self.start + 8].copy_from_slice(&len.to_le_bytes());
         self.u32(len);
-        self.bytes
     }
 }
 
@@ -131,6 +169,10 @@ pub struct Captures<W> {
     hosts: Vec<(Capture<W>, VecDeque<Seen>)>,
     /// Packets sent so far.
     sent: u64,
+    /// When the last packet was written.
+    last: Time,
+    /// Bytes of a packet that are kept.
+    kept: usize,
     failed: Option<io::Error>,
 }
 
@@ -150,20 +192,29 @@ struct Seen {
 impl<W: Write> Captures<W> {
     /// Of these hosts, in their order.
     pub fn new(hosts: Vec<Capture<W>>) -> Self {
-        Self { hosts: hosts.into_iter().map(|host| (host, VecDeque::new())).collect(), sent: 0, failed: None }
+        let hosts = hosts.into_iter().map(|host| (host, VecDeque::new())).collect();
+        Self { hosts, sent: 0, last: Time::ZERO, kept: usize::MAX, failed: None }
+    }
+
+    /// Of each packet the first `bytes` bytes, no more.
+    #[must_use]
+    pub fn keeping(mut self, bytes: usize) -> Self {
+        self.kept = bytes;
+        self
     }
 
     /// A packet of a host entered the path.
-    pub fn entered(&mut self, at: Time, host: usize, bytes: &[u8]) {
-        self.sent(at, host, bytes, bytes.len());
+    pub fn entered(&mut self, at: Time, host: usize, bytes: Box<[u8]>) {
+        let len = bytes.len();
+        self.sent(at, host, bytes, len);
     }
 
     /// A host sent a packet of `len` bytes of which these come first.
     /// Returns its number.
-    pub(crate) fn sent(&mut self, at: Time, host: usize, bytes: &[u8], len: usize) -> u64 {
+    pub(crate) fn sent(&mut self, at: Time, host: usize, bytes: Box<[u8]>, len: usize) -> u64 {
         self.sent += 1;
         let number = self.sent;
-        self.see(host, Seen { number, at, direction: Direction::Out, bytes: bytes.into(), len, fate: None });
+        self.see(host, Seen { number, at, direction: Direction::Out, bytes, len, fate: None });
         number
     }
 
@@ -190,15 +241,15 @@ impl<W: Write> Captures<W> {
         self.settle(host, packet.entered, packet.size as usize, format!("taken by a proxy at {}", packet.place));
     }
 
-    /// Writes what still waits.
+    /// Writes what still waits; says how many packets the captures do not have because the writer was too slow.
     ///
     /// # Errors
     /// The first that went wrong.
-    pub fn finish(&mut self) -> io::Result<()> {
+    pub fn finish(&mut self) -> io::Result<u64> {
         (0..self.hosts.len()).for_each(|host| self.write(host, true));
         match self.failed.take() {
             Some(error) => Err(error),
-            None => self.hosts.iter_mut().try_for_each(|(capture, _)| capture.to.flush()),
+            None => self.hosts.iter_mut().map(|(capture, _)| capture.finish(self.last)).sum(),
         }
     }
 
@@ -233,7 +284,9 @@ impl<W: Write> Captures<W> {
             let Some(seen) = waiting.pop_front() else { return };
             let fate = seen.fate.unwrap_or_else(|| "on its way at the end of the run".into());
             let comment = (!fate.is_empty()).then_some(&*fate);
-            if let Err(error) = capture.beginning(seen.at, seen.direction, &seen.bytes, seen.len, comment) {
+            self.last = self.last.max(seen.at);
+            let bytes = &seen.bytes[..seen.bytes.len().min(self.kept)];
+            if let Err(error) = capture.beginning(seen.at, seen.direction, bytes, seen.len, comment) {
                 self.failed.get_or_insert(error);
             }
         }
@@ -267,13 +320,43 @@ mod tests {
         Time::ZERO + Duration::from_micros(us)
     }
 
+    /// Takes the first so many chunks.
+    struct Slow(usize, Vec<u8>);
+
+    impl Write for Slow {
+        fn write(&mut self, chunk: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(1).ok_or(io::ErrorKind::WouldBlock)?;
+            self.1.write(chunk)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.0 = 1;
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_slow_writer_misses_is_counted_and_the_rest_is_whole() {
+        let mut captures = Captures::new(vec![Capture::new(Slow(1, Vec::new()), "bentpipe", "a", "a path")]);
+        for _ in 0..500 {
+            captures.arrived(at(1), 0, &[0; 1500], 1500);
+        }
+        let missed = captures.finish().unwrap();
+        let found = blocks(&captures.hosts[0].0.to.1);
+        let packets = found.iter().filter(|block| block.0 == 6).count();
+        assert!(missed > 0 && packets as u64 + missed == 500, "{missed} {packets}");
+        let statistics = found.last().unwrap();
+        assert_eq!((statistics.0, &statistics.1[12..16]), (5, &[5, 0, 8, 0][..]));
+        assert_eq!(statistics.1[16..24], missed.to_le_bytes());
+    }
+
     #[test]
     fn lost_packets_have_a_comment_and_packets_are_in_order_of_time() {
-        let capture = || Capture::new(Vec::new(), "bentpipe", "a", "a path").unwrap();
+        let capture = || Capture::new(Vec::new(), "bentpipe", "a", "a path");
         let mut captures = Captures::new(vec![capture(), capture()]);
-        captures.entered(at(10), 0, b"first");
-        captures.entered(at(30), 0, b"second");
-        captures.entered(at(40), 0, b"third");
+        captures.entered(at(10), 0, b"first".as_slice().into());
+        captures.entered(at(30), 0, b"second".as_slice().into());
+        captures.entered(at(40), 0, b"third".as_slice().into());
         let network = crate::tests::lossy();
         let (delivered, lost) = network;
         captures.left(

@@ -77,7 +77,7 @@ impl<W: Write> SimulatedCaptures<W> {
     /// # Errors
     /// The first that went wrong, now or before.
     pub fn finish(&self) -> io::Result<()> {
-        self.inner().captures.finish()
+        self.inner().captures.finish().map(drop)
     }
 
     fn inner(&self) -> std::sync::MutexGuard<'_, Inner<W>> {
@@ -91,7 +91,7 @@ impl<W: Write + Send> Witness for SimulatedCaptures<W> {
         let inner = &mut *self.inner();
         let [from, to] = ends(&inner.scenario, packet);
         let Some(host) = inner.hosts[from.index()] else { return };
-        let number = inner.captures.sent(packet.at, host, &encode(packet, [from, to]), len(packet));
+        let number = inner.captures.sent(packet.at, host, encode(packet, [from, to]).into(), len(packet));
         inner.under_way.entry(looks(packet)).or_default().push_back(number);
     }
 
@@ -227,7 +227,7 @@ mod tests {
             network.finish().unwrap()
         };
         let files: Vec<Shared> = hosts(&scenario).iter().map(|_| Shared::default()).collect();
-        let captures = files.iter().map(|file| Capture::new(file.clone(), "bentpipe", "host", "test").unwrap());
+        let captures = files.iter().map(|file| Capture::new(file.clone(), "bentpipe", "host", "test"));
         let captures = SimulatedCaptures::new(&scenario, captures.collect());
         let mut network = Network::build(&scenario, 1);
         network.watch(Box::new(captures.clone()));

@@ -22,6 +22,20 @@ pub(crate) fn step<T, E: Into<io::Error>>(step: &'static str, result: Result<T, 
     result.map_err(|error| NotAllowed { step, error: error.into() })
 }
 
+/// How this thread gets a processor; whether that is allowed.
+pub(crate) fn schedule(policy: c_int, priority: c_int) -> bool {
+    // SAFETY: all fields of the structure are integers; zero is a value of each.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = priority;
+    // SAFETY: the structure lives until the call returns, and the call keeps nothing of it.
+    unsafe { libc::sched_setscheduler(0, policy, &parameters) == 0 }
+}
+
+/// This thread gets a processor like any other.
+pub(crate) fn leave_priority() {
+    schedule(libc::SCHED_OTHER, 0);
+}
+
 /// An option of a socket, as the kernel reads its bytes.
 pub(crate) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &[u8]) -> io::Result<()> {
     // SAFETY: the kernel reads as many bytes as there are, and keeps none of them.

@@ -5,21 +5,27 @@ use bentpipe_io::pcapng::Capture;
 use bentpipe_io::simulated::{self, SimulatedCaptures};
 use bentpipe_sim::spec::Scenario;
 use pyo3::prelude::*;
+use std::convert::identity;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::Write;
 
 /// Each is an open file.
 const HOSTS_MAX: usize = 250;
 
 /// Captures of a run in virtual time.
-pub(crate) type Simulated = SimulatedCaptures<BufWriter<File>>;
+pub(crate) type Simulated = SimulatedCaptures<File>;
 
 /// A capture of each host, in the file whose name is the pattern with the host in it.
-pub(crate) fn of_hosts(pattern: &str, names: &[String], title: &str) -> PyResult<Vec<Capture<BufWriter<File>>>> {
+pub(crate) fn of_hosts<W: Write>(
+    pattern: &str,
+    names: &[String],
+    title: &str,
+    writer: impl Fn(File) -> W,
+) -> PyResult<Vec<Capture<W>>> {
     let program = concat!("bentpipe ", env!("CARGO_PKG_VERSION"));
     let capture = |name: &String| {
         let file = File::create(pattern.replace("HOST", &name.replace(['/', '\\'], "_")))?;
-        Capture::new(BufWriter::new(file), program, name, title)
+        Ok(Capture::new(writer(file), program, name, title))
     };
     Ok(names.iter().map(capture).collect::<std::io::Result<_>>()?)
 }
@@ -32,5 +38,5 @@ pub(crate) fn simulated(pattern: &str, scenario: &Scenario) -> PyResult<Simulate
         return Err(RunError::new_err(message));
     }
     let names: Vec<String> = hosts.into_iter().map(|node| scenario.nodes[node].name.clone()).collect();
-    Ok(SimulatedCaptures::new(scenario, of_hosts(pattern, &names, &scenario.title)?))
+    Ok(SimulatedCaptures::new(scenario, of_hosts(pattern, &names, &scenario.title, identity)?))
 }

@@ -3,6 +3,7 @@
 use crate::captures;
 use crate::simulation::Simulation;
 use crate::{tables, EmulationError, Scenario};
+use bentpipe_io::behind::Behind;
 use bentpipe_io::device::{Backend, Offload, Wanted};
 use bentpipe_io::driver::{Driver, Pause, Sample, Way};
 use bentpipe_io::host::{self, Caller, Host, NotAllowed};
@@ -101,14 +102,15 @@ fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
 
 #[pymethods]
 impl Emulation {
-    /// A host for each node that has a port; `pcap` has a place for `HOST` in it. `backend` is `auto`, `tun` or `packet`, `offload` is
+    /// A host for each node that has a port; `pcap` has a place for `HOST` in it, and of packets it has the first `pcap_bytes`. `backend` is `auto`, `tun` or `packet`, `offload` is
     /// `auto`, `off` or `on`.
     #[new]
-    #[pyo3(signature = (scenario, caller, pcap=None, cc=None, backend="auto", offload="auto", initial_window=None))]
+    #[pyo3(signature = (scenario, caller, pcap=None, pcap_bytes=None, cc=None, backend="auto", offload="auto", initial_window=None))]
     fn new(
         scenario: &Bound<'_, Scenario>,
         caller: &Isolated,
         pcap: Option<&str>,
+        pcap_bytes: Option<usize>,
         cc: Option<&str>,
         backend: &str,
         offload: &str,
@@ -158,8 +160,9 @@ impl Emulation {
             let (v4, v6) = address(at);
             table += &format!("{v4} {name}\n{v6} {name}\n");
         }
-        let captures = pcap.map(|pattern| captures::of_hosts(pattern, &names, &scenario.title)).transpose()?;
-        let captures = captures.map(Captures::new);
+        let captures =
+            pcap.map(|pattern| captures::of_hosts(pattern, &names, &scenario.title, Behind::new)).transpose()?;
+        let captures = captures.map(|hosts| Captures::new(hosts).keeping(pcap_bytes.unwrap_or(usize::MAX)));
         host::mount_names(&table).map_err(not_allowed)?;
         let wanted = Wanted { mtu: MTU, backend, offload };
         let make = |at| Host::with(address(at).0, address(at).1, &wanted);
@@ -315,9 +318,15 @@ impl Emulation {
 
     /// The tables of the run, as those of `Run.finish`.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let captures = self.driver.finish();
-        captures.map_err(|error| EmulationError::new_err(format!("the captures could not be written: {error}")))?;
-        tables::result(py, &self.simulation.finish(py)?)
+        let missed = self
+            .driver
+            .finish()
+            .map_err(|error| EmulationError::new_err(format!("the captures could not be written: {error}")))?;
+        let mut result = self.simulation.finish(py)?;
+        if missed > 0 {
+            result.notes.push(format!("{missed} packets are missing in the captures: the disk was too slow"));
+        }
+        tables::result(py, &result)
     }
 }
 

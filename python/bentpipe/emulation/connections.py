@@ -58,6 +58,8 @@ def with_series(
 ) -> dict[str, pl.DataFrame]:
     """The series of a run and those of the kernel: flows with ports have the connection that sent most."""
     tables = dict(recorded)
+    if found.is_empty():
+        return tables
     for flow, about in scenario.to_dict()["flow"].items():
         app = about["app"]
         if (app["kind"] if isinstance(app, dict) else app) != "port":

@@ -8,24 +8,23 @@ that started it, and all that programs have started ends with the engine.
 from __future__ import annotations
 
 import contextlib
-import json
+import marshal
 import os
-import pickle
 import select
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.emulation.wakes import Wakes
-from bentpipe.errors import BentpipeError, EmulationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
+
+    from bentpipe.errors import EmulationError
 
 FAILED = 125
 """Exit status of the emulator's own failures; a program's own status is passed on."""
@@ -34,7 +33,6 @@ GRACE_S = 2.0
 """How long programs may take to end after SIGTERM."""
 SLICE_S = 0.1
 """How often signals are looked at."""
-
 
 SYSCTLS = (
     *("tcp_timestamps", "tcp_window_scaling", "tcp_dsack", "tcp_slow_start_after_idle", "tcp_sack", "tcp_recovery"),
@@ -50,13 +48,15 @@ def main() -> None:
     """Start the engine, wait for it, and end as it ends."""
     # A terminal sends Ctrl-C to all; the engine is the one that acts on it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    job, report = json.load(os.fdopen(int(sys.argv[1]))), int(sys.argv[2])
+    report = int(sys.argv[2])
+    with os.fdopen(int(sys.argv[1]), "rb") as file:
+        job = marshal.load(file)
     if not _core.end_with_parent(job["parent"]):
         os._exit(FAILED)
     try:
         caller, has_priority = _core.isolate()
-    except BentpipeError as error:
-        _write(report, {"error": str(error)})
+    except Exception as error:
+        _write(report, {"error": _text(error)})
         os._exit(FAILED)
     # Its other end is closed when this process ends, at whatever instant.
     alive, held = os.pipe()
@@ -76,17 +76,35 @@ def main() -> None:
             content = {"drilled": _core.kernel_drill(job["scripts"])}
         else:
             content = {"has_priority": has_priority, **_engine(job, caller)}
-    except (BentpipeError, OSError, subprocess.SubprocessError) as error:
-        content = {"error": str(error)}
     except StopError:
         content = {"error": ""}
+    except (OSError, subprocess.SubprocessError) as error:
+        content = {"error": str(error)}
+    except Exception as error:
+        content = {"error": _text(error)}
     _write(report, content)
     os._exit(0)
 
 
+def _text(error: Exception) -> str:
+    """The text of an error that is for people; all others are raised again."""
+    # Loaded when something goes wrong: all that is imported before adds to the start of each run.
+    from bentpipe.errors import BentpipeError
+
+    if isinstance(error, BentpipeError):
+        return str(error)
+    raise error
+
+
+def _failure(text: str) -> EmulationError:
+    from bentpipe.errors import EmulationError
+
+    return EmulationError(text)
+
+
 def _write(report: int, content: dict[str, Any]) -> None:
     with os.fdopen(report, "wb") as file:
-        pickle.dump(content, file)
+        marshal.dump(content, file)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -98,8 +116,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
     scenario = _core.Scenario.from_json(job["scenario"], job["source"], [], job["folder"], _classes(job["classes"]))
-    devices = (job["backend"], job["offload"])
-    emulation = _core.Emulation(scenario, caller, job["pcap"], job["cc"], *devices, job["initial_window"])
+    devices, captures = (job["backend"], job["offload"]), (job["pcap"], job["pcap_bytes"])
+    emulation = _core.Emulation(scenario, caller, *captures, job["cc"], *devices, job["initial_window"])
     hosts = emulation.hosts
     programs: list[subprocess.Popen[bytes]] = []
     asked: list[bool] = []
@@ -115,7 +133,7 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         try:
             program = subprocess.Popen(list(command), preexec_fn=enter, env=environment, **more)
         except FileNotFoundError:
-            raise EmulationError(f"{command[0]}: no such program\n  expected one to run at {host}") from None
+            raise _failure(f"{command[0]}: no such program\n  expected one to run at {host}") from None
         programs.append(program)
         return program
 
@@ -186,7 +204,7 @@ def _kernel(emulation: _core.Emulation) -> dict[str, str]:
     found = {"release": os.uname().release}
     for name in SYSCTLS:
         with contextlib.suppress(OSError):
-            found[name] = Path("/proc/sys/net/ipv4", name).read_text(encoding="ascii").strip()
+            found[name] = _read(f"/proc/sys/net/ipv4/{name}").strip()
     return found
 
 
@@ -196,9 +214,9 @@ def _wait_for(emulation: _core.Emulation, host: int, server: subprocess.Popen[by
     until = time.monotonic() + LISTENS_WITHIN_S
     while not _is_anything_open():
         if server.poll() is not None:
-            raise EmulationError(f"the server {' '.join(command)!r} ended at once, with status {server.returncode}")
+            raise _failure(f"the server {' '.join(command)!r} ended at once, with status {server.returncode}")
         if time.monotonic() > until:
-            raise EmulationError(
+            raise _failure(
                 f"the server {' '.join(command)!r} does not listen after {LISTENS_WITHIN_S:g} s\n"
                 "  expected a program that opens a port of TCP or UDP"
             )
@@ -209,11 +227,17 @@ def _is_anything_open() -> bool:
     """Whether a socket of TCP listens in this network namespace, or one of UDP is bound."""
     for name in ("tcp", "tcp6", "udp", "udp6"):
         with contextlib.suppress(FileNotFoundError):
-            rows = Path("/proc/thread-self/net", name).read_text(encoding="ascii").splitlines()[1:]
+            rows = _read(f"/proc/thread-self/net/{name}").splitlines()[1:]
             # Column 4 is the state: 0A listens, 07 is the one of UDP without a peer.
             if any(row.split()[3] in ("0A", "07") for row in rows):
                 return True
     return False
+
+
+def _read(file: str) -> str:
+    """The text of a file; `pathlib` takes milliseconds to load."""
+    with os.fdopen(os.open(file, os.O_RDONLY), encoding="ascii") as content:
+        return content.read()
 
 
 def _end(emulation: _core.Emulation, programs: list[subprocess.Popen[bytes]]) -> None:
@@ -232,7 +256,3 @@ def _end(emulation: _core.Emulation, programs: list[subprocess.Popen[bytes]]) ->
     while time.monotonic() < until and {*emulation.spoken()["state"]} - {"closed", "timewait"}:
         if emulation.run(SLICE_S, None) == "over":
             break
-
-
-if __name__ == "__main__":
-    main()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from bentpipe import files
 from bentpipe.catalog import unknown
-from bentpipe.emulation import verdict
+from bentpipe.emulation import packets, verdict
 from bentpipe.emulation.connections import of_flow
-from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, emulate
+from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.run import run
 from bentpipe.scenario.scenario import Scenario, scenario_of
@@ -36,6 +38,8 @@ SIMULATED = {"bbr": "bbr1"}
 SPARE_S = 5.0
 """Time that an emulated run has beyond the transfer: programs start."""
 TRIES = 3
+HEADERS = 128
+"""Bytes that the headers of a packet have at most."""
 LIMITED_SHARE = 0.01
 SERIES = ("cwnd_bytes", "srtt_s", "losses")
 
@@ -57,7 +61,8 @@ class Twin:
     trust : tuple of Trust
         Of each emulated run.
     notes : tuple of str
-        What may explain a difference, and how the losses of a pair of runs part.
+        The packet at which a pair of runs parts, by the captures of both senders; how their losses part; and what may
+        explain a difference.
     windows : mapping
         `simulated`, `emulated`: the window of one run of each side, `time_s` since the first data.
     """
@@ -159,29 +164,48 @@ def twin(
         raise EmulationError(unknown(name, "a flow", content["flow"]))
     if replications < 2 or emulations < 1:
         raise EmulationError("too few runs\n  expected at least 2 simulated and 1 emulated")
-    say = progress or (lambda _: None)
+    with tempfile.TemporaryDirectory() as folder:
+        return _twin(scenario, name, cc, replications, emulations, progress or (lambda _: None), Path(folder))
+
+
+def _twin(
+    scenario: Scenario,
+    name: str,
+    cc: str | None,
+    replications: int,
+    emulations: int,
+    say: Callable[[str], object],
+    folder: Path,
+) -> Twin:
+    """The same, with captures in a folder."""
     emulated = []
     for number in range(emulations):
         say(f"emulated run {number + 1} of {emulations}, {scenario.duration_s:g} s each")
-        emulated.append(_trusted(scenario, name, cc, scenario.seed + number))
+        emulated.append(_trusted(scenario, name, cc, scenario.seed + number, folder / f"emulated-{number}.pcapng"))
     kernel = emulated[0].kernel
     like = _like(scenario, name, _simulated_cc(kernel["cc"]), kernel)
     simulated = []
-    for number in range(replications):
-        say(f"simulated run {number + 1} of {replications}")
-        simulated.append(_simulated(run(like, seed=scenario.seed + number), name))
-    rows = [side.row() for side in (*simulated, *emulated)]
-    runs = pl.DataFrame(rows)
     # With the seed of the simulated run beside it, and if possible trustworthy.
     shown = next((number for number, side in enumerate(emulated) if side.is_trustworthy), 0)
-    beside = simulated[min(shown, len(simulated) - 1)]
+    shown_beside, capture = min(shown, replications - 1), folder / "simulated.pcapng"
+    for number in range(replications):
+        say(f"simulated run {number + 1} of {replications}")
+        pcap = capture if number == shown_beside else None
+        simulated.append(_simulated(run(like, seed=scenario.seed + number, pcap=pcap), name))
+    rows = [side.row() for side in (*simulated, *emulated)]
+    runs = pl.DataFrame(rows)
+    beside, flows = simulated[shown_beside], like.to_dict()["flow"]
+    here, there = (
+        files.capture_of(each, flows[name]["from"]) for each in (capture, folder / f"emulated-{shown}.pcapng")
+    )
+    apart = packets.divergence(packets.sent(here, list(flows).index(name)), packets.sent(there))
     parts = verdict.divergence(beside.losses_s, emulated[shown].losses_s, beside.values["srtt_p50_s"])
     return Twin(
         scenario=like,
         runs=runs,
         kernel=kernel,
         trust=tuple(side.trust for side in emulated if side.trust is not None),
-        notes=(parts, *dict.fromkeys(note for side in (beside, *emulated) for note in side.notes)),
+        notes=(apart, parts, *dict.fromkeys(note for side in (beside, *emulated) for note in side.notes)),
         windows={"simulated": beside.window, "emulated": emulated[shown].window},
     )
 
@@ -215,24 +239,25 @@ def _bulk(flows: dict[str, Any]) -> str:
     return found
 
 
-def _trusted(scenario: Scenario, name: str, cc: str | None, seed: int) -> _Side:
+def _trusted(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Path) -> _Side:
     """A run that is trustworthy, or else the last of some tries: a machine is seldom busy all the time."""
     for _ in range(TRIES):
-        found = _emulated(scenario, name, cc, seed)
+        found = _emulated(scenario, name, cc, seed, pcap)
         if found.is_trustworthy:
             break
     return found
 
 
-def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int) -> _Side:
+def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Path) -> _Side:
     content = scenario.to_dict()
     # The programs of the transfer end by themselves.
     content["duration"] = f"{scenario.duration_s + SPARE_S} s"
     content["record"] = {**content["record"], "series": ["losses"]}
     longer = Scenario(content, source=scenario.source, folder=scenario.folder)
     fetch = [*built_in("fetch"), str(scenario.duration_s)]
-    # Its line about the speed is for people.
-    found = emulate(longer, fetch, serve="bulk", flow=name, seed=seed, cc=cc, quiet=True)
+    # Its line about the speed is for people; of packets only the headers are compared.
+    more: dict[str, Any] = {"pcap": pcap, "pcap_bytes": HEADERS, "quiet": True}
+    found = carry_out(longer, fetch, serve=built_in("bulk"), flow=name, seed=seed, cc=cc, **more)
     flow = found.result.scenario.to_dict()["flow"][name]
     sender = of_flow(found.samples, (flow["from"], flow["to"])).filter(pl.col("srtt_s") > 0)
     if sender.is_empty():

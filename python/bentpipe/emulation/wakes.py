@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from dataclasses import dataclass
 
 SLEEP_S = 0.01
 STEP_S = 0.00025
@@ -17,12 +16,12 @@ STEPS = 4000
 """The last step is that of all that are later."""
 
 
-@dataclass(frozen=True)
 class Wakes:
     """A process that sleeps and wakes, with the scheduling of programs at hosts."""
 
-    process: int
-    report: int
+    def __init__(self, process: int, report: int) -> None:
+        self.process = process
+        self.report = report
 
     @classmethod
     def start(cls) -> Wakes:

@@ -45,8 +45,8 @@ def pcap(of: RunResult | AnyScenario, path: str | os.PathLike[str]) -> list[Path
         raise BentpipeError(
             "real packets came from programs, and another run would have others\n  expected pcap of emulate or speak"
         )
-    before, found = Path(files.captures(path)), run(scenario, seed=seed, pcap=path)
+    found = run(scenario, seed=seed, pcap=path)
     flows = found.scenario.to_dict()["flow"].values()
     hosts = sorted({flow[end] for flow in flows for end in ("from", "to")})
-    places = [before.with_name(before.name.replace("HOST", host)) for host in hosts]
+    places = [files.capture_of(path, host) for host in hosts]
     return [place for place in places if place.is_file()]

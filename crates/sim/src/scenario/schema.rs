@@ -72,7 +72,7 @@ impl Schema {
                 return self.define(name, |_| json!({ "oneOf": words.iter().map(word).collect::<Vec<_>>() }))
             }
             Shape::List(of, least, most) => {
-                let mut list = json!({ "type": "array", "items": self.shape(of) });
+                let mut list = with(json!({ "type": "array" }), "items", self.shape(of).into());
                 if *least > 0 {
                     list["minItems"] = (*least).into();
                 }
@@ -82,8 +82,9 @@ impl Schema {
                 list
             }
             Shape::Pair(of) => {
-                let of: Vec<_> = of.iter().map(|shape| self.shape(shape)).collect();
-                json!({ "type": "array", "prefixItems": of, "minItems": 2, "maxItems": 2 })
+                let of = of.iter().map(|shape| self.shape(shape)).collect();
+                let pair = with(json!({ "type": "array" }), "prefixItems", of);
+                with(with(pair, "minItems", 2.into()), "maxItems", 2.into())
             }
             Shape::Table(table) => return self.define(table.name, |made| made.table(table, None).into()),
             Shape::Kinds(name, kinds) => {
@@ -92,11 +93,12 @@ impl Schema {
                     let tables: Vec<Json> = tables.collect();
                     // A kind that needs nothing else may be written as its name alone.
                     let bare = kinds.iter().filter(|kind| !kind.keys.iter().flatten().any(Key::is_required));
-                    json!({ "oneOf": tables.into_iter().chain(bare.map(|kind| word(&(kind.name, kind.about)))).collect::<Vec<_>>() })
+                    let bare = bare.map(|kind| word(&(kind.name, kind.about)));
+                    with(json!({}), "oneOf", tables.into_iter().chain(bare).collect())
                 });
             }
-            Shape::Either(of) => json!({ "anyOf": of.iter().map(|shape| self.shape(shape)).collect::<Vec<_>>() }),
-            Shape::Named(of) => json!({ "type": "object", "additionalProperties": self.shape(of) }),
+            Shape::Either(of) => with(json!({}), "anyOf", of.iter().map(|shape| self.shape(shape)).collect()),
+            Shape::Named(of) => with(json!({ "type": "object" }), "additionalProperties", self.shape(of).into()),
         };
         object(json)
     }
@@ -127,13 +129,9 @@ impl Schema {
             properties.insert(key.name.into(), self.key(key).into());
         }
         required.extend(keys.iter().filter(|key| key.is_required()).map(|key| key.name));
-        object(json!({
-            "description": table.about,
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        }))
+        let made = with(json!({ "description": table.about, "type": "object" }), "properties", properties.into());
+        let made = with(made, "required", required.into());
+        object(with(made, "additionalProperties", false.into()))
     }
 
     fn key(&mut self, key: &Key) -> Map<String, Json> {
@@ -151,6 +149,12 @@ impl Schema {
 
 fn word((name, meaning): &(&str, &str)) -> Json {
     json!({ "description": meaning, "type": "string", "const": name })
+}
+
+/// An object with one thing more: moved, where `json!` would copy all that is below it.
+fn with(mut object: Json, name: &str, value: Json) -> Json {
+    object[name] = value;
+    object
 }
 
 fn object(json: Json) -> Map<String, Json> {
