@@ -602,7 +602,47 @@ def test_the_processes_of_an_emulation_import_little():
     assert subprocess.run(python(code), capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-GOOD = Trust(1000, 990, 3e-5, 1e-4, 2e-4, 9e-4, 1e-3, 0, 1e-3, 0, 0, 0, 3, 2.0, "tun", "on", 500, 4, True, 0.1)
+GOOD = Trust(
+    1000,
+    990,
+    3e-5,
+    1e-4,
+    2e-4,
+    9e-4,
+    1e-3,
+    0,
+    1e-3,
+    0,
+    0,
+    0,
+    3,
+    2.0,
+    "tun",
+    "on",
+    500,
+    4,
+    True,
+    0.1,
+    900,
+    5,
+    6e-5,
+    0.0,
+    0.2,
+    0.0,
+)
+
+
+def test_counters_of_the_machine_are_read_as_the_kernel_writes_them():
+    from bentpipe.emulation.machine import between
+
+    before = {"stat": "cpu  100 0 50 800 10 0 5 35 7 0\ncpu0 1 2\n", "schedstat": "9 1000000000 3\n", "slept_s": 4.0}
+    after = {"stat": "cpu  150 0 70 1000 10 0 5 65 9 0\n", "schedstat": "99 1250000000 8\n", "slept_s": 4.0}
+    found = between(before, after)
+    # 30 of 50 + 20 + 200 + 30 ticks; time of guests is in that of users.
+    assert found == {"stolen_share": 0.1, "waited_s": pytest.approx(0.25), "slept_s": 0.0}
+    # A kernel of 2004 has no steal, and one without scheduler statistics no second file.
+    nothing = {"stat": "cpu 1 2 3 4", "schedstat": "", "slept_s": 0.0}
+    assert between(nothing, nothing) == {"stolen_share": 0.0, "waited_s": 0.0, "slept_s": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -617,6 +657,12 @@ GOOD = Trust(1000, 990, 3e-5, 1e-4, 2e-4, 9e-4, 1e-3, 0, 1e-3, 0, 0, 0, 3, 2.0, 
             {"late_wakes": 30},
             "Not trustworthy: programs got the processor more than 1 ms late in 6% of cases (limit 5%).",
         ),
+        ({"late_bursts": 10}, "Not trustworthy: packets of more than 1 ms left at once in 1.1% of cases (limit 1%)."),
+        ({"slept_s": 2.5}, "Not trustworthy: the machine was suspended for 2.5 s."),
+        ({"stolen_share": 0.034}, " Other machines took 3.4% of the processors."),
+        ({"stolen_share": 0.034, "slept_s": 1}, "suspended for 1 s. Other machines took 3.4% of the processors."),
+        ({"turnaround_s": 0.0008}, " Hosts take 0.8 ms to answer without a path: each round trip has it."),
+        ({"turnaround_s": None}, "Trustworthy: "),
         ({"packets_left": 0}, "No verdict: no packet arrived."),
     ],
 )

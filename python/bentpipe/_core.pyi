@@ -491,14 +491,16 @@ class Isolated:
 
 @final
 class Emulation:
-    """Hosts, with the network between them in real time. `pcap` names files, with `HOST` for the name of the host."""
+    """Hosts, with the network between them in real time.
+
+    `pcap` names files, with `HOST` for the name of the host, and says how many bytes of a packet they have; None: all.
+    """
 
     def __new__(
         cls,
         scenario: Scenario,
         caller: Isolated,
-        pcap: str | None = None,
-        pcap_bytes: int | None = None,
+        pcap: tuple[str, int | None] | None = None,
         cc: str | None = None,
         backend: str = "auto",
         offload: str = "auto",

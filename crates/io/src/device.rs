@@ -83,9 +83,6 @@ impl Device {
         let header = if has_header { libc::IFF_VNET_HDR } else { 0 };
         request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | header) as libc::c_short;
         step("a network device of /dev/net/tun", control(file.as_fd(), libc::TUNSETIFF as libc::Ioctl, &mut request))?;
-        // It ends with its namespace: all devices of namespaces that end together do at once, while closing the files of others takes
-        // 15 ms each.
-        step("a device that lasts", control_number(file.as_fd(), libc::TUNSETPERSIST as libc::Ioctl, 1))?;
         let least = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
         // Linux 6.2 has the one of UDP.
         let kinds = [least | libc::TUN_F_USO4 | libc::TUN_F_USO6, least];

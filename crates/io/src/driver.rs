@@ -4,6 +4,7 @@
 //! changes neither queues nor losses.
 
 use crate::behind::Behind;
+use crate::calibrate;
 use crate::codec::{mark, Headers};
 use crate::host::{self, Host};
 use crate::netlink::{Connection, Sampler};
@@ -171,7 +172,9 @@ impl Driver {
         // A kernel that does not tell leaves the run without samples.
         let samplers = hosts.iter().map_while(|host| host.sampler().ok()).collect();
         let samples = Samples { samplers, ..Samples::default() };
-        let (outside, buffer) = (Outside::default(), vec![0; PACKET_MAX]);
+        let mut buffer = vec![0; PACKET_MAX];
+        let turnaround = hosts.iter().filter_map(|host| calibrate::turnaround(host, &mut buffer)).max();
+        let outside = Outside { turnaround, ..Outside::default() };
         let entered = Time::ZERO;
         Self {
             hosts,
@@ -359,6 +362,12 @@ impl Driver {
                 && self.hosts[way.host].had().1
                 && offload::is_before(&one.bytes, &next.bytes)
         };
+        for given in left.chunk_by(|(one, _), (next, _)| one.host == next.host) {
+            let due = given.iter().map(|(_, packet)| packet.at);
+            if let (Some(first), Some(last)) = (due.clone().min(), due.max()) {
+                self.outside.bursts.on_write(first, last);
+            }
+        }
         let runs: Vec<usize> = left.chunk_by(are_neighbours).map(<[_]>::len).collect();
         let mut left = &left[..];
         for len in runs {

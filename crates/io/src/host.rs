@@ -209,6 +209,11 @@ impl Host {
         netlink::set_metrics(index(NAME)?, self.addresses[0], &values)
     }
 
+    /// Its address of IPv4.
+    pub(crate) fn v4(&self) -> IpAddr {
+        self.addresses[0]
+    }
+
     /// To ask about the connections of the host.
     ///
     /// # Errors

@@ -26,6 +26,8 @@ const MTU_MIN_V6: u64 = 1280;
 /// Bytes that a header of IPv6 has more than one of IPv4.
 const V6_MORE: u32 = 20;
 const ICMP: u8 = 1;
+/// The identifier of our echoes.
+const ECHO: u16 = 0x6270;
 const ICMP_V6: u8 = 58;
 /// Of the third word of an IPv4 header, in its first byte.
 const DONT_FRAGMENT: u8 = 0x40;
@@ -109,6 +111,25 @@ pub fn reported(packet: &[u8]) -> Option<Reported> {
     Some(Reported { from, to, notice })
 }
 
+/// An echo request of ours (RFC 792).
+pub(crate) fn echo(from: Ipv4Addr, to: Ipv4Addr, number: u16) -> Option<Vec<u8>> {
+    let mut made = Vec::new();
+    let builder = PacketBuilder::ipv4(from.octets(), to.octets(), TTL).icmpv4_echo_request(ECHO, number);
+    builder.write(&mut made, &[]).ok()?;
+    Some(made)
+}
+
+/// Whether a packet answers the echo request with this number.
+pub(crate) fn is_answer(packet: &[u8], number: u16) -> bool {
+    let Some(headers) = Headers::of(packet) else { return false };
+    let at = usize::from(headers.header_len);
+    let message = at.checked_sub(8).and_then(|start| packet.get(start..at));
+    // Kind and code are 0; a checksum; who asked, and the number.
+    let is_ours =
+        |found: &[u8]| found[..2] == [0; 2] && found[4..6] == ECHO.to_be_bytes() && found[6..] == number.to_be_bytes();
+    headers.protocol == ICMP && message.is_some_and(is_ours)
+}
+
 /// Whether it is an echo request or reply: those are no reports.
 fn is_echo(packet: &[u8], headers: &Headers) -> bool {
     let kind = usize::from(headers.header_len).checked_sub(8).and_then(|at| packet.get(at));
@@ -130,6 +151,23 @@ mod tests {
         let (from, to) = (end("10.77.0.1:5001", "[fd77::1]:5001"), end("10.77.0.2:40000", "[fd77::2]:40000"));
         let segment = Segment { seq: Seq::new(99), len: 1400, flags: Flags::ACK, ..Segment::default() };
         emit(from, to, &segment, &[7; 1400]).unwrap()
+    }
+
+    #[test]
+    fn an_echo_is_answered_by_its_reply_alone() {
+        let (from, to) = (Ipv4Addr::new(10, 77, 0, 2), Ipv4Addr::new(10, 77, 0, 1));
+        let request = echo(from, to, 7).unwrap();
+        assert_eq!(checksums_are_right(&request), Some(true));
+        let reply = |id, number| {
+            let mut made = Vec::new();
+            let builder = PacketBuilder::ipv4(to.octets(), from.octets(), TTL).icmpv4_echo_reply(id, number);
+            builder.write(&mut made, &[]).unwrap();
+            made
+        };
+        assert!(is_answer(&reply(ECHO, 7), 7));
+        for other in [reply(ECHO, 6), reply(1, 7), request, packet(false), packet(true), vec![0x45]] {
+            assert!(!is_answer(&other, 7));
+        }
     }
 
     /// RFC 1191 §4: the MTU is in the low half of the second word, and the header of the packet follows; RFC 4443 §3.2: in the whole word.

@@ -3,6 +3,7 @@
 //! | room | what it holds |
 //! |---|---|
 //! | `behind` | a file that another thread writes |
+//! | `calibrate` | how long hosts take to answer |
 //! | [`codec`] | packets as bytes: what the path needs of their headers, checksums, the mark of a queue |
 //! | `host` | namespaces of Linux, each with a device |
 //! | `device` | the device of a host: TUN, or a packet socket |
@@ -22,6 +23,8 @@
 
 #[cfg(target_os = "linux")]
 pub mod behind;
+#[cfg(target_os = "linux")]
+mod calibrate;
 pub mod codec;
 #[cfg(target_os = "linux")]
 pub mod device;

@@ -1,7 +1,7 @@
 //! How far a run in real time was what the scenario says: when packets left and when they were due, and what was lost outside.
 
 use crate::codec::acknowledgement;
-use bentpipe_units::Duration;
+use bentpipe_units::{Duration, Time};
 
 /// Sub-buckets of an octave: a value is known within 1/16 of itself.
 const SUB: u32 = 16;
@@ -121,6 +121,32 @@ impl Thinning {
     }
 }
 
+/// More than this much of a path's time at once is a burst that the path did not make.
+const BURST: Duration = Duration::from_millis(1);
+
+/// How often a host was given packets at once that were due one after another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bursts {
+    /// Times that a host was given packets.
+    pub writes: u64,
+    /// Of those, how often the last had been due more than 1 ms after the first.
+    pub late: u64,
+}
+
+impl Bursts {
+    /// A host is given packets that were due from one instant to another.
+    pub fn on_write(&mut self, first: Time, last: Time) {
+        self.writes += 1;
+        self.late += u64::from(last.saturating_since(first) > BURST);
+    }
+}
+
+/// The one in the middle, or the later of the two; none of none.
+pub(crate) fn median(values: &mut [Duration]) -> Option<Duration> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
+
 /// What happened outside the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Outside {
@@ -140,6 +166,10 @@ pub struct Outside {
     pub is_apart: bool,
     /// Segments for each ACK.
     pub thinning: Thinning,
+    /// Late packets that left together.
+    pub bursts: Bursts,
+    /// How long the slowest host took to answer before the scenario began.
+    pub turnaround: Option<Duration>,
     /// The longest time between two looks at the devices, apart from waiting for them.
     pub longest_turn: Duration,
     /// The shortest time that a packet took from end to end.
@@ -211,6 +241,23 @@ mod tests {
         thinning.on_sent(0, &segment(9, b"data"));
         thinning.on_sent(0, &segment(10, b"data"));
         assert_eq!(thinning.data_per_ack(), Some(2.0));
+    }
+
+    #[test]
+    fn a_burst_is_what_was_due_over_more_than_a_millisecond_and_left_at_once() {
+        let at = |us| Time::ZERO + Duration::from_micros(us);
+        let mut bursts = Bursts::default();
+        for (first, last) in [(5000, 5000), (5000, 5600), (7000, 8000), (9000, 10_001), (20_000, 31_000)] {
+            bursts.on_write(at(first), at(last));
+        }
+        assert_eq!((bursts.writes, bursts.late), (5, 2));
+    }
+
+    #[test]
+    fn the_median_is_not_moved_by_one_slow_answer() {
+        let of = |us: &[u64]| median(&mut us.iter().map(|&us| Duration::from_micros(us)).collect::<Vec<_>>());
+        assert_eq!(of(&[30, 9000, 20, 25, 40]), Some(Duration::from_micros(30)));
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

@@ -102,15 +102,14 @@ fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
 
 #[pymethods]
 impl Emulation {
-    /// A host for each node that has a port; `pcap` has a place for `HOST` in it, and of packets it has the first `pcap_bytes`. `backend` is `auto`, `tun` or `packet`, `offload` is
-    /// `auto`, `off` or `on`.
+    /// A host for each node that has a port; `pcap` has a place for `HOST` in it, and how many bytes of a packet are kept. `backend` is `auto`,
+    /// `tun` or `packet`, `offload` is `auto`, `off` or `on`.
     #[new]
-    #[pyo3(signature = (scenario, caller, pcap=None, pcap_bytes=None, cc=None, backend="auto", offload="auto", initial_window=None))]
+    #[pyo3(signature = (scenario, caller, pcap=None, cc=None, backend="auto", offload="auto", initial_window=None))]
     fn new(
         scenario: &Bound<'_, Scenario>,
         caller: &Isolated,
-        pcap: Option<&str>,
-        pcap_bytes: Option<usize>,
+        pcap: Option<(String, Option<usize>)>,
         cc: Option<&str>,
         backend: &str,
         offload: &str,
@@ -160,9 +159,10 @@ impl Emulation {
             let (v4, v6) = address(at);
             table += &format!("{v4} {name}\n{v6} {name}\n");
         }
+        let (pattern, kept) = pcap.unzip();
         let captures =
-            pcap.map(|pattern| captures::of_hosts(pattern, &names, &scenario.title, Behind::new)).transpose()?;
-        let captures = captures.map(|hosts| Captures::new(hosts).keeping(pcap_bytes.unwrap_or(usize::MAX)));
+            pattern.map(|pattern| captures::of_hosts(&pattern, &names, &scenario.title, Behind::new)).transpose()?;
+        let captures = captures.map(|hosts| Captures::new(hosts).keeping(kept.flatten().unwrap_or(usize::MAX)));
         host::mount_names(&table).map_err(not_allowed)?;
         let wanted = Wanted { mtu: MTU, backend, offload };
         let make = |at| Host::with(address(at).0, address(at).1, &wanted);
@@ -269,6 +269,9 @@ impl Emulation {
         about.set_item("late_max_s", late.max_s())?;
         about.set_item("late_limit_s", outside.limit().as_secs_f64())?;
         about.set_item("late_packets", late.beyond(outside.limit()))?;
+        about.set_item("writes", outside.bursts.writes)?;
+        about.set_item("late_bursts", outside.bursts.late)?;
+        about.set_item("turnaround_s", outside.turnaround.map(Duration::as_secs_f64))?;
         about.set_item("longest_turn_s", outside.longest_turn.as_secs_f64())?;
         about.set_item("dropped_by_devices", dropped)?;
         about.set_item("not_written", outside.not_written)?;

@@ -250,8 +250,7 @@ def carry_out(
         "at": at,
         "command": list(command),
         "serve": [(peer, list(serve))] if serve else [],
-        "pcap": None if pcap is None else files.captures(pcap),
-        "pcap_bytes": pcap_bytes,
+        "pcap": None if pcap is None else (files.captures(pcap), pcap_bytes),
         "own": None if own is None else {"host": peer, **asdict(own)},
         "cc": cc,
         "backend": backend,
@@ -268,6 +267,7 @@ def carry_out(
         wakes=sum(wakes),
         late_wakes=later_than(wakes, outside["late_limit_s"]),
         has_priority=content["has_priority"],
+        **content["machine"],
         cpu_s=content["cpu_s"],
     )
     tables = content["tables"]

@@ -18,6 +18,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
+from bentpipe.emulation import machine
 from bentpipe.emulation.wakes import Wakes
 
 if TYPE_CHECKING:
@@ -116,8 +117,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
     scenario = _core.Scenario.from_json(job["scenario"], job["source"], [], job["folder"], _classes(job["classes"]))
-    devices, captures = (job["backend"], job["offload"]), (job["pcap"], job["pcap_bytes"])
-    emulation = _core.Emulation(scenario, caller, *captures, job["cc"], *devices, job["initial_window"])
+    devices = (job["backend"], job["offload"])
+    emulation = _core.Emulation(scenario, caller, job["pcap"], job["cc"], *devices, job["initial_window"])
     hosts = emulation.hosts
     programs: list[subprocess.Popen[bytes]] = []
     asked: list[bool] = []
@@ -143,7 +144,7 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         emulation.speak(hosts.index(own["host"]), own["service"], own["file"], own["port"], peer, own["secret"])
 
     wakes, status, stopped = None, None, "ended"
-    before_s = os.times()
+    before_s, before = os.times(), machine.counters()
     try:
         for host, command in job["serve"]:
             # In a session of its own: Ctrl-C is for the program that the user sees.
@@ -182,6 +183,7 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         "proxied": emulation.proxied(),
         "passed": emulation.passed,
         "kernel": _kernel(emulation),
+        "machine": machine.between(before, machine.counters()),
         "cpu_s": after_s.user + after_s.system - before_s.user - before_s.system,
         "tables": emulation.finish(),
     }

@@ -11,6 +11,11 @@ DATA_PER_ACK_MAX = 8
 """Receivers in the field acknowledge two segments at once, or a few more where their devices join them."""
 TURN_MAX_S = 0.002
 """One gap above 2 ms ends the slow start of a Linux sender that watches trains of ACKs (HyStart)."""
+BURSTS_MAX = 0.01
+STOLEN_MAX = 0.01
+TURNAROUND_MAX_S = 0.0005
+SLEPT_MAX_S = 0.001
+"""Between two readings of two clocks some microseconds pass."""
 OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel takes no joined packets"}
 
 
@@ -48,6 +53,17 @@ class Trust:
         Whether the emulator had real-time priority.
     cpu_s : float
         Processor time of the emulator, seconds.
+    writes, late_bursts : int
+        How often a host was given packets, and how often of these at once what was due over more than 1 ms.
+    turnaround_s : float or None
+        How long the slowest host takes to answer an echo without a path, seconds: the median of 20, before the run.
+        None where a host does not answer.
+    stolen_share : float
+        Share of the time of all processors that other machines took from this one, where it is a virtual one.
+    waited_s : float
+        How long the emulator could have run and had no processor, seconds.
+    slept_s : float
+        How long the machine was suspended, seconds.
     """
 
     packets_entered: int
@@ -70,6 +86,12 @@ class Trust:
     late_wakes: int
     has_priority: bool
     cpu_s: float
+    writes: int
+    late_bursts: int
+    turnaround_s: float | None
+    stolen_share: float
+    waited_s: float
+    slept_s: float
 
     @property
     def lost_outside(self) -> int:
@@ -92,6 +114,11 @@ class Trust:
                 f"programs got the processor more than {self.late_limit_s * 1e3:.3g} ms late in {share:.0%} of cases"
                 f" (limit {LATE_WAKES_MAX:.0%})"
             )
+        share = self.late_bursts / max(self.writes, 1)
+        if share > BURSTS_MAX:
+            found.append(f"packets of more than 1 ms left at once in {share:.1%} of cases (limit {BURSTS_MAX:.0%})")
+        if self.slept_s > SLEPT_MAX_S:
+            found.append(f"the machine was suspended for {self.slept_s:.3g} s")
         if self.lost_outside:
             found.append(f"packets lost outside the scenario: {self.lost_outside} (limit 0)")
         return tuple(found)
@@ -107,10 +134,14 @@ class Trust:
         if not self.packets_left:
             return "No verdict: no packet arrived."
         if self.reasons:
-            return f"Not trustworthy: {'; '.join(self.reasons)}."
-        gap = ""
+            return f"Not trustworthy: {'; '.join(self.reasons)}.{self._stolen}"
+        gap = self._stolen
+        if (self.turnaround_s or 0) > TURNAROUND_MAX_S:
+            gap += (
+                f" Hosts take {(self.turnaround_s or 0) * 1e3:.2g} ms to answer without a path: each round trip has it."
+            )
         if self.longest_turn_s > TURN_MAX_S:
-            gap = f" One gap of {self.longest_turn_s * 1e3:.1f} ms may have ended a slow start early."
+            gap += f" One gap of {self.longest_turn_s * 1e3:.1f} ms may have ended a slow start early."
         if (self.data_per_ack or 0) > DATA_PER_ACK_MAX:
             gap += (
                 f" A host sent one ACK for {self.data_per_ack:.0f} segments: it got many at once, or its program was"
@@ -120,6 +151,12 @@ class Trust:
             f"Trustworthy: 99.9 % of packets left at most {self.late_p999_s * 1e3:.2g} ms late,"
             f" and none was lost outside the scenario.{gap}"
         )
+
+    @property
+    def _stolen(self) -> str:
+        if self.stolen_share <= STOLEN_MAX:
+            return ""
+        return f" Other machines took {self.stolen_share:.1%} of the processors."
 
     def rows(self) -> list[tuple[str, str]]:
         """What was measured, in words, and how much it was."""
@@ -136,12 +173,19 @@ class Trust:
             ("late, most", ms(self.late_max_s)),
             (f"later than {ms(self.late_limit_s)}", f"{self.late_packets / max(self.packets_left, 1):.2%}"),
             ("longest gap between two looks at the hosts", ms(self.longest_turn_s)),
+            ("more than 1 ms of packets at once", f"{self.late_bursts / max(self.writes, 1):.2%}"),
+            (
+                "a host's answer without a path",
+                "none" if self.turnaround_s is None else ms(self.turnaround_s),
+            ),
             ("lost outside the scenario", str(self.lost_outside)),
             ("programs that got the processor later", f"{self.late_wakes / max(self.wakes, 1):.1%}"),
             ("segments with data for each ACK", "none" if self.data_per_ack is None else f"{self.data_per_ack:.1f}"),
             ("devices of the hosts", f"{self.backend}, offload {OFFLOADS[self.offload]}"),
             ("real-time priority", "yes" if self.has_priority else "no: not allowed"),
             ("processor time of the emulator", f"{self.cpu_s:.2f} s"),
+            ("time that it waited for a processor", f"{self.waited_s:.2f} s"),
+            ("processors that other machines took", f"{self.stolen_share:.1%}"),
         ]
 
     def to_dict(self) -> dict[str, Any]:
