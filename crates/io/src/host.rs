@@ -14,7 +14,8 @@ use rustix::fs::{open, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{mount, mount_bind, mount_change, unmount, MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::process::{
-    getegid, geteuid, getppid, pidfd_open, set_parent_process_death_signal, Pid, PidfdFlags, Signal,
+    getegid, geteuid, getppid, pidfd_open, set_parent_process_death_signal, setrlimit, Pid, PidfdFlags, Resource,
+    Rlimit, Signal,
 };
 use rustix::thread::{move_into_link_name_space, unshare_unsafe, LinkNameSpaceType, UnshareFlags};
 use std::ffi::c_int;
@@ -27,6 +28,9 @@ use std::path::Path;
 const DEVICE_QUEUE: c_int = 10_000;
 /// Largest buffers of a socket, bytes: four bandwidth-delay products of 200 Mbit/s over a geostationary path.
 const BUFFER_MAX: u32 = 64 << 20;
+
+/// Above all programs, below the kernel's most urgent threads.
+const PRIORITY: i32 = 10;
 
 /// Rows of a host's table of connections.
 const CONNECTIONS: &str = "1024";
@@ -51,9 +55,26 @@ pub fn end_with_parent(parent: Option<u32>) -> io::Result<bool> {
     Ok(parent.is_none_or(|parent| now == Some(parent)))
 }
 
-/// Real-time priority, if this process may have it; children get the usual one back in [`Host::enter`].
+/// Real-time priority for this thread, if it may have it; children get the usual one back in [`Host::enter`].
+///
+/// To be taken when all hosts are made: what the kernel does for a file of `/proc/sys` may wait for a thread of its own, and it
+/// waits by trying again. At this priority nothing else would run until then.
 pub fn take_priority() -> bool {
-    system::schedule(libc::SCHED_FIFO, 10)
+    system::schedule(libc::SCHED_FIFO, PRIORITY)
+}
+
+/// Whoever may have priority now may have it in namespaces of its own, where only this limit allows it.
+fn keep_priority_possible() {
+    if take_priority() {
+        system::leave_priority();
+        limit_priority(PRIORITY);
+    }
+}
+
+fn limit_priority(most: i32) {
+    let most = Some(most.unsigned_abs().into());
+    // Without it there is no priority, and the run says so.
+    let _ = setrlimit(Resource::Rtprio, Rlimit { current: most, maximum: most });
 }
 
 /// A process, to wait for its end: the descriptor becomes readable.
@@ -72,6 +93,7 @@ pub fn process(id: i32) -> io::Result<OwnedFd> {
 /// The step that the system does not allow.
 pub fn isolate() -> Result<Caller, NotAllowed> {
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
+    keep_priority_possible();
     let spaces = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWNET;
     // SAFETY: this process has one thread, and shares neither files nor memory with another.
     let nested = unsafe { unshare_unsafe(UnshareFlags::NEWUSER | spaces) };
@@ -258,6 +280,7 @@ impl Host {
         step("the network namespace", move_to(self.namespace.as_fd()))?;
         let Some(caller) = caller else { return Ok(()) };
         system::leave_priority();
+        limit_priority(0);
         if caller.is_nested {
             // SAFETY: as in `isolate`.
             step("a user namespace", unsafe { unshare_unsafe(UnshareFlags::NEWUSER) })?;

@@ -55,7 +55,7 @@ def main() -> None:
     if not _core.end_with_parent(job["parent"]):
         os._exit(FAILED)
     try:
-        caller, has_priority = _core.isolate()
+        caller = _core.isolate()
     except Exception as error:
         _write(report, {"error": _text(error)})
         os._exit(FAILED)
@@ -76,7 +76,7 @@ def main() -> None:
         if "scripts" in job:
             content = {"drilled": _core.kernel_drill(job["scripts"])}
         else:
-            content = {"has_priority": has_priority, **_engine(job, caller)}
+            content = _engine(job, caller)
     except StopError:
         content = {"error": ""}
     except (OSError, subprocess.SubprocessError) as error:
@@ -143,7 +143,7 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         peer = hosts.index(job["at"]) if own["connects"] else None
         emulation.speak(hosts.index(own["host"]), own["service"], own["file"], own["port"], peer, own["secret"])
 
-    wakes, status, stopped = None, None, "ended"
+    has_priority, wakes, status, stopped = False, None, None, "ended"
     before_s, before = os.times(), machine.counters()
     try:
         for host, command in job["serve"]:
@@ -153,6 +153,8 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         if job["own"] and not job["own"]["connects"]:
             speak()
         wakes = Wakes.start()
+        # Nothing is set up any more.
+        has_priority = emulation.take_priority()
         output = sys.stderr if job["is_quiet"] else None
         program = start(job["at"], job["command"], stdout=output)
         if job["own"] and job["own"]["connects"]:
@@ -174,6 +176,7 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
     late_wakes = wakes.stop() if wakes else []
     after_s = os.times()
     return {
+        "has_priority": has_priority,
         "status": status,
         "stopped": stopped,
         "outside": emulation.outside(),
