@@ -250,6 +250,11 @@ impl LazyLink {
         self.ring.drop_front();
     }
 
+    /// A packet that crosses the link was somewhere else until now.
+    pub(crate) fn put_back(&mut self, packet: &Packet) {
+        self.ring.push(packet);
+    }
+
     /// Replay all starts of sending up to `now`. Idempotent; the only place where waiting packets are served.
     #[inline(always)]
     pub(crate) fn advance(&mut self, now: Time, losses: &mut Losses) {
