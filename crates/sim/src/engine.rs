@@ -179,6 +179,11 @@ impl Schedule {
         (Time::from_ps((key >> TIE_BITS) as u64), self.leaves[leaf_of(key)].source)
     }
 
+    /// What decides between links that act at this instant: the smallest goes first.
+    pub(crate) fn tie(&self, link: LinkId, at: Time) -> u64 {
+        self.leaves[link.index()].key(at) as u64
+    }
+
     #[inline]
     fn leaf(&self, source: Source) -> usize {
         match source {

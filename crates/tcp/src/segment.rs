@@ -262,6 +262,7 @@ pub struct Segment {
 
 impl Segment {
     /// Bytes of IPv4 and TCP header, options padded to words: 40 to 100.
+    #[inline]
     pub fn header_len(&self) -> u8 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
         match self.options {

@@ -4,9 +4,12 @@ use super::outages::Outages;
 use crate::spec::{Absence, Link};
 use bentpipe_units::{Duration, Time};
 
-/// Asked in order of time.
+/// Asked in order of time. None for a path that is never down, as most are.
 #[derive(Clone, Debug)]
-pub(crate) struct Downtime {
+pub(crate) struct Downtime(Option<Box<Path>>);
+
+#[derive(Clone, Debug)]
+struct Path {
     /// What the path is from when on, as at the start of time; the first from the start.
     stages: Vec<(Time, Stage)>,
     stage: usize,
@@ -33,24 +36,25 @@ impl Downtime {
 
     fn begin(stages: Vec<(Time, Stage)>) -> Self {
         let links = stages.first().map_or(Some(Vec::new()), |first| first.1.clone());
-        Self { links, stages, stage: 0, at: Time::ZERO, total: Duration::ZERO }
+        let is_ever_down = stages.len() > 1 || links.as_ref().is_none_or(|links| !links.is_empty());
+        let path = Path { links, stages, stage: 0, at: Time::ZERO, total: Duration::ZERO };
+        Self(is_ever_down.then(|| Box::new(path)))
     }
 
     /// The time down from the start of time to `now`.
     #[inline]
     pub(crate) fn until(&mut self, now: Time) -> Duration {
-        if self.stages.len() > 1 || self.links.as_ref().is_none_or(|links| !links.is_empty()) {
-            self.advance(now);
-        }
-        self.total
+        self.0.as_mut().map_or(Duration::ZERO, |path| path.until(now))
     }
 
     /// The same for any instant: slow.
     pub(crate) fn look_back(&self, at: Time) -> Duration {
-        Self::begin(self.stages.clone()).until(at)
+        self.0.as_ref().map_or(Duration::ZERO, |path| Self::begin(path.stages.clone()).until(at))
     }
+}
 
-    fn advance(&mut self, now: Time) {
+impl Path {
+    fn until(&mut self, now: Time) -> Duration {
         while self.at < now {
             let next_stage = self.stages.get(self.stage + 1);
             if let Some((_, links)) = next_stage.filter(|next| next.0 <= self.at) {
@@ -73,6 +77,7 @@ impl Downtime {
             // A link without further changes stays as it is.
             self.at = if next > self.at { next } else { until };
         }
+        self.total
     }
 }
 

@@ -105,6 +105,11 @@ impl Plain {
 }
 
 impl LazyLink {
+    /// The delay of a plain link that leads to no host.
+    pub(crate) fn plain_delay(&self) -> Option<Duration> {
+        self.plain.as_ref().filter(|_| self.processing.is_none()).map(|plain| plain.delay)
+    }
+
     /// A packet is offered at `at`, and crosses at once if it reaches the far end by `until` and follows no other that
     /// could not. Its errors are in `packet`.
     #[inline(always)]

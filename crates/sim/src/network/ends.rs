@@ -49,12 +49,8 @@ impl Network {
     /// An end does what it does by itself before `until`.
     #[inline(always)]
     pub(super) fn act_until(&mut self, endpoint: EndpointId, until: Time) {
-        loop {
-            let due = self.traffic.hosts[endpoint].next_wakeup();
-            if due >= until {
-                return;
-            }
-            self.now = due;
+        while self.traffic.hosts[endpoint].wakes_before(until) {
+            self.now = self.traffic.hosts[endpoint].next_wakeup();
             self.act(endpoint);
         }
     }
@@ -162,10 +158,9 @@ impl Network {
     #[inline]
     fn rearm(&mut self, endpoint: EndpointId) {
         let host = &mut self.traffic.hosts[endpoint];
-        let due = host.next_wakeup();
-        if due < host.armed {
-            host.armed = due;
-            self.schedule.set(Source::Endpoint(endpoint), due);
+        if host.wakes_before(host.armed) {
+            host.armed = host.next_wakeup();
+            self.schedule.set(Source::Endpoint(endpoint), host.armed);
         }
     }
 

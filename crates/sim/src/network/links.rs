@@ -1,37 +1,25 @@
 //! From link to link.
 
-use super::routes::{Routes, AT_NODE, HOST};
+use super::far_ends::{FarEnd, NO_INBOX};
+use super::inbox::{Inbox, Order};
+use super::routes::{AT_NODE, HOST};
 use super::Network;
 use crate::dictionary::Cause;
 use crate::engine::Source;
-use crate::ids::{LinkId, NodeId, PathId};
+use crate::ids::{LinkId, NodeId};
 use crate::link::Crossing;
 use crate::packet::Packet;
 use crate::record::LossPlace;
-use crate::spec::{Link, NodeKind, Order, Scenario};
 use bentpipe_units::Time;
-
-/// What a link needs to know of the node that it leads to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FarEnd {
-    pub(super) node: NodeId,
-    drops_corrupted: bool,
-    /// Whether the node has functions that see what is corrupted before it is dropped.
-    shows_corrupted: bool,
-    /// Whether the node does anything but send packets on by the route that they carry.
-    is_asked: bool,
-    /// Every packet goes on to a link that only this one feeds.
-    pub(super) relays: bool,
-    /// Every packet is for an end of a connection that nothing else moves but its own timers, and that alone feeds the link to
-    /// which it sends.
-    pub(super) ends: bool,
-}
 
 impl Network {
     /// The head of a link's ring reaches the next node.
     #[inline(always)]
     pub(super) fn deliver(&mut self, index: LinkId) {
         let far_end = self.far_ends[index];
+        if far_end.inbox != NO_INBOX {
+            return self.merge(far_end.inbox as usize);
+        }
         let link = &mut self.links[index];
         link.advance(self.now, &mut self.losses);
         if far_end.relays {
@@ -108,6 +96,53 @@ impl Network {
         self.schedule.set(Source::Link(index), self.links[index].next_arrival());
     }
 
+    /// A link that several feed is offered what is in its inbox, ahead of time: each packet at its own instant, and all that arrives
+    /// before anything can that is not in there yet.
+    fn merge(&mut self, inbox: usize) {
+        let Inbox { link, lead, .. } = self.inboxes[inbox];
+        let until = self.bounds.horizon.min(self.present + lead).max(self.present);
+        let until = self.inboxes[inbox].whole(until);
+        while let Some(packet) =
+            self.inboxes[inbox].pop(until, Order { routes: &self.routes, schedule: &self.schedule })
+        {
+            let feeder = self.routes.before(&packet);
+            if !packet.is_damaged() || !self.ends_at(feeder, self.far_ends[feeder], &packet) {
+                self.accept(packet.at, link, &packet);
+            }
+            // Something else may come between two that arrive at one instant.
+            if until == self.present {
+                break;
+            }
+        }
+        let next = self.inboxes[inbox].next(Order { routes: &self.routes, schedule: &self.schedule });
+        self.expect(inbox, next);
+    }
+
+    /// The schedule has one entry for all that is in an inbox: that of the feeder whose packet arrives first.
+    fn expect(&mut self, inbox: usize, next: Option<(Time, LinkId)>) {
+        let known = std::mem::replace(&mut self.inboxes[inbox].head, next);
+        if let Some((_, feeder)) = known.filter(|known| next.is_none_or(|next| next.1 != known.1)) {
+            self.schedule.set(Source::Link(feeder), Time::NEVER);
+        }
+        if let Some((at, feeder)) = next {
+            self.schedule.set(Source::Link(feeder), at);
+        }
+    }
+
+    /// A packet is offered to a link that leads to an inbox.
+    #[inline]
+    fn enter_inbox(&mut self, at: Time, link: LinkId, inbox: usize, packet: &Packet) {
+        let mut packet = *packet;
+        if self.links[link].cross(at, &mut packet, Time::NEVER) == Crossing::Full {
+            packet.at = at;
+            return self.lose(at, LossPlace::Link(link), packet, Cause::QueueOverflow);
+        }
+        let order = Order { routes: &self.routes, schedule: &self.schedule };
+        if self.inboxes[inbox].insert(self.present, &packet, order) {
+            self.expect(inbox, Some((packet.at, link)));
+        }
+    }
+
     /// Whether a packet that link `index` damaged is lost where it arrives.
     #[cold]
     fn ends_at(&mut self, index: LinkId, far_end: FarEnd, packet: &Packet) -> bool {
@@ -153,22 +188,24 @@ impl Network {
     /// A packet is offered to a link at `at`: now, or ahead of time.
     #[inline(always)]
     pub(super) fn accept(&mut self, at: Time, link: LinkId, packet: &Packet) {
-        if self.far_ends[link].relays && at < self.bounds.horizon {
+        let far_end = &self.far_ends[link];
+        if far_end.relays && at < self.bounds.horizon {
             return self.cross(at, link, *packet);
         }
-        self.enter(at, link, packet);
+        let inbox = far_end.inbox;
+        self.enter(at, link, inbox, packet);
     }
 
     /// A packet crosses at once all links of which that can be said.
     #[inline]
     fn cross(&mut self, mut at: Time, mut link: LinkId, mut packet: Packet) {
-        loop {
+        let inbox = loop {
             let far_end = self.far_ends[link];
             if !far_end.relays || far_end.is_asked {
-                break;
+                break far_end.inbox;
             }
             match self.links[link].cross(at, &mut packet, self.bounds.horizon) {
-                Crossing::No => break,
+                Crossing::No => break far_end.inbox,
                 Crossing::Full => {
                     packet.at = at;
                     return self.lose(at, LossPlace::Link(link), packet, Cause::QueueOverflow);
@@ -179,100 +216,21 @@ impl Network {
                 return;
             }
             link = LinkId::new(self.routes.hops[packet.next as usize] as usize);
-        }
-        self.enter(at, link, &packet);
+        };
+        self.enter(at, link, inbox, &packet);
     }
 
     #[inline(always)]
-    fn enter(&mut self, at: Time, link: LinkId, packet: &Packet) {
+    fn enter(&mut self, at: Time, link: LinkId, inbox: u32, packet: &Packet) {
+        if inbox != NO_INBOX {
+            return self.enter_inbox(at, link, inbox as usize, packet);
+        }
         if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);
         }
         if !self.losses.is_empty() {
             self.count_losses(link);
         }
-    }
-}
-
-/// Whether packets may overtake one another on a link.
-fn reorders(link: &Link) -> bool {
-    link.arq.is_some_and(|arq| arq.order == Order::Free)
-}
-
-/// What each link leads to. `acts` says which nodes have functions.
-pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeId) -> bool) -> Vec<FarEnd> {
-    let far_end = |link: &Link| FarEnd {
-        node: link.to,
-        drops_corrupted: scenario.nodes[link.to].kind != NodeKind::BentPipe,
-        shows_corrupted: scenario.nodes[link.to].kind == NodeKind::Processing && acts(link.to),
-        is_asked: acts(link.to) || routes.is_by_node(),
-        relays: !acts(link.to) && !reorders(link),
-        ends: !acts(link.to) && !reorders(link) && !routes.is_by_node() && scenario.record.series.is_empty(),
-    };
-    let mut far_ends: Vec<FarEnd> = scenario.links.iter().map(far_end).collect();
-    let feeders = feeders(scenario);
-    let changing = scenario.timeline.routes();
-    // Whether the other end of this path answers by a link that only it feeds.
-    let is_own = |path: PathId| {
-        let (there, back) = (PathId::there(path.flow()), PathId::back(path.flow()));
-        let back = if path.is_back() { there } else { back };
-        let answers = scenario.first_route(back).first().is_some_and(|&first| feeders[first] == Feeder::Host(back));
-        let is_fixed = !changing.contains_key(&path) && !changing.contains_key(&back);
-        answers && is_fixed && scenario.flows[path.flow()].app.is_single()
-    };
-    each_hop(scenario, |path, from, to| {
-        if let Some(from) = from {
-            far_ends[from].relays &= to.is_some_and(|to| feeders[to] == Feeder::Link(from));
-            far_ends[from].ends &= to.is_none() && is_own(path);
-        }
-    });
-    far_ends
-}
-
-/// Where a link's packets come from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Feeder {
-    None,
-    Link(LinkId),
-    /// The host at which this path begins.
-    Host(PathId),
-    /// Several.
-    Many,
-}
-
-fn feeders(scenario: &Scenario) -> Vec<Feeder> {
-    let mut feeders = vec![Feeder::None; scenario.links.len()];
-    each_hop(scenario, |path, from, to| {
-        if let Some(to) = to {
-            let (known, feeder) = (&mut feeders[to], from.map_or(Feeder::Host(path), Feeder::Link));
-            *known = if *known == Feeder::None || *known == feeder { feeder } else { Feeder::Many };
-        }
-    });
-    feeders
-}
-
-/// Notes for each path each link by which packets can come to a node, with each by which they can leave it; none stands for a host.
-fn each_hop(scenario: &Scenario, mut note: impl FnMut(PathId, Option<LinkId>, Option<LinkId>)) {
-    let changing = scenario.timeline.routes();
-    for path in PathId::all(2 * scenario.flows.len()).filter(|path| !changing.contains_key(path)) {
-        let mut from = None;
-        for &link in scenario.first_route(path) {
-            note(path, from, Some(link));
-            from = Some(link);
-        }
-        note(path, from, None);
-    }
-    // Where routes change, a packet may come to a node by one route and leave it by any other.
-    for (path, later) in changing {
-        let later = later.into_iter().filter_map(|(_, route)| route);
-        let routes: Vec<&[LinkId]> = [scenario.first_route(path)].into_iter().chain(later).collect();
-        let links = || routes.iter().copied().flatten().copied();
-        routes.iter().for_each(|route| note(path, None, route.first().copied()));
-        for from in links() {
-            let node = scenario.links[from].to;
-            links().filter(|&to| scenario.links[to].from == node).for_each(|to| note(path, Some(from), Some(to)));
-        }
-        routes.iter().for_each(|route| note(path, route.last().copied(), None));
     }
 }
 
@@ -328,7 +286,10 @@ count = 2
             let run = |relays: bool| {
                 let mut network = Network::build(&scenario, 3);
                 assert!(network.far_ends.iter().any(|far_end| far_end.relays));
-                network.far_ends.iter_mut().for_each(|far_end| far_end.relays &= relays);
+                assert!(network.far_ends.iter().any(|far_end| far_end.inbox != NO_INBOX));
+                if !relays {
+                    network.far_ends.iter_mut().for_each(|far_end| (far_end.relays, far_end.inbox) = (false, NO_INBOX));
+                }
                 while !network.run(1000) {}
                 network.finish().unwrap()
             };

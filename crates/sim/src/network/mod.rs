@@ -3,6 +3,8 @@
 
 mod changes;
 mod ends;
+mod far_ends;
+mod inbox;
 mod links;
 mod mtu;
 mod nodes;
@@ -22,7 +24,8 @@ use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason}
 use crate::spec::{Change, Scenario};
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
-use links::{far_ends, FarEnd};
+use far_ends::{far_ends, inboxes, FarEnd};
+use inbox::Inbox;
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::NodeState;
@@ -49,6 +52,8 @@ pub struct Network {
     links: Vec<LazyLink>,
     /// What each link leads to.
     far_ends: Vec<FarEnd>,
+    /// What is on its way to links that several links feed.
+    inboxes: Vec<Inbox>,
     nodes: Vec<NodeState>,
     routes: Routes,
     /// What is still to change.
@@ -121,7 +126,9 @@ impl Network {
         }
         let acts = |node: NodeId| !boxes[node].is_empty();
         let routes = Routes::new(scenario, acts);
-        let far_ends = far_ends(scenario, &routes, acts);
+        let links = links(scenario, seed, acts);
+        let mut far_ends = far_ends(scenario, &routes, acts);
+        let inboxes = inboxes(scenario, &links, &mut far_ends);
         let traffic = Traffic::new(scenario, seed, |path| routes.first(path), true);
         let end = Time::ZERO + scenario.duration;
         let mut network = Self {
@@ -136,8 +143,9 @@ impl Network {
             stop: None,
             trouble: None,
             bounds: Bounds { end, gate: end, horizon: Time::ZERO },
-            links: links(scenario, seed, acts),
+            links,
             far_ends,
+            inboxes,
             nodes: node_states(scenario, boxes),
             routes,
             changes: scenario.timeline.changes.clone().into_iter(),
@@ -230,6 +238,9 @@ impl Network {
         }
         let now = self.now;
         self.advance_links();
+        for packet in self.inboxes.iter_mut().flat_map(Inbox::clear) {
+            self.links[self.routes.before(&packet)].put_back(&packet);
+        }
         let on_links: usize = self.links.iter().map(LazyLink::len).sum();
         let held: usize = self.nodes.iter().map(NodeState::held).sum();
         self.ledger.in_flight = (on_links + held) as u64;

@@ -1,7 +1,7 @@
 //! The routes of all paths: as packets carry them, and as nodes know them.
 
 use crate::ids::{LinkId, NodeId, PathId};
-use crate::packet::UNROUTED;
+use crate::packet::{Packet, UNROUTED};
 use crate::spec::{Forwarding, Scenario};
 
 /// The hop after the last link.
@@ -69,6 +69,12 @@ impl Routes {
         self.by_node
     }
 
+    /// The link by which a packet has come that points to its next hop.
+    #[inline]
+    pub(super) fn before(&self, packet: &Packet) -> LinkId {
+        LinkId::new(self.hops[packet.next as usize - 1] as usize)
+    }
+
     /// Where in the hops a packet of `path` goes on from `node`; none: the node knows no way.
     pub(super) fn at(&self, path: PathId, node: NodeId) -> Option<u32> {
         let table = &self.tables[path];
@@ -118,5 +124,13 @@ impl Routes {
                 Err(place) => table.insert(place, (node, next)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl Routes {
+    /// One route along so many links, at the begin of all hops.
+    pub(super) fn along(links: u32) -> Self {
+        Self { hops: (0..links).collect(), first: Vec::new(), tables: Vec::new(), by_node: false, ends: Vec::new() }
     }
 }

@@ -212,6 +212,12 @@ impl Host {
         self.conn.next_wakeup().min(self.timer)
     }
 
+    /// Whether that is before `until`.
+    #[inline]
+    pub(crate) fn wakes_before(&mut self, until: Time) -> bool {
+        self.timer < until || self.conn.wakes_before(until)
+    }
+
     /// Whether its application waits for anything, or is to be notified that there may be something to read.
     #[inline]
     pub(crate) fn needs_attention(&self) -> bool {

@@ -415,6 +415,12 @@ impl Connection {
         self.tcb.cx.timers.next()
     }
 
+    /// Whether that is before `until`. Asked often, this costs less.
+    #[inline]
+    pub fn wakes_before(&mut self, until: Time) -> bool {
+        self.tcb.cx.timers.expire_before(until)
+    }
+
     /// Whether [`poll_event`](Self::poll_event) has something to report.
     #[inline]
     pub fn has_events(&self) -> bool {

@@ -28,27 +28,32 @@ impl Timer {
 
 /// When each timer expires; [`Time::NEVER`]: it does not run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timers([Time; Timer::COUNT]);
+pub(crate) struct Timers {
+    expiries: [Time; Timer::COUNT],
+    /// None expires before this: most timers are restarted later, again and again, so that they need not be looked at.
+    bound: Time,
+}
 
 impl Timers {
     /// None of them runs.
     pub(crate) fn stopped() -> Self {
-        Self([Time::NEVER; Timer::COUNT])
+        Self { expiries: [Time::NEVER; Timer::COUNT], bound: Time::NEVER }
     }
 
     #[inline]
     pub(crate) fn get(&self, timer: Timer) -> Time {
-        self.0[timer as usize]
+        self.expiries[timer as usize]
     }
 
     #[inline]
     pub(crate) fn set(&mut self, timer: Timer, at: Time) {
-        self.0[timer as usize] = at;
+        self.expiries[timer as usize] = at;
+        self.bound = self.bound.min(at);
     }
 
     #[inline]
     pub(crate) fn stop(&mut self, timer: Timer) {
-        self.set(timer, Time::NEVER);
+        self.expiries[timer as usize] = Time::NEVER;
     }
 
     #[inline]
@@ -69,8 +74,20 @@ impl Timers {
     /// The first that expires.
     #[inline]
     pub(crate) fn next(&self) -> Time {
-        let [first, rest @ ..] = self.0;
+        let [first, rest @ ..] = self.expiries;
         rest.into_iter().fold(first, Time::min)
+    }
+
+    /// Whether any of them expires before `until`.
+    #[inline]
+    pub(crate) fn expire_before(&mut self, until: Time) -> bool {
+        self.bound < until && self.do_expire_before(until)
+    }
+
+    #[inline(never)]
+    fn do_expire_before(&mut self, until: Time) -> bool {
+        self.bound = self.next();
+        self.bound < until
     }
 }
 
@@ -89,5 +106,20 @@ mod tests {
         assert_eq!((timers.next(), timers.is_running(Timer::Persist)), (at(2), false));
         assert!(!timers.take_expired(Timer::Retransmit, at(1)) && timers.take_expired(Timer::Retransmit, at(2)));
         assert_eq!(timers.next(), at(3));
+    }
+
+    #[test]
+    fn timers_that_move_are_looked_at_again() {
+        let at = |s| Time::ZERO + Duration::from_secs(s);
+        let mut timers = Timers::stopped();
+        assert!(!timers.expire_before(Time::NEVER));
+        timers.set(Timer::Retransmit, at(2));
+        assert!(timers.expire_before(at(3)) && !timers.expire_before(at(2)));
+        timers.set(Timer::Retransmit, at(5));
+        assert!(!timers.expire_before(at(5)) && timers.expire_before(at(6)));
+        timers.set(Timer::Pace, at(4));
+        assert!(timers.expire_before(at(5)));
+        timers.stop(Timer::Pace);
+        assert!(!timers.expire_before(at(5)));
     }
 }

@@ -106,7 +106,7 @@ macro_rules! registry {
             }
 
             pub(crate) fn build(self, copies: Copies) -> Policy {
-                let mut policy = match self { $(Self::$type => Policy::$type($type::default()),)+ };
+                let mut policy = match self { $(Self::$type => Policy::$type(Box::default()),)+ };
                 policy.configure(copies);
                 policy
             }
@@ -128,9 +128,9 @@ macro_rules! registry {
             }
         }
 
-        /// A policy of any kind, dispatched without a vtable.
+        /// A policy of any kind, dispatched without a vtable. Few have state, and few losses ask for it: it stands elsewhere.
         #[derive(Clone, Debug)]
-        pub(crate) enum Policy { $($type($type),)+ }
+        pub(crate) enum Policy { $($type(Box<$type>),)+ }
 
         impl LossVerdict for Policy {
             fn judge(&mut self, loss: &Loss, path: &PathState) -> Verdict {
