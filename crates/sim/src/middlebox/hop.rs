@@ -43,9 +43,7 @@ pub(super) struct Hop {
     resent: BTreeMap<u64, Time>,
     /// The end of a packet that is being timed, and when it left.
     timed: Option<(u64, Time)>,
-    /// As the gateway gave it, until it is measured.
-    pub(super) rtt: Duration,
-    has_sample: bool,
+    pub(super) rtt: RoundTrip,
     /// Since when the sender has heard nothing new.
     quiet_since: Time,
     has_probed: bool,
@@ -65,6 +63,20 @@ pub(super) struct Hop {
     rx_edge: u64,
     owes: Owes,
     nacked: Time,
+}
+
+/// The round trip between the gateways: as the key says, until it is measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RoundTrip {
+    pub(super) estimate: Duration,
+    is_measured: bool,
+}
+
+impl RoundTrip {
+    fn sample(&mut self, sample: Duration) {
+        self.estimate = if self.is_measured { (self.estimate * 7 + sample) / 8 } else { sample };
+        self.is_measured = true;
+    }
 }
 
 /// Added to the round trip before a gap is reported again, or the end is asked about.
@@ -90,8 +102,7 @@ impl Hop {
             again: VecDeque::new(),
             resent: BTreeMap::new(),
             timed: None,
-            rtt,
-            has_sample: false,
+            rtt: RoundTrip { estimate: rtt, is_measured: false },
             quiet_since: now,
             has_probed: false,
             tries: 0,
@@ -200,9 +211,7 @@ impl Hop {
             self.resent = self.resent.split_off(&ack);
             (self.quiet_since, self.tries, self.has_probed) = (now, 0, false);
             if let Some((_, sent)) = self.timed.take_if(|timed| timed.0 <= ack) {
-                let sample = now - sent;
-                self.rtt = if self.has_sample { (self.rtt * 7 + sample) / 8 } else { sample };
-                self.has_sample = true;
+                self.rtt.sample(now - sent);
             }
             let mss = self.manner.mss;
             self.cwnd += if self.cwnd < self.ssthresh { news.min(mss) } else { (mss * mss / self.cwnd).max(1) };
@@ -212,7 +221,7 @@ impl Hop {
             let (mut from, to) = (left.offset_near(Seq::new(0), self.una), right.offset_near(Seq::new(0), self.una));
             while from < to.min(self.nxt) {
                 let until = to.min(from + self.manner.mss);
-                let is_new = self.resent.get(&from).is_none_or(|at| *at + self.rtt * 9 / 10 <= now);
+                let is_new = self.resent.get(&from).is_none_or(|at| *at + self.rtt.estimate * 9 / 10 <= now);
                 if is_new && from >= self.una {
                     self.resent.insert(from, now);
                     self.again.push_back((from, until));
@@ -223,13 +232,13 @@ impl Hop {
     }
 
     pub(super) fn on_wakeup(&mut self, now: Time) {
-        if self.has_gap() && self.nacked + self.rtt + PATIENCE <= now {
+        if self.has_gap() && self.nacked + self.rtt.estimate + PATIENCE <= now {
             self.owes.nack = true;
         }
         if self.outstanding() == 0 {
             return;
         }
-        if self.quiet_since + self.rtt * 2 + PATIENCE * 2 <= now {
+        if self.quiet_since + self.rtt.estimate * 2 + PATIENCE * 2 <= now {
             self.tries += 1;
             (self.quiet_since, self.has_probed, self.timed) = (now, false, None);
             if self.manner.slow_start {
@@ -238,7 +247,7 @@ impl Hop {
             }
             self.resent.insert(self.una, now);
             self.again.push_back((self.una, self.nxt.min(self.una + self.manner.mss)));
-        } else if self.manner.probes && !self.has_probed && self.quiet_since + self.rtt + PATIENCE <= now {
+        } else if self.manner.probes && !self.has_probed && self.quiet_since + self.rtt.estimate + PATIENCE <= now {
             (self.has_probed, self.owes.probe) = (true, true);
         }
     }
@@ -246,12 +255,12 @@ impl Hop {
     pub(super) fn next_wakeup(&self) -> Time {
         let mut due = Time::NEVER;
         if self.has_gap() {
-            due = self.nacked + self.rtt + PATIENCE;
+            due = self.nacked + self.rtt.estimate + PATIENCE;
         }
         if self.outstanding() > 0 {
-            due = due.min(self.quiet_since + self.rtt * 2 + PATIENCE * 2);
+            due = due.min(self.quiet_since + self.rtt.estimate * 2 + PATIENCE * 2);
             if self.manner.probes && !self.has_probed {
-                due = due.min(self.quiet_since + self.rtt + PATIENCE);
+                due = due.min(self.quiet_since + self.rtt.estimate + PATIENCE);
             }
         }
         due

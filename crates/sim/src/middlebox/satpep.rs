@@ -199,7 +199,7 @@ impl SatPep {
             self.sent += sent;
             self.active.insert(key);
         }
-        self.rtt = session.hop.rtt;
+        self.rtt = session.hop.rtt.estimate;
         if session.ended.is_none() && session.has_ended() {
             session.ended = Some(cx.now);
             cx.let_go(&session.from_opener);

@@ -28,11 +28,10 @@ use far_ends::{far_ends, inboxes, FarEnd};
 use inbox::Inbox;
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
-use nodes::NodeState;
+use nodes::{NodeState, Steps};
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
 pub(crate) use results::{assemble, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
-use std::collections::VecDeque;
 use std::sync::Arc;
 pub use trouble::{Failure, Trouble};
 pub use witness::{ends, Fate, Sighting, Witness};
@@ -63,9 +62,7 @@ pub struct Network {
     bodies: Bodies,
     losses: Losses,
     outbox: Outbox,
-    /// Packets at the places among their nodes' middleboxes that they come to next, at this instant.
-    steps: VecDeque<(NodeId, usize, Packet)>,
-    takes_steps: bool,
+    steps: Steps,
     /// Packets that middleboxes have made or turned round, one following from the other.
     made: u32,
     ports: ports::Ports,
@@ -153,8 +150,7 @@ impl Network {
             bodies: Bodies::default(),
             losses: Losses::new(),
             outbox: Outbox::default(),
-            steps: VecDeque::new(),
-            takes_steps: false,
+            steps: Steps::default(),
             made: 0,
             ports: ports::Ports::of(scenario, real.is_some()),
             drops: Drops::default(),

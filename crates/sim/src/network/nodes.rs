@@ -9,6 +9,7 @@ use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outlo
 use crate::packet::{Message, Packet, Request, UNROUTED};
 use crate::record::LossPlace;
 use bentpipe_units::{Duration, Time};
+use std::collections::VecDeque;
 
 use super::routes::Routes;
 use crate::spec::Scenario;
@@ -29,6 +30,14 @@ pub(super) struct NodeState {
     armed: Time,
     /// The instant at which they woke up last, and how often so far.
     woken: (Time, u32),
+}
+
+/// Packets at the places among their nodes' middleboxes that they come to next, at this instant.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    waiting: VecDeque<(NodeId, usize, Packet)>,
+    /// Whether they are being taken already: what is added meanwhile has its turn behind them.
+    are_taken: bool,
 }
 
 /// A link whose departures middleboxes want to know of.
@@ -154,21 +163,21 @@ impl Network {
         }
         let boxes = self.nodes[node].boxes.len();
         let first = if packet.is_to_sender() { boxes.wrapping_sub(1) } else { 0 };
-        self.steps.push_back((node, first, packet));
+        self.steps.waiting.push_back((node, first, packet));
         self.take_steps();
     }
 
     /// Takes packets from middlebox to middlebox, first come, first served, until none is on its way at this instant. What
     /// follows from a step waits for its turn, so that a host which answers at once does so after it.
     fn take_steps(&mut self) {
-        if std::mem::replace(&mut self.takes_steps, true) {
+        if std::mem::replace(&mut self.steps.are_taken, true) {
             return;
         }
         self.made = 0;
-        while let Some((node, position, packet)) = self.steps.pop_front() {
+        while let Some((node, position, packet)) = self.steps.waiting.pop_front() {
             let boxes = self.nodes[node].boxes.len();
             if self.trouble.is_some() {
-                self.steps.clear();
+                self.steps.waiting.clear();
             } else if position < boxes {
                 self.call(node, position, 1, |middlebox, cx| middlebox.on_packet(packet, cx));
             } else {
@@ -176,7 +185,7 @@ impl Network {
             }
             self.rearm_node(node);
         }
-        self.takes_steps = false;
+        self.steps.are_taken = false;
     }
 
     /// A packet goes on from its node, or is lost if that knows no way.
@@ -282,7 +291,7 @@ impl Network {
             };
             // In the direction of the packet; below zero wraps to "past the last".
             let next = if packet.is_to_sender() { position.wrapping_sub(1) } else { position + 1 };
-            self.steps.push_back((node, next, packet));
+            self.steps.waiting.push_back((node, next, packet));
         }
         self.outbox.give_back(actions);
     }
