@@ -28,7 +28,7 @@ use far_ends::{far_ends, inboxes, FarEnd};
 use inbox::Inbox;
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
-use nodes::{NodeState, Steps};
+use nodes::{NodeState, Turns};
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
 pub(crate) use results::{assemble, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
@@ -62,7 +62,7 @@ pub struct Network {
     bodies: Bodies,
     losses: Losses,
     outbox: Outbox,
-    steps: Steps,
+    steps: Turns,
     /// Packets that middleboxes have made or turned round, one following from the other.
     made: u32,
     ports: ports::Ports,
@@ -150,7 +150,7 @@ impl Network {
             bodies: Bodies::default(),
             losses: Losses::new(),
             outbox: Outbox::default(),
-            steps: Steps::default(),
+            steps: Turns::default(),
             made: 0,
             ports: ports::Ports::of(scenario, real.is_some()),
             drops: Drops::default(),

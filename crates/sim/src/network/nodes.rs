@@ -34,7 +34,7 @@ pub(super) struct NodeState {
 
 /// Packets at the places among their nodes' middleboxes that they come to next, at this instant.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+pub(super) struct Turns {
     waiting: VecDeque<(NodeId, usize, Packet)>,
     /// Whether they are being taken already: what is added meanwhile has its turn behind them.
     are_taken: bool,
