@@ -73,10 +73,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, _stop)
         signal.signal(signal.SIGTERM, _stop)
         content: dict[str, Any]
-        if "scripts" in job:
-            content = {"drilled": _core.kernel_drill(job["scripts"])}
-        else:
-            content = _engine(job, caller)
+        content = {"drilled": _core.kernel_drill(job["scripts"])} if "scripts" in job else _engine(job, caller)
     except StopError:
         content = {"error": ""}
     except (OSError, subprocess.SubprocessError) as error:

@@ -12,7 +12,7 @@ use crate::spec::{
     WrittenRecords, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
-use bentpipe_tcp::{BufferGrowth, Config, SsthreshRounding};
+use bentpipe_tcp::{BufferGrowth, Config, Feedback, SsthreshRounding};
 use bentpipe_units::settings::{Fields, Level, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
@@ -222,6 +222,10 @@ impl Sketch {
         // What is skipped was acknowledged and never delivered, which no other connection does.
         config.best_effort = None;
         config.receive_buffer = config.receive_buffer.max(config.smss.into());
+        if config.feedback != Feedback::Off {
+            // What is advertised is sent: where no node says less, a gigabyte at once.
+            config.receive_buffer = config.receive_buffer.min(1 << 20);
+        }
         // At least the unit of the window, which the limit decides.
         let start = u64::from(config.smss).max(1 << 14).min(config.receive_buffer);
         config.auto_buffer = (ends && dice.coin()).then_some(start);
