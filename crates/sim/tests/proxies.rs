@@ -387,6 +387,21 @@ fn satpep_carries_questions_and_answers() {
     }
 }
 
+/// A segment of TCP that comes by the hop, past the other gateway, has the numbers of another stream: believed, it would acknowledge
+/// what is lost, and nobody would send that again.
+#[test]
+fn satpep_believes_the_other_gateway_alone() {
+    let text = satpep("").replace("100740 B", "10 kB");
+    let scenario = from_toml(&text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+    let gw = NodeId::new(scenario.nodes.iter().position(|node| node.name == "gw").unwrap());
+    // Six segments are long enough: the third is dropped and acknowledged, none is turned round.
+    let mut network = Network::build_with(&scenario, 1, vec![(gw, Box::new(Misleads(7)))]);
+    while !network.run(1_000_000) {}
+    let result = network.finish().unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(result.flows.whole("delivered_bytes")[0], 10_000);
+    assert_eq!(result.drops.whole("packets").iter().sum::<i64>(), 2, "the segment, and what acknowledged it");
+}
+
 /// The reason, and where it could go.
 #[test]
 fn a_proxy_is_refused_where_it_cannot_work() {

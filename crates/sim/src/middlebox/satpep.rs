@@ -350,8 +350,13 @@ impl Middlebox for SatPep {
             self.remove(key, cx);
             return self.begin(key, packet, &segment, cx);
         }
+        let is_local = packet.is_to_sender() != session.is_openers;
+        if is_local == is_hops {
+            // What came past the other gateway, or was turned round, has the numbers of another stream.
+            return cx.drop(packet, Cause::Policy);
+        }
         session.last_packet = cx.now;
-        if packet.is_to_sender() != session.is_openers {
+        if is_local {
             session.local.handle_segment(cx.now, &segment);
         } else if segment.flags.has(Flags::RST) {
             if !session.is_reset {
