@@ -264,6 +264,16 @@ def test_names_streams_and_the_status_of_a_program_are_passed_on(tmp_path):
 
 
 @needs_namespaces
+def test_the_emulator_has_priority_where_it_may_and_programs_have_not(tmp_path):
+    take = python("import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))")
+    may = subprocess.run(take, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    out = tmp_path / "policy"
+    found = bp.emulate(path(), python(f"import os; open({str(out)!r}, 'w').write(str(os.sched_getscheduler(0)))"))
+    assert found.trust.has_priority == may
+    assert out.read_text() == str(os.SCHED_OTHER)
+
+
+@needs_namespaces
 def test_simulated_flows_share_the_queue_with_real_packets(tmp_path):
     out = tmp_path / "out"
     scenario = bp.Scenario(

@@ -520,9 +520,6 @@ class Emulation:
     def passed(self) -> list[tuple[str, str]]:
         """Node and kind of functions that let real packets pass as they are."""
 
-    def take_priority(self) -> bool:
-        """Take real-time priority, when all is set up; whether that is allowed."""
-
     def enter(self, host: int, as_caller: bool) -> None:
         """Move this process to a host; `as_caller`: as the user who called, without power over the network."""
 
@@ -535,8 +532,8 @@ class Emulation:
 def end_with_parent(parent: int | None = None) -> bool:
     """End when the parent ends; whether it is still there."""
 
-def isolate() -> Isolated:
-    """Leave the namespaces of the machine; the caller."""
+def isolate() -> tuple[Isolated, bool]:
+    """Leave the namespaces of the machine; the caller, and whether real-time priority was given."""
 
 def schema() -> str: ...
 def choices() -> str: ...

@@ -14,8 +14,7 @@ use rustix::fs::{open, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{mount, mount_bind, mount_change, unmount, MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::process::{
-    getegid, geteuid, getppid, pidfd_open, set_parent_process_death_signal, setrlimit, Pid, PidfdFlags, Resource,
-    Rlimit, Signal,
+    getegid, geteuid, getppid, pidfd_open, set_parent_process_death_signal, Pid, PidfdFlags, Signal,
 };
 use rustix::thread::{move_into_link_name_space, unshare_unsafe, LinkNameSpaceType, UnshareFlags};
 use std::ffi::c_int;
@@ -28,9 +27,6 @@ use std::path::Path;
 const DEVICE_QUEUE: c_int = 10_000;
 /// Largest buffers of a socket, bytes: four bandwidth-delay products of 200 Mbit/s over a geostationary path.
 const BUFFER_MAX: u32 = 64 << 20;
-
-/// Above all programs, below the kernel's most urgent threads.
-const PRIORITY: i32 = 10;
 
 /// Rows of a host's table of connections.
 const CONNECTIONS: &str = "1024";
@@ -55,26 +51,9 @@ pub fn end_with_parent(parent: Option<u32>) -> io::Result<bool> {
     Ok(parent.is_none_or(|parent| now == Some(parent)))
 }
 
-/// Real-time priority for this thread, if it may have it; children get the usual one back in [`Host::enter`].
-///
-/// To be taken when all hosts are made: what the kernel does for a file of `/proc/sys` may wait for a thread of its own, and it
-/// waits by trying again. At this priority nothing else would run until then.
+/// Real-time priority, if this process may have it; children get the usual one back in [`Host::enter`].
 pub fn take_priority() -> bool {
-    system::schedule(libc::SCHED_FIFO, PRIORITY)
-}
-
-/// Whoever may have priority now may have it in namespaces of its own, where only this limit allows it.
-fn keep_priority_possible() {
-    if take_priority() {
-        system::leave_priority();
-        limit_priority(PRIORITY);
-    }
-}
-
-fn limit_priority(most: i32) {
-    let most = Some(most.unsigned_abs().into());
-    // Without it there is no priority, and the run says so.
-    let _ = setrlimit(Resource::Rtprio, Rlimit { current: most, maximum: most });
+    system::schedule(libc::SCHED_FIFO, 10)
 }
 
 /// A process, to wait for its end: the descriptor becomes readable.
@@ -93,7 +72,6 @@ pub fn process(id: i32) -> io::Result<OwnedFd> {
 /// The step that the system does not allow.
 pub fn isolate() -> Result<Caller, NotAllowed> {
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
-    keep_priority_possible();
     let spaces = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWNET;
     // SAFETY: this process has one thread, and shares neither files nor memory with another.
     let nested = unsafe { unshare_unsafe(UnshareFlags::NEWUSER | spaces) };
@@ -280,7 +258,6 @@ impl Host {
         step("the network namespace", move_to(self.namespace.as_fd()))?;
         let Some(caller) = caller else { return Ok(()) };
         system::leave_priority();
-        limit_priority(0);
         if caller.is_nested {
             // SAFETY: as in `isolate`.
             step("a user namespace", unsafe { unshare_unsafe(UnshareFlags::NEWUSER) })?;
@@ -355,9 +332,11 @@ fn sysctls() {
         ("ipv6/conf/sat0/accept_dad", "0".into()),
         ("ipv6/conf/sat0/router_solicitations", "0".into()),
     ];
-    for (name, value) in settings {
-        let _ = set(name, &value);
-    }
+    let _ = at_usual_priority(|| {
+        for (name, value) in settings {
+            let _ = write_setting(name, &value);
+        }
+    });
 }
 
 /// A setting of the network namespace of this thread, such as `ipv4/tcp_sack`.
@@ -365,11 +344,49 @@ fn sysctls() {
 /// # Errors
 /// The kernel does not have it, or does not take the value.
 pub(crate) fn set(name: &str, value: &str) -> io::Result<()> {
+    at_usual_priority(|| write_setting(name, value))?
+}
+
+fn write_setting(name: &str, value: &str) -> io::Result<()> {
     fs::write(Path::new("/proc/sys/net").join(name), value)
+}
+
+/// Does `work` in a thread of the same namespaces that has usual priority. For some settings the kernel tries again until a lock of its
+/// own is free: at real-time priority, without giving a processor to the thread that holds it.
+///
+/// # Errors
+/// There can be no thread.
+fn at_usual_priority<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let start = || {
+            system::leave_priority();
+            work()
+        };
+        let thread = std::thread::Builder::new().spawn_scoped(scope, start)?;
+        thread.join().map_err(|_| io::Error::other("the thread ended early"))
+    })
 }
 
 fn set_v6(address: Ipv6Addr) -> io::Result<()> {
     let address = libc::in6_addr { s6_addr: address.octets() };
     let mut request = libc::in6_ifreq { ifr6_addr: address, ifr6_prefixlen: 64, ifr6_ifindex: index(NAME)? };
     on_socket(libc::AF_INET6, libc::SIOCSIFADDR, &mut request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where this process may have priority at all.
+    #[test]
+    fn settings_are_written_at_usual_priority() {
+        // The 41st number of the line, 38 behind the name: the policy (proc_pid_stat(5)).
+        let policy = || {
+            let line = fs::read_to_string("/proc/thread-self/stat").unwrap();
+            line.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(38)).and_then(|text| text.parse().ok())
+        };
+        let own = if take_priority() { libc::SCHED_FIFO } else { libc::SCHED_OTHER };
+        assert_eq!([policy(), at_usual_priority(policy).unwrap()], [Some(own), Some(libc::SCHED_OTHER)]);
+        system::leave_priority();
+    }
 }

@@ -53,10 +53,12 @@ pub(crate) fn end_with_parent(parent: Option<u32>) -> PyResult<bool> {
 #[pyclass(frozen, module = "bentpipe._core")]
 pub(crate) struct Isolated(Caller);
 
-/// Leaves the namespaces of the machine; the caller.
+/// Takes real-time priority if that is allowed, and leaves the namespaces of the machine; the caller, and whether it has priority.
 #[pyfunction]
-pub(crate) fn isolate() -> PyResult<Isolated> {
-    Ok(Isolated(host::isolate().map_err(not_allowed)?))
+pub(crate) fn isolate() -> PyResult<(Isolated, bool)> {
+    // Before: in a namespace of users nobody may.
+    let has_priority = host::take_priority();
+    Ok((Isolated(host::isolate().map_err(not_allowed)?), has_priority))
 }
 
 /// Hosts and the network between them.
@@ -228,12 +230,6 @@ impl Emulation {
     #[getter]
     fn passed(&self) -> Vec<(String, &'static str)> {
         self.passed.clone()
-    }
-
-    /// Takes real-time priority; whether that is allowed.
-    #[allow(clippy::unused_self)]
-    fn take_priority(&self) -> bool {
-        host::take_priority()
     }
 
     /// This process, a child that is about to become another program, moves to a host; `as_caller`: for ever.

@@ -55,7 +55,7 @@ def main() -> None:
     if not _core.end_with_parent(job["parent"]):
         os._exit(FAILED)
     try:
-        caller = _core.isolate()
+        caller, has_priority = _core.isolate()
     except Exception as error:
         _write(report, {"error": _text(error)})
         os._exit(FAILED)
@@ -73,7 +73,10 @@ def main() -> None:
         signal.signal(signal.SIGINT, _stop)
         signal.signal(signal.SIGTERM, _stop)
         content: dict[str, Any]
-        content = {"drilled": _core.kernel_drill(job["scripts"])} if "scripts" in job else _engine(job, caller)
+        if "scripts" in job:
+            content = {"drilled": _core.kernel_drill(job["scripts"])}
+        else:
+            content = {"has_priority": has_priority, **_engine(job, caller)}
     except StopError:
         content = {"error": ""}
     except (OSError, subprocess.SubprocessError) as error:
@@ -140,7 +143,7 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         peer = hosts.index(job["at"]) if own["connects"] else None
         emulation.speak(hosts.index(own["host"]), own["service"], own["file"], own["port"], peer, own["secret"])
 
-    has_priority, wakes, status, stopped = False, None, None, "ended"
+    wakes, status, stopped = None, None, "ended"
     before_s, before = os.times(), machine.counters()
     try:
         for host, command in job["serve"]:
@@ -150,8 +153,6 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         if job["own"] and not job["own"]["connects"]:
             speak()
         wakes = Wakes.start()
-        # Nothing is set up any more.
-        has_priority = emulation.take_priority()
         output = sys.stderr if job["is_quiet"] else None
         program = start(job["at"], job["command"], stdout=output)
         if job["own"] and job["own"]["connects"]:
@@ -173,7 +174,6 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
     late_wakes = wakes.stop() if wakes else []
     after_s = os.times()
     return {
-        "has_priority": has_priority,
         "status": status,
         "stopped": stopped,
         "outside": emulation.outside(),

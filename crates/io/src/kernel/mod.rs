@@ -145,11 +145,9 @@ fn once(case: &Case) -> Result<Verdict, NotAllowed> {
     if host.set_metrics(&plan.metrics).is_err() {
         return Ok(Verdict::NotApplicable("this kernel does not take the metrics of its route".into()));
     }
-    host::take_priority();
     let opened = Kernel::open(&host, case, &plan);
     let mut kernel = opened.map_err(|error| NotAllowed { step: "a connection without a handshake", error })?;
     let difference = conformance::run_on(case, &mut kernel);
-    system::leave_priority();
     Ok(match (difference, kernel.cannot) {
         (_, Some(what)) => Verdict::NotApplicable(what.into()),
         (Some(difference), None) => {
