@@ -245,7 +245,8 @@ Processor time of the emulator for each packet at 1 Gbit/s: {captures}.
 
 With real-time priority the emulator is on time on a machine whose programs are not. So a process beside it sleeps 10 ms
 at a time, and notes how late it wakes. Where it gets the processor more than 1 ms late in more than 5 % of cases, the
-run is not trustworthy. One busy loop on each processor is not yet such a machine: the kernel prefers programs that have slept.
+run is not trustworthy. One busy loop on each processor is not yet such a machine: the kernel prefers programs that have
+slept.
 
 {busy}
 """
