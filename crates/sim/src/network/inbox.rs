@@ -52,8 +52,8 @@ struct Slot {
 
 const SLOTS: usize = u64::BITS as usize;
 
-/// Bits of a place in a slot; above them is the instant since its start.
-const PLACE_BITS: u32 = 24;
+/// Bits of a place in a slot; above them is the instant since its start. More packets than have a number would take 10 GB.
+const PLACE_BITS: u32 = 28;
 
 /// Slots are no wider, so that an instant since their start has a place above those bits.
 const SHIFT_MAX: u32 = u64::BITS - PLACE_BITS;
