@@ -428,7 +428,7 @@ impl Driver {
         self.outside.not_written += packets.chunks(1).filter(|packet| !was_written(packet)).count() as u64;
     }
 
-    /// The captures are complete, but for so many packets: the disk was too slow.
+    /// Packets that are missing in the captures: the disk was too slow.
     ///
     /// # Errors
     /// One could not be written.

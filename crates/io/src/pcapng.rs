@@ -320,7 +320,7 @@ mod tests {
         Time::ZERO + Duration::from_micros(us)
     }
 
-    /// Takes the first so many chunks.
+    /// Takes as many chunks as its number says, and no more.
     struct Slow(usize, Vec<u8>);
 
     impl Write for Slow {

@@ -65,7 +65,7 @@ from = "a{n}"
 to = "b"
 "#;
 
-/// Bytes in use by a network of so many flows at the start of its run, with the scenario that it is made of.
+/// Bytes in use by a network of `flows` flows at the start of its run, with the scenario that it is made of.
 fn taken(text: &str, counts: &[&str], flows: u64) -> i64 {
     let sets: Vec<_> = counts.iter().map(|key| ((*key).to_owned(), flows.to_string())).collect();
     let before = BYTES.load(Ordering::Relaxed);

@@ -129,7 +129,7 @@ impl Routes {
 
 #[cfg(test)]
 impl Routes {
-    /// One route along so many links, at the begin of all hops.
+    /// One route along `links` links, at the first of its hops.
     pub(super) fn along(links: u32) -> Self {
         Self { hops: (0..links).collect(), first: Vec::new(), tables: Vec::new(), by_node: false, ends: Vec::new() }
     }

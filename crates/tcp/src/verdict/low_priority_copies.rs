@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::verdict::indications::tests::at;
 
-    /// What a loss at 1000 ms is taken for, with a round trip of 500 ms: so many copies from 0 ms on, so many answers from 500 ms on.
+    /// What a loss at 1000 ms is taken for, with a round trip of 500 ms, `sent` copies from 10 ms on and `answered` of them from 510 ms on.
     fn judged(sent: u64, answered: u64, by_timeout: bool) -> Verdict {
         let mut policy = LowPriorityCopies::default();
         for n in 0..sent {

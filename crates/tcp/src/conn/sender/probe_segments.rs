@@ -1,6 +1,6 @@
 //! Probe segments: flagged copies of data, of the lowest priority, that find out how much room a path has (the dummy segments of
 //! TCP-Peach: Akyildiz, Morabito and Palazzo 2001). When they leave and what their answers mean the controller says; or one leaves
-//! for so many data segments, and a verdict counts those that come back.
+//! for each `every` data segments, and a verdict counts those that come back.
 //!
 //! A SYN with the flag says that its sender knows them; without it in the answer none are sent. The receiver answers
 //! each at once with a flagged ACK. What it copies counts if it is missing, and is then acknowledged as other data are.
