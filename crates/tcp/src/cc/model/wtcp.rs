@@ -217,7 +217,7 @@ impl CongestionControl for Wtcp {
     }
 
     fn set_window(&mut self, cwnd: u64, _: u64) {
-        self.cwnd = cwnd;
+        self.cwnd = cwnd.clamp(self.smss, Cwnd::MAX);
     }
 
     fn on_smss(&mut self, smss: u64) {
@@ -533,6 +533,14 @@ mod tests {
         sender.now += ms(5000);
         sender.ack(10 * SMSS, 100, 0);
         assert_eq!((sender.cc.cwnd(), sender.cc.rate), (cwnd, rate));
+    }
+
+    /// What a timeout that was spurious gives back may be from when segments were smaller.
+    #[test]
+    fn a_window_that_is_set_has_room_for_a_segment() {
+        let mut sender = settled();
+        sender.cc.set_window(SMSS - 1, u64::MAX);
+        assert_eq!(sender.cc.cwnd(), SMSS);
     }
 
     /// 20 Mbit/s and 100 ms, of which 171 segments are on the way, with a buffer of as many.
