@@ -4284,6 +4284,35 @@ class CodingConvolutional(_CodingConvolutionalRequired, total=False):
     eb_n0: Union[str, CodingConvolutionalEbN0Table]
     burst: int
 
+_CodingLdpcRequired = TypedDict(
+    "_CodingLdpcRequired",
+    {
+        "kind": Literal["ldpc"],
+        "eb_n0": Union[str, CodingConvolutionalEbN0Table],
+    },
+)
+
+
+class CodingLdpc(_CodingLdpcRequired, total=False):
+    """A low-density parity-check code with blocks of 1024 bits, by a threshold and a slope. Packets have `code_rate` of the link's rate.
+
+    eb_n0 :
+        Energy per bit of packets over noise density.
+
+    code_rate :
+        Bits of packets in a bit that is sent. Default: 0.5.
+
+    threshold :
+        The signal at which half of the blocks are lost. Default: "2.2 dB".
+
+    steepness :
+        How steep losses are around it, a in erfc(a (Eb/N0 - threshold)) / 2, per dB. Default: 3.0.
+    """
+
+    code_rate: float
+    threshold: str
+    steepness: float
+
 _AcmRequired = TypedDict(
     "_AcmRequired",
     {
@@ -4555,6 +4584,31 @@ class ModemUncoded(_ModemUncodedRequired, total=False):
 
     modulation: Literal["bpsk", "qpsk", "8psk", "16apsk"]
 
+_ModemLdpcRequired = TypedDict(
+    "_ModemLdpcRequired",
+    {
+        "kind": Literal["ldpc"],
+    },
+)
+
+
+class ModemLdpc(_ModemLdpcRequired, total=False):
+    """By a low-density parity-check code with blocks of 1024 bits. Packets have `code_rate` of the link's rate.
+
+    code_rate :
+        Bits of packets in a bit that is sent. Default: 0.5.
+
+    threshold :
+        The Eb/N0 at which half of the blocks are lost. Default: "2.2 dB".
+
+    steepness :
+        How steep losses are around it, a in erfc(a (Eb/N0 - threshold)) / 2, per dB. Default: 3.0.
+    """
+
+    code_rate: float
+    threshold: str
+    steepness: float
+
 _ModemDvbS2Required = TypedDict(
     "_ModemDvbS2Required",
     {
@@ -4596,7 +4650,7 @@ _RadioRequired = TypedDict(
         "frequency_ghz": float,
         "eirp_dbw": float,
         "g_over_t_db_k": float,
-        "modem": Union[ModemUncoded, ModemDvbS2, ModemKind, Literal["uncoded", "convolutional", "dvb-s2"]],
+        "modem": Union[ModemUncoded, ModemLdpc, ModemDvbS2, ModemKind, Literal["uncoded", "convolutional", "ldpc", "dvb-s2"]],
     },
 )
 
@@ -4617,7 +4671,7 @@ class Radio(_RadioRequired, total=False):
         Everything else that the signal loses: pointing, polarisation, feeders. Default: "0 dB".
 
     c_over_i :
-        Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols (those of QPSK with the convolutional code). Without it, there is none.
+        Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols (those of QPSK with `convolutional` and `ldpc`). Without it, there is none.
 
     antenna_m :
         Diameter of the antenna on the ground, which averages scintillation, m; its efficiency is 0.5. Default: 0.6.
@@ -4761,7 +4815,7 @@ class Direction(TypedDict, total=False):
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
     interleave: Interleave
-    coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
+    coding: Union[CodingConvolutional, CodingLdpc, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
     framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
     mtu: Mtu
@@ -4815,7 +4869,7 @@ class Hop(TypedDict, total=False):
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
     interleave: Interleave
-    coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
+    coding: Union[CodingConvolutional, CodingLdpc, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
     framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
     mtu: Mtu
@@ -5025,7 +5079,7 @@ class Link(_LinkRequired, total=False):
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
     interleave: Interleave
-    coding: Union[CodingConvolutional, CodingDvbS2, Literal["convolutional"]]
+    coding: Union[CodingConvolutional, CodingLdpc, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
     framing: Union[FramingAal5, FramingGse, FramingFrames, FramingKind, Literal["none", "aal5", "ethernet", "gse", "mpe", "hdlc", "frames"]]
     mtu: Mtu

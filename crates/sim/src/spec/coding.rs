@@ -10,6 +10,9 @@
 //! link's own errors per bit are those of the channel, p = Q(sqrt(2 R Eb/N0)) for antipodal signals, so that P is a sum of
 //! Q(sqrt(d) Q⁻¹(p)). An interleaver with its outer code comes after the decoder (CCSDS 131.0-B, concatenated coding).
 //!
+//! **A low-density parity-check code** with blocks of 1024 bits of packets (CCSDS 131.0-B) loses a block with probability
+//! erfc(a (Eb/N0 - threshold)) / 2. A packet needs all the blocks that it lies in: of n bytes 8 n / 1024, as if it began anywhere.
+//!
 //! **DVB-S2** (ETSI EN 302 307-1 V1.4.1, table 13: normal frames, without pilots) needs an Es/N0 for each modulation and code
 //! and gives so many bits in a symbol. The rate of such a link counts symbols. A frame is decoded as a whole, so that packets are
 //! late by 64,800 bits of the most robust modulation in use. Where modulation and code adapt (ACM), they are chosen once in each
@@ -33,6 +36,17 @@ kinds! {
             eb_n0: Option<Signal>;
             /// Mean number of bits in a burst of errors that the decoder leaves.
             burst: u32 = 5, "J. Proakis, Digital Communications";
+        };
+        /// A low-density parity-check code with blocks of 1024 bits, by a threshold and a slope. Packets have `code_rate` of the link's rate.
+        "ldpc" => Ldpc {
+            /// Energy per bit of packets over noise density.
+            eb_n0: Signal;
+            /// Bits of packets in a bit that is sent.
+            code_rate: f64 = 0.5, [0.05, 1.0];
+            /// The signal at which half of the blocks are lost.
+            threshold: Level = Level(2.2), "reading: for code_rate 0.5, not compared with the curves of CCSDS";
+            /// How steep losses are around it, a in erfc(a (Eb/N0 - threshold)) / 2, per dB.
+            steepness: f64 = 3.0, [0.1, 100.0], "reading: not compared with the curves of CCSDS";
         };
         /// DVB-S2 with normal frames, of one modulation and code (CCM) or adaptive (ACM). The link's rate counts symbols, one for each bit that is written: 10 Mbit/s are 10 Mbaud.
         "dvb-s2" => DvbS2 {
@@ -223,6 +237,9 @@ const FRAME_BITS: f64 = 64_800.0;
 /// The first terms of the union bound: distance, wrong bits.
 const WEIGHTS: [(f64, f64); 4] = [(10.0, 36.0), (12.0, 211.0), (14.0, 1404.0), (16.0, 11_633.0)];
 
+/// Bits of packets in a block of the low-density parity-check code.
+const BLOCK_BITS: f64 = 1024.0;
+
 /// Bits that a Viterbi decoder waits for: five constraint lengths.
 const TRACEBACK_BITS: f64 = 35.0;
 
@@ -258,18 +275,19 @@ impl Coded {
     pub(crate) fn meets(&self, is_interleaved: bool, duration: Duration) -> Result<Meets, Unworkable> {
         match &self.coding {
             Coding::Convolutional { eb_n0, burst } => self.convolutional(eb_n0.as_ref(), *burst, is_interleaved),
+            _ if is_interleaved => {
+                let expected = "expected no interleave, or the convolutional code";
+                Err(("kind", "leaves losses of whole packets, and interleave spreads bytes".into(), expected.into()))
+            }
+            Coding::Ldpc { .. } if self.error != ErrorModel::None => Err(refused_error("eb_n0")),
+            Coding::Ldpc { eb_n0, code_rate, threshold, steepness } => {
+                let blocks = Blocks { threshold: threshold.0, steepness: *steepness };
+                let rates = eb_n0.profile("eb_n0")?.map(|level| blocks.loss_in(1, level));
+                let error = ErrorModel::Profile { unit: ErrorUnit::Byte, rates };
+                Ok(self.with(self.rate.map(|rate| scaled(rate, *code_rate)), BLOCK_BITS / code_rate, error))
+            }
+            Coding::DvbS2 { .. } if self.error != ErrorModel::None => Err(refused_error("es_n0")),
             Coding::DvbS2 { es_n0, modcod, acm, implementation_loss, losses } => {
-                if is_interleaved {
-                    let expected = "expected no interleave, or the convolutional code";
-                    return Err((
-                        "kind",
-                        "leaves losses of whole packets, and interleave spreads bytes".into(),
-                        expected.into(),
-                    ));
-                }
-                if self.error != ErrorModel::None {
-                    return Err(refused_error("es_n0"));
-                }
                 let receiver = Receiver { loss: implementation_loss.0, losses: *losses };
                 let signal = es_n0.profile("es_n0")?;
                 match (modcod, acm) {
@@ -471,6 +489,21 @@ impl Modcod {
     }
 }
 
+/// What a low-density parity-check code leaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Blocks {
+    threshold: f64,
+    steepness: f64,
+}
+
+impl Blocks {
+    /// The probability that one of the blocks is lost which so many bytes lie in.
+    fn loss_in(self, bytes: u64, level: f64) -> f64 {
+        let kept = 1.0 - libm::erfc(self.steepness * (level - self.threshold)) / 2.0;
+        1.0 - libm::pow(kept, (8 * bytes) as f64 / BLOCK_BITS)
+    }
+}
+
 /// What a receiver makes of a signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Receiver {
@@ -642,6 +675,27 @@ mod tests {
         let out = coded(dvb(steps(&[(0, 8.0), (3, -2.0)]), None, Some(acm(None))), ErrorModel::None);
         let rate = out.meets(false, Duration::from_secs(9)).unwrap().rate;
         assert_eq!(rate.values().last(), Some(Rate::from_bps(0)));
+    }
+
+    /// erfc(0) / 2 at the threshold of the blocks, erfc(0.9) / 2 = 0.10155 at 0.3 dB above it: of packets of 128 B, as long as a block,
+    /// as many are lost, and of two blocks 1 - (1 - 0.10155)².
+    #[test]
+    fn packets_are_lost_with_the_blocks_that_they_lie_in() {
+        let blocks = Blocks { threshold: 2.2, steepness: 3.0 };
+        near(blocks.loss_in(128, 2.2), 0.5);
+        near(blocks.loss_in(128, 2.5), 0.101_55);
+        near(blocks.loss_in(256, 2.5), 0.192_79);
+        let link = coded(
+            Coding::Ldpc { eb_n0: level(2.5), code_rate: 0.5, threshold: Level(2.2), steepness: 3.0 },
+            ErrorModel::None,
+        );
+        let Meets { rate, delay, error } = link.meets(false, Duration::from_secs(1)).unwrap();
+        assert_eq!(rate, Profile::Constant(Rate::from_bps(5_000_000)));
+        // 2048 bits at 10 Mbit/s.
+        assert_eq!(delay, Profile::Constant(Duration::from_millis(250) + Duration::from_ps(204_800_000)));
+        let ErrorModel::Profile { unit: ErrorUnit::Byte, rates: Profile::Constant(per_byte) } = error else { panic!() };
+        near(1.0 - (1.0 - per_byte).powi(1280), 1.0 - (1.0_f64 - 0.101_55).powi(10));
+        assert_eq!(link.meets(true, Duration::from_secs(1)).unwrap_err().0, "kind");
     }
 
     /// Down when the report comes, half a second late, and losses until then; up after three choices in a row with 0.3 dB more.

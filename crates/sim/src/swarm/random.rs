@@ -152,7 +152,7 @@ impl Sketch {
         let Some(arq) = link.arq.filter(|_| link.interleave.is_none() && dice.coin()) else { return link };
         let es_n0 = Signal::Constant(Level(*dice.pick(&[4.0, 5.0, 6.7])));
         let (modcod, acm, implementation_loss, losses) = (Some(Modcod::Psk8x2of3), None, Level(0.0), Losses::Slope);
-        let (coding, error, how) = match dice.below(3) {
+        let (coding, error, how) = match dice.below(4) {
             0 => (
                 Coding::DvbS2 { es_n0, modcod, acm, implementation_loss, losses },
                 ErrorModel::None,
@@ -160,6 +160,11 @@ impl Sketch {
             ),
             1 => {
                 (Coding::DvbS2 { es_n0, modcod, acm, implementation_loss, losses }, ErrorModel::None, Combining::Chase)
+            }
+            2 => {
+                let (eb_n0, threshold) = (es_n0, Level(5.2));
+                let coding = Coding::Ldpc { eb_n0, code_rate: 0.75, threshold, steepness: 1.0 };
+                (coding, ErrorModel::None, Combining::Chase)
             }
             _ => {
                 let stay = Stay::Time { good: dice.ms(&[20, 300]), bad: dice.ms(&[20, 300]) };

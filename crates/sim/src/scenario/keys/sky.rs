@@ -414,7 +414,7 @@ settings! {
         g_over_t_db_k: f64, [-100.0, 200.0];
         /// Everything else that the signal loses: pointing, polarisation, feeders.
         losses: Level = Level(0.0);
-        /// Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols (those of QPSK with the convolutional code). Without it, there is none.
+        /// Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols (those of QPSK with `convolutional` and `ldpc`). Without it, there is none.
         c_over_i: Option<Level>;
         /// Diameter of the antenna on the ground, which averages scintillation, m; its efficiency is 0.5.
         antenna_m: f64 = 0.6, [0.0, 100.0];
@@ -434,6 +434,15 @@ kinds! {
         };
         /// By the convolutional code of rate 1/2. Packets have half of the link's rate.
         "convolutional" => Convolutional;
+        /// By a low-density parity-check code with blocks of 1024 bits. Packets have `code_rate` of the link's rate.
+        "ldpc" => Ldpc {
+            /// Bits of packets in a bit that is sent.
+            code_rate: f64 = 0.5, [0.05, 1.0];
+            /// The Eb/N0 at which half of the blocks are lost.
+            threshold: Level = Level(2.2), "reading: for code_rate 0.5, not compared with the curves of CCSDS";
+            /// How steep losses are around it, a in erfc(a (Eb/N0 - threshold)) / 2, per dB.
+            steepness: f64 = 3.0, [0.1, 100.0], "reading: not compared with the curves of CCSDS";
+        };
         /// By DVB-S2. The link's rate counts symbols.
         "dvb-s2" => DvbS2 {
             /// Modulation and code, always the same. Without it they adapt.

@@ -127,8 +127,12 @@ impl Weather {
         spans: &[(f64, f64)],
         bears: &Bears,
     ) -> Result<Vec<(f64, f64)>, SkyError> {
-        let halved = if matches!(radio.modem, Modem::Convolutional) { 0.5 } else { 1.0 };
-        let symbols_per_s = rate.as_bps() as f64 * halved;
+        let of_packets = match radio.modem {
+            Modem::Convolutional => 0.5,
+            Modem::Ldpc { code_rate, .. } => code_rate,
+            Modem::Uncoded { .. } | Modem::DvbS2 { .. } => 1.0,
+        };
+        let symbols_per_s = rate.as_bps() as f64 * of_packets;
         let step = SAMPLE;
         let mut points: Vec<(f64, f64)> = Vec::new();
         for (from, until) in spans {
@@ -166,17 +170,18 @@ impl Weather {
         ends: Ends,
         t: f64,
     ) -> Result<Option<(Link, f64, Attenuation)>, SkyError> {
-        // Of the energy that a symbol has, the signal counts that of one of its bits.
+        // Of the energy that a symbol has, the signal counts that of one of the packets' bits, of which QPSK with a code has 2 R.
         let bits = match &radio.modem {
-            Modem::Uncoded { modulation } => symbols(*modulation).bits(),
-            _ => 1,
+            Modem::Uncoded { modulation } => f64::from(symbols(*modulation).bits()),
+            Modem::Ldpc { code_rate, .. } => 2.0 * code_rate,
+            Modem::Convolutional | Modem::DvbS2 { .. } => 1.0,
         };
         let link = Link {
             frequency_ghz: radio.frequency_ghz,
             eirp_dbw: radio.eirp_dbw,
             g_over_t_db_k: radio.g_over_t_db_k,
             losses_db: radio.losses.0,
-            c_over_i_db: radio.c_over_i.map_or(f64::INFINITY, |level| level.0 - 10.0 * libm::log10(f64::from(bits))),
+            c_over_i_db: radio.c_over_i.map_or(f64::INFINITY, |level| level.0 - 10.0 * libm::log10(bits)),
             symbols_per_s,
             tilt_deg: 45.0,
         };
@@ -329,6 +334,16 @@ fn written(radio: &Radio, drawn: &Drawn<'_>, signal: &[(f64, f64)]) -> (&'static
             ("error", json!({ "kind": "profile", "unit": "bit", "points": points }))
         }
         Modem::Convolutional => ("coding", json!({ "kind": "convolutional", "eb_n0": levels() })),
+        Modem::Ldpc { code_rate, threshold, steepness } => {
+            let own = json!({
+                "kind": "ldpc",
+                "eb_n0": levels(),
+                "code_rate": code_rate,
+                "threshold": level(*threshold),
+                "steepness": steepness,
+            });
+            ("coding", own)
+        }
         // Where it never adapts to anything, nothing comes through.
         Modem::DvbS2 { modcod: None, acm, implementation_loss, .. }
             if signal.iter().all(|(_, db)| *db < WEAKEST + implementation_loss.0 + margin(acm.as_ref())) =>

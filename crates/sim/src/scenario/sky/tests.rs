@@ -590,6 +590,21 @@ impl crate::scenario::Files for Given {
     }
 }
 
+/// The same carrier has 10 log10(0.75 / 0.5) dB less for a bit where three of four bits are the packets', not one of two.
+#[test]
+fn energy_per_bit_follows_the_code_rate() {
+    let of = |modem: &str| {
+        let text = format!(
+            "duration = '30 s'\n[sky]\nover = {{ geo = 0 }}\n[sky.user]\nrate = '20 Mbit/s'\n[sky.user.down]\n{RADIO}\
+             modem = {modem}\n[flow.a]\nfrom = 'Madrid'\nto = 'London'\n"
+        );
+        signal(&from_toml(&text, "f.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")), "London")[0].1
+    };
+    let [half, ldpc, more] =
+        ["'convolutional'", "{ kind = 'ldpc' }", "{ kind = 'ldpc', code_rate = 0.75, threshold = '4 dB' }"].map(of);
+    assert!((half - ldpc).abs() < 1e-9 && (half - more - 1.761).abs() < 0.011, "{half} {ldpc} {more}");
+}
+
 /// A geostationary path from London with a radio on the way down there, and rain from a file `t`.
 fn rained(keys: &str, content: &'static [u8]) -> Result<Resolved, String> {
     let text = format!(

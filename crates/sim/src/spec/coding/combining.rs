@@ -8,7 +8,7 @@
 //! One that n copies do not save was not saved by fewer either, so that P after n copies is what is left after n, and the nth
 //! copy fails with P of n over P of n - 1 (Caire and Tuninetti: exact for long codes).
 
-use super::{linear, wrong_after, x_of_channel, Coded, Coding, Receiver, Unworkable};
+use super::{linear, wrong_after, x_of_channel, Blocks, Coded, Coding, Receiver, Unworkable};
 use crate::spec::{Combining, ErrorModel, ErrorUnit, Profile, Stay};
 
 /// What decodes packets from all of their copies.
@@ -33,6 +33,8 @@ pub(crate) enum SignalOverTime {
 enum Curve {
     /// Bits of a burst of errors.
     Convolutional(f64),
+    /// Blocks.
+    Ldpc(Blocks),
     /// A threshold in dB.
     DvbS2(Receiver, f64),
 }
@@ -79,6 +81,16 @@ impl Coded {
                 };
                 (signal, Curve::Convolutional(f64::from(*burst)))
             }
+            Coding::Ldpc { .. } if how == Combining::Incremental => {
+                return refused(
+                    "needs the signal of a symbol, and this code has that of a bit",
+                    "expected \"chase\", or coding of kind \"dvb-s2\"",
+                );
+            }
+            Coding::Ldpc { eb_n0, threshold, steepness, .. } => {
+                let blocks = Blocks { threshold: threshold.0, steepness: *steepness };
+                (SignalOverTime::Profile(eb_n0.profile("eb_n0")?.map(linear)), Curve::Ldpc(blocks))
+            }
             Coding::DvbS2 { modcod: None, .. } => {
                 let message = "has nothing to combine: where modulation and code adapt, a copy may have another one";
                 return refused(message, "expected modcod instead of acm");
@@ -109,6 +121,7 @@ impl Combiner {
                 let bursts = (wrong_after(libm::sqrt(signal)) / burst).min(1.0);
                 -libm::expm1(libm::log1p(-bursts) * (8 * bytes) as f64)
             }
+            Curve::Ldpc(blocks) => blocks.loss_in(bytes, 10.0 * libm::log10(signal)),
             Curve::DvbS2(receiver, threshold) => receiver.loss(10.0 * libm::log10(signal), threshold),
         }
     }
@@ -149,6 +162,19 @@ mod tests {
         assert_eq!([needed(&chase, strong), needed(&incremental, strong)], [2, 2]);
         assert_eq!([needed(&chase, weak), needed(&incremental, weak)], [3, 2]);
         assert_eq!([chase.damage(strong, 1000), chase.damage(2.0 * strong, 1000)], [1.0, 0.0]);
+    }
+
+    /// Two copies of 0 dB are 3.01 dB, 0.81 dB above the threshold: erfc(3 x 0.8103) / 2 = 2.93e-4 of the blocks (with erfc of
+    /// Python), and 1 - (1 - 2.93e-4)^7.8125 of packets of 1000 B.
+    #[test]
+    fn copies_of_blocks_add_up() {
+        let coded =
+            Coding::Ldpc { eb_n0: Signal::Constant(Level(0.0)), code_rate: 0.5, threshold: Level(2.2), steepness: 3.0 };
+        let combiner = link(coded.clone(), ErrorModel::None).combiner(Combining::Chase, false).unwrap().unwrap();
+        assert!(combiner.damage(1.0, 1000) > 0.999_999);
+        let left = combiner.damage(combiner.with(1.0, 1.0), 1000);
+        assert!((left / 2.2885e-3 - 1.0).abs() < 1e-3, "{left}");
+        assert!(link(coded, ErrorModel::None).combiner(Combining::Incremental, false).is_err());
     }
 
     /// In a channel with one wrong bit in ten, Q⁻¹ is 1.28155 and the signal 1.64237: the bound leaves 4.724e-3 of the bits wrong
