@@ -264,8 +264,11 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
         raise EmulationError(
             "the kernel said nothing about the transfer\n  expected a kernel with sock_diag (tcp_diag)"
         )
-    start_s, last = sender["time_s"][0], sender.row(-1, named=True)
-    losses = _losses(found.result, name)
+    start_s = sender["time_s"][0]
+    # As long as the simulated run is looked at: from its first round trip, which the handshake gives.
+    sender = sender.filter(pl.col("time_s") <= start_s + scenario.duration_s - sender["srtt_s"][0])
+    last = sender.row(-1, named=True)
+    losses = _losses(found.result, name).filter(pl.col("time_s") <= last["time_s"])
     values = {
         "goodput_bps": 8 * last["acked_bytes"] / (last["time_s"] - start_s),
         **verdict.measured(sender, sender, losses, start_s=start_s, end_s=last["time_s"]),

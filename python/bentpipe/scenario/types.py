@@ -1474,12 +1474,16 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
     max_ack_delay :
         What a probe waits for an ACK that the receiver may delay, when one segment is in flight. Default: "200 ms".
 
+    reenter :
+        Begin another recovery, with another reduction, where one ends and losses that it repaired are outstanding still. Otherwise only a loss that was not repaired begins one. Default: true.
+
     min_rtt_window :
         How long the smallest round-trip time, a quarter of which absorbs reordering, is remembered. Default: "300 s".
     """
 
     tlp: bool
     max_ack_delay: str
+    reenter: bool
     min_rtt_window: str
 
 _RecoverySnackRequired = TypedDict(
@@ -1872,6 +1876,9 @@ class Rto(TypedDict, total=False):
     sampling :
         Which ACKs give a round-trip sample when timestamps are off. Default: "per-ack".
 
+    sack_samples :
+        With timestamps, take samples of what is acknowledged selectively too, by when it was sent; else the timer knows nothing of a queue that grows during recovery. Default: false.
+
     karn :
         Take no sample from a segment that was sent again. Default: true.
 
@@ -1901,6 +1908,7 @@ class Rto(TypedDict, total=False):
     rounding: Literal["floor", "plus-one"]
     min_ticks: int
     sampling: Literal["per-window", "per-ack"]
+    sack_samples: bool
     karn: bool
     restart_on_fast_retransmit: bool
     backoff: bool

@@ -49,6 +49,7 @@ const LINUX_6: &[Row] = &[
     row("rto.granularity", "'1 ms'", "HZ = 1000"),
     row("rto.variance_min", "'200 ms'", "the floor is on the variance term"),
     row("rto.sampling", "'per-ack'", "tcp_ack_update_rtt"),
+    row("rto.sack_samples", "true", "tcp_ack_update_rtt: sack_rtt_us"),
     row("ack.every", "2", "__tcp_ack_snd_check"),
     row("ack.delay", "'40 ms'", "TCP_DELACK_MIN"),
     row("ack.quick", "16", "TCP_MAX_QUICKACKS"),

@@ -117,6 +117,8 @@ settings! {
         tlp: bool = true, "RFC 8985 §7";
         /// What a probe waits for an ACK that the receiver may delay, when one segment is in flight.
         max_ack_delay: Duration = Duration::from_millis(200), "RFC 8985 §7.2; the usual ack.delay";
+        /// Begin another recovery, with another reduction, where one ends and losses that it repaired are outstanding still. Otherwise only a loss that was not repaired begins one.
+        reenter: bool = true, "Linux; RFC 6675 §5 step 4; RFC 8985 does not say";
         /// How long the smallest round-trip time, a quarter of which absorbs reordering, is remembered.
         min_rtt_window: Duration = Duration::from_secs(300), "RFC 8985 §6.1; Linux";
     }

@@ -290,7 +290,7 @@ impl Sender {
     #[inline(always)]
     fn sample_rtt(&mut self, now: Time, ack: &Ack<'_>, facts: &AckFacts, cx: &Context) {
         self.rtt.last = facts.acked.newest().map(|sent_at| now - sent_at);
-        if !cx.agreed.timestamps {
+        if !cx.agreed.timestamps || (ack.timestamps.is_none() && cx.config.rto.sack_samples) {
             return self.rtt.on_acked(now, self.space.una, &facts.acked);
         }
         // DEVIATION: RFC 7323 §4.2 lowers the gains when there are many samples in a round trip. They are those of

@@ -103,6 +103,11 @@ impl Sender {
             return None;
         }
         if let Some(lost) = self.board.next_lost() {
+            // The oldest segment again: its time begins anew, as it did when recovery began (Linux, tcp_xmit_retransmit_queue).
+            let is_again = self.board.first() == Some(lost) && self.board.retransmits_of(lost) > 0;
+            if is_again && cx.config.rto.restart_on_fast_retransmit {
+                self.rtt.arm(now, &mut cx.timers);
+            }
             return Some(self.retransmit(now, lost, true, cx));
         }
         if let Some(new) = self.next_new(now, Room::Taken, cx) {

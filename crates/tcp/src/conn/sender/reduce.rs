@@ -112,7 +112,8 @@ impl Reducer {
         let by_timeout = cause == Cause::Timeout;
         if let (Cause::Loss | Cause::Timeout, Some(undo)) = (cause, undo) {
             let flight = board.flight_size().max(cc.ssthresh());
-            let snapshot = Snapshot { cc, episode, flight, srtt: rtt.srtt(), rttvar: rtt.rttvar() };
+            let (srtt, rttvar, has_retransmitted) = (rtt.srtt(), rtt.rttvar(), board.has_retransmitted());
+            let snapshot = Snapshot { cc, episode, flight, srtt, rttvar, has_retransmitted };
             undo.save(by_timeout, snapshot, path, &cx.config);
         }
         let offset = if let Cause::RepairedLoss { offset } = cause { offset } else { path.snd_una };

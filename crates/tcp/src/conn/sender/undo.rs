@@ -67,6 +67,8 @@ pub(crate) struct Snapshot<'a> {
     pub(crate) flight: u64,
     pub(crate) srtt: Option<Duration>,
     pub(crate) rttvar: Duration,
+    /// Retransmissions of an earlier episode are outstanding.
+    pub(crate) has_retransmitted: bool,
 }
 
 /// What an ACK says of the last episode.
@@ -92,7 +94,7 @@ impl Undo {
 
     /// Loss recovery begins or the timer expired; nothing is changed yet.
     pub(crate) fn save(&mut self, by_timeout: bool, now: Snapshot<'_>, path: &PathState, config: &Config) {
-        let Snapshot { cc, episode, flight, srtt, rttvar } = now;
+        let Snapshot { cc, episode, flight, srtt, rttvar, has_retransmitted } = now;
         let is_repeated = by_timeout && episode.rto_at == Some(path.snd_una);
         let uses_frto = config.spurious_detection.uses(SpuriousDetection::Frto);
         // RFC 5682 §2.1 step 1: not if the slow start after an earlier timeout is still on.
@@ -112,7 +114,9 @@ impl Undo {
             una: path.snd_una,
             nxt: path.snd_nxt,
             stamp: None,
-            unproven: Some(0),
+            // RFC 3522 §3.2 and RFC 3708 §3 compare with what this episode retransmits, and what an earlier one did would answer:
+            // its timestamps are older, its duplicates are not of this one.
+            unproven: (by_timeout || !has_retransmitted).then_some(0),
             until: None,
         });
     }

@@ -1,7 +1,7 @@
 //! The one test bench of connections: an end whose peer the test writes out, and two ends on a path.
 
 use super::*;
-use crate::segment::Ecn;
+use crate::segment::{Ecn, Timestamps};
 use std::collections::BTreeMap;
 
 pub(super) const SMSS: u64 = 1000;
@@ -45,6 +45,11 @@ impl Bench {
 
     /// An ACK for all segments below `ack`, with SACK blocks, arrives; says which segments leave.
     pub(in crate::conn) fn ack(&mut self, ack: u64, sack: &[(u64, u64)]) -> Vec<u64> {
+        self.ack_echoing(ack, sack, None)
+    }
+
+    /// The same with timestamps, of which one is echoed.
+    pub(in crate::conn) fn ack_echoing(&mut self, ack: u64, sack: &[(u64, u64)], echo: Option<u32>) -> Vec<u64> {
         let first = self.conn.tcb.wire.iss.at(1);
         let mut blocks = SackBlocks::default();
         for &(left, right) in sack {
@@ -56,6 +61,7 @@ impl Bench {
             window: (self.conn.tcb.sender.space.rwnd >> self.conn.tcb.cx.agreed.snd_shift) as u16,
             flags: Flags::ACK,
             options: if sack.is_empty() { Options::None } else { Options::Sack(blocks) },
+            timestamps: echo.map(|echo| Timestamps { value: 0, echo }),
             ..Segment::default()
         };
         self.conn.handle_segment(self.now, &segment);

@@ -88,6 +88,77 @@ fn rfc8985_6_2_lost_retransmissions_are_found() {
     assert_eq!((s.ssthresh(), s.conn.counters().fast_retransmits), (ssthresh, 1));
 }
 
+/// Segment 0 is lost, then segment 20, beyond the recovery point; the ACK of the first twenty ends recovery while the
+/// retransmission of 20 is on its way.
+fn lost_beyond_the_recovery_point(change: impl FnOnce(&mut Config)) -> Bench {
+    let mut s = rack(20, change);
+    s.send(60);
+    s.at(ms(100));
+    let mut leaving: Vec<u64> = (2..=20).flat_map(|right| s.ack_echoing(0, &[(1, right)], Some(0))).collect();
+    assert_eq!(leaving.remove(0), 0);
+    assert_eq!(leaving, (20..29).collect::<Vec<_>>());
+    assert!(s.at(ms(201)).ack_echoing(0, &[(1, 20), (21, 22)], Some(0)).contains(&20));
+    s.at(ms(202)).ack_echoing(20, &[(21, 22)], Some(100));
+    s
+}
+
+/// As RFC 6675 §5 step 4 has it, and Linux: what is lost begins a recovery, retransmitted or not.
+#[test]
+fn rfc8985_repaired_losses_that_are_outstanding_begin_another_recovery() {
+    for (reenter, recoveries) in [(true, 2), (false, 1)] {
+        let s = lost_beyond_the_recovery_point(|config| {
+            config.recovery = Recovery::Rack(Rack { reenter, ..Rack::default() });
+        });
+        assert_eq!(s.conn.counters().fast_retransmits, recoveries);
+    }
+}
+
+/// The echo of what an earlier recovery retransmitted is older than what this one did, and no sign that this one is spurious.
+#[test]
+fn rfc3522_3_2_an_echo_of_an_earlier_recovery_undoes_nothing() {
+    let mut s = lost_beyond_the_recovery_point(|config| {
+        config.timestamps = true;
+        config.spurious_detection = SpuriousDetection::Any;
+        config.spurious_response = SpuriousResponse::Restore;
+    });
+    assert_eq!(s.conn.counters().fast_retransmits, 2);
+    // Segment 22 is missing too, and then the retransmission of 20 arrives.
+    assert!(s.at(ms(203)).ack_echoing(20, &[(21, 22), (23, 29)], Some(100)).contains(&22));
+    s.at(ms(302)).ack_echoing(22, &[(23, 29)], Some(201));
+    assert!(!s.is_undone());
+}
+
+/// A queue grows during recovery; ACKs that do not advance give a sample by what they report, if the timer is to know.
+#[test]
+fn rto_samples_are_taken_from_what_is_sacked_if_wanted() {
+    for (sack_samples, expected) in [(true, 150), (false, 100)] {
+        let mut s = rack(10, |config| {
+            config.timestamps = true;
+            config.rto.sack_samples = sack_samples;
+        });
+        s.send(1);
+        s.at(ms(100)).ack_echoing(1, &[], Some(0));
+        s.send(10);
+        // 500 ms after they were sent: 100 + (500 - 100) / 8.
+        s.at(ms(600)).ack_echoing(1, &[(2, 5)], Some(0));
+        assert_eq!(s.conn.srtt(), Some(Duration::from_millis(expected)));
+    }
+}
+
+/// A retransmission of the oldest segment that is lost and found by time has the whole timeout again (Linux).
+#[test]
+fn rto_restarts_when_the_oldest_segment_is_retransmitted_again() {
+    for (restarts, armed) in [(true, 201), (false, 0)] {
+        let mut s = rack(10, |config| config.rto.restart_on_fast_retransmit = restarts);
+        s.send(10);
+        s.at(ms(100)).ack(0, &[(1, 4)]);
+        s.at(ms(101)).send(1);
+        (5..=10).for_each(|right| assert!(!s.ack(0, &[(1, right)]).contains(&0)));
+        assert_eq!(s.at(ms(201)).ack(0, &[(1, 11)]), [0]);
+        assert_eq!(s.conn.tcb.sender.rtt.armed_at(), ms(armed));
+    }
+}
+
 /// Test 4: each round with a duplicate widens the window by a quarter; sixteen recoveries without narrow it again.
 #[test]
 fn rfc8985_6_2_duplicates_widen_the_window() {

@@ -139,13 +139,9 @@ fn probe_rtt_comes_every_ten_seconds() {
     assert!(stays[2] - stays[1] >= 10.0);
 }
 
-/// Packet conservation in the first round trip of recovery, the model after it, and the window back at the end.
-#[test]
-fn recovery_conserves_packets_for_a_round() {
-    let mut cc = knowing(100, State::ProbeBw { phase: 3 });
-    cc.cwnd = 250 * SMSS;
-    let view = PathState { smss: SMSS, ..path(100 * SMSS) };
-    let delivery = |newly: u64, in_flight: u64, delivered: u64| Delivery {
+/// What an ACK delivered, and all so far, in segments; no sample of the rate.
+fn delivery(newly: u64, in_flight: u64, delivered: u64) -> Delivery {
+    Delivery {
         newly_delivered: newly * SMSS,
         delivered: delivered * SMSS,
         newly_lost: 0,
@@ -156,7 +152,15 @@ fn recovery_conserves_packets_for_a_round() {
         rate: None,
         one_way_delay: None,
         receiver_clock: None,
-    };
+    }
+}
+
+/// Packet conservation in the first round trip of recovery, the model after it, and the window back at the end.
+#[test]
+fn recovery_conserves_packets_for_a_round() {
+    let mut cc = knowing(100, State::ProbeBw { phase: 3 });
+    cc.cwnd = 250 * SMSS;
+    let view = PathState { smss: SMSS, ..path(100 * SMSS) };
     cc.on_congestion(Congestion::FastRetransmit, &view);
     cc.on_delivery(&delivery(2, 90, 100), &view);
     assert_eq!(cc.cwnd(), 92 * SMSS);
@@ -176,11 +180,43 @@ fn recovery_conserves_packets_for_a_round() {
     cc.on_delivery(&delivery(1, 95, 102), &view);
     assert_eq!(cc.cwnd(), 96 * SMSS, "never below what is in flight and was delivered");
     cc.on_recovery_exit(&view);
-    assert_eq!(cc.cwnd(), 250 * SMSS);
+    cc.on_delivery(&delivery(2, 90, 104), &view);
+    assert_eq!(cc.cwnd(), 252 * SMSS);
     cc.on_rto(true, &view);
     assert_eq!(cc.cwnd(), SMSS);
     cc.on_recovery_exit(&view);
-    assert_eq!(cc.cwnd(), 250 * SMSS);
+    cc.on_delivery(&delivery(4, 90, 108), &view);
+    assert!(cc.cwnd() >= 252 * SMSS);
+}
+
+/// Linux looks at the state once an ACK was processed: where random losses follow one another there is one recovery, and packets
+/// are conserved in its first round trip only.
+#[test]
+fn a_recovery_that_begins_as_another_ends_goes_on_with_it() {
+    let mut cc = knowing(100, State::ProbeBw { phase: 3 });
+    cc.cwnd = 200 * SMSS;
+    let view = PathState { smss: SMSS, ..path(100 * SMSS) };
+    cc.on_congestion(Congestion::FastRetransmit, &view);
+    cc.on_delivery(&delivery(2, 90, 100), &view);
+    cc.recovery.conserves_packets = false;
+    cc.on_recovery_exit(&view);
+    cc.on_congestion(Congestion::FastRetransmit, &view);
+    cc.on_delivery(&delivery(2, 50, 102), &view);
+    assert_eq!(cc.cwnd(), 94 * SMSS, "it grows by what is delivered, from 92");
+    cc.on_recovery_exit(&view);
+    cc.on_delivery(&delivery(2, 50, 104), &view);
+    assert_eq!(cc.cwnd(), 202 * SMSS, "and is back when the last of them ends");
+    cc.on_congestion(Congestion::FastRetransmit, &view);
+    cc.on_delivery(&delivery(2, 50, 106), &view);
+    assert_eq!(cc.cwnd(), 52 * SMSS, "one that begins later conserves packets");
+}
+
+/// draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.1: `SRTT ? SRTT : Inf`, which the larger data packets never undercut.
+#[test]
+fn the_handshake_gives_the_first_round_trip_time() {
+    let rtt = Some(Duration::from_millis(600));
+    let cc = Bbr1::new(Init { rtt, ..Init::default() }, Bbr1Settings::default());
+    assert_eq!(cc.min_rtt, rtt);
 }
 
 /// All but the phase of 0.75, and for each seed the same.

@@ -33,6 +33,8 @@ pub(crate) struct ByTime {
     reo_wnd_persist: u32,
     /// RACK.dsack_round: a report of a duplicate counts once until this is acknowledged.
     dsack_round: Option<u64>,
+    /// Repaired losses that are outstanding prove one.
+    reenters: bool,
     tlp: Tlp,
 }
 
@@ -48,6 +50,7 @@ impl ByTime {
             reo_wnd_mult: 1,
             reo_wnd_persist: REO_WND_PERSIST,
             dsack_round: None,
+            reenters: settings.reenter,
             tlp: Tlp::new(settings),
         }
     }
@@ -89,7 +92,8 @@ impl ByTime {
             timers.set(Timer::Reorder, marked.look_again);
             marked.bytes > 0
         });
-        Finding { is_further, is_proven: board.has_unrepaired(), ..Finding::default() }
+        let is_proven = if self.reenters { board.has_lost() } else { board.has_unrepaired() };
+        Finding { is_further, is_proven, ..Finding::default() }
     }
 }
 

@@ -285,6 +285,16 @@ impl Scoreboard {
             }
             in_run = is_sacked;
         }
+        self.restore_order();
+    }
+
+    /// What was declared lost left the order of time, and may be lost after all.
+    fn restore_order(&mut self) {
+        let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) else { return };
+        let outstanding = (self.base..).zip(&self.ring).filter(|(_, sent)| !sent.has(SACKED));
+        order.clear();
+        order.extend(outstanding.map(|(index, sent)| Transmission { index, xmit_ts: sent.xmit_ts }));
+        order.make_contiguous().sort_by_key(|sent| sent.xmit_ts);
     }
 
     /// The next lost segment that was not retransmitted yet.
@@ -382,6 +392,16 @@ impl Scoreboard {
     /// Whether something lost was not retransmitted yet.
     pub(crate) fn has_unrepaired(&self) -> bool {
         self.unrepaired_bytes > 0
+    }
+
+    /// Whether retransmissions are outstanding.
+    pub(crate) fn has_retransmitted(&self) -> bool {
+        self.retransmitted_bytes > 0
+    }
+
+    /// Whether something lost has not arrived yet, retransmitted or not.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost_bytes > 0
     }
 
     /// Index of the segment that ends the sequence, plus one.

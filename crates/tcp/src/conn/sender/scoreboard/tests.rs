@@ -1,4 +1,5 @@
 use super::*;
+use bentpipe_units::Duration;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -26,6 +27,27 @@ fn rfc6675_4_is_lost_by_runs() {
     board.sack(600, 700, &mut Acked::default());
     board.mark(Evidence::SackedAbove { smss: SMSS });
     assert_eq!([0, 1, 3, 5, 7].map(|i| board.is_lost(i)), [true, true, false, false, false]);
+}
+
+/// A recovery that is undone forgets its losses; those that were real are found by time again (RFC 8985 §6.2).
+#[test]
+fn what_was_lost_after_all_is_found_after_an_undo() {
+    let mut board = Scoreboard::default();
+    board.set_detail(true);
+    for i in 0..3 {
+        board.push(SeqRange { start: i * SMSS, len: SMSS as u32, has_fin: false }, Time::ZERO);
+    }
+    board.begin_ack(Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None, clock: Duration::ZERO });
+    board.sack(SMSS, 2 * SMSS, &mut Acked::default());
+    let last = board.delivery().newest.unwrap();
+    let timeout = Duration::from_millis(100);
+    let evidence = Evidence::SentBefore { now: Time::ZERO + timeout, last, timeout };
+    for _ in 0..2 {
+        board.mark(evidence);
+        assert_eq!([0, 1, 2].map(|i| board.is_lost(i)), [true, false, false]);
+        board.unmark_lost();
+        assert!(!board.is_lost(0));
+    }
 }
 
 /// The definition, byte by byte as RFC 6675 gives it.
