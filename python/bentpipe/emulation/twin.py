@@ -35,6 +35,8 @@ FORM = "bentpipe twin"
 BULK = ("greedy", "bulk", "port")
 SIMULATED = {"bbr": "bbr1"}
 """Congestion controls of the kernel that have another name here."""
+AS_IN_THE_KERNEL = {"bbr1": {"quantum": "offload"}}
+"""Settings of congestion controls that the kernel's have: it hands down as much at once as offload takes."""
 SPARE_S = 5.0
 """Time that an emulated run has beyond the transfer: programs start."""
 TRIES = 3
@@ -322,7 +324,8 @@ def _like(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Sce
     content = scenario.to_dict()
     kept = ("from", "to", "class", "route", "reverse_route")
     flow = {key: value for key, value in content["flow"][name].items() if key in kept}
-    content["flow"][name] = {**flow, "app": "greedy", "tcp": {"cc": cc}}
+    own = {"kind": cc, **AS_IN_THE_KERNEL.get(cc, {})}
+    content["flow"][name] = {**flow, "app": "greedy", "tcp": {"cc": own}}
     switches = {key: kernel[sysctl] != "0" for key, sysctl in PRESET_SWITCHES.items() if sysctl in kernel}
     content["tcp"] = {"like": "linux-6", "cc": cc, **switches, **_buffers(kernel)}
     content["record"] = {**content["record"], "series": list(SERIES)}

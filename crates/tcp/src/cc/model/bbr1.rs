@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Startup ends when the bandwidth has not grown by a quarter in three round trips, Drain when no more than bandwidth ·
-//! min_rtt is in flight. If no lower round-trip time was seen for 10 seconds, ProbeRTT sends 4 segments at a time for
+//! min_rtt, and three quanta, is in flight. If no lower round-trip time was seen for 10 seconds, ProbeRTT sends 4 segments at a time for
 //! 200 ms or a round trip, whichever is longer. The window is a whole even number of segments, two more while the gain
 //! is 1.25; `excess` is what ACKs that were gathered on the way brought beyond the bandwidth in the last 5 to 10 round
 //! trips, at most that of 100 ms.
@@ -203,11 +203,20 @@ impl Bbr1 {
         if self.pipe.has_been {
             bytes += self.aggregation.excess(2).min(product(self.bw(), EXCESS_MAX));
         }
-        bytes += 3.0 * self.pace.quantum(self.settings.quantum) as f64;
+        self.in_quanta(bytes).max(self.min_pipe())
+    }
+
+    /// What may be in flight where a phase ends: `gain` times the product. As in Linux it counts what is on its way to the path.
+    fn inflight(&self, gain: f64) -> u64 {
+        self.in_quanta(self.bdp(gain))
+    }
+
+    /// With three quanta, in even segments, two more in the probe.
+    fn in_quanta(&self, bytes: f64) -> u64 {
+        let bytes = bytes + 3.0 * self.pace.quantum(self.settings.quantum) as f64;
         // Casts saturate.
         let segments = (libm::ceil(bytes / self.smss as f64) as u64).min(Cwnd::MAX / self.smss);
-        let even = segments + segments % 2 + if self.state == (State::ProbeBw { phase: 0 }) { 2 } else { 0 };
-        (even * self.smss).max(self.min_pipe())
+        (segments + segments % 2 + if self.state == (State::ProbeBw { phase: 0 }) { 2 } else { 0 }) * self.smss
     }
 
     fn save_cwnd(&mut self) {
@@ -264,10 +273,9 @@ impl Bbr1 {
     fn update_phase(&mut self, in_flight: u64, now: Time) {
         let State::ProbeBw { phase } = self.state else { return };
         let has_elapsed = self.min_rtt.is_some_and(|min_rtt| now.saturating_since(self.phase.began_at) > min_rtt);
-        let in_flight = in_flight as f64;
         let is_over = match phase {
-            0 => has_elapsed && (self.phase.has_loss || in_flight >= self.bdp(CYCLE[0])),
-            1 => has_elapsed || in_flight <= self.bdp(1.0),
+            0 => has_elapsed && (self.phase.has_loss || in_flight >= self.inflight(CYCLE[0])),
+            1 => has_elapsed || in_flight <= self.inflight(1.0),
             _ => has_elapsed,
         };
         if is_over {
@@ -365,7 +373,7 @@ impl CongestionControl for Bbr1 {
         if self.state == State::Startup && self.pipe.has_been {
             self.state = State::Drain;
         }
-        if self.state == State::Drain && delivery.in_flight as f64 <= self.bdp(1.0).max(self.min_pipe() as f64) {
+        if self.state == State::Drain && delivery.in_flight <= self.inflight(1.0) {
             self.probe_bw(now);
         }
         self.update_min_rtt(delivery, sample, now);
