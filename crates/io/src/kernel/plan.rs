@@ -343,6 +343,14 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_is_not_used_falls_only_if_the_kernel_heeds_idle_times() {
+        for (keys, value) in [("cwnd_validation = \"rfc2861\"", "1"), ("idle_restart = false", "0")] {
+            let plan = of(&case(keys, "")).unwrap();
+            assert!(plan.sysctls.contains(&("ipv4/tcp_slow_start_after_idle", value.to_owned())), "{keys}");
+        }
+    }
+
+    #[test]
     fn what_the_kernel_does_not_have_is_refused_by_name() {
         for (keys, name) in [
             ("recovery = \"timeout-only\"", "recovery"),
