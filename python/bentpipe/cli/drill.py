@@ -46,7 +46,7 @@ def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> 
     if kernel:
         if sys.stderr.isatty() and not (json or quiet):
             cases = sum(each.cases for each in found)
-            print(f"{cases} cases on this machine's kernel, in real time: at most some minutes", file=sys.stderr)
+            print(f"{cases} cases run on this machine's kernel, in real time ...", file=sys.stderr)
         found = on_kernel(found)
     print_result(lambda: [each.to_dict() for each in found], lambda: _shown(found), json=json, quiet=quiet)
     if not all(each.holds for each in found):
