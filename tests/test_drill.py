@@ -83,6 +83,33 @@ def test_the_kernel_holds_differs_and_does_not_apply(tmp_path):
 
 
 @pytest.mark.usefixtures("namespaces")
+def test_the_kernel_sends_a_fin_with_data_that_waited_for_the_connection(tmp_path):
+    place = tmp_path / "own.script"
+    case = "= RFC 9293 §3.10.4  x\n+0 > syn noack\n+0 write 1000\n+0 close\n+0.1 < syn ack 0\n+0 > fin 0:1000\n"
+    place.write_text(case, encoding="utf-8")
+    (found,) = on_kernel([drill(str(place))])
+    assert found.kernel.holds == 1
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_difference_names_the_way_of_linux(tmp_path):
+    place = tmp_path / "own.script"
+    place.write_text(
+        CASE.replace('initial_window = "1', 'initial_window = "2')
+        .replace("0:1000", "0:2000 x2")
+        .replace("ack 1000", "ack 2000")
+        .replace("1000:3000 x2", "2000:5000 x3")
+        .replace("cwnd 2000", "cwnd 3000"),
+        encoding="utf-8",
+    )
+    (found,) = on_kernel([drill(str(place))])
+    (difference,) = found.kernel.differences
+    assert difference.way == 'byte_counting = "ubc"'
+    assert difference.way not in difference.what
+    assert "too, with byte_counting" in run(place, "--kernel").output
+
+
+@pytest.mark.usefixtures("namespaces")
 def test_the_kernel_does_most_of_what_scripts_of_linux_say():
     (found,) = on_kernel([drill("linux")])
     kernel = found.kernel
@@ -131,7 +158,10 @@ def test_a_segment_without_room_in_a_packet_differs_in_the_codec_only(tmp_path):
         ("+0    write 10000", "+0    wrote 10000", "not an action: wrote 10000", "wrote"),
         ("< ack 1000", "< ack many", "not a number: many", "many"),
         ("< ack 1000", "< ack 1000 sick", "not a part of a segment: sick", "sick"),
-        ("+0.1  <", "soon  <", "", ""),
+        ("+0.1  <", "soon  <", "a step begins with +", "soon"),
+        ("cwnd 2000", "cwmd 2000", "not one of cwnd, ssthresh", "cwmd"),
+        ("cwnd 2000", "cwnd 2000  # linux: soon", "expected +SECONDS and an action", "soon"),
+        ("1000 B", "1000 Q", "is not a size; expected a number with B", "smss"),
         ("+0.1  <", "+soon  <", "not a time: soon", "soon"),
         ("= ", "", "expected", ""),
     ],

@@ -550,8 +550,8 @@ def conformance_scripts() -> list[tuple[str, str]]:
 def drill(text: str, through_codec: bool) -> list[tuple[str, tuple[int, str] | None]]:
     """Cases, each with line and text of its first difference; `ValueError` of such a pair if it cannot be read."""
 
-def kernel_drill(texts: list[str]) -> list[list[tuple[str, str, int | None, str]]]:
-    """Cases of scripts on the kernel's TCP: title, verdict, line and text; `ValueError` as `drill`."""
+def kernel_drill(texts: list[str]) -> list[list[tuple[str, str, int | None, str, str | None]]]:
+    """Cases of scripts on the kernel's TCP: title, verdict, line, text, way of Linux; `ValueError` as `drill`."""
 
 def build_info() -> dict[str, str]: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -37,12 +38,15 @@ def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> 
 
     A script says what an application and a peer do, and what the connection must send, at which instant. Each runs
     twice: with segments as values, and with each segment made into a packet and read again. With --kernel it also runs
-    on the kernel's TCP, in a private namespace. The exit status is 1 if one does not hold.
+    on the kernel's TCP, in a private namespace. The exit status is 1 if one does not hold, and 2 if one cannot be run.
     """
     from bentpipe.emulation.drill import drill, on_kernel, shipped
 
     found = [drill(script) for script in scripts or shipped()]
     if kernel:
+        if sys.stderr.isatty() and not (json or quiet):
+            cases = sum(each.cases for each in found)
+            print(f"{cases} cases run on this machine's kernel, in real time ...", file=sys.stderr)
         found = on_kernel(found)
     print_result(lambda: [each.to_dict() for each in found], lambda: _shown(found), json=json, quiet=quiet)
     if not all(each.holds for each in found):
@@ -53,17 +57,18 @@ def _shown(found: list[Drilled]) -> Iterator[RenderableType]:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    table.add_column("script")
-    table.add_column("cases", justify="right")
-    table.add_column("core")
-    table.add_column("codec")
     has_kernel = any(each.kernel for each in found)
+    table.add_column("script", overflow="fold")
+    table.add_column("cases", justify="right")
+    table.add_column("core", no_wrap=True)
+    table.add_column("codec", no_wrap=True)
     if has_kernel:
         for name in ("kernel", "noted", "differs", "n/a"):
             table.add_column(name, justify="right")
     for each in found:
         kernel = _counts(each.kernel) if each.kernel else ()
-        table.add_row(each.script, str(each.cases), _verdict(each.core), _verdict(each.codec), *kernel)
+        own = (_verdict(differences, is_brief=has_kernel) for differences in (each.core, each.codec))
+        table.add_row(each.script, str(each.cases), *own, *kernel)
     if has_kernel:
         table.add_row("all", str(sum(each.cases for each in found)), "", "", *_counts(_sum(found)))
     yield table
@@ -72,6 +77,8 @@ def _shown(found: list[Drilled]) -> Iterator[RenderableType]:
         for way, differences in ways:
             for difference in differences:
                 yield f"\n{each.script}:{difference.line}: {way}: {difference.what}"
+                if difference.way:
+                    yield f"  bentpipe's TCP differs in this line, too, with {difference.way}"
                 yield f"  {difference.text}\n  in {difference.title}"
     if has_kernel and (missing := _sum(found).not_applicable):
         rows = sorted(missing.items(), key=lambda row: -row[1])
@@ -96,7 +103,7 @@ def _counts(kernel: Kernel) -> tuple[str, ...]:
     return tuple(str(count) for count in (kernel.holds, kernel.noted, len(kernel.differences), missing))
 
 
-def _verdict(differences: tuple[Difference, ...]) -> str:
+def _verdict(differences: tuple[Difference, ...], *, is_brief: bool) -> str:
     if not differences:
-        return "holds as written"
-    return f"differs in {len(differences)}, first in line {differences[0].line}"
+        return "holds" if is_brief else "holds as written"
+    return f"differs in {len(differences)}" + ("" if is_brief else f", first in line {differences[0].line}")

@@ -34,12 +34,15 @@ class Difference:
         What stands in it.
     what : str
         What was expected, and what came.
+    way : str or None
+        On the kernel: what Linux is known to do in its own way, if bentpipe's TCP differs in the same line with it.
     """
 
     title: str
     line: int
     text: str
     what: str
+    way: str | None = None
 
 
 @dataclass(frozen=True)
@@ -153,13 +156,15 @@ def on_kernel(found: Iterable[Drilled]) -> list[Drilled]:
     ]
 
 
-def _of_kernel(text: str, cases: list[tuple[str, str, int | None, str]]) -> Kernel:
+def _of_kernel(text: str, cases: list[tuple[str, str, int | None, str, str | None]]) -> Kernel:
     lines = text.split("\n")
-    count = Counter(verdict for _, verdict, _, _ in cases)
+    count = Counter(verdict for _, verdict, *_ in cases)
     differences = (
-        Difference(title, line, lines[line - 1].strip(), what) for title, _, line, what in cases if line is not None
+        Difference(title, line, lines[line - 1].strip(), what, way)
+        for title, _, line, what, way in cases
+        if line is not None
     )
-    missing = Counter(what for _, verdict, _, what in cases if verdict == "not applicable")
+    missing = Counter(what for _, verdict, _, what, _ in cases if verdict == "not applicable")
     return Kernel(count["holds"], count["noted"], tuple(differences), dict(missing.most_common()))
 
 

@@ -335,7 +335,7 @@ def reported(job: dict[str, Any]) -> dict[str, Any]:
     if "error" in content:
         error: str = content["error"]
         if not error:
-            raise KeyboardInterrupt("interrupted before the run began")
+            raise KeyboardInterrupt("interrupted; there is no result")
         hint = next(hint for step, hint in HINTS.items() if step in error)
         raise EmulationError(f"{error}\n  {hint}" if "does not allow" in error else error)
     return content

@@ -41,9 +41,9 @@ const TRIES: usize = 3;
 const PACKET_MAX: usize = 1 << 16;
 /// How much earlier or later than its instant a segment may leave.
 const TOLERANCE: Duration = Duration::from_millis(12);
-/// Timers of the kernel round up, by an eighth of what is left at most; with ticks of 4 ms, timers above a quarter of a second by
-/// one of these.
-const TIMER_PART: u64 = 8;
+/// Timers of the kernel round up, by 8/63 of what is left at most, and a seventh has room for a tick more; with ticks of 4 ms,
+/// timers above a quarter of a second by one of these.
+const TIMER_PART: u64 = 7;
 const TIMER_TICK: Duration = Duration::from_millis(36);
 /// Part of a time that a fact may differ by, beside [`TOLERANCE`].
 const FACT_PART: f64 = 0.02;
@@ -268,9 +268,12 @@ impl<'a> Kernel<'a> {
         }
         let socket = self.accepted.as_ref().unwrap_or(&self.socket);
         let mut bytes = [0; 1 << 16];
+        let mut flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        // What waited for the connection to open leaves with the FIN that waited, too.
+        flags.set(SendFlags::MORE, self.closes);
         while self.to_write > 0 {
             let len = self.to_write.min(bytes.len() as u64) as usize;
-            let Ok(sent) = send(socket, &bytes[..len], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) else { break };
+            let Ok(sent) = send(socket, &bytes[..len], flags) else { break };
             self.to_write -= sent as u64;
         }
         if self.closes && self.to_write == 0 {

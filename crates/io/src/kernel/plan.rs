@@ -132,6 +132,7 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         GiveUp::AfterRetransmissions(_) | GiveUp::Never => return Err("give_up other than a time".into()),
     };
     let is_on = |is_on: bool| u32::from(is_on).to_string();
+    let falls_unused = config.cwnd_validation == CwndValidation::Rfc2861;
     let mut sysctls = vec![
         ("ipv4/tcp_sack", is_on(sack)),
         ("ipv4/tcp_dsack", is_on(config.dsack)),
@@ -142,7 +143,8 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         ("ipv4/tcp_frto", frto.to_string()),
         // 3 of these: probes of the tail; 0: none.
         ("ipv4/tcp_early_retrans", if rack.is_some_and(|tlp| tlp) { 3 } else { 0 }.to_string()),
-        ("ipv4/tcp_slow_start_after_idle", is_on(config.idle_restart)),
+        // It is also what lets a window fall that is not filled, after RFC 2861.
+        ("ipv4/tcp_slow_start_after_idle", is_on(config.idle_restart || falls_unused)),
         ("ipv4/tcp_wmem", "4096 16777216 67108864".into()),
         // The shift of the window follows from the largest buffer.
         ("ipv4/tcp_rmem", format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX)),
@@ -337,6 +339,14 @@ mod tests {
         );
         for (name, value) in [("ipv4/tcp_sack", "1"), ("ipv4/tcp_timestamps", "1"), ("ipv4/tcp_early_retrans", "3")] {
             assert!(plan.sysctls.contains(&(name, value.to_owned())), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_falls_only_if_the_kernel_heeds_idle_times() {
+        for (keys, value) in [("cwnd_validation = \"rfc2861\"", "1"), ("idle_restart = false", "0")] {
+            let plan = of(&case(keys, "")).unwrap();
+            assert!(plan.sysctls.contains(&("ipv4/tcp_slow_start_after_idle", value.to_owned())), "{keys}");
         }
     }
 

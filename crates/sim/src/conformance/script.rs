@@ -9,6 +9,9 @@ const LONGEST_S: f64 = 5e6;
 const MOST_BYTES: u64 = 1 << 40;
 /// A peer may say more than the 14 of RFC 7323 §2.3.
 const LARGEST_SHIFT: u8 = 20;
+/// What a connection can be asked for.
+const FACTS: [&str; 11] =
+    ["cwnd", "ssthresh", "flight", "delivered", "rto", "srtt", "timeouts", "undos", "marks", "aborted", "state"];
 
 /// One case of a script.
 #[derive(Debug)]
@@ -132,7 +135,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
             continue;
         }
         let title = line.strip_prefix('=').ok_or((number, format!("expected \"= TITLE\": {line}")))?;
-        let (mut keys, mut steps, mut length_s) = (String::new(), Vec::new(), 0.0);
+        let (mut keys, mut steps, mut length_s) = (Vec::new(), Vec::new(), 0.0);
         let (mut is_passive, mut early, mut is_closed) = (false, 0, false);
         while let Some(&(number, line)) = lines.peek() {
             let (line, note) = (without_comment(line), line.split_once("# linux: ").map(|(_, note)| note.trim()));
@@ -157,14 +160,16 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
                 early = self::bytes(bytes).map_err(|what| (number, what))?;
             } else if line.starts_with('+') {
                 add(line, if note.is_some() { On::Ours } else { On::Both })?;
+            } else if line.split_whitespace().nth(1).is_some_and(|word| ["<", ">", "?"].contains(&word)) {
+                return Err((number, format!("a step begins with + and its seconds: {line}")));
             } else if !line.is_empty() {
-                keys += &format!("{line}\n");
+                keys.push((number, line));
             }
             if let Some(note) = note {
                 add(note, On::Linux)?;
             }
         }
-        let config = config(&keys).map_err(|what| (number, what))?;
+        let config = config(&keys).map_err(|(line, what)| (line.unwrap_or(number), what))?;
         cases.push(Case { title: title.trim().to_owned(), config, is_passive, early, is_closed, steps });
     }
     Ok(cases)
@@ -177,24 +182,35 @@ fn without_comment(line: &str) -> &str {
     line[..end].trim_end()
 }
 
-/// The keys of `[tcp]`, read as those of a scenario. Scripts speak of exact instants: the clock is continuous unless a
-/// script says otherwise.
-fn config(keys: &str) -> Result<Config, String> {
-    let (plain, tables): (Vec<&str>, Vec<&str>) = keys.lines().partition(|line| !line.starts_with('['));
-    let clock = if keys.contains("granularity") { "" } else { "rto.granularity = \"0 s\"\nrto.phase = \"0 s\"\n" };
+/// The keys of `[tcp]`, each with its line, read as those of a scenario. Scripts speak of exact instants: the clock is continuous
+/// unless a script says otherwise. The first problem, with its line if it stands in one.
+fn config(keys: &[(usize, &str)]) -> Result<Config, (Option<usize>, String)> {
+    let (plain, tables): (Vec<_>, Vec<_>) = keys.iter().copied().partition(|(_, line)| !line.starts_with('['));
+    let is_exact = !keys.iter().any(|(_, line)| line.contains("granularity"));
+    let clock = if is_exact { "rto.granularity = \"0 s\"\nrto.phase = \"0 s\"\n" } else { "" };
+    let joined = |lines: &[(usize, &str)]| lines.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
+    let before = "duration = \"1 s\"\n[tcp]\n";
     let text = format!(
-        "duration = \"1 s\"\n[tcp]\n{}\n{clock}{}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
-         [flow.f]\nfrom = \"a\"\nto = \"b\"\n",
-        plain.join("\n"),
-        tables.join("\n"),
+        "{before}{}{clock}{}[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]\nfrom = \"a\"\n\
+         to = \"b\"\n",
+        joined(&plain),
+        joined(&tables),
     );
-    let resolved = crate::scenario::from_toml(&text, "script", &[]).map_err(|problems| problems.to_string())?;
+    let resolved = crate::scenario::from_toml(&text, "script", &[]).map_err(|problems| {
+        let problem = &problems.problems[0];
+        let place = problem.span.and_then(|span| span.start.0.checked_sub(before.lines().count() + 1));
+        let meant = Some(&problem.suggestion).filter(|name| !name.is_empty());
+        let more = [Some(problem.expected.to_string()), meant.map(|name| format!("did you mean {name}?"))];
+        let more: String =
+            more.into_iter().flatten().filter(|text| !text.is_empty()).map(|text| "; ".to_owned() + &text).collect();
+        (place.and_then(|place| plain.get(place)).map(|&(line, _)| line), problem.message.clone() + &more)
+    })?;
     Ok(resolved.scenario.flows[0].tcp.as_ref().clone())
 }
 
 fn step(line: usize, text: &str, on: On) -> Result<Step, String> {
     let timed = text.strip_prefix('+').and_then(|text| text.split_once(char::is_whitespace));
-    let (time, rest) = timed.ok_or("expected a time and an action")?;
+    let (time, rest) = timed.ok_or(format!("expected +SECONDS and an action: {text}"))?;
     let seconds: f64 = time.parse().map_err(|_| format!("not a time: {time}"))?;
     if !(0.0..=LONGEST_S).contains(&seconds) {
         return Err(format!("expected a time of at most {LONGEST_S} s: {time}"));
@@ -210,6 +226,9 @@ fn step(line: usize, text: &str, on: On) -> Result<Step, String> {
         [">", words @ .., times] if times.starts_with('x') => Doing::Expect(packet(words)?, number(&times[1..])?),
         [">", words @ ..] => Doing::Expect(packet(words)?, 1),
         ["?", words @ ..] if words.len() % 2 == 0 => {
+            if let Some(name) = words.iter().step_by(2).find(|name| !FACTS.contains(*name)) {
+                return Err(format!("not one of {}: {name}", FACTS.join(", ")));
+            }
             Doing::Check(words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect())
         }
         _ => return Err(format!("not an action: {}", rest.trim_start())),

@@ -108,6 +108,8 @@ fn what_no_script_can_mean_is_refused() {
         ("+-1 write 1", "time"),
         ("+4e6 write 1\n+4e6 write 1", "longer"),
         ("+0 < syn wscale 200", "shift"),
+        ("+0 ? cwmd 1000", "not one of cwnd"),
+        ("soon < ack 0", "seconds"),
     ] {
         let found = drill(&format!("= RFC 9293 §3.1  x\n{step}\n"), &mut unchanged);
         let what = match found {
