@@ -104,7 +104,7 @@ impl Undo {
         }
         self.saved = Some(Saved {
             cc: cc.clone(),
-            episode: *episode,
+            episode: episode.clone(),
             flight,
             srtt,
             rttvar,
