@@ -229,10 +229,19 @@ impl Points {
             return from;
         }
         let start = self.pieces.start();
-        let (elapsed, span) = (i128::from((at - start).as_ps()), i128::from((end - start).as_ps()));
-        let change = i128::from(to.as_ps()) - i128::from(from.as_ps());
-        let delay = i128::from(from.as_ps()) + change * elapsed / span;
-        Duration::from_ps(u64::try_from(delay).unwrap_or(0))
+        let (elapsed, span) = ((at - start).as_ps(), (end - start).as_ps());
+        let change = from.abs_diff(to).as_ps();
+        let part = match change.checked_mul(elapsed) {
+            Some(product) => product / span,
+            // Not more than all of the change.
+            None => (u128::from(change) * u128::from(elapsed) / u128::from(span)) as u64,
+        };
+        let part = Duration::from_ps(part);
+        if from < to {
+            from + part
+        } else {
+            from.saturating_sub(part)
+        }
     }
 }
 
