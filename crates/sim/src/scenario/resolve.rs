@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 /// A million flows take some four gigabytes.
 const FLOWS_MAX: u64 = 1_000_000;
-/// As many as a million flows have if each end has its own.
-const LINKS_MAX: u64 = 2_000_000;
+/// As many as a million flows have if each end has its own, and what is between them.
+const LINKS_MAX: u64 = 2_100_000;
 
 /// The two directions of a link.
 const SIDES: [&str; 2] = ["forward", "reverse"];
