@@ -295,4 +295,20 @@ mod tests {
             assert_eq!(delay.at(s(5)).as_ps() / 1_000_000_000, expected[1], "going back works");
         }
     }
+
+    /// Exact, whether the product of the two fits 64 bits or not.
+    #[test]
+    fn delays_on_a_line_are_rounded_toward_its_start() {
+        for (from, to, span) in
+            [(1_000_003, 7, 999_999_999_989), (7, 1_000_003, 999_999_999_989), (5, u64::MAX / 4, 1 << 62)]
+        {
+            let points = vec![(s(0), Duration::from_ps(from)), (Time::from_ps(span), Duration::from_ps(to))];
+            let mut delay = DelayCursor::new(&Profile::Points { points, linear: true, period: None }, None);
+            for elapsed in [0, 1, 123_456_789, span / 3, span - 1] {
+                let exact =
+                    i128::from(from) + (i128::from(to) - i128::from(from)) * i128::from(elapsed) / i128::from(span);
+                assert_eq!(i128::from(delay.at(Time::from_ps(elapsed)).as_ps()), exact);
+            }
+        }
+    }
 }

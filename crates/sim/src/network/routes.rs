@@ -159,3 +159,37 @@ impl Routes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::FlowId;
+    use bentpipe_units::Time;
+
+    /// A packet that left on an older route, or whose route is withdrawn, is no longer sent on by what it carries.
+    #[test]
+    fn packets_on_the_newest_route_need_not_ask() {
+        let ends = [(0, 1), (1, 2), (0, 2)].map(|(from, to)| LinkEnds { from: NodeId::new(from), to: NodeId::new(to) });
+        let mut routes = Routes {
+            hops: vec![AT_NODE],
+            first: vec![UNROUTED; 2],
+            tables: vec![Vec::new(); 2],
+            by_node: true,
+            known: vec![u32::MAX; 2],
+            ends: ends.to_vec(),
+        };
+        let flow = FlowId::new(0);
+        let path = PathId::there(flow);
+        let at = |next| Packet::datagram(Time::ZERO, flow, 100, next);
+        routes.install(path, &[LinkId::new(0), LinkId::new(1)]);
+        let old = routes.at(path, NodeId::new(0)).expect("the route begins there");
+        assert!(routes.leads(&at(old)) && routes.leads(&at(old + 1)) && !routes.leads(&at(UNROUTED)));
+        routes.install(path, &[LinkId::new(2)]);
+        let new = routes.at(path, NodeId::new(0)).expect("the route begins there");
+        assert!(new > old && routes.leads(&at(new)) && !routes.leads(&at(old + 1)));
+        // The node in the middle still knows the way of the older one.
+        assert_eq!(routes.at(path, NodeId::new(1)), Some(old + 1));
+        routes.withdraw(path);
+        assert!(!routes.leads(&at(new)) && routes.at(path, NodeId::new(0)).is_none());
+    }
+}
