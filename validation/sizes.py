@@ -170,7 +170,7 @@ Memory is the peak of the whole process, with its scenario: reading a file of 10
 """
 VERDICT = """How many packets are in flight does not matter: a link is a ring, and its head one entry of the
 schedule. Links and flows do matter, for two reasons. What a hop touches no longer fits into the caches: a flow
-takes 25 kB here, with its two ends, two links of its own, and what the scenario keeps of them. And the schedule is
+takes 17 kB here, with its two ends, two links of its own, and what the scenario keeps of them. And the schedule is
 a tree of all sources, of which each event climbs a branch; ends that nothing disturbs run ahead of it, which is why
 ten flows cost so little. Measured on a machine that others used; the smallest numbers vary by a tenth from run to
 run."""

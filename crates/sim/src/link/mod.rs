@@ -57,11 +57,11 @@ pub(crate) struct LazyLink {
     errors_erase: bool,
     /// Whether packets that are sent again arrive behind others that were sent after them.
     reorders: bool,
+    fast_path: FastPath,
     plain: Option<Plain>,
+    waits: Histogram,
     counters: LinkCounters,
     error: ErrorProcess,
-    waits: Histogram,
-    fast_path: FastPath,
     outages: Option<Box<Outages>>,
     queue: AnyQueue,
     /// When the last sending on the slow path began: later than its packet left the queue, if the link was down.
@@ -73,8 +73,8 @@ pub(crate) struct LazyLink {
     wire: Wire,
 }
 
-/// The fast path: the times of a packet of the size of the last one, on a link of constant rate and delay, without errors
-/// and outages. Most links are of this kind and see packets of few sizes, so that most packets need nothing else.
+/// The fast path: the times of a packet of the size of the last one, on a link of constant rate and delay that is plain, or has no
+/// errors and outages. Most links are of these kinds and see packets of few sizes, so that most packets need nothing else.
 #[derive(Clone, Copy, Debug)]
 struct FastPath {
     /// [`NO_SIZE`] on links of other kinds.
@@ -164,13 +164,13 @@ impl LazyLink {
     /// The same link, as plain as it can be, if nobody looks into its queue before the instants of samples and changes.
     pub(crate) fn simplified(self, spec: &Spec) -> Self {
         let is_steady = self.outages.is_none() && self.arq.is_none();
-        let plain = match (&self.queue, &spec.rate, self.delay.constant()) {
+        match (&self.queue, &spec.rate, self.delay.constant()) {
             (AnyQueue::DropTail(queue), Profile::Constant(rate), Some(delay)) if is_steady && rate.as_bps() > 0 => {
-                Some(Plain::new(*rate, delay, queue.limit()))
+                let plain = Some(Plain::new(queue.limit()));
+                Self { plain, fast_path: FastPath { delay, ..self.fast_path }, ..self }
             }
-            _ => None,
-        };
-        Self { plain, ..self }
+            _ => self,
+        }
     }
 
     /// A packet is offered at `now`. Returns when the link must be scheduled, if that changes: when its head arrives.

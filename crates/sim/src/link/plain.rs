@@ -2,21 +2,16 @@
 //! is arithmetic, and a packet that waits is in the ring like one that is being sent, with the instant of its arrival.
 
 use super::queue::Limit;
-use super::{LazyLink, LinkCounters, Losses, Wire};
+use super::{FastPath, LazyLink, LinkCounters, Losses, RateCursor, Wire};
 use crate::dictionary::Cause;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use bentpipe_units::{Duration, Rate, Time};
+use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// What a plain link knows beside the parts of every link.
 #[derive(Clone, Debug)]
 pub(super) struct Plain {
-    /// The size of the packet that came last, and how long it takes: packets come in few sizes.
-    size: u64,
-    sending: Duration,
-    delay: Duration,
-    rate: Rate,
     limit: Limit,
     /// Packets that wait, in order.
     waiting: VecDeque<Waiting>,
@@ -44,9 +39,8 @@ pub(crate) enum Crossing {
 }
 
 impl Plain {
-    pub(super) fn new(rate: Rate, delay: Duration, limit: Limit) -> Self {
-        let (size, sending) = (0, Duration::ZERO);
-        Self { size, sending, delay, rate, limit, waiting: VecDeque::new(), waiting_bytes: 0 }
+    pub(super) fn new(limit: Limit) -> Self {
+        Self { limit, waiting: VecDeque::new(), waiting_bytes: 0 }
     }
 
     /// Packets and bytes that wait.
@@ -72,57 +66,70 @@ impl Plain {
         }
     }
 
-    /// How long a packet of `size` bytes takes.
+    /// The link takes a packet whose sending begins at `start`, and whose size and time are `packet`. Returns whether there is room.
     #[inline(always)]
-    fn sending(&mut self, size: u64, wire: &Wire) -> Duration {
-        if size != self.size {
-            (self.size, self.sending) = (size, self.rate.time_to_send(wire.size(size)));
-        }
-        self.sending
-    }
-
-    /// The link takes a packet, of the size last asked for, whose sending begins at `start`. Returns whether there is room.
-    #[inline(always)]
-    fn take(&mut self, at: Time, start: Time, counters: &mut LinkCounters, waits: &mut Histogram) -> bool {
+    fn take(
+        &mut self,
+        [at, start]: [Time; 2],
+        packet: &FastPath,
+        counters: &mut LinkCounters,
+        waits: &mut Histogram,
+    ) -> bool {
         self.start_until(at, waits);
         if start == at {
             waits.record_zero();
         } else {
-            let bytes = self.waiting_bytes + self.size;
+            let bytes = self.waiting_bytes + packet.size;
             if !self.limit.allows(self.waiting.len() + 1, bytes) {
                 return false;
             }
             self.waiting_bytes = bytes;
             counters.backlog_bytes_max = counters.backlog_bytes_max.max(bytes);
-            let waiting = Waiting { since: at, start, size: self.size as u32, is_corrupted: false };
+            let waiting = Waiting { since: at, start, size: packet.size as u32, is_corrupted: false };
             self.waiting.push_back(waiting);
         }
         counters.carried += 1;
-        counters.carried_bytes += self.size;
-        counters.busy_ps += self.sending.as_ps();
+        counters.carried_bytes += packet.size;
+        counters.busy_ps += packet.sending.as_ps();
         true
+    }
+}
+
+impl FastPath {
+    /// How long a packet of `size` bytes takes, at a rate that is constant.
+    #[inline(always)]
+    fn sending(&mut self, size: u64, rate: &RateCursor, wire: &Wire) -> Duration {
+        if size != self.size {
+            self.fit(size, rate, wire);
+        }
+        self.sending
+    }
+
+    #[inline(never)]
+    fn fit(&mut self, size: u64, rate: &RateCursor, wire: &Wire) {
+        (self.size, self.sending) = (size, rate.constant(wire.size(size)).unwrap_or(Duration::MAX));
     }
 }
 
 impl LazyLink {
     /// The delay of a plain link that leads to no host.
     pub(crate) fn plain_delay(&self) -> Option<Duration> {
-        self.plain.as_ref().filter(|_| self.processing.is_none()).map(|plain| plain.delay)
+        self.plain.as_ref().filter(|_| self.processing.is_none()).map(|_| self.fast_path.delay)
     }
 
     /// A packet is offered at `at`, and crosses at once if it reaches the far end by `until` and follows no other that
     /// could not. Its errors are in `packet`.
     #[inline(always)]
     pub(crate) fn cross(&mut self, at: Time, packet: &mut Packet, until: Time) -> Crossing {
-        let Some(plain) = &mut self.plain else { return Crossing::No };
+        let Self { plain: Some(plain), fast_path, .. } = self else { return Crossing::No };
         let start = self.free_at.max(at);
-        let finish = start + plain.sending(packet.size(), &self.wire);
-        let arrival = finish + plain.delay;
+        let finish = start + fast_path.sending(packet.size(), &self.rate, &self.wire);
+        let arrival = finish + fast_path.delay;
         if arrival > until || self.ring.len() > 0 || self.processing.is_some() {
             return Crossing::No;
         }
         self.counters.offered += 1;
-        if !plain.take(at, start, &mut self.counters, &mut self.waits) {
+        if !plain.take([at, start], fast_path, &mut self.counters, &mut self.waits) {
             self.counters.dropped += 1;
             return Crossing::Full;
         }
@@ -138,15 +145,15 @@ impl LazyLink {
     /// A packet is offered to a plain link. Returns when it arrives, if it is the first on the link.
     #[inline(always)]
     pub(super) fn accept_plainly(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
-        let plain = self.plain.as_mut()?;
+        let Self { plain: Some(plain), fast_path, .. } = self else { return None };
         let start = self.free_at.max(now);
-        let finish = start + plain.sending(packet.size(), &self.wire);
-        if !plain.take(now, start, &mut self.counters, &mut self.waits) {
+        let finish = start + fast_path.sending(packet.size(), &self.rate, &self.wire);
+        if !plain.take([now, start], fast_path, &mut self.counters, &mut self.waits) {
             self.lose(now, *packet, Cause::QueueOverflow, losses);
             return None;
         }
         self.free_at = finish;
-        let mut arrival = finish + plain.delay;
+        let mut arrival = finish + fast_path.delay;
         if let Some(processing) = &mut self.processing {
             // No packet is processed before the one that came before it.
             arrival = (arrival + processing.draw(self.counters.carried - 1)).max(self.last_arrival);

@@ -229,10 +229,19 @@ impl Points {
             return from;
         }
         let start = self.pieces.start();
-        let (elapsed, span) = (i128::from((at - start).as_ps()), i128::from((end - start).as_ps()));
-        let change = i128::from(to.as_ps()) - i128::from(from.as_ps());
-        let delay = i128::from(from.as_ps()) + change * elapsed / span;
-        Duration::from_ps(u64::try_from(delay).unwrap_or(0))
+        let (elapsed, span) = ((at - start).as_ps(), (end - start).as_ps());
+        let change = from.abs_diff(to).as_ps();
+        let part = match change.checked_mul(elapsed) {
+            Some(product) => product / span,
+            // Not more than all of the change.
+            None => (u128::from(change) * u128::from(elapsed) / u128::from(span)) as u64,
+        };
+        let part = Duration::from_ps(part);
+        if from < to {
+            from + part
+        } else {
+            from.saturating_sub(part)
+        }
     }
 }
 
@@ -284,6 +293,22 @@ mod tests {
             assert_eq!(seen, expected);
             assert_eq!(delay.at(s(35)), delay.at(s(65)));
             assert_eq!(delay.at(s(5)).as_ps() / 1_000_000_000, expected[1], "going back works");
+        }
+    }
+
+    /// Exact, whether the product of the two fits 64 bits or not.
+    #[test]
+    fn delays_on_a_line_are_rounded_toward_its_start() {
+        for (from, to, span) in
+            [(1_000_003, 7, 999_999_999_989), (7, 1_000_003, 999_999_999_989), (5, u64::MAX / 4, 1 << 62)]
+        {
+            let points = vec![(s(0), Duration::from_ps(from)), (Time::from_ps(span), Duration::from_ps(to))];
+            let mut delay = DelayCursor::new(&Profile::Points { points, linear: true, period: None }, None);
+            for elapsed in [0, 1, 123_456_789, span / 3, span - 1] {
+                let exact =
+                    i128::from(from) + (i128::from(to) - i128::from(from)) * i128::from(elapsed) / i128::from(span);
+                assert_eq!(i128::from(delay.at(Time::from_ps(elapsed)).as_ps()), exact);
+            }
         }
     }
 }

@@ -32,10 +32,13 @@ pub(super) struct NodeState {
     woken: (Time, u32),
 }
 
-/// Packets at the places among their nodes' middleboxes that they come to next, at this instant.
+/// A packet at the place among its node's middleboxes that it comes to next.
+type Step = (NodeId, usize, Packet);
+
+/// Packets that come to middleboxes, or leave them, at this instant.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    waiting: VecDeque<(NodeId, usize, Packet)>,
+    waiting: VecDeque<Step>,
     /// Whether they are being taken already: what is added meanwhile has its turn behind them.
     are_taken: bool,
 }
@@ -163,18 +166,22 @@ impl Network {
         }
         let boxes = self.nodes[node].boxes.len();
         let first = if packet.is_to_sender() { boxes.wrapping_sub(1) } else { 0 };
-        self.steps.waiting.push_back((node, first, packet));
-        self.take_steps();
+        if self.steps.are_taken {
+            self.steps.waiting.push_back((node, first, packet));
+        } else {
+            self.take_steps(Some((node, first, packet)));
+        }
     }
 
     /// Takes packets from middlebox to middlebox, first come, first served, until none is on its way at this instant. What
     /// follows from a step waits for its turn, so that a host which answers at once does so after it.
-    fn take_steps(&mut self) {
+    fn take_steps(&mut self, first: Option<Step>) {
         if std::mem::replace(&mut self.steps.are_taken, true) {
             return;
         }
         self.made = 0;
-        while let Some((node, position, packet)) = self.steps.waiting.pop_front() {
+        let mut next = first.or_else(|| self.steps.waiting.pop_front());
+        while let Some((node, position, packet)) = next {
             let boxes = self.nodes[node].boxes.len();
             if self.trouble.is_some() {
                 self.steps.waiting.clear();
@@ -184,6 +191,7 @@ impl Network {
                 self.leave_node(node, packet);
             }
             self.rearm_node(node);
+            next = self.steps.waiting.pop_front();
         }
         self.steps.are_taken = false;
     }
@@ -197,7 +205,7 @@ impl Network {
 
     /// Where the node decides: points the packet to its next hop, or loses it and returns false.
     pub(super) fn find_way(&mut self, at: Time, node: NodeId, packet: &mut Packet) -> bool {
-        if packet.next != UNROUTED && !self.routes.is_by_node() {
+        if self.routes.leads(packet) {
             return true;
         }
         let Some(next) = self.routes.at(packet.path(), node) else {
@@ -237,7 +245,7 @@ impl Network {
             self.fail(node, position, Trouble::Hoards);
         }
         self.carry_out(node, position);
-        self.take_steps();
+        self.take_steps(None);
         Some(answer)
     }
 

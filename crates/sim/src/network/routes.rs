@@ -22,6 +22,9 @@ pub(super) struct Routes {
     tables: Vec<Vec<(NodeId, u32)>>,
     /// Whether packets on their way go by what each node knows.
     by_node: bool,
+    /// Where in the hops the routes of each path begin by which packets go on without that their nodes are asked: all of them, or
+    /// the newest, if it is what its nodes know.
+    known: Vec<u32>,
     ends: Vec<LinkEnds>,
 }
 
@@ -42,6 +45,7 @@ impl Routes {
             hops: vec![AT_NODE],
             first: Vec::with_capacity(2 * scenario.flows.len()),
             tables: vec![Vec::new(); if is_asked { 2 * scenario.flows.len() } else { 0 }],
+            known: vec![UNROUTED + 1; if is_asked { 2 * scenario.flows.len() } else { 0 }],
             by_node: !changing.is_empty() && scenario.timeline.forwarding == Forwarding::HopByHop,
             ends: scenario.links.iter().map(|link| LinkEnds { from: link.from, to: link.to }).collect(),
         };
@@ -67,6 +71,12 @@ impl Routes {
     #[inline]
     pub(super) fn is_by_node(&self) -> bool {
         self.by_node
+    }
+
+    /// Whether a packet goes on by the route that it carries: its node would say the same.
+    #[inline]
+    pub(super) fn leads(&self, packet: &Packet) -> bool {
+        packet.next >= self.known[packet.path()]
     }
 
     /// The link by which a packet has come that points to its next hop.
@@ -104,6 +114,9 @@ impl Routes {
     pub(super) fn withdraw(&mut self, path: PathId) {
         let hops = &self.hops;
         self.tables[path].retain(|&(_, next)| hops[next as usize] == HOST);
+        if self.by_node {
+            self.known[path] = u32::MAX;
+        }
     }
 
     fn append(&mut self, route: &[LinkId]) -> u32 {
@@ -118,11 +131,16 @@ impl Routes {
         let nodes = route.iter().map(|&link| self.ends[link].from).chain(last);
         let entries: Vec<_> = nodes.zip(begin..).collect();
         let table = &mut self.tables[path];
-        for (node, next) in entries {
+        for &(node, next) in &entries {
             match table.binary_search_by_key(&node, |entry| entry.0) {
                 Ok(place) => table[place].1 = next,
                 Err(place) => table.insert(place, (node, next)),
             }
+        }
+        if self.by_node {
+            // A route that comes to a node twice is not what that knows.
+            let is_known = entries.iter().all(|&(node, next)| self.at(path, node) == Some(next));
+            self.known[path] = if is_known { begin } else { u32::MAX };
         }
     }
 }
@@ -131,6 +149,47 @@ impl Routes {
 impl Routes {
     /// One route along `links` links, at the first of its hops.
     pub(super) fn along(links: u32) -> Self {
-        Self { hops: (0..links).collect(), first: Vec::new(), tables: Vec::new(), by_node: false, ends: Vec::new() }
+        Self {
+            hops: (0..links).collect(),
+            first: Vec::new(),
+            tables: Vec::new(),
+            by_node: false,
+            known: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::FlowId;
+    use bentpipe_units::Time;
+
+    /// A packet that left on an older route, or whose route is withdrawn, is no longer sent on by what it carries.
+    #[test]
+    fn packets_on_the_newest_route_need_not_ask() {
+        let ends = [(0, 1), (1, 2), (0, 2)].map(|(from, to)| LinkEnds { from: NodeId::new(from), to: NodeId::new(to) });
+        let mut routes = Routes {
+            hops: vec![AT_NODE],
+            first: vec![UNROUTED; 2],
+            tables: vec![Vec::new(); 2],
+            by_node: true,
+            known: vec![u32::MAX; 2],
+            ends: ends.to_vec(),
+        };
+        let flow = FlowId::new(0);
+        let path = PathId::there(flow);
+        let at = |next| Packet::datagram(Time::ZERO, flow, 100, next);
+        routes.install(path, &[LinkId::new(0), LinkId::new(1)]);
+        let old = routes.at(path, NodeId::new(0)).expect("the route begins there");
+        assert!(routes.leads(&at(old)) && routes.leads(&at(old + 1)) && !routes.leads(&at(UNROUTED)));
+        routes.install(path, &[LinkId::new(2)]);
+        let new = routes.at(path, NodeId::new(0)).expect("the route begins there");
+        assert!(new > old && routes.leads(&at(new)) && !routes.leads(&at(old + 1)));
+        // The node in the middle still knows the way of the older one.
+        assert_eq!(routes.at(path, NodeId::new(1)), Some(old + 1));
+        routes.withdraw(path);
+        assert!(!routes.leads(&at(new)) && routes.at(path, NodeId::new(0)).is_none());
     }
 }

@@ -63,12 +63,16 @@ pub(super) fn check_queues(
             }
         }
     }
+    // With drop-tail, a packet that finds the link free needs no room.
+    let needs_room = |link: &Link| !matches!(link.queue, Queue::DropTail { .. });
+    if !links.iter().any(needs_room) {
+        return;
+    }
     let entries: BTreeMap<&str, &str> = link_entries.iter().map(|link| (link.name.as_str(), link.entry)).collect();
     for (link, (_, packet)) in links.iter().zip(crossings(links, flows, routes)) {
         let is_short = |limit: QueueLimit| matches!(limit, QueueLimit::Bytes(n) if n < packet);
-        // With drop-tail, a packet that finds the link free needs no room.
         let mut queue = link.queue.clone();
-        if matches!(queue, Queue::DropTail { .. }) || !queue.limits_mut().into_iter().any(|limit| is_short(*limit)) {
+        if !needs_room(link) || !queue.limits_mut().into_iter().any(|limit| is_short(*limit)) {
             continue;
         }
         let Some((name, side)) = link.name.rsplit_once('.') else { continue };

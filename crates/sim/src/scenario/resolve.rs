@@ -18,8 +18,11 @@ use std::sync::Arc;
 
 /// A million flows take some four gigabytes.
 const FLOWS_MAX: u64 = 1_000_000;
-/// As many as a million flows have if each end has its own.
-const LINKS_MAX: u64 = 2_000_000;
+/// As many as a million flows have if each end has its own, and what is between them.
+const LINKS_MAX: u64 = 2_100_000;
+
+/// The two directions of a link.
+const SIDES: [&str; 2] = ["forward", "reverse"];
 
 /// A scenario, and which entry of the file each link and flow is from.
 pub(super) struct Meaning {
@@ -66,19 +69,20 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
 
     let names: BTreeSet<&str> = links.iter().flat_map(|link| [link.from.as_str(), &link.to]).collect();
     check_nodes(file, &names, report);
-    check_ends(&links, &flows, &names, report);
+    let ids = NodeId::all(names.len());
+    let nodes: BTreeMap<&str, NodeId> = names.into_iter().zip(ids).collect();
+    let [link_ends, flow_ends] = [&links, &flows].map(|instances| known_ends(instances, &nodes));
+    check_ends(&links, &flows, [&link_ends, &flow_ends], &nodes, report);
     if !report.findings.found.is_empty() {
         return None;
     }
 
-    let ids = NodeId::all(names.len());
-    let nodes: BTreeMap<&str, NodeId> = names.into_iter().zip(ids).collect();
-    let mut made = make_links(&links, &directions, &nodes);
+    let mut made = make_links(&links, &directions, &link_ends);
     check_arq(&made, file, &links, &nodes, report);
     check_mtu(&made, file, &links, &nodes, report);
     check_parallel(&made, &nodes, report);
-    let routes = find_routes(file, &flows, &made, &nodes, report)?;
-    let mut made_flows = make_flows(file, &flows, &routes, &transports, &made, &nodes, report);
+    let routes = find_routes(file, &flows, &flow_ends, &made, &nodes, report)?;
+    let mut made_flows = make_flows(file, (&flows, &flow_ends), &routes, &transports, &made, report);
     offered_load::settle(file, &flows, &mut made_flows, &made, report);
     let graph = Graph::new(nodes.len(), &made);
     let timeline::Compiled { timeline, origins, routes } =
@@ -162,13 +166,25 @@ fn check_nodes(file: &File, names: &BTreeSet<&str>, report: &mut Report<'_>) {
     }
 }
 
+/// The nodes at both ends of each link or flow, looked up once; without those that begin or end nowhere.
+fn known_ends(instances: &[Instance<'_>], nodes: &BTreeMap<&str, NodeId>) -> Vec<[NodeId; 2]> {
+    let known = |end: &String| nodes.get(end.as_str()).copied();
+    instances.iter().filter_map(|instance| Some([known(&instance.from)?, known(&instance.to)?])).collect()
+}
+
 /// Flows that begin or end nowhere, and links that lead nowhere.
-fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&str>, report: &mut Report<'_>) {
+fn check_ends(
+    links: &[Instance<'_>],
+    flows: &[Instance<'_>],
+    [link_ends, flow_ends]: [&[[NodeId; 2]]; 2],
+    nodes: &BTreeMap<&str, NodeId>,
+    report: &mut Report<'_>,
+) {
     let mut said = BTreeSet::new();
-    for flow in flows {
+    for flow in flows.iter().filter(|_| flow_ends.len() < flows.len()) {
         for (key, end) in [("from", &flow.from), ("to", &flow.to)] {
-            if !names.contains(end.as_str()) && said.insert((flow.entry, key)) {
-                let hint = report.findings.guess(end, names.iter().copied());
+            if !nodes.contains_key(end.as_str()) && said.insert((flow.entry, key)) {
+                let hint = report.findings.guess(end, nodes.keys().copied());
                 let message = format!("is no node: no link names \"{end}\"");
                 report.suggest(
                     &path(["flow", flow.entry, key]),
@@ -182,15 +198,13 @@ fn check_ends(links: &[Instance<'_>], flows: &[Instance<'_>], names: &BTreeSet<&
     if !said.is_empty() {
         return;
     }
-    let used: BTreeSet<&str> = flows.iter().flat_map(|flow| [flow.from.as_str(), &flow.to]).collect();
-    let mut links_at: BTreeMap<&str, u32> = BTreeMap::new();
-    for end in links.iter().flat_map(|link| [&link.from, &link.to]) {
-        *links_at.entry(end).or_default() += 1;
-    }
-    for link in links {
-        for (key, end) in [("from", &link.from), ("to", &link.to)] {
-            if links_at[end.as_str()] == 1 && !used.contains(end.as_str()) && said.insert((link.entry, key)) {
-                let hint = report.findings.guess(end, names.iter().copied().filter(|name| name != end));
+    let (mut is_used, mut links_at) = (vec![false; nodes.len()], vec![0_u32; nodes.len()]);
+    flow_ends.iter().flatten().for_each(|&end| is_used[end] = true);
+    link_ends.iter().flatten().for_each(|&end| links_at[end] += 1);
+    for (link, ends) in links.iter().zip(link_ends) {
+        for ((key, end), &node) in [("from", &link.from), ("to", &link.to)].into_iter().zip(ends) {
+            if links_at[node] == 1 && !is_used[node] && said.insert((link.entry, key)) {
+                let hint = report.findings.guess(end, nodes.keys().copied().filter(|name| name != end));
                 let message = format!("leads nowhere: no other link and no flow is at \"{end}\"");
                 report.suggest(
                     &path(["link", link.entry, key]),
@@ -212,37 +226,32 @@ fn make_node(name: &str, node: Option<&keys::Node>, report: &mut Report<'_>) -> 
 }
 
 /// The links in the order of their names.
-fn make_links(
-    links: &[Instance<'_>],
-    directions: &BTreeMap<&str, [Direction; 2]>,
-    nodes: &BTreeMap<&str, NodeId>,
-) -> Vec<Link> {
-    let mut made = Vec::with_capacity(2 * links.len());
-    for link in links {
-        let (from, to) = (nodes[link.from.as_str()], nodes[link.to.as_str()]);
-        for (side, (from, to), direction) in
-            [("forward", (from, to), &directions[link.entry][0]), ("reverse", (to, from), &directions[link.entry][1])]
-        {
-            made.push(Link {
-                name: format!("{}.{side}", link.name),
-                from,
-                to,
-                rate: direction.rate.clone(),
-                delay: direction.delay.clone(),
-                outage: direction.outage.clone(),
-                queue: direction.queue.clone(),
-                error: direction.error.clone(),
-                effect: direction.effect,
-                interleave: direction.interleave,
-                coded: direction.coded.clone(),
-                arq: direction.arq,
-                framing: direction.framing,
-                mtu: direction.mtu,
-            });
+fn make_links(links: &[Instance<'_>], directions: &BTreeMap<&str, [Direction; 2]>, ends: &[[NodeId; 2]]) -> Vec<Link> {
+    // Names are sorted, not links, which are large.
+    let sides = (0..links.len()).flat_map(|link| [(link, 0), (link, 1)]);
+    let mut names: Vec<(String, (usize, usize))> =
+        sides.map(|(link, side)| (format!("{}.{}", links[link].name, SIDES[side]), (link, side))).collect();
+    names.sort_unstable();
+    let make = |(name, (link, side)): (String, (usize, usize))| {
+        let direction = &directions[links[link].entry][side];
+        Link {
+            name,
+            from: ends[link][side],
+            to: ends[link][1 - side],
+            rate: direction.rate.clone(),
+            delay: direction.delay.clone(),
+            outage: direction.outage.clone(),
+            queue: direction.queue.clone(),
+            error: direction.error.clone(),
+            effect: direction.effect,
+            interleave: direction.interleave,
+            coded: direction.coded.clone(),
+            arq: direction.arq,
+            framing: direction.framing,
+            mtu: direction.mtu,
         }
-    }
-    made.sort_by(|a, b| a.name.cmp(&b.name));
-    made
+    };
+    names.into_iter().map(make).collect()
 }
 
 /// The entry of the file that each link is from, by the link's name.
@@ -259,6 +268,9 @@ fn check_arq(
     nodes: &BTreeMap<&str, NodeId>,
     report: &mut Report<'_>,
 ) {
+    if made.iter().all(|link| link.arq.is_none()) {
+        return;
+    }
     let (entries, names) = (entries(links), nodes.keys().copied().collect::<Vec<_>>());
     for link in made.iter().filter(|link| link.arq.is_some()) {
         let Some((name, side)) = link.name.rsplit_once('.') else { continue };
@@ -303,6 +315,9 @@ fn check_mtu(
     nodes: &BTreeMap<&str, NodeId>,
     report: &mut Report<'_>,
 ) {
+    if made.iter().all(|link| link.mtu.is_none()) {
+        return;
+    }
     let (entries, names) = (entries(links), nodes.keys().copied().collect::<Vec<_>>());
     for link in made.iter().filter(|link| link.mtu.is_some()) {
         let Some((name, side)) = link.name.rsplit_once('.') else { continue };
@@ -321,6 +336,7 @@ fn check_mtu(
 fn find_routes(
     file: &File,
     flows: &[Instance<'_>],
+    ends: &[[NodeId; 2]],
     links: &[Link],
     nodes: &BTreeMap<&str, NodeId>,
     report: &mut Report<'_>,
@@ -329,8 +345,7 @@ fn find_routes(
     let names: Vec<&str> = nodes.keys().copied().collect();
     let mut routes = vec![[Vec::new(), Vec::new()]; flows.len()];
     let (mut open, mut pairs, mut said) = (Vec::new(), Vec::new(), BTreeSet::new());
-    for (index, flow) in flows.iter().enumerate() {
-        let (from, to) = (nodes[flow.from.as_str()], nodes[flow.to.as_str()]);
+    for (index, (flow, &[from, to])) in flows.iter().zip(ends).enumerate() {
         let entry = &file.flow[flow.entry];
         let ways = [("route", &entry.route, (from, to)), ("reverse_route", &entry.reverse_route, (to, from))];
         for (side, (key, written, ends)) in ways.into_iter().enumerate() {
@@ -397,11 +412,10 @@ fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, NodeId>, report: &mut R
 
 fn make_flows(
     file: &File,
-    flows: &[Instance<'_>],
+    (flows, ends): (&[Instance<'_>], &[[NodeId; 2]]),
     routes: &[[Vec<LinkId>; 2]],
     transports: &BTreeMap<&str, Transport>,
     links: &[Link],
-    nodes: &BTreeMap<&str, NodeId>,
     report: &mut Report<'_>,
 ) -> Vec<Flow> {
     let settled: BTreeMap<&str, _> =
@@ -414,15 +428,15 @@ fn make_flows(
         Some(known) if **known == config => Arc::clone(known),
         _ => Arc::clone(last.insert(Arc::new(config))),
     };
-    let make = |(flow, [route, back]): (&Instance<'_>, &[Vec<LinkId>; 2])| {
+    let make = |((flow, &[from, to]), [route, back]): ((&Instance<'_>, &[NodeId; 2]), &[Vec<LinkId>; 2])| {
         let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
         let packet = offered_load::full_packet(&transport.config);
         let slowest = route.iter().map(|&link| links[link].largest_for(packet)).min().unwrap_or(Rate::from_bps(0));
         let (app, reader, start) = &settled[flow.entry];
         Flow {
             name: flow.name.clone(),
-            from: nodes[flow.from.as_str()],
-            to: nodes[flow.to.as_str()],
+            from,
+            to,
             app: Arc::clone(app),
             reader: *reader,
             start: *start,
@@ -442,7 +456,7 @@ fn make_flows(
             processing: if app.has_transport() { transport.processing } else { (Duration::ZERO, Duration::ZERO) },
         }
     };
-    flows.iter().zip(routes).map(make).collect()
+    flows.iter().zip(ends).zip(routes).map(make).collect()
 }
 
 /// What the application of an entry does, how its receiver reads, and when it begins.

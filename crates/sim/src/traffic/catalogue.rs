@@ -51,14 +51,14 @@ impl Traffic {
     pub(super) fn name_request(&mut self, slot: usize, [object, bytes, size]: [u64; 3]) {
         let Session { flow, asked, .. } = self.sessions[slot];
         let object = (self.flows[flow].ends[1], object);
-        self.sessions[slot].request = Some(Request { object, size, bytes, asked });
+        self.sessions[slot].request = Some(Box::new(Request { object, size, bytes, asked }));
     }
 
     /// What the connection of a packet asks for now.
     pub(crate) fn request_of(&self, packet: &Packet) -> Option<Request> {
         let is_there = !packet.is_datagram() && self.hosts[packet.endpoint()].is(packet.recipient());
         let session = is_there.then(|| &self.sessions[packet.endpoint().slot()]);
-        session.filter(|session| !session.is_released)?.request
+        session.filter(|session| !session.is_released)?.request.as_deref().copied()
     }
 
     /// A function of the network answers that request: the end that it is for will not see it.

@@ -23,7 +23,8 @@ use std::sync::Arc;
 pub(crate) struct FlowState {
     pub(super) app: Arc<App>,
     pub(super) app_state: AppState,
-    pub(super) reader: Option<Reader>,
+    /// How data are read, if in steps.
+    pub(super) reader: Option<Box<Reader>>,
     pub(super) path: IdealPath,
     pub(super) downtime: Downtime,
     pub(super) start: Time,
@@ -101,7 +102,7 @@ impl FlowState {
                 App::Datagrams(app) => AppState::Datagrams(Box::new(DatagramsState::new(app, seed, &component))),
                 App::Port => AppState::Port(Box::default()),
             },
-            reader: flow.reader,
+            reader: flow.reader.map(Box::new),
             path,
             downtime,
             start,

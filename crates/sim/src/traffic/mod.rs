@@ -87,7 +87,7 @@ pub(crate) enum Task {
 }
 
 /// The use of a slot by one connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(crate) flow: FlowId,
     /// How many sessions its flow had opened before.
@@ -102,8 +102,9 @@ pub(crate) struct Session {
     /// Bytes of requests that the listener does not see: a function has answered them.
     unseen: u64,
     /// The last request, if it is for an object with a name.
-    request: Option<Request>,
-    page: page::PageConnection,
+    request: Option<Box<Request>>,
+    /// What a page has it for.
+    page: Option<Box<page::PageConnection>>,
 }
 
 /// The transfer that a connection is used for.
@@ -128,7 +129,7 @@ impl Session {
             answered: 0,
             unseen: 0,
             request: None,
-            page: page::PageConnection::default(),
+            page: None,
         }
     }
 }
@@ -183,8 +184,8 @@ impl Traffic {
 
     /// The session in a slot.
     #[cfg(test)]
-    pub(crate) fn session(&self, slot: usize) -> Session {
-        self.sessions[slot]
+    pub(crate) fn session(&self, slot: usize) -> &Session {
+        &self.sessions[slot]
     }
 
     /// What the tie-breakers of the ends of the session in a slot are made of.
@@ -427,7 +428,7 @@ impl Traffic {
             if let Some(cache) = self.caches.get(&[ends[side], ends[1 - side]]) {
                 conn.prime(cache, now);
             }
-            let reader = state.reader.filter(|_| is_two_way == (side == 0));
+            let reader = state.reader.as_deref().filter(|_| is_two_way == (side == 0)).copied();
             let origin = Origin { endpoint, owner, first_hop: state.first_hops[side], class: state.class };
             let mut host = Host::new(conn, flow, origin, endpoint.is_opener() || is_two_way, reader);
             // At the end that answers, where both send.

@@ -56,7 +56,7 @@ enum Phase {
 }
 
 /// What one connection of a page is used for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct PageConnection {
     /// Objects asked for and not answered yet: from the first to the last.
     first: u64,
@@ -162,7 +162,7 @@ impl Traffic {
         let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
         pages.slots.push(slot);
         let (tls_rtts, request) = (pages.spec.tls_rtts, pages.spec.request);
-        self.sessions[slot].page = PageConnection { first, last, received: 0, tls_left: tls_rtts };
+        self.sessions[slot].page = Some(Box::new(PageConnection { first, last, received: 0, tls_left: tls_rtts }));
         if tls_rtts > 0 {
             self.secure(now, slot, request);
         } else {
@@ -184,7 +184,7 @@ impl Traffic {
         let request = pages.spec.request;
         let bytes: u64 = (first..=last).map(|object| pages.size(object)).sum();
         let named = pages.catalogue.is_some().then(|| pages.index_of(first));
-        let Session { answered, page, .. } = &mut self.sessions[slot];
+        let Session { answered, page: Some(page), .. } = &mut self.sessions[slot] else { return };
         (page.first, page.last) = (first, last);
         self.hosts[EndpointId::opener(slot)].awaits = AppWait::Read(*answered + bytes);
         self.hosts[EndpointId::listener(slot)].awaits = AppWait::Received(page.received + request);
@@ -196,7 +196,7 @@ impl Traffic {
 
     /// A request has arrived at the other end, which answers at once.
     pub(super) fn answer_page(&mut self, slot: usize) {
-        let Session { flow, is_released, answered, page, .. } = &mut self.sessions[slot];
+        let Session { flow, is_released, answered, page: Some(page), .. } = &mut self.sessions[slot] else { return };
         let AppState::Page(pages) = &mut self.flows[*flow].app_state else { return };
         if *is_released {
             return;
@@ -218,7 +218,7 @@ impl Traffic {
 
     /// All that a connection was asked for has arrived.
     pub(super) fn on_objects(&mut self, now: Time, slot: usize, recorder: &mut Recorder) {
-        let Session { flow, is_released, page, .. } = &mut self.sessions[slot];
+        let Session { flow, is_released, page: Some(page), .. } = &mut self.sessions[slot] else { return };
         let flow = *flow;
         let AppState::Page(pages) = &mut self.flows[flow].app_state else { return };
         if *is_released {

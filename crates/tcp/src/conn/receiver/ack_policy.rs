@@ -7,7 +7,9 @@ use bentpipe_units::{Duration, Time};
 /// The ACK that is due.
 #[derive(Clone, Debug)]
 pub(crate) struct AckDuty {
-    policy: AckPolicy,
+    /// How long an ACK may be delayed, and what that is counted from.
+    delay: Duration,
+    timer: DelayTimer,
     /// Segments for which one ACK is sent: as the policy has it, or as the sender told.
     pub(super) every: u32,
     /// Segments in order that no ACK has acknowledged.
@@ -24,7 +26,8 @@ const UNPOLLED_MAX: Duration = Duration::from_secs(60);
 impl AckDuty {
     pub(super) fn new(policy: AckPolicy) -> Self {
         Self {
-            policy,
+            delay: policy.delay,
+            timer: policy.timer,
             every: policy.every,
             unacknowledged: 0,
             quick_left: policy.quick,
@@ -36,12 +39,12 @@ impl AckDuty {
     /// Data are acknowledged when the sender polls, from now on.
     pub(super) fn await_polls(&mut self) {
         (self.is_polled, self.every, self.quick_left) = (true, u32::MAX, 0);
-        (self.policy.timer, self.policy.delay) = (DelayTimer::PerSegment, UNPOLLED_MAX);
+        (self.timer, self.delay) = (DelayTimer::PerSegment, UNPOLLED_MAX);
     }
 
     /// If its timer is free-running, it starts here.
     pub(super) fn set_phase(&mut self, at: Duration) {
-        if let DelayTimer::FreeRunning { phase } = &mut self.policy.timer {
+        if let DelayTimer::FreeRunning { phase } = &mut self.timer {
             *phase = at;
         }
     }
@@ -75,9 +78,9 @@ impl AckDuty {
     }
 
     fn arm(&self, now: Time, timers: &mut Timers) {
-        let at = match self.policy.timer {
-            DelayTimer::PerSegment => now + self.policy.delay,
-            DelayTimer::FreeRunning { phase } => next_tick(now, self.policy.delay, phase),
+        let at = match self.timer {
+            DelayTimer::PerSegment => now + self.delay,
+            DelayTimer::FreeRunning { phase } => next_tick(now, self.delay, phase),
         };
         timers.set(Timer::DelayedAck, at);
     }

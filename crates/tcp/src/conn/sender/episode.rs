@@ -32,7 +32,7 @@ impl Phase {
 }
 
 /// What is remembered of losses.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Episode {
     pub(crate) phase: Phase,
     /// Duplicate ACKs since the cumulative ACK advanced last.
@@ -56,7 +56,7 @@ pub(crate) struct Episode {
     /// Sent by limited transmit: not part of the flight that is halved (RFC 3042 §2).
     pub(crate) limited_bytes: u64,
     /// The window falls in proportion to what is delivered.
-    pub(crate) prr: Option<Prr>,
+    pub(crate) prr: Option<Box<Prr>>,
     /// New segments that fast recovery may still send in answer to the last ACK.
     pub(crate) burst_left: u32,
 }

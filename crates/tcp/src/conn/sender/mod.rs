@@ -447,7 +447,7 @@ impl Sender {
     /// The congestion window, without the inflation of fast recovery; while the window falls in proportion, that.
     #[inline]
     pub(crate) fn cwnd(&self) -> u64 {
-        self.episode.prr.map_or(self.cc.cwnd(), |prr| prr.window())
+        self.episode.prr.as_ref().map_or(self.cc.cwnd(), |prr| prr.window())
     }
 
     /// Whether losses are being repaired.

@@ -146,7 +146,7 @@ impl Sender {
         let arrived = [self.board.sacked_bytes(), self.board.delivery().bytes];
         let mut prr = Prr::new(config.reduction, self.cc.ssthresh(), self.board.flight_size(), arrived, smss);
         prr.allow(self.board.pipe() + smss);
-        self.episode.prr = Some(prr);
+        self.episode.prr = Some(Box::new(prr));
     }
 
     /// The cumulative ACK advanced by `newly` bytes: whether this ACK was part of loss recovery (so that the window does not

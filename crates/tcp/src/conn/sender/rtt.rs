@@ -24,7 +24,7 @@ pub(crate) struct Rtt {
     /// Doublings since the last sample.
     doublings: u32,
     /// After a spurious timeout: the least SRTT and RTTVAR for the next sample (RFC 4015 §3.3).
-    least: Option<(Duration, Duration)>,
+    least: Option<Box<(Duration, Duration)>>,
     /// When the retransmission timer was armed, and for how long.
     armed: (Time, Duration),
     /// Where the receiver acknowledges only what it is asked for: how often it is, in a round trip.
@@ -157,7 +157,7 @@ impl Rtt {
 
     /// RFC 6298 §2.2 and §2.3: RTTVAR before SRTT. Ends the backoff.
     pub(crate) fn update(&mut self, sample: Duration) {
-        if let Some((srtt, rttvar)) = self.least.take() {
+        if let Some((srtt, rttvar)) = self.least.take().map(|least| *least) {
             self.rttvar = rttvar.max(sample / 2);
             return self.set(srtt.max(sample));
         }
@@ -237,7 +237,7 @@ impl Rtt {
 
     /// The last timeout was spurious: SRTT and RTTVAR start again at the next sample, from at least these (RFC 4015).
     pub(crate) fn restart_from(&mut self, srtt: Duration, rttvar: Duration) {
-        self.least = Some((srtt, rttvar));
+        self.least = Some(Box::new((srtt, rttvar)));
     }
 
     /// The smoothed round-trip time, or what earlier connections say of it.

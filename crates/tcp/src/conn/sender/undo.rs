@@ -106,7 +106,7 @@ impl Undo {
         }
         self.saved = Some(Saved {
             cc: cc.clone(),
-            episode: *episode,
+            episode: episode.clone(),
             flight,
             srtt,
             rttvar,
