@@ -194,20 +194,6 @@ REASONS = {
         "Delayed ACKs: of small windows many round trips contain one. Where the simulated receiver acknowledges each"
         " segment at once the median is 50.8 ms, as the preset has it 55.7 ms; the kernel lies between."
     ),
-    "bbr, 50 ms": (
-        "The kernel hands down two segments at once, which costs it packets at the end of its start-up: with"
-        " `cc.quantum = 'offload'` the simulated sender loses 184 without random loss, not 162. The median round trip"
-        " is open: neither this nor the receiver's ACK policy moves it by more than 0.6 ms."
-    ),
-    "bbr, GEO, 0.0%": (
-        "Open. What hardly matters elsewhere moves the simulated goodput, too: two seeds give 15.3 Mbit/s, and with"
-        " `cc.quantum = 'offload'` or an ACK for each segment 16.1 and 16.0; the receiver's buffer changes nothing."
-    ),
-    "bbr, GEO": (
-        "In part open. The receiver's window holds the kernel back for some per cent of the time and spares it losses:"
-        " at 1 % a simulated receiver of 6 MB makes 5400 lost packets 2000. Goodput is not explained: that receiver"
-        " lowers it, and neither `cc.quantum` nor the ACK policy changes it by more than 3 %."
-    ),
 }
 """Why rows differ, by the beginnings of their names: causes that were taken away, and what was left then."""
 
@@ -270,11 +256,6 @@ def page(rows: dict[str, Any]) -> str:
         f"{EMULATIONS} runs of the kernel that could be trusted, over the same losses.",
         "In parentheses stands the simulator's interval of prediction, in which the mean of so many runs lies with a",
         "probability of 95 % if kernel and simulator do the same.",
-        "",
-        "A row can be measured again by itself. In the data that come with bentpipe these four rows differed at first,",
-        "on a machine that others used, and the second measurement stands here: reno at 0.1 %, cubic at 0.5 % and at",
-        "1 %, and bbr without loss, all over 50 ms. Rows that agreed were not repeated, so the verdicts lean towards",
-        "agreement.",
         "",
         f"| case | {' | '.join(heads)} | verdict |",
         f"|---|{'---|' * len(heads)}---|",
