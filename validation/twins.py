@@ -191,13 +191,13 @@ SHORT = [
 REASONS = {
     "reno, 50 ms, 0.0%": "The kernel's window is read every 20 ms, in which slow start goes on: its peak is missed.",
     "reno, 50 ms, 1.0%": (
-        "The seeds of the two emulated runs: in one of them slow start meets no loss, and fills the queue. Simulated with"
-        " these two alone the 95 % round trip is 67.9 ms, too."
+        "The seeds of the two emulated runs: in one of them slow start meets no loss, and fills the queue. Simulated"
+        " with these two alone the 95 % round trip is 67.9 ms, too."
     ),
     "bbr, 50 ms": "The kernel's window is read every 20 ms, in which start-up goes on: its peak is missed.",
     "bbr, GEO, 0.0%": (
-        "The kernel probes the round trip twice in these 30 s, a simulated sender once or twice, as chance has it that a"
-        " lower one is seen: with two probes it has 14.9 Mbit/s as well, with one 15.7."
+        "The kernel probes the round trip twice in these 30 s, a simulated sender once or twice, as chance has it that"
+        " a lower one is seen: with two probes it has 14.9 Mbit/s as well, with one 15.7."
     ),
     "bbr, GEO, 1.0%": "The receiver's window, which the simulated receiver has as large as can be.",
 }
