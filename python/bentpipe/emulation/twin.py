@@ -269,6 +269,10 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
     start_s = sender["time_s"][0]
     # As long as the simulated run is looked at: from its first round trip, which the handshake gives.
     sender = sender.filter(pl.col("time_s") <= start_s + scenario.duration_s - sender["srtt_s"][0])
+    if sender.height < 2:
+        raise EmulationError(
+            "the run is over before the first data are acknowledged\n  expected a duration of several round trips"
+        )
     last = sender.row(-1, named=True)
     losses = _losses(found.result, name).filter(pl.col("time_s") <= last["time_s"])
     values = {

@@ -497,10 +497,10 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// The probability that one of the blocks is lost which so many bytes lie in.
+    /// The probability that one of the blocks is lost in which this number of bytes lies.
     fn loss_in(self, bytes: u64, level: f64) -> f64 {
-        let kept = 1.0 - libm::erfc(self.steepness * (level - self.threshold)) / 2.0;
-        1.0 - libm::pow(kept, (8 * bytes) as f64 / BLOCK_BITS)
+        let lost = libm::erfc(self.steepness * (level - self.threshold)) / 2.0;
+        -libm::expm1(libm::log1p(-lost) * (8 * bytes) as f64 / BLOCK_BITS)
     }
 }
 

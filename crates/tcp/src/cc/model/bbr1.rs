@@ -405,14 +405,16 @@ impl CongestionControl for Bbr1 {
 
     fn on_rto(&mut self, _: bool, _: &PathState) {
         self.save_cwnd();
-        self.recovery = PacketConservation { is_on: true, ..self.recovery };
-        (self.recovery.begins, self.recovery.ends, self.recovery.conserves_packets) = (false, false, false);
+        let newly_lost = self.recovery.newly_lost;
+        self.recovery = PacketConservation { is_on: true, newly_lost, ..PacketConservation::default() };
         self.cwnd = self.smss;
         self.pipe.restart(0.0);
         self.rounds.start(self.delivered);
     }
 
     fn on_recovery_exit(&mut self, _: &PathState) {
+        // One that was over as it began, since a probe had repaired the loss: no ACK was in it.
+        self.recovery.is_on &= !std::mem::take(&mut self.recovery.begins);
         self.recovery.ends = self.recovery.is_on;
     }
 

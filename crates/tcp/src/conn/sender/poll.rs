@@ -103,7 +103,7 @@ impl Sender {
             return None;
         }
         if let Some(lost) = self.board.next_lost() {
-            // The oldest segment again: its time begins anew, as it did when recovery began (Linux, tcp_xmit_retransmit_queue).
+            // The oldest segment again: its time starts again, as it did when recovery began (Linux, tcp_xmit_retransmit_queue).
             let is_again = self.board.first() == Some(lost) && self.board.retransmits_of(lost) > 0;
             if is_again && cx.config.rto.restart_on_fast_retransmit {
                 self.rtt.arm(now, &mut cx.timers);

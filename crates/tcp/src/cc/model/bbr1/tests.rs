@@ -211,6 +211,18 @@ fn a_recovery_that_begins_as_another_ends_goes_on_with_it() {
     assert_eq!(cc.cwnd(), 52 * SMSS, "one that begins later conserves packets");
 }
 
+/// RFC 8985 §7.4.2: such a loss begins a recovery and ends it, with the same ACK.
+#[test]
+fn a_loss_that_a_probe_repaired_conserves_no_packets() {
+    let mut cc = knowing(100, State::ProbeBw { phase: 3 });
+    cc.cwnd = 200 * SMSS;
+    let view = PathState { smss: SMSS, ..path(100 * SMSS) };
+    cc.on_congestion(Congestion::FastRetransmit, &view);
+    cc.on_recovery_exit(&view);
+    cc.on_delivery(&delivery(2, 50, 100), &view);
+    assert_eq!(cc.cwnd(), 202 * SMSS);
+}
+
 /// draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.1: `SRTT ? SRTT : Inf`, which the larger data packets never undercut.
 #[test]
 fn the_handshake_gives_the_first_round_trip_time() {
