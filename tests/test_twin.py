@@ -178,6 +178,15 @@ def test_what_has_no_twin_is_said(flow, more, words):
         bp.twin(scenario(**flow), **more)
 
 
+def test_a_run_shorter_than_its_round_trip_is_refused():
+    try:
+        bp.emulate(scenario(), ["true"])
+    except EmulationError as error:
+        pytest.skip(str(error))
+    with pytest.raises(EmulationError, match="before the first data are acknowledged"):
+        bp.twin(scenario(duration="60 ms"), emulations=1)
+
+
 def test_the_simulated_sender_has_what_was_read_from_the_kernel():
     from bentpipe.emulation.twin import _like
 
