@@ -47,17 +47,17 @@ use ring::Ring;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct LazyLink {
-    /// Sent or being sent, in order of arrival at the far end.
-    ring: Ring,
     /// When the server is free.
     free_at: Time,
+    fast_path: FastPath,
+    /// Sent or being sent, in order of arrival at the far end.
+    ring: Ring,
     /// Of the host at the far end.
     processing: Option<Box<Processing>>,
     /// Whether errors erase packets instead of corrupting them.
     errors_erase: bool,
     /// Whether packets that are sent again arrive behind others that were sent after them.
     reorders: bool,
-    fast_path: FastPath,
     plain: Option<Plain>,
     waits: Histogram,
     counters: LinkCounters,
@@ -81,6 +81,16 @@ struct FastPath {
     size: u64,
     sending: Duration,
     delay: Duration,
+    /// That size on a plain link of which nothing must be drawn for a packet; else [`NO_SIZE`].
+    free_size: u64,
+    /// Packets of that size that found the server free, and are not in the counters yet.
+    uncounted: u64,
+}
+
+impl FastPath {
+    fn new() -> Self {
+        Self { size: NO_SIZE, sending: Duration::ZERO, delay: Duration::ZERO, free_size: NO_SIZE, uncounted: 0 }
+    }
 }
 
 /// What packets occupy on a link.
@@ -134,7 +144,7 @@ impl LazyLink {
             queue: AnyQueue::new(spec, seed),
             free_at: Time::ZERO,
             sending_since: Time::ZERO,
-            fast_path: FastPath { size: NO_SIZE, sending: Duration::ZERO, delay: Duration::ZERO },
+            fast_path: FastPath::new(),
             plain: None,
             last_arrival: Time::ZERO,
             rate: RateCursor::new(&spec.rate),
@@ -176,10 +186,10 @@ impl LazyLink {
     /// A packet is offered at `now`. Returns when the link must be scheduled, if that changes: when its head arrives.
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
-        self.counters.offered += 1;
         if self.plain.is_some() {
             return self.accept_plainly(now, packet, losses);
         }
+        self.counters.offered += 1;
         let began = self.take_in(now, packet, losses);
         if self.reorders {
             return Some(self.next_arrival());
@@ -262,7 +272,8 @@ impl LazyLink {
     #[inline(always)]
     pub(crate) fn advance(&mut self, now: Time, losses: &mut Losses) {
         if let Some(plain) = &mut self.plain {
-            return plain.start_until(now, &mut self.waits);
+            plain.start_until(now, &mut self.waits);
+            return self.settle();
         }
         while self.free_at <= now {
             let packet = match &mut self.queue {
@@ -406,7 +417,7 @@ impl LazyLink {
     fn note_fast_path(&mut self, size: u64) {
         if self.outages.is_none() && self.error.is_none() && self.processing.is_none() && self.arq.is_none() {
             if let (Some(sending), Some(delay)) = (self.rate.constant(self.wire.size(size)), self.delay.constant()) {
-                self.fast_path = FastPath { size, sending, delay };
+                self.fast_path = FastPath { size, sending, delay, ..self.fast_path };
             }
         }
     }

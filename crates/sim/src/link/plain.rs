@@ -2,7 +2,7 @@
 //! is arithmetic, and a packet that waits is in the ring like one that is being sent, with the instant of its arrival.
 
 use super::queue::Limit;
-use super::{FastPath, LazyLink, LinkCounters, Losses, RateCursor, Wire};
+use super::{FastPath, LazyLink, LinkCounters, Losses, NO_SIZE};
 use crate::dictionary::Cause;
 use crate::packet::Packet;
 use crate::record::Histogram;
@@ -95,22 +95,6 @@ impl Plain {
     }
 }
 
-impl FastPath {
-    /// How long a packet of `size` bytes takes, at a rate that is constant.
-    #[inline(always)]
-    fn sending(&mut self, size: u64, rate: &RateCursor, wire: &Wire) -> Duration {
-        if size != self.size {
-            self.fit(size, rate, wire);
-        }
-        self.sending
-    }
-
-    #[inline(never)]
-    fn fit(&mut self, size: u64, rate: &RateCursor, wire: &Wire) {
-        (self.size, self.sending) = (size, rate.constant(wire.size(size)).unwrap_or(Duration::MAX));
-    }
-}
-
 impl LazyLink {
     /// The delay of a plain link that leads to no host.
     pub(crate) fn plain_delay(&self) -> Option<Duration> {
@@ -121,9 +105,37 @@ impl LazyLink {
     /// could not. Its errors are in `packet`.
     #[inline(always)]
     pub(crate) fn cross(&mut self, at: Time, packet: &mut Packet, until: Time) -> Crossing {
+        if !self.is_free_for(at, packet) || self.ring.len() > 0 {
+            return self.cross_with_care(at, packet, until);
+        }
+        let finish = at + self.fast_path.sending;
+        let arrival = finish + self.fast_path.delay;
+        if arrival > until {
+            return Crossing::No;
+        }
+        self.free_at = finish;
+        self.fast_path.uncounted += 1;
+        packet.at = arrival;
+        packet.next += 1;
+        Crossing::At(arrival)
+    }
+
+    /// Whether nothing becomes of this packet but that it is sent at once: it finds the server free, is of the size of the last
+    /// one, and no error or processing must be drawn for it.
+    #[inline(always)]
+    fn is_free_for(&self, at: Time, packet: &Packet) -> bool {
+        packet.size() == self.fast_path.free_size && self.free_at <= at
+    }
+
+    /// As [`cross`](Self::cross), where the packet may have to wait, is of another size, or an error may be drawn for it.
+    #[inline(never)]
+    fn cross_with_care(&mut self, at: Time, packet: &mut Packet, until: Time) -> Crossing {
+        if self.plain.is_some() {
+            self.fit(packet.size());
+        }
         let Self { plain: Some(plain), fast_path, .. } = self else { return Crossing::No };
         let start = self.free_at.max(at);
-        let finish = start + fast_path.sending(packet.size(), &self.rate, &self.wire);
+        let finish = start + fast_path.sending;
         let arrival = finish + fast_path.delay;
         if arrival > until || self.ring.len() > 0 || self.processing.is_some() {
             return Crossing::No;
@@ -145,9 +157,25 @@ impl LazyLink {
     /// A packet is offered to a plain link. Returns when it arrives, if it is the first on the link.
     #[inline(always)]
     pub(super) fn accept_plainly(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
+        if !self.is_free_for(now, packet) {
+            return self.accept_with_care(now, packet, losses);
+        }
+        self.free_at = now + self.fast_path.sending;
+        self.fast_path.uncounted += 1;
+        let was_empty = self.ring.len() == 0;
+        let slot = self.ring.push(packet);
+        slot.at = self.free_at + self.fast_path.delay;
+        slot.next += 1;
+        was_empty.then_some(slot.at)
+    }
+
+    #[inline(never)]
+    fn accept_with_care(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
+        self.counters.offered += 1;
+        self.fit(packet.size());
         let Self { plain: Some(plain), fast_path, .. } = self else { return None };
         let start = self.free_at.max(now);
-        let finish = start + fast_path.sending(packet.size(), &self.rate, &self.wire);
+        let finish = start + fast_path.sending;
         if !plain.take([now, start], fast_path, &mut self.counters, &mut self.waits) {
             self.lose(now, *packet, Cause::QueueOverflow, losses);
             return None;
@@ -168,6 +196,34 @@ impl LazyLink {
             Self::damage(slot, self.errors_erase);
         }
         was_empty.then_some(arrival)
+    }
+
+    /// The next packet is of this size.
+    #[inline(always)]
+    fn fit(&mut self, size: u64) {
+        if size != self.fast_path.size {
+            self.change_size(size);
+        }
+    }
+
+    #[inline(never)]
+    fn change_size(&mut self, size: u64) {
+        self.settle();
+        let draws_nothing = self.error.is_none() && self.processing.is_none();
+        self.fast_path.size = size;
+        self.fast_path.free_size = if draws_nothing { size } else { NO_SIZE };
+        self.fast_path.sending = self.rate.constant(self.wire.size(size)).unwrap_or(Duration::MAX);
+    }
+
+    /// Counts the packets that found a plain link free.
+    pub(super) fn settle(&mut self) {
+        let FastPath { size, sending, uncounted, .. } = self.fast_path;
+        self.fast_path.uncounted = 0;
+        self.counters.offered += uncounted;
+        self.counters.carried += uncounted;
+        self.counters.carried_bytes += uncounted * size;
+        self.counters.busy_ps += uncounted * sending.as_ps();
+        self.waits.record_zeros(uncounted);
     }
 
     /// Whether there is an error in the packet that has just been taken and will have been sent at `finish`.

@@ -5,12 +5,14 @@ use bentpipe_units::Time;
 
 /// Packets, first in, first out. Like the standard library's, but its size is a power of two, so that a position wraps with one
 /// `and`: each hop pushes and pops.
+// In this order: whether there are any is read of each link, the packets themselves of few.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct Ring {
+    len: usize,
+    head: usize,
     /// A power of two of them, or none yet.
     slots: Vec<Packet>,
-    head: usize,
-    len: usize,
 }
 
 const FIRST_SIZE: usize = 4;

@@ -45,6 +45,11 @@ impl Histogram {
         self.zeros += 1;
     }
 
+    #[inline]
+    pub(crate) fn record_zeros(&mut self, count: u64) {
+        self.zeros += count;
+    }
+
     /// By whole octaves, so that it seldom happens.
     #[cold]
     fn grow(&mut self, bin: usize) {
