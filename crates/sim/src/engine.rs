@@ -165,6 +165,12 @@ impl Schedule {
         }
     }
 
+    /// `link` acts at `at` next, and stands at the place of `seat`, a link that does not act by itself.
+    #[inline]
+    pub(crate) fn seat(&mut self, seat: LinkId, link: LinkId, at: Time) {
+        self.links.set(seat.index(), self.leaves[link.index()].key(at));
+    }
+
     /// The link that is the source of the next event acts at `at` next, not before now.
     #[inline]
     pub(crate) fn set_next(&mut self, at: Time) {

@@ -50,6 +50,7 @@ pub(crate) struct LazyLink {
     /// When the server is free.
     free_at: Time,
     fast_path: FastPath,
+    plain: Option<Box<Plain>>,
     /// Sent or being sent, in order of arrival at the far end.
     ring: Ring,
     /// Of the host at the far end.
@@ -58,7 +59,6 @@ pub(crate) struct LazyLink {
     errors_erase: bool,
     /// Whether packets that are sent again arrive behind others that were sent after them.
     reorders: bool,
-    plain: Option<Plain>,
     waits: Histogram,
     counters: LinkCounters,
     error: ErrorProcess,
@@ -176,7 +176,7 @@ impl LazyLink {
         let is_steady = self.outages.is_none() && self.arq.is_none();
         match (&self.queue, &spec.rate, self.delay.constant()) {
             (AnyQueue::DropTail(queue), Profile::Constant(rate), Some(delay)) if is_steady && rate.as_bps() > 0 => {
-                let plain = Some(Plain::new(queue.limit()));
+                let plain = Some(Box::new(Plain::new(queue.limit())));
                 Self { plain, fast_path: FastPath { delay, ..self.fast_path }, ..self }
             }
             _ => self,
@@ -200,7 +200,7 @@ impl LazyLink {
     /// Returns when the head arrives, if the link was idle.
     #[inline(always)]
     fn take_in(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
-        self.advance(now, losses);
+        self.serve(now, losses);
         let was_empty = self.ring.len() == 0;
         if self.outages.is_some() {
             if let Some(cause) = self.closed(now) {
@@ -268,12 +268,21 @@ impl LazyLink {
         self.ring.push(packet);
     }
 
-    /// Replay all starts of sending up to `now`. Idempotent; the only place where waiting packets are served.
-    #[inline(always)]
+    /// Replay all starts of sending up to `now`: what is read of the link is of that instant. Idempotent.
     pub(crate) fn advance(&mut self, now: Time, losses: &mut Losses) {
         if let Some(plain) = &mut self.plain {
             plain.start_until(now, &mut self.waits);
             return self.settle();
+        }
+        self.serve(now, losses);
+    }
+
+    /// All whose sending starts by `now` are in the ring, where what a plain link has taken is in any case. Idempotent; the only
+    /// place where waiting packets are served.
+    #[inline(always)]
+    pub(crate) fn serve(&mut self, now: Time, losses: &mut Losses) {
+        if self.plain.is_some() {
+            return;
         }
         while self.free_at <= now {
             let packet = match &mut self.queue {
@@ -321,7 +330,7 @@ impl LazyLink {
 
     /// Packets and bytes that wait.
     pub(crate) fn backlog(&self) -> (usize, u64) {
-        let (packets, bytes) = self.plain.as_ref().map_or((0, 0), Plain::backlog);
+        let (packets, bytes) = self.plain.as_ref().map_or((0, 0), |plain| plain.backlog());
         (packets + self.queue.len(), bytes + self.queue.bytes())
     }
 

@@ -133,11 +133,11 @@ impl LazyLink {
         if self.plain.is_some() {
             self.fit(packet.size());
         }
-        let Self { plain: Some(plain), fast_path, .. } = self else { return Crossing::No };
         let start = self.free_at.max(at);
-        let finish = start + fast_path.sending;
-        let arrival = finish + fast_path.delay;
-        if arrival > until || self.ring.len() > 0 || self.processing.is_some() {
+        let finish = start + self.fast_path.sending;
+        let arrival = self.arrival(finish);
+        let Self { plain: Some(plain), fast_path, .. } = self else { return Crossing::No };
+        if arrival > until || self.ring.len() > 0 {
             return Crossing::No;
         }
         self.counters.offered += 1;
@@ -145,7 +145,7 @@ impl LazyLink {
             self.counters.dropped += 1;
             return Crossing::Full;
         }
-        self.free_at = finish;
+        (self.free_at, self.last_arrival) = (finish, arrival);
         packet.at = arrival;
         packet.next += 1;
         if self.has_error(finish, packet.size()) {
@@ -173,20 +173,15 @@ impl LazyLink {
     fn accept_with_care(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.counters.offered += 1;
         self.fit(packet.size());
-        let Self { plain: Some(plain), fast_path, .. } = self else { return None };
         let start = self.free_at.max(now);
-        let finish = start + fast_path.sending;
+        let finish = start + self.fast_path.sending;
+        let arrival = self.arrival(finish);
+        let Self { plain: Some(plain), fast_path, .. } = self else { return None };
         if !plain.take([now, start], fast_path, &mut self.counters, &mut self.waits) {
             self.lose(now, *packet, Cause::QueueOverflow, losses);
             return None;
         }
-        self.free_at = finish;
-        let mut arrival = finish + fast_path.delay;
-        if let Some(processing) = &mut self.processing {
-            // No packet is processed before the one that came before it.
-            arrival = (arrival + processing.draw(self.counters.carried - 1)).max(self.last_arrival);
-            self.last_arrival = arrival;
-        }
+        (self.free_at, self.last_arrival) = (finish, arrival);
         let was_empty = self.ring.len() == 0;
         let has_error = self.has_error(finish, packet.size());
         let slot = self.ring.push(packet);
@@ -196,6 +191,17 @@ impl LazyLink {
             Self::damage(slot, self.errors_erase);
         }
         was_empty.then_some(arrival)
+    }
+
+    /// When the packet that is taken next arrives, if it has been sent at `finish`.
+    #[inline(always)]
+    fn arrival(&mut self, finish: Time) -> Time {
+        let arrival = finish + self.fast_path.delay;
+        match &mut self.processing {
+            // No packet is processed before the one that came before it.
+            Some(processing) => (arrival + processing.draw(self.counters.carried)).max(self.last_arrival),
+            None => arrival,
+        }
     }
 
     /// The next packet is of this size.

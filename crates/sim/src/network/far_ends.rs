@@ -98,8 +98,10 @@ pub(super) fn inboxes(scenario: &Scenario, links: &[LazyLink], far_ends: &mut [F
         }
     });
     let mut spans = vec![Some((Duration::MAX, Duration::ZERO)); links.len()];
+    let mut seats = vec![None; links.len()];
     each_hop(scenario, |_, from, to| {
         if let Some(to) = to {
+            seats[to] = seats[to].or(from);
             let delay = from.filter(|&from| next[from] == Some(Some(to))).and_then(plain_delay);
             let with = |((least, most), delay): ((Duration, Duration), _)| (least.min(delay), most.max(delay));
             spans[to] = spans[to].zip(delay).map(with);
@@ -107,9 +109,9 @@ pub(super) fn inboxes(scenario: &Scenario, links: &[LazyLink], far_ends: &mut [F
     });
     let (feeders, mut inboxes, mut inbox_of) = (feeders(scenario), Vec::new(), vec![NO_INBOX; links.len()]);
     for link in LinkId::all(links.len()).filter(|&link| feeders[link] == Feeder::Many) {
-        if let Some((least, most)) = spans[link] {
+        if let (Some((least, most)), Some(seat)) = (spans[link], seats[link]) {
             inbox_of[link] = inboxes.len() as u32;
-            inboxes.push(Inbox::new(link, least, most));
+            inboxes.push(Inbox::new(link, seat, least, most));
         }
     }
     for (far_end, next) in far_ends.iter_mut().zip(next) {

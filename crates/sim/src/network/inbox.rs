@@ -19,6 +19,8 @@ use bentpipe_units::{Duration, Time};
 pub(super) struct Inbox {
     /// The link.
     pub(super) link: LinkId,
+    /// Its feeder at whose place in the schedule the next one stands.
+    pub(super) seat: LinkId,
     /// The shortest delay of its feeders.
     pub(super) lead: Duration,
     /// A slot is 2 to this picoseconds wide.
@@ -80,12 +82,13 @@ impl Order<'_> {
 }
 
 impl Inbox {
-    /// For a link whose feeders have delays of at least and at most these.
-    pub(super) fn new(link: LinkId, lead: Duration, longest: Duration) -> Self {
+    /// For a link whose feeders, of which `seat` is one, have delays of at least and at most these.
+    pub(super) fn new(link: LinkId, seat: LinkId, lead: Duration, longest: Duration) -> Self {
         // Some slots in what is taken out at once; and in all slots a few times what is on the way without a queue.
         let width = (lead.as_ps() / 2).max(longest.as_ps() / 16).max(1);
         Self {
             link,
+            seat,
             lead,
             shift: width.ilog2().clamp(SHIFT_MIN, SHIFT_MAX),
             first: 0,
@@ -304,7 +307,7 @@ mod tests {
             let delays: Vec<u64> = names.iter().map(|_| (1 + below(20)) * step).collect();
             let [least, most] =
                 [delays.iter().min(), delays.iter().max()].map(|delay| Duration::from_ps(delay.copied().unwrap_or(0)));
-            let mut inbox = Inbox::new(LinkId::new(9), least, most);
+            let mut inbox = Inbox::new(LinkId::new(9), LinkId::new(0), least, most);
             let mut model: Vec<(Time, u64, u16)> = Vec::new();
             let mut free_at = [0; 5];
             let mut now = 0;

@@ -21,7 +21,7 @@ impl Network {
             return self.merge(far_end.inbox as usize);
         }
         let link = &mut self.links[index];
-        link.advance(self.now, &mut self.losses);
+        link.serve(self.now, &mut self.losses);
         if far_end.relays {
             return self.relay(index, far_end);
         }
@@ -78,22 +78,32 @@ impl Network {
         }
         while let Some(front) = self.links[index].front_ahead(self.present, self.bounds.horizon) {
             let packet = *front;
-            let is_of_others = packet.is_datagram() || self.bodies.label(&packet).is_some();
-            if is_of_others && packet.at > self.present {
+            if self.moves_others(&packet) && packet.at > self.present {
                 break;
             }
             self.links[index].drop_front();
-            if !is_of_others {
-                self.act_until(packet.endpoint(), packet.at);
-            }
-            self.now = packet.at;
-            if packet.is_damaged() && self.ends_at(index, far_end, &packet) {
-                continue;
-            }
-            self.arrive(far_end.node, &packet);
+            self.arrive_ahead(index, far_end, &packet);
         }
         self.now = self.present;
         self.schedule.set(Source::Link(index), self.links[index].next_arrival());
+    }
+
+    /// Whether it is not for the end of a connection alone.
+    #[inline(always)]
+    fn moves_others(&self, packet: &Packet) -> bool {
+        packet.is_datagram() || self.bodies.label(packet).is_some()
+    }
+
+    /// A packet arrives at its own instant, after what the end that it is for does by itself until then.
+    #[inline]
+    fn arrive_ahead(&mut self, index: LinkId, far_end: FarEnd, packet: &Packet) {
+        if !packet.is_datagram() {
+            self.act_until(packet.endpoint(), packet.at);
+        }
+        self.now = packet.at;
+        if !packet.is_damaged() || !self.ends_at(index, far_end, packet) {
+            self.arrive(far_end.node, packet);
+        }
     }
 
     /// A link that several feed is offered what is in its inbox, ahead of time: each packet at its own instant, and all that arrives
@@ -107,26 +117,24 @@ impl Network {
         {
             let feeder = self.routes.before(&packet);
             if !packet.is_damaged() || !self.ends_at(feeder, self.far_ends[feeder], &packet) {
-                self.accept(packet.at, link, &packet);
+                self.pass(packet.at, link, &packet);
             }
             // Something else may come between two that arrive at one instant.
             if until == self.present {
                 break;
             }
         }
+        self.now = self.present;
         let next = self.inboxes[inbox].next(Order { routes: &self.routes, schedule: &self.schedule });
         self.expect(inbox, next);
     }
 
     /// The schedule has one entry for all that is in an inbox: that of the feeder whose packet arrives first.
     fn expect(&mut self, inbox: usize, next: Option<(Time, LinkId)>) {
-        let known = std::mem::replace(&mut self.inboxes[inbox].head, next);
-        if let Some((_, feeder)) = known.filter(|known| next.is_none_or(|next| next.1 != known.1)) {
-            self.schedule.set(Source::Link(feeder), Time::NEVER);
-        }
-        if let Some((at, feeder)) = next {
-            self.schedule.set(Source::Link(feeder), at);
-        }
+        let Inbox { seat, head, .. } = &mut self.inboxes[inbox];
+        *head = next;
+        let (at, feeder) = next.unwrap_or((Time::NEVER, *seat));
+        self.schedule.seat(*seat, feeder, at);
     }
 
     /// A packet is offered to a link that leads to an inbox.
@@ -190,18 +198,30 @@ impl Network {
     pub(super) fn accept(&mut self, at: Time, link: LinkId, packet: &Packet) {
         let far_end = &self.far_ends[link];
         if far_end.relays && at < self.bounds.horizon {
-            return self.cross(at, link, *packet);
+            return self.cross::<false>(at, link, *packet);
         }
         let inbox = far_end.inbox;
         self.enter(at, link, inbox, packet);
     }
 
-    /// A packet crosses at once all links of which that can be said.
+    /// The same, while no end of a connection acts: if the packet reaches one, that acts at once.
+    #[inline(always)]
+    fn pass(&mut self, at: Time, link: LinkId, packet: &Packet) {
+        let far_end = &self.far_ends[link];
+        if (far_end.relays | far_end.ends) && at < self.bounds.horizon {
+            return self.cross::<true>(at, link, *packet);
+        }
+        let inbox = far_end.inbox;
+        self.enter(at, link, inbox, packet);
+    }
+
+    /// A packet crosses at once all links of which that can be said, and arrives if that is meant.
     #[inline]
-    fn cross(&mut self, mut at: Time, mut link: LinkId, mut packet: Packet) {
+    fn cross<const ARRIVES: bool>(&mut self, mut at: Time, mut link: LinkId, mut packet: Packet) {
         let inbox = loop {
             let far_end = self.far_ends[link];
-            if !far_end.relays || far_end.is_asked {
+            let is_last = ARRIVES && far_end.ends && !self.moves_others(&packet);
+            if !(far_end.relays && !far_end.is_asked || is_last) {
                 break far_end.inbox;
             }
             match self.links[link].cross(at, &mut packet, self.bounds.horizon) {
@@ -211,6 +231,9 @@ impl Network {
                     return self.lose(at, LossPlace::Link(link), packet, Cause::QueueOverflow);
                 }
                 Crossing::At(arrival) => at = arrival,
+            }
+            if is_last {
+                return self.arrive_ahead(link, far_end, &packet);
             }
             if packet.is_damaged() && self.ends_at(link, far_end, &packet) {
                 return;

@@ -121,11 +121,21 @@ impl Connection {
             }
             return;
         }
+        // Compiled for each case: most of what a segment without options does not need is not there for it.
+        if segment.timestamps.is_none() && matches!(segment.options, Options::None) {
+            self.handle_open(now, segment);
+        } else {
+            self.handle_with_options(now, segment);
+        }
+    }
+
+    #[inline(never)]
+    fn handle_with_options(&mut self, now: Time, segment: &Segment) {
         self.handle_open(now, segment);
     }
 
     /// A segment for an open connection.
-    #[inline]
+    #[inline(always)]
     fn handle_open(&mut self, now: Time, segment: &Segment) {
         let Self { life, tcb } = self;
         if let Options::Count(count) = segment.options {
@@ -332,7 +342,7 @@ impl Connection {
 impl Connection {
     /// The next segment to send now, or `None`. Its answer may change after any other call.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if self.tcb.wire.pending.is_any() | !self.tcb.cx.agreed.is_plain || !self.life.sends_data() {
             return self.poll_slow_path(now);

@@ -29,7 +29,7 @@ impl Tcb {
     ///
     /// DEVIATION: RFC 9293 §3.10.7.4 drops segments that are not acceptable, with their ACK. Here, as in BSD, the ACK of a
     /// segment whose data are old counts: its acknowledgement is still valid.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn handle_ack(&mut self, now: Time, segment: &Segment, ack: u64) {
         let Self { sender, wire, cx, .. } = self;
         if ack < sender.space.una {
@@ -168,7 +168,7 @@ impl Tcb {
         Some(self.wire.data_segment(now, sending, &mut self.receiver, &mut self.cx))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_ack(&mut self, now: Time) -> Option<Segment> {
         if !self.receiver.must_ack_now() {
             return None;

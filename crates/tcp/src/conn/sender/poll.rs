@@ -217,13 +217,18 @@ impl Sender {
     }
 
     /// Whether `len` new bytes fit the congestion window.
-    #[inline]
+    #[inline(always)]
     fn fits_cwnd(&mut self, len: u64, cx: &Context) -> bool {
+        if self.episode.phase == Phase::Open && self.episode.dupacks == 0 {
+            return self.board.pipe() + len <= self.cc.cwnd();
+        }
+        self.fits_in_episode(len, cx)
+    }
+
+    #[inline(never)]
+    fn fits_in_episode(&mut self, len: u64, cx: &Context) -> bool {
         let cwnd = self.cc.cwnd();
         let (episode, board) = (&mut self.episode, &self.board);
-        if episode.phase == Phase::Open && episode.dupacks == 0 {
-            return board.pipe() + len <= cwnd;
-        }
         match episode.phase {
             // Compared by the caller.
             Phase::Selective | Phase::Snack => true,
