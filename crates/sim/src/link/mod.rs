@@ -59,6 +59,7 @@ pub(crate) struct LazyLink {
     errors_erase: bool,
     /// Whether packets that are sent again arrive behind others that were sent after them.
     reorders: bool,
+    last_arrival: Time,
     waits: Histogram,
     counters: LinkCounters,
     error: ErrorProcess,
@@ -66,7 +67,6 @@ pub(crate) struct LazyLink {
     queue: AnyQueue,
     /// When the last sending on the slow path began: later than its packet left the queue, if the link was down.
     sending_since: Time,
-    last_arrival: Time,
     rate: RateCursor,
     delay: DelayCursor,
     arq: Option<Box<ArqState>>,
@@ -77,19 +77,19 @@ pub(crate) struct LazyLink {
 /// errors and outages. Most links are of these kinds and see packets of few sizes, so that most packets need nothing else.
 #[derive(Clone, Copy, Debug)]
 struct FastPath {
-    /// [`NO_SIZE`] on links of other kinds.
-    size: u64,
     sending: Duration,
     delay: Duration,
-    /// That size on a plain link of which nothing must be drawn for a packet; else [`NO_SIZE`].
-    free_size: u64,
-    /// Packets of that size that found the server free, and are not in the counters yet.
+    /// Packets that found the server of a plain link free, and are not in the counters yet.
     uncounted: u64,
+    /// [`NO_SIZE`] on links of other kinds.
+    size: u32,
+    /// That size on a plain link of which nothing must be drawn for a packet; else [`NO_SIZE`].
+    free_size: u32,
 }
 
 impl FastPath {
     fn new() -> Self {
-        Self { size: NO_SIZE, sending: Duration::ZERO, delay: Duration::ZERO, free_size: NO_SIZE, uncounted: 0 }
+        Self { sending: Duration::ZERO, delay: Duration::ZERO, uncounted: 0, size: NO_SIZE, free_size: NO_SIZE }
     }
 }
 
@@ -120,7 +120,7 @@ impl Wire {
 }
 
 /// Larger than any packet.
-const NO_SIZE: u64 = u64::MAX;
+const NO_SIZE: u32 = u32::MAX;
 
 /// What a link counted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -364,7 +364,7 @@ impl LazyLink {
         let size = packet.size();
         self.counters.carried += 1;
         self.counters.carried_bytes += size;
-        if size != self.fast_path.size {
+        if packet.length() != self.fast_path.size {
             return self.send_slowly(at, packet);
         }
         self.counters.busy_ps += self.fast_path.sending.as_ps();
@@ -402,7 +402,7 @@ impl LazyLink {
             self.last_arrival = arrival;
         }
         self.free_at = finish;
-        self.note_fast_path(size);
+        self.note_fast_path(packet.length());
         let slot = if self.reorders { self.ring.insert(packet, arrival) } else { self.ring.push(packet) };
         slot.at = arrival;
         slot.next += 1;
@@ -423,9 +423,11 @@ impl LazyLink {
     }
 
     /// The next packet is likely to be of this size too.
-    fn note_fast_path(&mut self, size: u64) {
+    fn note_fast_path(&mut self, size: u32) {
         if self.outages.is_none() && self.error.is_none() && self.processing.is_none() && self.arq.is_none() {
-            if let (Some(sending), Some(delay)) = (self.rate.constant(self.wire.size(size)), self.delay.constant()) {
+            if let (Some(sending), Some(delay)) =
+                (self.rate.constant(self.wire.size(size.into())), self.delay.constant())
+            {
                 self.fast_path = FastPath { size, sending, delay, ..self.fast_path };
             }
         }

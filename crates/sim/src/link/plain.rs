@@ -79,17 +79,17 @@ impl Plain {
         if start == at {
             waits.record_zero();
         } else {
-            let bytes = self.waiting_bytes + packet.size;
+            let bytes = self.waiting_bytes + u64::from(packet.size);
             if !self.limit.allows(self.waiting.len() + 1, bytes) {
                 return false;
             }
             self.waiting_bytes = bytes;
             counters.backlog_bytes_max = counters.backlog_bytes_max.max(bytes);
-            let waiting = Waiting { since: at, start, size: packet.size as u32, is_corrupted: false };
+            let waiting = Waiting { since: at, start, size: packet.size, is_corrupted: false };
             self.waiting.push_back(waiting);
         }
         counters.carried += 1;
-        counters.carried_bytes += packet.size;
+        counters.carried_bytes += u64::from(packet.size);
         counters.busy_ps += packet.sending.as_ps();
         true
     }
@@ -124,14 +124,14 @@ impl LazyLink {
     /// one, and no error or processing must be drawn for it.
     #[inline(always)]
     fn is_free_for(&self, at: Time, packet: &Packet) -> bool {
-        packet.size() == self.fast_path.free_size && self.free_at <= at
+        packet.length() == self.fast_path.free_size && self.free_at <= at
     }
 
     /// As [`cross`](Self::cross), where the packet may have to wait, is of another size, or an error may be drawn for it.
     #[inline(never)]
     fn cross_with_care(&mut self, at: Time, packet: &mut Packet, until: Time) -> Crossing {
         if self.plain.is_some() {
-            self.fit(packet.size());
+            self.fit(packet.length());
         }
         let start = self.free_at.max(at);
         let finish = start + self.fast_path.sending;
@@ -172,7 +172,7 @@ impl LazyLink {
     #[inline(never)]
     fn accept_with_care(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.counters.offered += 1;
-        self.fit(packet.size());
+        self.fit(packet.length());
         let start = self.free_at.max(now);
         let finish = start + self.fast_path.sending;
         let arrival = self.arrival(finish);
@@ -206,19 +206,19 @@ impl LazyLink {
 
     /// The next packet is of this size.
     #[inline(always)]
-    fn fit(&mut self, size: u64) {
+    fn fit(&mut self, size: u32) {
         if size != self.fast_path.size {
             self.change_size(size);
         }
     }
 
     #[inline(never)]
-    fn change_size(&mut self, size: u64) {
+    fn change_size(&mut self, size: u32) {
         self.settle();
         let draws_nothing = self.error.is_none() && self.processing.is_none();
         self.fast_path.size = size;
         self.fast_path.free_size = if draws_nothing { size } else { NO_SIZE };
-        self.fast_path.sending = self.rate.constant(self.wire.size(size)).unwrap_or(Duration::MAX);
+        self.fast_path.sending = self.rate.constant(self.wire.size(size.into())).unwrap_or(Duration::MAX);
     }
 
     /// Counts the packets that found a plain link free.
@@ -227,7 +227,7 @@ impl LazyLink {
         self.fast_path.uncounted = 0;
         self.counters.offered += uncounted;
         self.counters.carried += uncounted;
-        self.counters.carried_bytes += uncounted * size;
+        self.counters.carried_bytes += uncounted * u64::from(size);
         self.counters.busy_ps += uncounted * sending.as_ps();
         self.waits.record_zeros(uncounted);
     }

@@ -76,7 +76,7 @@ pub(super) enum RateCursor {
     /// With the last sending time kept: packets come in few sizes.
     Constant {
         rate: Rate,
-        size: u64,
+        size: u32,
         time: Duration,
     },
     Steps(Box<Steps>),
@@ -102,8 +102,8 @@ impl RateCursor {
     pub(super) fn finish(&mut self, start: Time, size: u64) -> Time {
         match self {
             Self::Constant { rate, size: known, time } => {
-                if *known != size {
-                    (*known, *time) = (size, rate.time_to_send(size));
+                if u64::from(*known) != size {
+                    (*known, *time) = (size as u32, rate.time_to_send(size));
                 }
                 start + *time
             }

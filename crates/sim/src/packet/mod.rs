@@ -335,7 +335,13 @@ impl Packet {
     /// Bytes on the wire, headers included.
     #[inline]
     pub fn size(&self) -> u64 {
-        u64::from(self.len) + u64::from(self.header_len)
+        self.length().into()
+    }
+
+    /// The same, in as few bits as there are.
+    #[inline(always)]
+    pub(crate) fn length(&self) -> u32 {
+        u32::from(self.len) + u32::from(self.header_len)
     }
 
     /// Whether a link corrupted, truncated or erased it, or was taken away.

@@ -12,7 +12,7 @@ pub(crate) struct Histogram {
     min_ps: u64,
     /// The bin of `bins[0]`: spans of one quantity lie close together, and most of the lower bins stay empty.
     first: usize,
-    bins: Vec<u64>,
+    bins: Box<[u64]>,
 }
 
 const PS_PER_NS: u64 = 1000;
@@ -58,9 +58,11 @@ impl Histogram {
             self.first = octave;
         }
         let missing_below = self.first.saturating_sub(octave);
-        self.bins.splice(..0, std::iter::repeat_n(0, missing_below));
+        let mut bins = std::mem::take(&mut self.bins).into_vec();
+        bins.splice(..0, std::iter::repeat_n(0, missing_below));
         self.first -= missing_below;
-        self.bins.resize(self.bins.len().max(octave + (1 << BINS_LOG2) - self.first), 0);
+        bins.resize(bins.len().max(octave + (1 << BINS_LOG2) - self.first), 0);
+        self.bins = bins.into_boxed_slice();
     }
 
     /// Adds what another one has counted.
