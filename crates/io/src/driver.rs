@@ -246,12 +246,12 @@ impl Driver {
         let mut at = self.now().max(network.now()).max(self.entered + APART + APART);
         let could_be_read = offload::segment(header, packet, |bytes| {
             self.entered = at;
-            let captured = self.captures.is_some().then(|| bytes.clone());
+            let (captured, len) = (self.captures.as_mut().map(|captures| captures.copy(&bytes)), bytes.len());
             match network.inject(at, way.port, bytes.len() as u64, headers.header_len, bytes) {
                 Ok(()) => {
                     self.outside.entered += 1;
                     if let (Some(captures), Some(bytes)) = (&mut self.captures, captured) {
-                        captures.entered(at, host, bytes);
+                        captures.entered(at, host, bytes, len);
                     }
                 }
                 // After the end there is no path.
@@ -292,25 +292,26 @@ impl Driver {
             }
         }
         let runs: Vec<usize> = left.chunk_by(are_neighbours).map(<[_]>::len).collect();
-        let mut left = &left[..];
+        let mut rest = &left[..];
         for len in runs {
-            let (run, rest) = left.split_at(len);
-            left = rest;
+            let (run, others) = rest.split_at(len);
+            rest = others;
             let host = run[0].0.host;
             self.give(host, &run.iter().map(|(_, packet)| &packet.bytes[..]).collect::<Vec<_>>());
             let now = self.now();
-            for (way, packet) in run {
+            for (_, packet) in run {
                 self.outside.lateness.record(now.saturating_since(packet.at));
-                if let Some(captures) = &mut self.captures {
-                    captures.left(way.peer, host, packet);
-                }
             }
         }
         let (lost, taken) = (network.drain_lost(), network.drain_taken());
         if !taken.is_empty() {
             self.samples.on_proxy();
         }
+        // Now that nobody waits for them any more.
         let Some(captures) = &mut self.captures else { return };
+        for (way, packet) in left {
+            captures.left(way.peer, way.host, packet);
+        }
         for packet in taken {
             if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
                 captures.taken(way.host, &packet);
