@@ -243,8 +243,8 @@ After `kill -9` of the command nothing of it was left after {gone:.0f} ms.
 
 ## Captures
 
-One transfer over 1 Gbit/s and a round trip of 2 ms, with captures of both hosts and without them, in turn. The processor
-is that of the emulator and of the threads that write.
+One transfer over 1 Gbit/s and a round trip of 2 ms, with captures of both hosts and without, in turn. Processor time
+is that of the emulator, its threads that write included.
 
 {captures}
 
@@ -264,6 +264,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true", help="write the page")
     arguments = parser.parse_args()
+    # Who installs a package has its modules compiled.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     text = TEXT.format(
         release=os.uname().release.split("-")[0],
         cores=os.cpu_count(),
