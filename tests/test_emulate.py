@@ -370,6 +370,44 @@ def test_windows_and_round_trips_of_the_kernel_are_series_of_the_flow(tmp_path):
     found.result.plot().savefig(tmp_path / "plot.png")
 
 
+SMALL_BUFFER = """
+import socket
+server = socket.create_server(("0.0.0.0", 5001))
+server.setsockopt(socket.SOL_SOCKET, OPTION, 20000)
+connection, _ = server.accept()
+while True:
+    connection.sendall(bytes(4096))
+"""
+
+
+@needs_namespaces
+def test_a_sender_that_its_buffer_limits_is_named_with_the_buffer():
+    scenario = path(duration="2 s")
+    serve = python(SMALL_BUFFER.replace("OPTION", "socket.SO_SNDBUF"))
+    trust = bp.emulate(scenario, python(RECEIVE), serve=serve).trust
+    # Some 20 of the 144 segments that fill the path.
+    assert trust.send_buffer_limited_s > 0.2 * trust.busy_s > 0.2
+    assert "The sender was limited by its send buffer in " in trust.sentence
+    receive = RECEIVE.replace("s.connect", "s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 20000)\ns.connect")
+    trust = bp.emulate(scenario, python(receive), serve="bulk").trust
+    assert trust.rwnd_limited_s > 0.2 * trust.busy_s > 0.2
+    assert "The sender was limited by the receiver's window in " in trust.sentence
+    found = bp.emulate(scenario, serve="bulk", quiet=True)
+    assert found.trust.send_buffer_limited_s + found.trust.rwnd_limited_s <= 0.02 * found.trust.busy_s
+    assert found.connections["busy_s"].sum() == pytest.approx(found.trust.busy_s, rel=0.1)
+
+
+@needs_namespaces
+def test_the_shortest_round_trip_of_the_kernel_is_set_beside_the_paths():
+    trust = bp.emulate(path(duration="1 s"), serve="bulk", quiet=True).trust
+    # A SYN of 60 B and the ACK of its answer, of 52 B, at 20 Mbit/s.
+    least = 0.05 + (60 + 52) * 8 / 20e6
+    assert trust.round_trip_s - trust.round_trip_excess_s == pytest.approx(least, abs=1e-6)
+    if trust.is_trustworthy:
+        assert trust.round_trip_excess_s <= 0.002 + 2 * trust.late_max_s
+    assert bp.emulate(path(duration="0.2 s"), ["true"]).trust.round_trip_s is None
+
+
 def packets(capture):
     """Direction, bytes and comment of each packet of a capture, and its time; read as the standard of pcapng says."""
     data, found = capture.read_bytes(), []
@@ -613,46 +651,78 @@ def test_the_processes_of_an_emulation_import_little():
 
 
 GOOD = Trust(
-    1000,
-    990,
-    3e-5,
-    1e-4,
-    2e-4,
-    9e-4,
-    1e-3,
-    0,
-    1e-3,
-    0,
-    0,
-    0,
-    3,
-    2.0,
-    "tun",
-    "on",
-    500,
-    4,
-    True,
-    0.1,
-    900,
-    5,
-    6e-5,
-    0.0,
-    0.2,
-    0.0,
+    packets_entered=1000,
+    packets_left=990,
+    late_mean_s=3e-5,
+    late_p99_s=1e-4,
+    late_p999_s=2e-4,
+    late_max_s=9e-4,
+    late_limit_s=1e-3,
+    late_packets=0,
+    longest_turn_s=1e-3,
+    dropped_by_devices=0,
+    not_written=0,
+    too_large=0,
+    ignored=3,
+    data_per_ack=2.0,
+    busy_s=4.0,
+    rwnd_limited_s=0.05,
+    send_buffer_limited_s=0.0,
+    round_trip_s=0.0503,
+    round_trip_excess_s=0.0002,
+    backend="tun",
+    offload="on",
+    wakes=500,
+    late_wakes=4,
+    has_priority=True,
+    cpu_s=0.1,
+    writes=900,
+    late_bursts=5,
+    turnaround_s=6e-5,
+    stolen_share=0.0,
+    throttled_s=0.0,
+    waited_s=0.2,
+    slept_s=0.0,
 )
 
 
 def test_counters_of_the_machine_are_read_as_the_kernel_writes_them():
     from bentpipe.emulation.machine import between
 
-    before = {"stat": "cpu  100 0 50 800 10 0 5 35 7 0\ncpu0 1 2\n", "schedstat": "9 1000000000 3\n", "slept_s": 4.0}
-    after = {"stat": "cpu  150 0 70 1000 10 0 5 65 9 0\n", "schedstat": "99 1250000000 8\n", "slept_s": 4.0}
+    before = {
+        "stat": "cpu  100 0 50 800 10 0 5 35 7 0\ncpu0 1 2\n",
+        "schedstat": "9 1000000000 3\n",
+        "slept_s": 4.0,
+        "throttled_s": 1.0,
+    }
+    after = {
+        "stat": "cpu  150 0 70 1000 10 0 5 65 9 0\n",
+        "schedstat": "99 1250000000 8\n",
+        "slept_s": 4.0,
+        "throttled_s": 1.5,
+    }
     found = between(before, after)
     # 30 of 50 + 20 + 200 + 30 ticks; time of guests is in that of users.
-    assert found == {"stolen_share": 0.1, "waited_s": pytest.approx(0.25), "slept_s": 0.0}
+    assert found == {"stolen_share": 0.1, "waited_s": pytest.approx(0.25), "slept_s": 0.0, "throttled_s": 0.5}
     # A kernel of 2004 has no steal, and one without scheduler statistics no second file.
-    nothing = {"stat": "cpu 1 2 3 4", "schedstat": "", "slept_s": 0.0}
-    assert between(nothing, nothing) == {"stolen_share": 0.0, "waited_s": 0.0, "slept_s": 0.0}
+    nothing = {"stat": "cpu 1 2 3 4", "schedstat": "", "slept_s": 0.0, "throttled_s": 0.0}
+    assert between(nothing, nothing) == {"stolen_share": 0.0, "waited_s": 0.0, "slept_s": 0.0, "throttled_s": 0.0}
+
+
+def test_limits_of_the_processor_are_those_of_all_groups_around_the_process():
+    from bentpipe.emulation.machine import limits, throttled_s
+
+    assert limits("0::/user/mine\n") == [
+        "/sys/fs/cgroup/user/mine/cpu.stat",
+        "/sys/fs/cgroup/user/cpu.stat",
+        "/sys/fs/cgroup/cpu.stat",
+    ]
+    first = limits("4:memory:/\n3:cpuset:/a\n2:cpu,cpuacct:/docker\n")
+    assert first == ["/sys/fs/cgroup/cpu,cpuacct/docker/cpu.stat", "/sys/fs/cgroup/cpu,cpuacct/cpu.stat"]
+    assert throttled_s("usage_usec 9\nnr_periods 40\nnr_throttled 3\nthrottled_usec 250000\n") == 0.25
+    assert throttled_s("nr_periods 40\nnr_throttled 3\nthrottled_time 250000000\n") == 0.25
+    # A group without a limit, and a file that is not there.
+    assert throttled_s("usage_usec 9\n") == throttled_s("") == 0
 
 
 @pytest.mark.parametrize(
@@ -673,6 +743,23 @@ def test_counters_of_the_machine_are_read_as_the_kernel_writes_them():
         ({"stolen_share": 0.034, "slept_s": 1}, "suspended for 1 s. Other machines took 3.4% of the processors."),
         ({"turnaround_s": 0.0008}, " Hosts take 0.8 ms to answer without a path: each round trip has it."),
         ({"turnaround_s": None}, "Trustworthy: "),
+        (
+            {"send_buffer_limited_s": 0.48},
+            " The sender was limited by its send buffer in 12% of its time, not by the path.",
+        ),
+        (
+            {"rwnd_limited_s": 1.0},
+            " The sender was limited by the receiver's window in 25% of its time, not by the path.",
+        ),
+        ({"busy_s": 0.0, "rwnd_limited_s": 0.0}, "none was lost outside the scenario."),
+        (
+            {"round_trip_s": 0.0525, "round_trip_excess_s": 0.0015},
+            " Round trips took 1.5 ms longer at least than the path, which has 51 ms.",
+        ),
+        ({"round_trip_s": 0.6015, "round_trip_excess_s": 0.0015}, "none was lost outside the scenario."),
+        ({"round_trip_s": None, "round_trip_excess_s": None}, "none was lost outside the scenario."),
+        ({"throttled_s": 0.25}, " The processor limit of this container or service stopped the run for 0.25 s."),
+        ({"throttled_s": 0.25, "slept_s": 1}, "suspended for 1 s. The processor limit of this container"),
         ({"packets_left": 0}, "No verdict: no packet arrived."),
     ],
 )

@@ -1,21 +1,31 @@
 //! A file that another thread writes, so that a disk makes nobody late.
 
+use crate::pcapng::Sink;
 use std::io::{self, Write};
-use std::sync::mpsc::{sync_channel, SyncSender, TrySendError};
-use std::sync::Arc;
+use std::mem;
+use std::sync::mpsc::{channel, sync_channel, Receiver, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
 /// Chunks that may wait for the disk: with those of a capture, 64 MB.
 const CHUNKS: usize = 256;
 
-/// What is written to it is written to `F` later. Where too much waits, a chunk is refused with `WouldBlock`, not waited for.
+/// What it is given is written to `F` later. Where too much waits, a chunk is refused with `WouldBlock`, not waited for.
 #[derive(Debug)]
 pub struct Behind<F> {
     to: Arc<F>,
-    thread: Option<(SyncSender<Vec<u8>>, Ending)>,
+    thread: Option<Writer>,
 }
 
-type Ending = JoinHandle<io::Result<()>>;
+/// The thread that writes.
+#[derive(Debug)]
+struct Writer {
+    chunks: SyncSender<Vec<u8>>,
+    /// Chunks that are written come back, to be filled again: memory that is new would have to be made by the kernel.
+    /// It is never locked: only what is shared needs that.
+    written: Mutex<Receiver<Vec<u8>>>,
+    ending: JoinHandle<io::Result<()>>,
+}
 
 impl<F> Behind<F> {
     /// Of this file. The thread starts with the first chunk.
@@ -25,40 +35,51 @@ impl<F> Behind<F> {
 
     /// What the thread said at its end.
     fn ended(&mut self) -> io::Result<()> {
-        let Some((chunks, thread)) = self.thread.take() else { return Ok(()) };
+        let Some(Writer { chunks, ending, .. }) = self.thread.take() else { return Ok(()) };
         drop(chunks);
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))
+        ending.join().unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))
     }
 }
 
-impl<F: Send + Sync + 'static> Write for Behind<F>
+impl<F: Send + Sync + 'static> Sink for Behind<F>
 where
     for<'a> &'a F: Write,
 {
-    fn write(&mut self, chunk: &[u8]) -> io::Result<usize> {
+    fn take(&mut self, chunk: &mut Vec<u8>) -> io::Result<()> {
         if self.thread.is_none() {
             let (chunks, taken) = sync_channel::<Vec<u8>>(CHUNKS);
+            let (back, written) = channel();
             let to = self.to.clone();
             let write = move || {
                 crate::system::leave_priority();
-                taken.iter().try_for_each(|chunk| (&*to).write_all(&chunk))
+                taken.iter().try_for_each(|mut chunk| {
+                    (&*to).write_all(&chunk)?;
+                    chunk.clear();
+                    // At the end nobody wants it any more.
+                    let _ = back.send(chunk);
+                    Ok(())
+                })
             };
             match Builder::new().spawn(write) {
-                Ok(thread) => self.thread = Some((chunks, thread)),
+                Ok(ending) => self.thread = Some(Writer { chunks, written: Mutex::new(written), ending }),
                 // Where no thread can be had, this one writes.
-                Err(_) => return (&*self.to).write(chunk),
+                Err(_) => return (&*self.to).write_all(chunk).map(|()| chunk.clear()),
             }
         }
-        let Some((chunks, _)) = &self.thread else { return Ok(0) };
-        match chunks.try_send(chunk.to_vec()) {
-            Ok(()) => Ok(chunk.len()),
-            Err(TrySendError::Full(_)) => Err(io::ErrorKind::WouldBlock.into()),
+        let Some(Writer { chunks, written, .. }) = &mut self.thread else { return Ok(()) };
+        let next = written.get_mut().ok().and_then(|written| written.try_recv().ok());
+        let next = next.unwrap_or_else(|| Vec::with_capacity(chunk.capacity()));
+        match chunks.try_send(mem::replace(chunk, next)) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(refused)) => {
+                *chunk = refused;
+                Err(io::ErrorKind::WouldBlock.into())
+            }
             Err(TrySendError::Disconnected(_)) => Err(self.ended().err().unwrap_or(io::ErrorKind::BrokenPipe.into())),
         }
     }
 
-    /// Waits until all is written.
-    fn flush(&mut self) -> io::Result<()> {
+    fn finish(&mut self) -> io::Result<()> {
         self.ended()?;
         (&*self.to).flush()
     }
@@ -97,22 +118,38 @@ mod tests {
         let mut behind = Behind::new(Disk::default());
         let disk = behind.to.clone();
         let held = disk.held();
-        let taken = (0..).take_while(|n: &u32| behind.write_all(&n.to_le_bytes()).is_ok()).count();
+        let taken = (0..).take_while(|n: &u32| behind.take(&mut n.to_le_bytes().to_vec()).is_ok()).count();
         // One chunk may be with the thread already.
         assert!((CHUNKS..=CHUNKS + 1).contains(&taken), "{taken}");
-        assert_eq!(behind.write(b"more").unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(behind.take(&mut b"more".to_vec()).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         drop(held);
-        behind.flush().unwrap();
-        behind.write_all(b"last").unwrap();
-        behind.flush().unwrap();
+        behind.finish().unwrap();
+        behind.take(&mut b"last".to_vec()).unwrap();
+        behind.finish().unwrap();
         let expected = (0..taken as u32).flat_map(u32::to_le_bytes).chain(*b"last").collect::<Vec<_>>();
         assert_eq!(*disk.held(), expected);
     }
 
     #[test]
+    fn chunks_that_are_written_are_filled_again() {
+        let mut behind = Behind::new(Disk::default());
+        let (mut chunk, mut places) = (Vec::with_capacity(1 << 10), std::collections::BTreeSet::new());
+        for _ in 0..10_000 {
+            places.insert(chunk.as_ptr());
+            chunk.extend(b"something");
+            while behind.take(&mut chunk).is_err() {}
+            assert!(chunk.is_empty());
+        }
+        behind.finish().unwrap();
+        assert_eq!(behind.to.held().len(), 90_000);
+        // With the thread, in both channels, and here.
+        assert!(places.len() <= 2 * CHUNKS + 2, "{}", places.len());
+    }
+
+    #[test]
     fn a_full_disk_is_known_at_the_end() {
         let mut behind = Behind::new(Disk::default());
-        behind.write_all(b"full").unwrap();
-        assert_eq!(behind.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
+        behind.take(&mut b"full".to_vec()).unwrap();
+        assert_eq!(behind.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }

@@ -7,21 +7,21 @@ use crate::behind::Behind;
 use crate::calibrate;
 use crate::codec::{mark, Headers};
 use crate::host::{self, Host};
-use crate::netlink::{Connection, Sampler};
 use crate::offload::{self, Header, Joined};
 use crate::pcapng::Captures;
-use crate::speaker::{Report, Speaker};
-use crate::trust::Outside;
-use bentpipe_sim::{Delivered, Network, PortId, Refused};
+use crate::samples::Samples;
+pub use crate::samples::{Sample, Way};
+use crate::speaker::Speaker;
+use crate::trust::{Endpoints, Outside};
+use bentpipe_sim::{Delivered, Network, Refused};
 use bentpipe_units::{Duration, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::time::{clock_gettime, ClockId};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Packets, and segments of super-packets, that one host may give before the next is looked at.
 const BATCH: usize = 64;
@@ -29,94 +29,8 @@ const SEGMENTS: u64 = 256;
 /// Bytes of the largest packet, with its header.
 const PACKET_MAX: usize = offload::HEADER + 65_536;
 
-/// Time between two samples of the connections.
-const SAMPLED_EVERY: Duration = Duration::from_millis(20);
-/// Samples that are kept: no more memory than the series of a run have.
-const SAMPLES_MAX: usize = 1_000_000;
-
 /// Captures in files.
 pub type Files = Captures<Behind<File>>;
-
-/// One way through the network: what `host` sends `to` one of these addresses enters at `port`.
-#[derive(Clone, Copy, Debug)]
-pub struct Way {
-    /// Index of the host at which the port is.
-    pub host: usize,
-    /// Index of the host at the far end.
-    pub peer: usize,
-    /// Addresses of the host at the far end.
-    pub to: [IpAddr; 2],
-    /// Where packets enter the network; what leaves here goes to the host.
-    pub port: PortId,
-}
-
-/// A connection of a host at an instant.
-#[derive(Clone, Debug)]
-pub struct Sample {
-    /// When.
-    pub at: Time,
-    /// Index of the host.
-    pub host: usize,
-    /// Index of the host at the far end.
-    pub peer: usize,
-    /// What the kernel said.
-    pub connection: Connection,
-}
-
-/// The connections of all hosts, as they were again and again.
-#[derive(Default)]
-struct Samples {
-    samplers: Vec<Sampler>,
-    next: Time,
-    kept: Vec<Sample>,
-    /// The last of each connection, by its place in `kept`.
-    latest: BTreeMap<(usize, SocketAddr, SocketAddr), usize>,
-}
-
-impl Samples {
-    /// Asks all hosts, if it is time; what is as it was is not kept again.
-    fn take(&mut self, now: Time, ways: &[Way], own: Option<&(usize, Speaker)>) {
-        if now < self.next || self.kept.len() >= SAMPLES_MAX {
-            return;
-        }
-        self.next = now + SAMPLED_EVERY;
-        let (kept, latest) = (&mut self.kept, &mut self.latest);
-        let mut keep = |host: usize, connection: Connection| {
-            let far = |way: &&Way| way.host == host && way.to.contains(&connection.remote.ip());
-            let Some(peer) = ways.iter().find(far).map(|way| way.peer) else { return };
-            let name = (host, connection.local, connection.remote);
-            if latest.get(&name).is_none_or(|&at| kept[at].connection != connection) {
-                latest.insert(name, kept.len());
-                kept.push(Sample { at: now, host, peer, connection });
-            }
-        };
-        for (host, sampler) in self.samplers.iter_mut().enumerate() {
-            // A kernel that stops telling leaves the run without more samples.
-            let _ = sampler.sample(|connection| keep(host, connection));
-        }
-        if let Some((host, speaker)) = own {
-            speaker.live().for_each(|report| keep(*host, connection(&report)));
-        }
-    }
-}
-
-/// One of our connections, as the kernel says it of its own.
-fn connection(report: &Report) -> Connection {
-    Connection {
-        local: report.local,
-        remote: report.remote,
-        cc: format!("{} (bentpipe)", report.cc),
-        cwnd_bytes: report.cwnd_bytes,
-        ssthresh_bytes: report.ssthresh_bytes,
-        srtt_us: report.srtt.map_or(0, |srtt| (srtt.as_ps() / 1_000_000) as u32),
-        flight_size_bytes: report.flight_size_bytes,
-        pacing: report.pacing.map(|rate| rate.as_bps() / 8),
-        acked_bytes: report.acked_bytes,
-        retransmissions: report.counters.retransmitted_segments as u32,
-        rwnd_limited_us: 0,
-        sndbuf_limited_us: 0,
-    }
-}
 
 /// Why the driver came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +85,7 @@ impl Driver {
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         // A kernel that does not tell leaves the run without samples.
         let samplers = hosts.iter().map_while(|host| host.sampler().ok()).collect();
-        let samples = Samples { samplers, ..Samples::default() };
+        let samples = Samples::new(samplers, ways.len());
         let mut buffer = vec![0; PACKET_MAX];
         let turnaround = hosts.iter().filter_map(|host| calibrate::turnaround(host, &mut buffer)).max();
         let outside = Outside { turnaround, ..Outside::default() };
@@ -217,7 +131,12 @@ impl Driver {
 
     /// The connections of the hosts, every 20 ms while something about them changes, in order of time.
     pub fn samples(&self) -> &[Sample] {
-        &self.samples.kept
+        self.samples.kept()
+    }
+
+    /// What kept the kernel's senders from sending, and how long their round trips were.
+    pub fn endpoints(&self) -> Endpoints {
+        self.samples.endpoints()
     }
 
     /// Scenario time: that of the system since the first `run`.
@@ -250,7 +169,7 @@ impl Driver {
                 self.looked = Some(now);
                 return Ok(Pause::Slice);
             }
-            let patience = next.min(until).min(self.samples.next).saturating_since(now);
+            let patience = next.min(until).min(self.samples.next()).saturating_since(now);
             let ended = self.wait(patience, watched)?;
             looked = self.now();
             // Woken late: nobody looked meanwhile.
@@ -327,12 +246,12 @@ impl Driver {
         let mut at = self.now().max(network.now()).max(self.entered + APART + APART);
         let could_be_read = offload::segment(header, packet, |bytes| {
             self.entered = at;
-            let captured = self.captures.is_some().then(|| bytes.clone());
+            let (captured, len) = (self.captures.as_mut().map(|captures| captures.copy(&bytes)), bytes.len());
             match network.inject(at, way.port, bytes.len() as u64, headers.header_len, bytes) {
                 Ok(()) => {
                     self.outside.entered += 1;
                     if let (Some(captures), Some(bytes)) = (&mut self.captures, captured) {
-                        captures.entered(at, host, bytes);
+                        captures.entered(at, host, bytes, len);
                     }
                 }
                 // After the end there is no path.
@@ -348,7 +267,11 @@ impl Driver {
     fn write_all(&mut self, network: &mut Network) {
         let mut left: Vec<(Way, Delivered)> = Vec::new();
         for mut packet in network.drain() {
-            let Some(&way) = self.ways.iter().find(|way| way.port == packet.port) else { continue };
+            let Some(at) = self.ways.iter().position(|way| way.port == packet.port) else { continue };
+            let (way, path) = (self.ways[at], packet.at.saturating_since(packet.entered));
+            self.samples.on_arrival(at, path);
+            let shortest = self.outside.shortest_path.get_or_insert(path);
+            *shortest = path.min(*shortest);
             if packet.is_marked {
                 mark(&mut packet.bytes);
             }
@@ -369,25 +292,26 @@ impl Driver {
             }
         }
         let runs: Vec<usize> = left.chunk_by(are_neighbours).map(<[_]>::len).collect();
-        let mut left = &left[..];
+        let mut rest = &left[..];
         for len in runs {
-            let (run, rest) = left.split_at(len);
-            left = rest;
+            let (run, others) = rest.split_at(len);
+            rest = others;
             let host = run[0].0.host;
             self.give(host, &run.iter().map(|(_, packet)| &packet.bytes[..]).collect::<Vec<_>>());
             let now = self.now();
-            for (way, packet) in run {
+            for (_, packet) in run {
                 self.outside.lateness.record(now.saturating_since(packet.at));
-                let path = packet.at.saturating_since(packet.entered);
-                let shortest = self.outside.shortest_path.get_or_insert(path);
-                *shortest = path.min(*shortest);
-                if let Some(captures) = &mut self.captures {
-                    captures.left(way.peer, host, packet);
-                }
             }
         }
         let (lost, taken) = (network.drain_lost(), network.drain_taken());
+        if !taken.is_empty() {
+            self.samples.on_proxy();
+        }
+        // Now that nobody waits for them any more.
         let Some(captures) = &mut self.captures else { return };
+        for (way, packet) in left {
+            captures.left(way.peer, way.host, packet);
+        }
         for packet in taken {
             if let Some(way) = self.ways.iter().find(|way| way.port == packet.port) {
                 captures.taken(way.host, &packet);

@@ -292,7 +292,7 @@ fn new_network() -> Result<OwnedFd, NotAllowed> {
     step("the network namespace", open("/proc/self/ns/net", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))
 }
 
-/// Ends hosts, all at once: before a device is gone, the kernel waits some 15 ms for those who may still look at it.
+/// Ends hosts, all at once: for each of them the kernel waits until nobody can look at its device or its socket any more.
 pub fn end(hosts: Vec<Host>) {
     std::thread::scope(|scope| {
         for host in hosts {

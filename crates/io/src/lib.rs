@@ -12,6 +12,7 @@
 //! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
 //! | `kernel` | the kernel's TCP under test: conformance scripts in real time |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
+//! | `samples` | the connections of hosts while a run goes on |
 //! | `filter` | a filter of real acknowledgements |
 //! | [`icmp`] | reports of routers: a packet was too large |
 //! | [`proxy`] | functions of the network for real packets: a proxy that splits their connections |
@@ -41,6 +42,8 @@ pub mod netlink;
 pub mod offload;
 pub mod pcapng;
 pub mod proxy;
+#[cfg(target_os = "linux")]
+mod samples;
 pub mod simulated;
 pub mod speaker;
 #[cfg(target_os = "linux")]

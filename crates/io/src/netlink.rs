@@ -183,6 +183,10 @@ pub struct Connection {
     pub acked_bytes: u64,
     /// Segments sent again so far.
     pub retransmissions: u32,
+    /// The shortest round trip of the last five minutes, microseconds; none before one was measured.
+    pub min_rtt_us: Option<u32>,
+    /// How long it had data that were not acknowledged, microseconds; the two below are parts of it.
+    pub busy_us: u64,
     /// How long the receiver's window kept the sender from sending, microseconds.
     pub rwnd_limited_us: u64,
     /// How long the send buffer did.
@@ -277,6 +281,8 @@ fn connection(told: &[u8]) -> Option<Connection> {
         pacing: long(info, 104).filter(|&rate| rate != u64::MAX),
         acked_bytes: long(info, 120)?,
         retransmissions: number(info, 100)?,
+        min_rtt_us: number(info, 148).filter(|&least| least != u32::MAX),
+        busy_us: long(info, 168)?,
         rwnd_limited_us: long(info, 176)?,
         sndbuf_limited_us: long(info, 184)?,
     })
@@ -321,6 +327,8 @@ mod tests {
         let ends = (client.local_addr().unwrap(), client.peer_addr().unwrap());
         let mine = found.iter().find(|each| (each.local, each.remote) == ends).unwrap();
         assert_eq!(mine.acked_bytes, 5001, "the SYN counts as one");
+        assert!(mine.min_rtt_us.is_some_and(|least| least <= mine.srtt_us + 1));
+        assert!(mine.rwnd_limited_us + mine.sndbuf_limited_us <= mine.busy_us);
         let default = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
         assert_eq!(mine.cc, default.trim());
         assert!(found.iter().any(|each| (each.remote, each.local) == ends));

@@ -27,6 +27,35 @@ pub enum Direction {
 
 /// Bytes of blocks that are written at once.
 const CHUNK: usize = 1 << 18;
+/// Buffers of packets that wait to be filled again.
+const SPARE_MAX: usize = 1 << 12;
+
+/// Where blocks of a capture go: all that can be written to, and [`Behind`](crate::behind::Behind).
+pub trait Sink {
+    /// Takes what is in `blocks`, which is empty then.
+    ///
+    /// # Errors
+    /// It cannot be written; with `WouldBlock` there is no room now, and all is still there.
+    fn take(&mut self, blocks: &mut Vec<u8>) -> io::Result<()>;
+
+    /// All is written.
+    ///
+    /// # Errors
+    /// Something was not.
+    fn finish(&mut self) -> io::Result<()>;
+}
+
+impl<W: Write> Sink for W {
+    fn take(&mut self, blocks: &mut Vec<u8>) -> io::Result<()> {
+        self.write_all(blocks)?;
+        blocks.clear();
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
 
 /// Writes one capture.
 #[derive(Debug)]
@@ -39,7 +68,7 @@ pub struct Capture<W> {
     missed: u64,
 }
 
-impl<W: Write> Capture<W> {
+impl<W: Sink> Capture<W> {
     /// Begins a capture: the program that made it, the name of the interface, and what the capture is of.
     pub fn new(to: W, program: &str, interface: &str, about: &str) -> Self {
         let mut blocks = Vec::new();
@@ -86,7 +115,7 @@ impl<W: Write> Capture<W> {
 
     /// What is complete is written. A writer that would block is not waited for: the packets are missing, and counted.
     fn hand_on(&mut self) -> io::Result<()> {
-        let done = self.to.write_all(&self.blocks);
+        let done = self.to.take(&mut self.blocks);
         self.blocks.clear();
         let packets = std::mem::take(&mut self.packets);
         match done {
@@ -101,14 +130,14 @@ impl<W: Write> Capture<W> {
     /// The capture is complete; says of how many packets it is not.
     fn finish(&mut self, at: Time) -> io::Result<u64> {
         // Now there is time.
-        self.to.flush()?;
+        self.to.finish()?;
         if self.missed > 0 {
             let ns = EPOCH_S * 1_000_000_000 + at.as_ps() / 1000;
             let mut statistics = Block::new(&mut self.blocks, 5);
             statistics.u32(0).u32((ns >> 32) as u32).u32(ns as u32).option(5, &self.missed.to_le_bytes()).end();
         }
         self.hand_on()?;
-        self.to.flush()?;
+        self.to.finish()?;
         Ok(self.missed)
     }
 }
@@ -173,6 +202,8 @@ pub struct Captures<W> {
     last: Time,
     /// Bytes of a packet that are kept.
     kept: usize,
+    /// Buffers of packets that are written.
+    spare: Vec<Vec<u8>>,
     failed: Option<io::Error>,
 }
 
@@ -182,18 +213,18 @@ struct Seen {
     number: u64,
     at: Time,
     direction: Direction,
-    bytes: Box<[u8]>,
+    bytes: Vec<u8>,
     /// Of the whole packet.
     len: usize,
     /// None: still on its way. Empty: it arrived.
     fate: Option<String>,
 }
 
-impl<W: Write> Captures<W> {
+impl<W: Sink> Captures<W> {
     /// Of these hosts, in their order.
     pub fn new(hosts: Vec<Capture<W>>) -> Self {
         let hosts = hosts.into_iter().map(|host| (host, VecDeque::new())).collect();
-        Self { hosts, sent: 0, last: Time::ZERO, kept: usize::MAX, failed: None }
+        Self { hosts, sent: 0, last: Time::ZERO, kept: usize::MAX, spare: Vec::new(), failed: None }
     }
 
     /// Of each packet the first `bytes` bytes, no more.
@@ -203,15 +234,22 @@ impl<W: Write> Captures<W> {
         self
     }
 
-    /// A packet of a host entered the path.
-    pub fn entered(&mut self, at: Time, host: usize, bytes: Box<[u8]>) {
-        let len = bytes.len();
+    /// What is kept of a packet that is about to enter the path.
+    pub fn copy(&mut self, packet: &[u8]) -> Vec<u8> {
+        let mut copy = self.spare.pop().unwrap_or_default();
+        copy.clear();
+        copy.extend_from_slice(&packet[..packet.len().min(self.kept)]);
+        copy
+    }
+
+    /// A packet of `len` bytes of a host, of which these come first, entered the path.
+    pub fn entered(&mut self, at: Time, host: usize, bytes: Vec<u8>, len: usize) {
         self.sent(at, host, bytes, len);
     }
 
     /// A host sent a packet of `len` bytes of which these come first.
     /// Returns its number.
-    pub(crate) fn sent(&mut self, at: Time, host: usize, bytes: Box<[u8]>, len: usize) -> u64 {
+    pub(crate) fn sent(&mut self, at: Time, host: usize, bytes: Vec<u8>, len: usize) -> u64 {
         self.sent += 1;
         let number = self.sent;
         self.see(host, Seen { number, at, direction: Direction::Out, bytes, len, fate: None });
@@ -219,16 +257,17 @@ impl<W: Write> Captures<W> {
     }
 
     /// A packet of `len` bytes, of which these come first, arrived at a host.
-    pub(crate) fn arrived(&mut self, at: Time, host: usize, bytes: &[u8], len: usize) {
+    pub(crate) fn arrived(&mut self, at: Time, host: usize, bytes: Vec<u8>, len: usize) {
         let fate = Some(String::new());
-        self.see(host, Seen { number: 0, at, direction: Direction::In, bytes: bytes.into(), len, fate });
+        self.see(host, Seen { number: 0, at, direction: Direction::In, bytes, len, fate });
         self.write(host, false);
     }
 
     /// A packet left the path at a host.
-    pub fn left(&mut self, from: usize, host: usize, packet: &Delivered) {
-        self.settle(from, packet.entered, packet.bytes.len(), String::new());
-        self.arrived(packet.at, host, &packet.bytes, packet.bytes.len());
+    pub fn left(&mut self, from: usize, host: usize, packet: Delivered) {
+        let len = packet.bytes.len();
+        self.settle(from, packet.entered, len, String::new());
+        self.arrived(packet.at, host, packet.bytes.into(), len);
     }
 
     /// A packet of a host was lost.
@@ -289,6 +328,9 @@ impl<W: Write> Captures<W> {
             if let Err(error) = capture.beginning(seen.at, seen.direction, bytes, seen.len, comment) {
                 self.failed.get_or_insert(error);
             }
+            if seen.direction == Direction::Out && self.spare.len() < SPARE_MAX {
+                self.spare.push(seen.bytes);
+            }
         }
     }
 }
@@ -339,7 +381,7 @@ mod tests {
     fn what_a_slow_writer_misses_is_counted_and_the_rest_is_whole() {
         let mut captures = Captures::new(vec![Capture::new(Slow(1, Vec::new()), "bentpipe", "a", "a path")]);
         for _ in 0..500 {
-            captures.arrived(at(1), 0, &[0; 1500], 1500);
+            captures.arrived(at(1), 0, vec![0; 1500], 1500);
         }
         let missed = captures.finish().unwrap();
         let found = blocks(&captures.hosts[0].0.to.1);
@@ -354,18 +396,18 @@ mod tests {
     fn lost_packets_have_a_comment_and_packets_are_in_order_of_time() {
         let capture = || Capture::new(Vec::new(), "bentpipe", "a", "a path");
         let mut captures = Captures::new(vec![capture(), capture()]);
-        captures.entered(at(10), 0, b"first".as_slice().into());
-        captures.entered(at(30), 0, b"second".as_slice().into());
-        captures.entered(at(40), 0, b"third".as_slice().into());
+        captures.entered(at(10), 0, b"first".to_vec(), b"first".len());
+        captures.entered(at(30), 0, b"second".to_vec(), b"second".len());
+        captures.entered(at(40), 0, b"third".to_vec(), b"third".len());
         let network = crate::tests::lossy();
         let (delivered, lost) = network;
         captures.left(
             1,
             0,
-            &Delivered { at: at(20), entered: at(5), bytes: b"answer".as_slice().into(), ..delivered.clone() },
+            Delivered { at: at(20), entered: at(5), bytes: b"answer".as_slice().into(), ..delivered.clone() },
         );
         captures.lost(0, &Lost { entered: at(30), bytes: b"second".as_slice().into(), ..lost });
-        captures.left(0, 1, &Delivered { at: at(60), entered: at(10), bytes: b"first".as_slice().into(), ..delivered });
+        captures.left(0, 1, Delivered { at: at(60), entered: at(10), bytes: b"first".as_slice().into(), ..delivered });
         captures.finish().unwrap();
         let found = blocks(&captures.hosts[0].0.to);
         assert_eq!(found.iter().map(|block| block.0).collect::<Vec<_>>(), [0x0A0D_0D0A, 1, 6, 6, 6, 6]);

@@ -91,7 +91,7 @@ impl<W: Write + Send> Witness for SimulatedCaptures<W> {
         let inner = &mut *self.inner();
         let [from, to] = ends(&inner.scenario, packet);
         let Some(host) = inner.hosts[from.index()] else { return };
-        let number = inner.captures.sent(packet.at, host, encode(packet, [from, to]).into(), len(packet));
+        let number = inner.captures.sent(packet.at, host, encode(packet, [from, to]), len(packet));
         inner.under_way.entry(looks(packet)).or_default().push_back(number);
     }
 
@@ -114,7 +114,7 @@ impl<W: Write + Send> Witness for SimulatedCaptures<W> {
             }
         }
         if let (Fate::Arrived, Some(host)) = (fate, inner.hosts[to.index()]) {
-            inner.captures.arrived(packet.at, host, &encode(packet, [from, to]), len(packet));
+            inner.captures.arrived(packet.at, host, encode(packet, [from, to]), len(packet));
         }
     }
 }

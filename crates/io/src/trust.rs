@@ -141,6 +141,35 @@ impl Bursts {
     }
 }
 
+/// What the kernel's connections say of hosts and path, all ends together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Endpoints {
+    /// How long senders had data that were not acknowledged, microseconds.
+    pub busy_us: u64,
+    /// Of that, how long the receiver's window kept them from sending.
+    pub rwnd_limited_us: u64,
+    /// How long the size of their send buffer did.
+    pub sndbuf_limited_us: u64,
+    /// The shortest round trip of the connection whose round trips were nearest to its path; none without a connection.
+    pub round_trip: Option<RoundTrip>,
+}
+
+/// The shortest round trip of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// As the kernel measured it.
+    pub measured: Duration,
+    /// What packets took there and back at least while the connection was there.
+    pub path: Duration,
+}
+
+impl RoundTrip {
+    /// What hosts and emulator add.
+    pub fn excess(&self) -> Duration {
+        self.measured.saturating_sub(self.path)
+    }
+}
+
 /// The one in the middle, or the later of the two; none of none.
 pub(crate) fn median(values: &mut [Duration]) -> Option<Duration> {
     values.sort_unstable();

@@ -1,13 +1,12 @@
 //! Captures: a file for each host.
 
 use crate::RunError;
-use bentpipe_io::pcapng::Capture;
+use bentpipe_io::pcapng::{Capture, Sink};
 use bentpipe_io::simulated::{self, SimulatedCaptures};
 use bentpipe_sim::spec::Scenario;
 use pyo3::prelude::*;
 use std::convert::identity;
 use std::fs::File;
-use std::io::Write;
 
 /// Each is an open file.
 const HOSTS_MAX: usize = 250;
@@ -16,7 +15,7 @@ const HOSTS_MAX: usize = 250;
 pub(crate) type Simulated = SimulatedCaptures<File>;
 
 /// A capture of each host, in the file whose name is the pattern with the host in it.
-pub(crate) fn of_hosts<W: Write>(
+pub(crate) fn of_hosts<W: Sink>(
     pattern: &str,
     names: &[String],
     title: &str,

@@ -278,6 +278,13 @@ impl Emulation {
         about.set_item("too_large", outside.refused)?;
         about.set_item("ignored", outside.ignored)?;
         about.set_item("data_per_ack", outside.thinning.data_per_ack())?;
+        let (endpoints, seconds) = (self.driver.endpoints(), |us: u64| us as f64 * 1e-6);
+        about.set_item("busy_s", seconds(endpoints.busy_us))?;
+        about.set_item("rwnd_limited_s", seconds(endpoints.rwnd_limited_us))?;
+        about.set_item("send_buffer_limited_s", seconds(endpoints.sndbuf_limited_us))?;
+        let trip = endpoints.round_trip;
+        about.set_item("round_trip_s", trip.map(|trip| trip.measured.as_secs_f64()))?;
+        about.set_item("round_trip_excess_s", trip.map(|trip| trip.excess().as_secs_f64()))?;
         let (backend, has_offload) = self.driver.hosts().first().map_or((Backend::Auto, false), Host::had);
         about.set_item("backend", if backend == Backend::Packet { "packet" } else { "tun" })?;
         let offload = match (has_offload, outside.is_apart) {
@@ -314,6 +321,9 @@ impl Emulation {
         column(&about, "pacing_rate_bps", samples, pacing)?;
         column(&about, "acked_bytes", samples, |sample| sample.connection.acked_bytes)?;
         column(&about, "retransmissions", samples, |sample| sample.connection.retransmissions)?;
+        let least = |sample: &Sample| sample.connection.min_rtt_us.map(|us| f64::from(us) * 1e-6);
+        column(&about, "min_rtt_s", samples, least)?;
+        column(&about, "busy_s", samples, |sample| sample.connection.busy_us as f64 * 1e-6)?;
         column(&about, "rwnd_limited_s", samples, |sample| sample.connection.rwnd_limited_us as f64 * 1e-6)?;
         column(&about, "send_buffer_limited_s", samples, |sample| sample.connection.sndbuf_limited_us as f64 * 1e-6)?;
         Ok(about)

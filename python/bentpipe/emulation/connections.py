@@ -27,6 +27,8 @@ SCHEMA: dict[str, Any] = {
     "pacing_rate_bps": pl.Float64,
     "acked_bytes": pl.Int64,
     "retransmissions": pl.Int64,
+    "min_rtt_s": pl.Float64,
+    "busy_s": pl.Float64,
     "rwnd_limited_s": pl.Float64,
     "send_buffer_limited_s": pl.Float64,
 }

@@ -9,13 +9,41 @@ from typing import Any
 STEAL = 7
 """The eighth column of a processor in /proc/stat (proc(5)); two more count what is in the first two already."""
 
+GROUPS = "/sys/fs/cgroup"
+
 
 def counters() -> dict[str, Any]:
     """The counters now; what this system does not have is missing or empty."""
     slept_s = 0.0
     if hasattr(time, "CLOCK_BOOTTIME"):
         slept_s = time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
-    return {"stat": _read("/proc/stat"), "schedstat": _read("/proc/self/schedstat"), "slept_s": slept_s}
+    return {
+        "stat": _read("/proc/stat"),
+        "schedstat": _read("/proc/self/schedstat"),
+        "slept_s": slept_s,
+        "throttled_s": sum(throttled_s(_read(file)) for file in limits(_read("/proc/self/cgroup"))),
+    }
+
+
+def limits(groups: str) -> list[str]:
+    """Files of what limits of the processor did, for the groups of /proc/self/cgroup and those around them."""
+    found = []
+    for line in groups.splitlines():
+        _, controllers, path = line.split(":", 2)
+        # The second version has one tree of groups, the first one a tree for each controller (cgroups(7)).
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        place = f"{GROUPS}/{controllers}" if controllers else GROUPS
+        # Each limit counts for itself; a container may see only the outermost of its groups.
+        parts = [part for part in path.split("/") if part]
+        found += ["/".join([place, *parts[:count], "cpu.stat"]) for count in range(len(parts), -1, -1)]
+    return found
+
+
+def throttled_s(stat: str) -> float:
+    """How long a limit stopped a group of processes; the first version counts nanoseconds, the second microseconds."""
+    counts = dict(line.split(" ", 1) for line in stat.splitlines() if " " in line)
+    return int(counts.get("throttled_usec", 0)) * 1e-6 + int(counts.get("throttled_time", 0)) * 1e-9
 
 
 def between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, float]:
@@ -25,6 +53,7 @@ def between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, float]:
         "stolen_share": (stolen_after - stolen) / max(total_after - total, 1),
         "waited_s": _waited_s(after["schedstat"]) - _waited_s(before["schedstat"]),
         "slept_s": after["slept_s"] - before["slept_s"],
+        "throttled_s": after["throttled_s"] - before["throttled_s"],
     }
 
 

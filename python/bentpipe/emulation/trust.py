@@ -14,6 +14,10 @@ TURN_MAX_S = 0.002
 BURSTS_MAX = 0.01
 STOLEN_MAX = 0.01
 TURNAROUND_MAX_S = 0.0005
+LIMITED_MAX = 0.02
+EXCESS_MAX_S = 0.0005
+EXCESS_MAX = 0.02
+"""Of the path's round trip, if that is more."""
 SLEPT_MAX_S = 0.001
 """Between two readings of two clocks some microseconds pass."""
 OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel takes no joined packets"}
@@ -43,6 +47,14 @@ class Trust:
     data_per_ack : float or None
         Segments of TCP with data that a host was given for each ACK that it sent. Above 8, ACKs are few: the host got
         many segments at once, or its programs were slow to read.
+    busy_s : float
+        How long the kernel's connections had data that were not acknowledged, seconds: all ends together.
+    rwnd_limited_s, send_buffer_limited_s : float
+        Of that, how long the receiver's window kept them from sending, and how long the size of their own buffer did.
+    round_trip_s, round_trip_excess_s : float or None
+        The shortest round trip of a connection of the kernel, seconds, and by how much it exceeds what packets took
+        there and back at least meanwhile: of the connection for which that is least. None without a connection, and
+        where a proxy answers.
     backend, offload : str
         What the devices of the hosts were: `tun` or `packet`; and whether the hosts handed over super-packets: `on`,
         `off`, or `receive` where the kernel hands them over and takes none.
@@ -60,6 +72,8 @@ class Trust:
         None where a host does not answer.
     stolen_share : float
         Share of the time of all processors that other machines took from this one, where it is a virtual one.
+    throttled_s : float
+        How long the processor limit of a container or service stopped the emulator and its programs, seconds.
     waited_s : float
         How long the emulator could have run and had no processor, seconds.
     slept_s : float
@@ -80,6 +94,11 @@ class Trust:
     too_large: int
     ignored: int
     data_per_ack: float | None
+    busy_s: float
+    rwnd_limited_s: float
+    send_buffer_limited_s: float
+    round_trip_s: float | None
+    round_trip_excess_s: float | None
     backend: str
     offload: str
     wakes: int
@@ -90,6 +109,7 @@ class Trust:
     late_bursts: int
     turnaround_s: float | None
     stolen_share: float
+    throttled_s: float
     waited_s: float
     slept_s: float
 
@@ -133,30 +153,61 @@ class Trust:
         """The verdict in words."""
         if not self.packets_left:
             return "No verdict: no packet arrived."
+        remarks = [*self._processors, *self._endpoints]
         if self.reasons:
-            return f"Not trustworthy: {'; '.join(self.reasons)}.{self._stolen}"
-        gap = self._stolen
+            return " ".join([f"Not trustworthy: {'; '.join(self.reasons)}.", *remarks])
         if (self.turnaround_s or 0) > TURNAROUND_MAX_S:
-            gap += (
-                f" Hosts take {(self.turnaround_s or 0) * 1e3:.2g} ms to answer without a path: each round trip has it."
+            remarks.append(
+                f"Hosts take {(self.turnaround_s or 0) * 1e3:.2g} ms to answer without a path: each round trip has it."
             )
         if self.longest_turn_s > TURN_MAX_S:
-            gap += f" One gap of {self.longest_turn_s * 1e3:.1f} ms may have ended a slow start early."
+            remarks.append(f"One gap of {self.longest_turn_s * 1e3:.1f} ms may have ended a slow start early.")
         if (self.data_per_ack or 0) > DATA_PER_ACK_MAX:
-            gap += (
-                f" A host sent one ACK for {self.data_per_ack:.0f} segments: it got many at once, or its program was"
+            remarks.append(
+                f"A host sent one ACK for {self.data_per_ack:.0f} segments: it got many at once, or its program was"
                 " slow to read."
             )
-        return (
+        verdict = (
             f"Trustworthy: 99.9 % of packets left at most {self.late_p999_s * 1e3:.2g} ms late,"
-            f" and none was lost outside the scenario.{gap}"
+            " and none was lost outside the scenario."
         )
+        return " ".join([verdict, *remarks])
 
     @property
-    def _stolen(self) -> str:
-        if self.stolen_share <= STOLEN_MAX:
-            return ""
-        return f" Other machines took {self.stolen_share:.1%} of the processors."
+    def _processors(self) -> list[str]:
+        """Who else had them."""
+        found = []
+        if self.stolen_share > STOLEN_MAX:
+            found.append(f"Other machines took {self.stolen_share:.1%} of the processors.")
+        if self.throttled_s > 0:
+            found.append(
+                f"The processor limit of this container or service stopped the run for {self.throttled_s:.3g} s."
+            )
+        return found
+
+    @property
+    def _endpoints(self) -> list[str]:
+        """What of the result is due to hosts, not to the path."""
+        found = []
+        for limited_s, what in (
+            (self.send_buffer_limited_s, "its send buffer"),
+            (self.rwnd_limited_s, "the receiver's window"),
+        ):
+            share = limited_s / self.busy_s if self.busy_s else 0
+            if share > LIMITED_MAX:
+                found.append(f"The sender was limited by {what} in {share:.0%} of its time, not by the path.")
+        if self.round_trip_s is not None and self.round_trip_excess_s is not None:
+            path_s = self.round_trip_s - self.round_trip_excess_s
+            if self.round_trip_excess_s > max(EXCESS_MAX_S, EXCESS_MAX * path_s):
+                found.append(
+                    f"Round trips took {self.round_trip_excess_s * 1e3:.2g} ms longer at least than the path, which has"
+                    f" {path_s * 1e3:.3g} ms."
+                )
+        return found
+
+    def _share(self, limited_s: float) -> str:
+        """Of the time in which senders had something to send."""
+        return f"{limited_s / self.busy_s:.1%}" if self.busy_s else "none"
 
     def rows(self) -> list[tuple[str, str]]:
         """What was measured, in words, and how much it was."""
@@ -181,11 +232,18 @@ class Trust:
             ("lost outside the scenario", str(self.lost_outside)),
             ("programs that got the processor later", f"{self.late_wakes / max(self.wakes, 1):.1%}"),
             ("segments with data for each ACK", "none" if self.data_per_ack is None else f"{self.data_per_ack:.1f}"),
+            ("senders limited by their send buffer", self._share(self.send_buffer_limited_s)),
+            ("senders limited by the receiver's window", self._share(self.rwnd_limited_s)),
+            (
+                "shortest round trip, longer than the path's by",
+                "none" if self.round_trip_excess_s is None else ms(self.round_trip_excess_s),
+            ),
             ("devices of the hosts", f"{self.backend}, offload {OFFLOADS[self.offload]}"),
             ("real-time priority", "yes" if self.has_priority else "no: not allowed"),
             ("processor time of the emulator", f"{self.cpu_s:.2f} s"),
             ("time that it waited for a processor", f"{self.waited_s:.2f} s"),
             ("processors that other machines took", f"{self.stolen_share:.1%}"),
+            ("time stopped by a limit of the processor", f"{self.throttled_s:.2f} s"),
         ]
 
     def to_dict(self) -> dict[str, Any]:

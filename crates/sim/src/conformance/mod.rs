@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Times count from the line before. Everything that the connection sends must be expected, at its exact instant. What
-//! can stand in a line is described in `script.rs`. A comment that begins with `# linux: ` is a line for the kernel's TCP, in the
+//! can stand in a line is described in `script.rs`. A comment that begins with `linux:` is a line for the kernel's TCP, in the
 //! place of the one before it in the same line, if there is one.
 
 mod bench;

@@ -130,7 +130,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
     let mut cases = Vec::new();
     let mut lines = (1..).zip(text.lines()).peekable();
     while let Some((number, line)) = lines.next() {
-        let line = without_comment(line);
+        let (line, _) = without_comment(line);
         if line.is_empty() {
             continue;
         }
@@ -138,7 +138,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
         let (mut keys, mut steps, mut length_s) = (Vec::new(), Vec::new(), 0.0);
         let (mut is_passive, mut early, mut is_closed) = (false, 0, false);
         while let Some(&(number, line)) = lines.peek() {
-            let (line, note) = (without_comment(line), line.split_once("# linux: ").map(|(_, note)| note.trim()));
+            let (line, comment) = without_comment(line);
+            // However it is spaced: a line for the kernel that is taken for a comment says nothing.
+            let note = comment.trim_start_matches('#').trim_start().strip_prefix("linux:").map(str::trim);
             if line.starts_with('=') {
                 break;
             }
@@ -175,11 +177,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// A comment begins with `#` at the start of a line or after a space.
-fn without_comment(line: &str) -> &str {
+/// A comment begins with `#` at the start of a line or after a space; what is before it, and the comment.
+fn without_comment(line: &str) -> (&str, &str) {
     let line = line.trim();
     let end = if line.starts_with('#') { 0 } else { line.find(" #").unwrap_or(line.len()) };
-    line[..end].trim_end()
+    (line[..end].trim_end(), line[end..].trim_start())
 }
 
 /// The keys of `[tcp]`, each with its line, read as those of a scenario. Scripts speak of exact instants: the clock is continuous
@@ -313,4 +315,21 @@ fn packet(words: &[&str]) -> Result<Described, String> {
         }
     }
     Ok(packet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_for_the_kernel_is_one_however_it_is_spaced() {
+        let of = |comment: &str| parse(&format!("= a case\nwrite 2000\n+0 ? cwnd 2000 {comment}\n{comment}\n"));
+        for comment in ["# linux: +0 ? cwnd 3000", "#linux:+0 ? cwnd 3000", "##  linux:   +0 ? cwnd 3000"] {
+            let cases = of(comment).unwrap();
+            let whose: Vec<On> = cases[0].steps.iter().map(|step| step.on).collect();
+            assert_eq!(whose, [On::Ours, On::Linux, On::Linux], "{comment}");
+        }
+        assert!(!of("# linux has 3000; see `# linux:`").unwrap()[0].has_notes());
+        assert_eq!(of("#linux: cwnd 3000").unwrap_err(), (3, "expected +SECONDS and an action: cwnd 3000".into()));
+    }
 }

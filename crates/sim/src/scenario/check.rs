@@ -12,7 +12,7 @@ use super::words;
 use bentpipe_units::settings::Format;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 /// A table of the schema.
 type Shape = Map<String, Json>;
@@ -95,25 +95,14 @@ impl Choice {
     }
 }
 
-/// What each place of the schema is a choice between, by its address.
+/// What a place of the schema is a choice between. It is found out when first asked for: a scenario has few of all keys.
 fn choices(schema: &'static Json) -> &'static [Choice] {
-    static CHOICES: OnceLock<BTreeMap<usize, Vec<Choice>>> = OnceLock::new();
-    fn gather(schema: &'static Json, all: &mut BTreeMap<usize, Vec<Choice>>) {
-        match schema {
-            Json::Object(table) => {
-                all.insert(address(schema), options(schema).into_iter().map(Choice::of).collect());
-                table.values().for_each(|below| gather(below, all));
-            }
-            Json::Array(list) => list.iter().for_each(|below| gather(below, all)),
-            _ => {}
-        }
-    }
-    let all = CHOICES.get_or_init(|| {
-        let mut all = BTreeMap::new();
-        gather(schema::root(), &mut all);
-        all
-    });
-    all.get(&address(schema)).map_or(&[], Vec::as_slice)
+    static CHOICES: Mutex<BTreeMap<usize, &'static [Choice]>> = Mutex::new(BTreeMap::new());
+    // Whoever panicked with it did not leave it half changed.
+    let mut all = CHOICES.lock().unwrap_or_else(PoisonError::into_inner);
+    // Kept for ever, as the schema is.
+    let find = || &*Vec::leak(options(schema).into_iter().map(Choice::of).collect());
+    all.entry(address(schema)).or_insert_with(find)
 }
 
 fn address(schema: &'static Json) -> usize {

@@ -5,27 +5,27 @@ use bentpipe_units::settings::{Absent, Format, Key, Settings, Shape, Table, Valu
 use serde_json::{json, Map, Value as Json};
 use std::sync::OnceLock;
 
-/// The schema, made once.
-pub(super) fn root() -> &'static Json {
-    static SCHEMA: OnceLock<Json> = OnceLock::new();
-    SCHEMA.get_or_init(|| {
+/// The schema, and all kinds of text that are in it; made once.
+fn made() -> &'static (Json, Vec<&'static Format>) {
+    static MADE: OnceLock<(Json, Vec<&'static Format>)> = OnceLock::new();
+    MADE.get_or_init(|| {
         let mut made = Schema::default();
         let mut root = made.table(&File::table(), None);
         root.insert("title".into(), "bentpipe scenario".into());
         root.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
         root.insert("$defs".into(), made.definitions.into());
-        root.into()
+        (root.into(), made.formats)
     })
+}
+
+/// The schema.
+pub(super) fn root() -> &'static Json {
+    &made().0
 }
 
 /// All kinds of text that a scenario has.
 pub(super) fn formats() -> &'static [&'static Format] {
-    static FORMATS: OnceLock<Vec<&'static Format>> = OnceLock::new();
-    FORMATS.get_or_init(|| {
-        let mut made = Schema::default();
-        made.table(&File::table(), None);
-        made.formats
-    })
+    &made().1
 }
 
 /// A value as JSON.
