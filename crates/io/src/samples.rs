@@ -83,7 +83,12 @@ impl Samples {
 
     /// Asks all hosts, if it is time; what is as it was is not kept again.
     pub(crate) fn take(&mut self, now: Time, ways: &[Way], own: Option<&(usize, Speaker)>) {
-        if now < self.next || self.kept.len() >= SAMPLES_MAX {
+        if now < self.next {
+            return;
+        }
+        if self.kept.len() >= SAMPLES_MAX {
+            // Who waits until then would wait for nothing, again and again.
+            self.next = Time::NEVER;
             return;
         }
         self.next = now + SAMPLED_EVERY;
