@@ -321,4 +321,31 @@ count = 2
             assert!(with.drops.len() >= 4, "{:?}", with.drops);
         }
     }
+
+    /// What leaves an inbox reaches its end without an event: with corrupted packets that are reported, delayed ACKs, and hosts that
+    /// take time, as well as without.
+    #[test]
+    fn arriving_ahead_of_time_changes_nothing() {
+        let outage = "\noutage = { spans = [[\"12 s\", \"12.1 s\"]], queue = \"flush\" }";
+        let varying = r#"{ points = [["0 s", "6 Mbit/s"], ["5 s", "3 Mbit/s"]], every = "9 s" }"#;
+        let plain = CHAIN.replace(outage, "").replace(varying, "\"6 Mbit/s\"");
+        for tcp in ["cc = \"sack\"", "cc = \"scps\"", "cc = \"sack\"\nprocessing = \"0 s\""] {
+            let text = plain.replace("cc = \"sack\"", tcp);
+            let scenario = crate::scenario::from_toml(&text, "chain", &[]).unwrap().scenario;
+            let run = |limit: fn(&mut FarEnd)| {
+                let (mut network, mut events) = (Network::build(&scenario, 3), 0);
+                network.far_ends.iter_mut().for_each(limit);
+                while !network.run(1) {
+                    events += 1;
+                }
+                (network.finish().unwrap(), events)
+            };
+            let (ahead, few) = run(|_| {});
+            let (behind_rings, more) = run(|far_end| far_end.ends = false);
+            let (on_time, all) =
+                run(|far_end| (far_end.relays, far_end.ends, far_end.inbox) = (false, false, NO_INBOX));
+            assert!(ahead == on_time && behind_rings == on_time, "{tcp}");
+            assert!(ahead.drops.len() >= 2 && few + 1000 < more && more < all, "{tcp}: {few}, {more}, {all} events");
+        }
+    }
 }
