@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,10 @@ import pytest
 import bentpipe as bp
 from bentpipe.errors import EmulationError
 from bentpipe.experiment import task, workers
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell has it ignored for what it starts in the background, and programs that tests start and interrupt would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -134,6 +134,11 @@ impl Driver {
         self.samples.kept()
     }
 
+    /// Until when connections were looked at, if there were more than a million samples.
+    pub fn samples_end(&self) -> Option<Time> {
+        self.samples.end()
+    }
+
     /// What kept the kernel's senders from sending, and how long their round trips were.
     pub fn endpoints(&self) -> Endpoints {
         self.samples.endpoints()

@@ -10,8 +10,8 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Time between two samples of the connections.
 const SAMPLED_EVERY: Duration = Duration::from_millis(20);
-/// Samples that are kept: no more memory than the series of a run have.
-const SAMPLES_MAX: usize = 1_000_000;
+/// Samples that are kept: no more memory than the series of a run have. Tests have less to fill.
+const SAMPLES_MAX: usize = if cfg!(test) { 1000 } else { 1_000_000 };
 
 /// One way through the network: what `host` sends `to` one of these addresses enters at `port`.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +63,11 @@ impl Samples {
     /// All that are kept, in order of time.
     pub(crate) fn kept(&self) -> &[Sample] {
         &self.kept
+    }
+
+    /// The last instant at which connections were looked at, if there was no room for more.
+    pub(crate) fn end(&self) -> Option<Time> {
+        self.kept.last().filter(|_| self.next == Time::NEVER).map(|last| last.at)
     }
 
     /// When connections are to be looked at again.
@@ -252,6 +257,19 @@ mod tests {
         busier.busy_us = 2100;
         samples.see(Time::ZERO + ms(60), 0, busier, &ways);
         assert_eq!((samples.kept().len(), samples.endpoints().busy_us), (3, 2500));
+    }
+
+    #[test]
+    fn samples_that_are_full_wake_nobody_and_say_where_they_end() {
+        let (ways, mut samples) = (ways(), Samples::new(Vec::new(), 2));
+        for number in 0..SAMPLES_MAX as u64 {
+            assert_eq!(samples.end(), None);
+            let connection = Connection { acked_bytes: number, ..of([(0, 80), (1, 9)], None, 0) };
+            samples.see(Time::ZERO + ms(20 * number), 0, connection, &ways);
+        }
+        let end = samples.kept().last().unwrap().at;
+        samples.take(end + ms(20), &ways, None);
+        assert_eq!((samples.next(), samples.end()), (Time::NEVER, Some(end)));
     }
 
     #[test]

@@ -339,6 +339,12 @@ impl Emulation {
         if missed > 0 {
             result.notes.push(format!("{missed} packets are missing in the captures: the disk was too slow"));
         }
+        if let Some(end) = self.driver.samples_end() {
+            let end = end.as_secs_f64();
+            result
+                .notes
+                .push(format!("connections are described up to {end:.3} s: there were a million samples by then"));
+        }
         tables::result(py, &result)
     }
 }

@@ -130,14 +130,15 @@ impl LazyLink {
     /// As [`cross`](Self::cross), where the packet may have to wait, is of another size, or an error may be drawn for it.
     #[inline(never)]
     fn cross_with_care(&mut self, at: Time, packet: &mut Packet, until: Time) -> Crossing {
-        if self.plain.is_some() {
-            self.fit(packet.length());
+        if self.plain.is_none() || self.ring.len() > 0 {
+            return Crossing::No;
         }
+        self.fit(packet.length());
         let start = self.free_at.max(at);
         let finish = start + self.fast_path.sending;
         let arrival = self.arrival(finish);
         let Self { plain: Some(plain), fast_path, .. } = self else { return Crossing::No };
-        if arrival > until || self.ring.len() > 0 {
+        if arrival > until {
             return Crossing::No;
         }
         self.counters.offered += 1;
@@ -169,6 +170,7 @@ impl LazyLink {
         was_empty.then_some(slot.at)
     }
 
+    /// The same, where it may have to wait, is of another size, or an error may be drawn for it.
     #[inline(never)]
     fn accept_with_care(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.counters.offered += 1;

@@ -129,6 +129,7 @@ impl Connection {
         }
     }
 
+    /// A segment with options for an open connection.
     #[inline(never)]
     fn handle_with_options(&mut self, now: Time, segment: &Segment) {
         self.handle_open(now, segment);

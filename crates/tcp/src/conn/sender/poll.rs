@@ -225,6 +225,7 @@ impl Sender {
         self.fits_in_episode(len, cx)
     }
 
+    /// The same after duplicate ACKs and while losses are repaired.
     #[inline(never)]
     fn fits_in_episode(&mut self, len: u64, cx: &Context) -> bool {
         let cwnd = self.cc.cwnd();
