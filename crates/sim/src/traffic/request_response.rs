@@ -17,6 +17,9 @@ pub(super) struct RequestResponseState {
     slot: Option<usize>,
     /// Of the request under way.
     request: u64,
+    /// Bytes of responses on this connection, that of the request under way included. Not what the listener has sent: a function
+    /// may forge bytes, and each byte is read once.
+    response_end: u64,
     requests: Stream,
     responses: Stream,
     waits: Stream,
@@ -38,6 +41,7 @@ impl RequestResponseState {
             index: 0,
             slot: None,
             request: 0,
+            response_end: 0,
             requests: stream("request"),
             responses,
             waits: stream("wait"),
@@ -67,6 +71,8 @@ impl Traffic {
         let object = exchange.catalogue.as_mut().map(|catalogue| catalogue.object(index));
         let response = exchange.spec.response.draw(&mut exchange.responses, object.unwrap_or(index));
         exchange.request = request;
+        exchange.response_end = response + if exchange.slot.is_some() { exchange.response_end } else { 0 };
+        let response_end = exchange.response_end;
         let slot = exchange.slot.take().unwrap_or_else(|| self.open(now, flow));
         if let AppState::RequestResponse(exchange) = &mut self.flows[flow].app_state {
             exchange.slot = Some(slot);
@@ -76,8 +82,8 @@ impl Traffic {
         if let Some(object) = object {
             self.name_request(slot, [object, request, response]);
         }
-        let Session { asked, answered, unseen, .. } = self.sessions[slot];
-        self.hosts[EndpointId::opener(slot)].awaits = AppWait::Read(answered + response);
+        let Session { asked, unseen, .. } = self.sessions[slot];
+        self.hosts[EndpointId::opener(slot)].awaits = AppWait::Read(response_end);
         self.hosts[EndpointId::listener(slot)].awaits = AppWait::Received(asked - unseen);
     }
 
@@ -134,5 +140,62 @@ impl Traffic {
             Some(think) => self.pause(now, flow, think),
             None => self.finish(now, flow),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ids::NodeId;
+    use crate::middlebox::{Context, Middlebox};
+    use crate::packet::Packet;
+    use crate::{scenario, Network};
+    use bentpipe_tcp::Segment;
+
+    /// Answers the first data that pass, as if the host had: with more than it would.
+    #[derive(Debug, Default)]
+    struct Forger {
+        has_answered: bool,
+    }
+
+    impl Middlebox for Forger {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            if packet.len > 0 && !self.has_answered {
+                self.has_answered = true;
+                let forge = |asked: Segment| Segment { seq: asked.ack, ack: asked.seq, len: 1400, ..asked };
+                let forged = cx.segment(&packet).and_then(|asked| cx.answer(&packet, &forge(asked)));
+                cx.emit(forged.expect("a segment of a connection"));
+            }
+            cx.forward(packet);
+        }
+    }
+
+    /// A response that nobody sent ends one exchange, as it would at a real client, and not all that come after it at that instant.
+    #[test]
+    fn a_forged_response_is_read_once() {
+        let text = r#"
+            duration = "2 s"
+            [link.l]
+            from = "a"
+            to = "b"
+            rate = "10 Mbit/s"
+            delay = "10 ms"
+            [link.m]
+            from = "b"
+            to = "c"
+            rate = "10 Mbit/s"
+            delay = "200 ms"
+            [flow.f]
+            from = "a"
+            to = "c"
+            app = { kind = "request-response", request = "100 B", response = "1 kB", think = "0 s" }
+        "#;
+        let scenario = scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+        let b = scenario.nodes.iter().position(|node| node.name == "b").map(NodeId::new).unwrap();
+        let mut network = Network::build_with(&scenario, 1, vec![(b, Box::new(Forger::default()))]);
+        assert!(network.run(100_000), "it is over");
+        let result = network.finish().unwrap();
+        // A round trip is 0.42 s; and what the host sends itself is acknowledged before it is sent, which it ignores.
+        let transfers = result.transfers.len();
+        assert!((1..=5).contains(&transfers), "{transfers}");
     }
 }
