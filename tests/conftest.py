@@ -10,7 +10,7 @@ from bentpipe.errors import EmulationError
 from bentpipe.experiment import task, workers
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell has it ignored for what it starts in the background, and programs that tests start and interrupt would inherit that.
+    # A shell has it ignored for what it starts in the background. Programs that tests interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
