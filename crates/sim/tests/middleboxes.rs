@@ -157,11 +157,32 @@ fn a_middlebox_that_acts_for_ever_at_one_instant_ends_the_run() {
         }
     }
     let scenario = from_toml(CHAIN, "test.toml", &[]).unwrap().scenario;
-    let own = [0, 1].map(|_| (B, Box::new(Answers) as Box<dyn Middlebox + Send + Sync>));
-    let mut network = Network::build_with(&scenario, 1, own.into());
-    while !network.run(100_000) {}
-    let failure = network.finish().unwrap_err();
-    assert_eq!((failure.what, failure.node.as_str()), (Trouble::Endless, "b"), "{failure}");
+    // Of three, that in the middle is asked twice for each answer: soon there are millions.
+    for neighbours in [2, 3] {
+        let own = (0..neighbours).map(|_| (B, Box::new(Answers) as Box<dyn Middlebox + Send + Sync>));
+        let mut network = Network::build_with(&scenario, 1, own.collect());
+        while !network.run(100_000) {}
+        let failure = network.finish().unwrap_err();
+        assert_eq!((failure.what, failure.node.as_str()), (Trouble::Endless, "b"), "{failure}");
+    }
+}
+
+/// As a code does for a window of a gigabyte that is sent at once.
+#[test]
+fn a_million_packets_at_one_instant_are_not_without_end() {
+    #[derive(Debug)]
+    struct Copies(u32);
+    impl Middlebox for Copies {
+        fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
+            for _ in 0..std::mem::take(&mut self.0) {
+                let copy = cx.copy_of(&packet);
+                cx.emit(copy);
+            }
+            cx.forward(packet);
+        }
+    }
+    let result = run_at(B, CHAIN, Copies(1_500_000)).unwrap();
+    assert_eq!(result.flows.text("outcome"), ["completed"]);
 }
 
 #[test]

@@ -63,8 +63,6 @@ pub struct Network {
     losses: Losses,
     outbox: Outbox,
     steps: Turns,
-    /// Packets that middleboxes have made or turned round, one following from the other.
-    made: u32,
     ports: ports::Ports,
     drops: Drops,
     ledger: Ledger,
@@ -151,7 +149,6 @@ impl Network {
             losses: Losses::new(),
             outbox: Outbox::default(),
             steps: Turns::default(),
-            made: 0,
             ports: ports::Ports::of(scenario, real.is_some()),
             drops: Drops::default(),
             ledger: Ledger::default(),

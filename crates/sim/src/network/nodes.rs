@@ -15,9 +15,13 @@ use super::routes::Routes;
 use crate::spec::Scenario;
 use crate::traffic::Traffic;
 
-/// Packets that middleboxes make or turn round at one instant, one following from the other, and wake-ups of a node, that are
-/// still taken to come to an end.
-const MADE_MAX: u32 = 1_000_000;
+/// Wake-ups of a node at one instant that are still taken to come to an end.
+const WAKE_UPS_MAX: u32 = 1_000_000;
+/// Steps at one instant, each of which follows from the one before, that are still taken to come to an end.
+const FOLLOWING_MAX: u32 = 100_000;
+/// Steps that wait at one instant and are still taken to come to an end: a sender may have a window of a gigabyte to send, and a
+/// function as much to add.
+const WAITING_MAX: usize = 4_000_000;
 
 /// A node in motion.
 #[derive(Debug, Default)]
@@ -41,6 +45,8 @@ pub(super) struct Turns {
     waiting: VecDeque<Step>,
     /// Whether they are being taken already: what is added meanwhile has its turn behind them.
     are_taken: bool,
+    /// The middlebox that was the last to make a packet, or to turn one round, since these began.
+    maker: Option<(NodeId, usize)>,
 }
 
 /// A link whose departures middleboxes want to know of.
@@ -179,8 +185,10 @@ impl Network {
         if std::mem::replace(&mut self.steps.are_taken, true) {
             return;
         }
-        self.made = 0;
+        self.steps.maker = None;
         let mut next = first.or_else(|| self.steps.waiting.pop_front());
+        // A round has what follows from the steps of the round before it.
+        let (mut rounds, mut left_in_round) = (0, self.steps.waiting.len());
         while let Some((node, position, packet)) = next {
             let boxes = self.nodes[node].boxes.len();
             if self.trouble.is_some() {
@@ -192,6 +200,15 @@ impl Network {
             }
             self.rearm_node(node);
             next = self.steps.waiting.pop_front();
+            if left_in_round > 0 {
+                left_in_round -= 1;
+                continue;
+            }
+            left_in_round = self.steps.waiting.len();
+            rounds += 1;
+            if let (true, Some(maker)) = (rounds > FOLLOWING_MAX || left_in_round > WAITING_MAX, self.steps.maker) {
+                self.fail(maker.0, maker.1, Trouble::Endless);
+            }
         }
         self.steps.are_taken = false;
     }
@@ -253,10 +270,7 @@ impl Network {
         let mut actions = self.outbox.take();
         for action in actions.drain(..) {
             if matches!(action, Action::Emit(_) | Action::Remake(_) | Action::SendBack(_)) {
-                self.made += 1;
-                if self.made > MADE_MAX {
-                    self.fail(node, position, Trouble::Endless);
-                }
+                self.steps.maker = Some((node, position));
             }
             let packet = match action {
                 Action::Forward(packet) => packet,
@@ -354,7 +368,7 @@ impl Network {
         self.schedule.set(Source::Node(node), Time::NEVER);
         state.armed = Time::NEVER;
         state.woken = (self.now, if state.woken.0 == self.now { state.woken.1 + 1 } else { 0 });
-        let is_endless = state.woken.1 > MADE_MAX;
+        let is_endless = state.woken.1 > WAKE_UPS_MAX;
         for watch in 0..self.nodes[node].watches.len() {
             self.notify_departure(node, watch);
         }
