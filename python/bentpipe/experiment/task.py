@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe import _core
 from bentpipe.errors import BentpipeError, SenderError
-from bentpipe.experiment import measure
 from bentpipe.experiment.run import advance
 from bentpipe.experiment.threads import raised_by_sender
 from bentpipe.metrics import COLUMNS
@@ -62,7 +61,9 @@ def execute(
         raise
     except (BentpipeError, MemoryError) as error:
         return Failure(str(error) or "not enough memory")
-    values = measure.outcome(found)
+    from bentpipe.experiment.measure import outcome
+
+    values = outcome(found)
     kept = {table: _packed(found[table]) for table in tables}  # type: ignore[literal-required]
     record = {
         "seed": seed,
