@@ -216,27 +216,6 @@ def test_nothing_heavy_is_imported_before_it_is_needed(small):
     assert imported("compare", str(small), "--cc", "reno", "--replications", "2") == "['polars', 'numpy', 'scipy']"
 
 
-@pytest.mark.parametrize("verb", ["compare(path, cc='reno'", "sweep(path, {'tcp.cc': ['reno']}"])
-def test_runs_begin_before_tables_and_statistics_are_imported(small, verb):
-    code = f"""
-import sys
-import bentpipe as bp
-from bentpipe.experiment.workers import Threads
-
-submit, seen = Threads.submit, []
-
-def watched(*args):
-    seen.append([name for name in ("polars", "numpy", "scipy") if name in sys.modules])
-    submit(*args)
-
-Threads.submit, path = watched, {str(small)!r}
-bp.{verb}, replications=2)
-print(seen[0])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
 def test_a_reader_that_leaves_is_no_error(small):
     for args in (["run", str(small)], ["check", str(small)], ["schema"], ["list", "series"]):
         read, write = os.pipe()

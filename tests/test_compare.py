@@ -9,7 +9,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import formatting
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
-from bentpipe.experiment.comparison import Comparison
+from bentpipe.experiment.compare import Comparison
 from bentpipe.metrics import COLUMNS
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import estimate

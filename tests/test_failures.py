@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.experiment.comparison import Comparison
+from bentpipe.experiment.compare import Comparison
 from bentpipe.experiment.contrasts import judged, ranking
 from bentpipe.experiment.report import report
 from bentpipe.metrics import COLUMNS, METRICS

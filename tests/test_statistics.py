@@ -6,7 +6,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.comparison import Comparison
+from bentpipe.experiment.compare import Comparison
 from bentpipe.metrics import COLUMNS, METRICS
 from bentpipe.statistics import estimates
 from bentpipe.statistics.comparing import Difference, differences, sentence, statement

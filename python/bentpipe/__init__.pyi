@@ -7,8 +7,8 @@ from .emulation.emulate import emulate as emulate
 from .emulation.speak import speak as speak
 from .emulation.twin import Twin as Twin
 from .emulation.twin import twin as twin
+from .experiment.compare import Comparison as Comparison
 from .experiment.compare import compare as compare
-from .experiment.comparison import Comparison as Comparison
 from .experiment.grid import sweep as sweep
 from .experiment.mix import Mix as Mix
 from .experiment.mix import mix as mix

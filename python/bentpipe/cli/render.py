@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from bentpipe.experiment.comparison import Comparison
+    from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.mix import Mix
     from bentpipe.experiment.report import Report
     from bentpipe.experiment.sweep import Sweep

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from bentpipe import _core
 from bentpipe.errors import ScenarioError
 from bentpipe.experiment.design import Arms
@@ -14,7 +16,7 @@ from bentpipe.scenario.overrides import case_sets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from bentpipe.experiment.comparison import Comparison
+    from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.sweep import Sweep
     from bentpipe.own.loading import Sender
     from bentpipe.scenario.scenario import Scenario
@@ -24,14 +26,13 @@ class Compared(Arms["Comparison"]):
     """What a comparison runs: the same seeds for every sender, as many as the one that needs most."""
 
     verb = "compare"
-    made_by = "bentpipe.experiment.comparison"
     said: Mapping[str, Any]
     """What is asked of the comparison besides the runs."""
     cases: Mapping[str, Mapping[str, Any]]
     """Those that the scenario does not have itself."""
 
     def result(self, sweep: Sweep) -> Comparison | None:
-        from bentpipe.experiment.comparison import Comparison, complete
+        from bentpipe.experiment.compare import Comparison
 
         # Without a replication that every sender has finished there is nothing to compare.
         return Comparison.of(sweep, self.scenario, self.arms) if complete(sweep) else None
@@ -53,6 +54,12 @@ class Compared(Arms["Comparison"]):
             # With these, a sweep does the same runs.
             "sets": [*self.scenario.sets, *((key, json.dumps(value, default=str)) for key, value in named)],
         }
+
+
+def complete(sweep: Sweep) -> list[int]:
+    """The replications that every sender has finished."""
+    counts = sweep.runs["replication"].value_counts()
+    return sorted(counts.filter(pl.col("count") == sweep.points.height)["replication"].to_list())
 
 
 def senders_of(

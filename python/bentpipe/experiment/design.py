@@ -11,6 +11,7 @@ from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.metrics import METRICS, named
 from bentpipe.own.loading import united
+from bentpipe.statistics.estimates import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -81,8 +82,6 @@ class Design(ABC, Generic[R]):
     ----------
     verb : str
         What made it.
-    made_by : str
-        The module that makes the result, with all that it takes for tables and statistics.
     scenario : Scenario
     senders : mapping
         By name, the classes of one's own that a run may name: congestion controls and functions of the network.
@@ -103,7 +102,6 @@ class Design(ABC, Generic[R]):
     """
 
     verb: ClassVar[str]
-    made_by: ClassVar[str] = "bentpipe.experiment.sweep"
     scenario: Scenario
     senders: Mapping[str, Own]
     keys: list[str]
@@ -167,8 +165,6 @@ def enough(values: NDArray[np.float64], until: Until, replications_max: int) -> 
     To look often and stop at the first interval that is narrow enough would stop too early too often. Each look comes
     after half as many runs again: with ten or more to begin with, 93 to 95 % of the final intervals hold the mean.
     """
-    from bentpipe.statistics.estimates import estimate
-
     found = estimate(values, CONFIDENCE)
     # Without a value there is nothing to know better.
     if found.mean is None or until.is_met(found):

@@ -6,8 +6,6 @@ import json
 from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import partial
-from importlib import import_module
-from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -17,6 +15,7 @@ from bentpipe.experiment import task
 from bentpipe.experiment.commands import own, run_command
 from bentpipe.experiment.memory import Memory
 from bentpipe.experiment.store import Store
+from bentpipe.experiment.sweep import Sweep
 from bentpipe.experiment.threads import interruptible
 from bentpipe.experiment.workers import workers
 from bentpipe.progress import Progress
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bentpipe.experiment.design import Design, Point
-    from bentpipe.experiment.sweep import Sweep
     from bentpipe.experiment.workers import Finished, Workers
 
 R = TypeVar("R")
@@ -95,8 +93,6 @@ class Execution(Generic[R]):
         self.counts = design.counts()
         self.runs: dict[str, tuple[Point, int]] = {}
         """By name, point and seed of each run that is wanted so far."""
-        self.reader: Thread | None = None
-        """Imports what the result needs, tables and statistics, which takes as long as many a run."""
 
     def run(self, store: Store, place: Workers) -> Sweep:
         """Do what is missing in a store; its Parquet files are written by who opened it."""
@@ -145,8 +141,6 @@ class Execution(Generic[R]):
         return list(fresh)
 
     def _so_far(self) -> Sweep:
-        from bentpipe.experiment.sweep import Sweep
-
         return Sweep.of(self.store, self._facts())
 
     def _do(self, wanted: Sequence[str]) -> None:
@@ -174,9 +168,6 @@ class Execution(Generic[R]):
                 point, seed = self.runs[id_]
                 self.place.submit(task.Task(id_, seed, tuple(self.design.tables)), partial(self.design.core, point))
             running += len(mine)
-            if mine and self.reader is None:
-                self.reader = Thread(target=import_module, args=(self.design.made_by,))
-                self.reader.start()
             self.progress.running = min(running, self.place.count)
             self.progress.under_way = self.place.under_way()
             self.notify()

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe.experiment.tables import RUNS, columns_frame
+from bentpipe.experiment.tables import columns_frame
 from bentpipe.metrics import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bentpipe.experiment.tables import Columns
+
+RUNS = "runs"
+"""The table with a row per run; the others are tables of runs."""
 
 
 def _run_schema() -> dict[str, type[pl.DataType]]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.comparison import Comparison
+    from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.tables import Tables
     from bentpipe.experiment.why import Explanation
     from bentpipe.plot.style import Labels, Size
@@ -224,7 +224,7 @@ class RunResult(Result):
         """The comparison that has only this run."""
         import polars as pl
 
-        from bentpipe.experiment.comparison import Comparison
+        from bentpipe.experiment.compare import Comparison
 
         runs = (self.runs if runs is None else runs).select(pl.lit("run").alias("sender"), pl.all())
         return Comparison(self.scenario, ("run",), runs, "goodput", CONFIDENCE, self.version)

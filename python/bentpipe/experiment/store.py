@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 from bentpipe import _core, files
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import aside, task
-from bentpipe.experiment.tables import RUNS
+from bentpipe.experiment.frames import RUNS, merged
 from bentpipe.files import is_no_sweep, refuse_unless_writable_folder
 
 if TYPE_CHECKING:
@@ -456,8 +456,6 @@ class Store:
 
     def _frames(self, tables: Sequence[str] | None = None, ids: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
         """All tables of all runs, or some."""
-        from bentpipe.experiment.frames import merged
-
         query, chosen = "select id, parameters, record, checksum from runs", ""
         if ids is not None:
             query, chosen = f"{query} where id in (select value from json_each(?))", json.dumps(list(ids))

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-RUNS = "runs"
-"""The table of a store with a row per run; the others are tables of runs."""
 Columns = dict[str, list[str] | tuple[str, bytes]]
 """Text, or (NumPy dtype, bytes); NaN stands for a missing value."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe import _core
 from bentpipe.errors import BentpipeError, SenderError
+from bentpipe.experiment import measure
 from bentpipe.experiment.run import advance
 from bentpipe.experiment.threads import raised_by_sender
 from bentpipe.metrics import COLUMNS
@@ -61,9 +62,7 @@ def execute(
         raise
     except (BentpipeError, MemoryError) as error:
         return Failure(str(error) or "not enough memory")
-    from bentpipe.experiment.measure import outcome
-
-    values = outcome(found)
+    values = measure.outcome(found)
     kept = {table: _packed(found[table]) for table in tables}  # type: ignore[literal-required]
     record = {
         "seed": seed,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.comparison import Comparison
+    from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.result import RunResult
 
 RATES = ("goodput", "goodput_active", "throughput")
