@@ -627,6 +627,16 @@ def test_ctrl_c_at_any_instant_ends_all(tmp_path):
 
 
 @needs_namespaces
+def test_ctrl_c_that_only_the_command_hears_ends_all_and_is_reported(tmp_path):
+    mark = f"bentpipe-{uuid.uuid4()}"
+    top = started(tmp_path, mark)
+    command = wait_for(mark, "command", top)[0]
+    wait_for(mark, "program", top)
+    os.kill(command, signal.SIGINT)
+    assert not end(top, mark, by_terminal=False)
+
+
+@needs_namespaces
 def test_emulations_at_the_same_time_do_not_see_one_another(tmp_path):
     delays = {"10 ms": 0.02, "40 ms": 0.08}
 
@@ -707,6 +717,22 @@ def test_counters_of_the_machine_are_read_as_the_kernel_writes_them():
     # A kernel of 2004 has no steal, and one without scheduler statistics no second file.
     nothing = {"stat": "cpu 1 2 3 4", "schedstat": "", "slept_s": 0.0, "throttled_s": 0.0}
     assert between(nothing, nothing) == {"stolen_share": 0.0, "waited_s": 0.0, "slept_s": 0.0, "throttled_s": 0.0}
+
+
+def test_a_watch_that_is_stopped_as_soon_as_it_was_started_ends():
+    code = """
+import signal
+from bentpipe.emulation.wakes import Wakes
+
+def stop(*_):
+    raise SystemExit(3)
+
+signal.signal(signal.SIGTERM, stop)
+counts = [Wakes.start().stop() for _ in range(200)]
+assert all(len(each) == 4000 for each in counts)
+"""
+    # It waited for ever, most often at the first attempt.
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_limits_of_the_processor_are_those_of_all_groups_around_the_process():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import marshal
 import os
+import select
 import shlex
 import subprocess
 import sys
@@ -367,8 +368,16 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _await(front: subprocess.Popen[bytes]) -> None:
-    """Wait for the end. The engine hears Ctrl-C, too, and reports; the second time nobody waits for it."""
+    """Wait for the end. After Ctrl-C the engine is to end and to report; the second time nobody waits for it."""
+    # A wait for a process goes on after a signal where a library has asked for that; this one does not.
+    descriptor = os.pidfd_open(front.pid)
+    end = select.poll()
+    end.register(descriptor, select.POLLIN)
     try:
-        front.wait()
+        end.poll()
     except KeyboardInterrupt:
-        front.wait()
+        # A terminal tells it, too; a notebook or another program may have told this process only.
+        front.terminate()
+        end.poll()
+    finally:
+        os.close(descriptor)

@@ -27,8 +27,11 @@ class Wakes:
     def start(cls) -> Wakes:
         """Start it. This process has one thread."""
         report, given = os.pipe()
+        # It waits for the handler below: Python forgets signals that come at the instant of a fork.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         process = os.fork()
         if process:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(given)
             return cls(process, report)
         try:
@@ -60,6 +63,7 @@ def _sleep_and_wake(given: int) -> None:
     counts = [0] * STEPS
     try:
         signal.signal(signal.SIGTERM, _end)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         while True:
             due_s = time.monotonic() + SLEEP_S
             time.sleep(SLEEP_S)
