@@ -2,7 +2,7 @@
 
 Writes `docs/validation/sizes.md` with a table and a figure.
 
-    python validation/sizes.py           # measures, 10 minutes
+    python validation/sizes.py           # measures, 5 to 10 minutes
     python validation/sizes.py --text    # only writes the page again
 
 Each point runs in a process of its own, so that its memory is its own; processor time is what counts, the least of
@@ -170,10 +170,9 @@ Memory is the peak of the whole process, with its scenario: reading a file of 10
 """
 VERDICT = """How many packets are in flight does not matter: a link is a ring, and its head one entry of the
 schedule. Links and flows do matter, for two reasons. What a hop touches no longer fits into the caches: a flow
-takes 17 kB here, with its two ends, two links of its own, and what the scenario keeps of them. And the schedule is
+takes 16 kB here, with its two ends, two links of its own, and what the scenario keeps of them. And the schedule is
 a tree of all sources, of which each event climbs a branch; ends that nothing disturbs run ahead of it, which is why
-ten flows cost so little. Measured on a machine that others used; the smallest numbers vary by a tenth from run to
-run."""
+ten flows cost so little. Measured on a quiet machine; the numbers vary by a twentieth from run to run."""
 
 
 def main() -> None:
