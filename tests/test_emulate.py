@@ -627,13 +627,34 @@ def test_ctrl_c_at_any_instant_ends_all(tmp_path):
 
 
 @needs_namespaces
-def test_ctrl_c_that_only_the_command_hears_ends_all_and_is_reported(tmp_path):
+@pytest.mark.parametrize("again", [False, True])
+def test_ctrl_c_that_only_the_command_hears_ends_all_and_again_waits_for_no_report(again, tmp_path):
     mark = f"bentpipe-{uuid.uuid4()}"
-    top = started(tmp_path, mark)
-    command = wait_for(mark, "command", top)[0]
-    wait_for(mark, "program", top)
-    os.kill(command, signal.SIGINT)
-    assert not end(top, mark, by_terminal=False)
+    (tmp_path / "path.toml").write_text(path().resolved())
+    (tmp_path / "bad.py").write_text(BAD)
+    line = [sys.executable, "-m", "bentpipe", "emulate", "path.toml", "--serve", "bulk", "--json"]
+    command = subprocess.Popen(
+        [*line, "--", sys.executable, "bad.py"],
+        env={**os.environ, "MARK": mark},
+        cwd=tmp_path,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    wait_for(mark, "program", command)
+    if again:
+        # It will never report.
+        os.kill(wait_for(mark, "engine", command)[0], signal.SIGSTOP)
+    until = time.monotonic() + 10
+    command.send_signal(signal.SIGINT)
+    while again and command.poll() is None and time.monotonic() < until:
+        time.sleep(0.1)
+        command.send_signal(signal.SIGINT)
+    assert not end(command, mark, by_terminal=False)
+    assert command.returncode == 130
+    printed, _ = command.communicate()
+    assert json.loads(printed)["stopped"] == "interrupted" if not again else not printed
 
 
 @needs_namespaces
@@ -719,6 +740,7 @@ def test_counters_of_the_machine_are_read_as_the_kernel_writes_them():
     assert between(nothing, nothing) == {"stolen_share": 0.0, "waited_s": 0.0, "slept_s": 0.0, "throttled_s": 0.0}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="emulations need Linux")
 def test_a_watch_that_is_stopped_as_soon_as_it_was_started_ends():
     code = """
 import signal

@@ -353,12 +353,15 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
         arguments = [sys.executable, "-c", FRONT, *map(str, descriptors)]
         with subprocess.Popen(arguments, pass_fds=descriptors) as front:
             try:
-                _await(front)
+                is_interrupted = _await(front)
             finally:
                 # By now it has nothing more to do.
                 front.kill()
         report.seek(0)
         content = report.read()
+    if is_interrupted and not content:
+        # The front was not ready yet to pass it on.
+        return {"error": ""}
     if not content:
         raise EmulationError(f"the emulator ended before its report, with status {front.returncode}")
     try:
@@ -367,17 +370,22 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
         raise EmulationError("the emulator was killed while it wrote its report") from None
 
 
-def _await(front: subprocess.Popen[bytes]) -> None:
-    """Wait for the end. After Ctrl-C the engine is to end and to report; the second time nobody waits for it."""
+def _await(front: subprocess.Popen[bytes]) -> bool:
+    """Wait for the end, and return whether Ctrl-C asked for it.
+
+    After Ctrl-C the engine is to end and to report; the second time nobody waits for it.
+    """
     # A wait for a process goes on after a signal where a library has asked for that; this one does not.
     descriptor = os.pidfd_open(front.pid)
     end = select.poll()
     end.register(descriptor, select.POLLIN)
     try:
         end.poll()
+        return False
     except KeyboardInterrupt:
         # A terminal tells it, too; a notebook or another program may have told this process only.
         front.terminate()
         end.poll()
+        return True
     finally:
         os.close(descriptor)

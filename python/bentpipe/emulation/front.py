@@ -77,6 +77,8 @@ def main() -> None:
             content = {"drilled": _core.kernel_drill(job["scripts"])}
         else:
             content = {"has_priority": has_priority, **_engine(job, caller)}
+        # All is done: a signal is not to cut the report in two.
+        _hear_nothing()
     except StopError:
         content = {"error": ""}
     except (OSError, subprocess.SubprocessError) as error:
@@ -110,9 +112,13 @@ def _write(report: int, content: dict[str, Any]) -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     # Once: what cleans up is not to be interrupted.
+    _hear_nothing()
+    raise StopError
+
+
+def _hear_nothing() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise StopError
 
 
 def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
