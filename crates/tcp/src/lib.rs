@@ -23,4 +23,6 @@ pub use conn::{Connection, Counters, Event, Role, SendLimit, State};
 pub use facts::RateSample;
 pub use notice::{ExplicitHeader, Notice};
 pub use scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};
-pub use segment::{CountOption, Ecn, FastOpenOption, Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};
+pub use segment::{
+    CountOption, Ecn, FastOpenOption, Flags, Options, PlainSegment, SackBlocks, Segment, SynOptions, Timestamps,
+};

@@ -237,6 +237,55 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
+/// A segment without options, which most are: 16 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PlainSegment {
+    /// As in [`Segment`], and so all others.
+    pub seq: Seq,
+    /// See there.
+    pub ack: Seq,
+    /// Payload bytes.
+    pub len: u16,
+    /// See there.
+    pub window: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
+    /// See there.
+    pub is_retransmission: bool,
+}
+
+impl PlainSegment {
+    /// Bytes of its IPv4 and TCP header.
+    pub const HEADER_LEN: u8 = 40;
+
+    /// Whether it is a dummy segment or the answer to one.
+    #[inline]
+    pub fn is_dummy(&self) -> bool {
+        self.flags.has(Flags::DUMMY) && !self.flags.has(Flags::SYN)
+    }
+
+    /// Sequence number of the first byte of payload: a SYN goes before it.
+    pub fn data_seq(&self) -> Seq {
+        self.seq.at(u64::from(self.flags.has(Flags::SYN)))
+    }
+
+    /// Sequence numbers that the segment occupies.
+    #[inline]
+    pub fn sequence_len(&self) -> u64 {
+        u64::from(self.len) + u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN))
+    }
+}
+
+impl From<PlainSegment> for Segment {
+    #[inline(always)]
+    fn from(plain: PlainSegment) -> Self {
+        let PlainSegment { seq, ack, len, window, flags, ecn, is_retransmission } = plain;
+        Self { seq, ack, len, window, flags, ecn, is_retransmission, timestamps: None, options: Options::None }
+    }
+}
+
 /// A TCP segment without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Segment {
@@ -261,40 +310,90 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// What it is without its options.
+    #[inline(always)]
+    pub fn plain(&self) -> PlainSegment {
+        let Self { seq, ack, len, window, flags, ecn, is_retransmission, .. } = *self;
+        PlainSegment { seq, ack, len, window, flags, ecn, is_retransmission }
+    }
+
+    /// Whether it has no options.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.timestamps.is_none() && matches!(self.options, Options::None)
+    }
+
     /// Bytes of IPv4 and TCP header, options padded to words: 40 to 100.
     #[inline]
     pub fn header_len(&self) -> u8 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
-        match self.options {
-            Options::None => 40 + timestamps,
-            Options::Syn(syn) => 40 + syn.header_len(self.timestamps.is_some()),
-            Options::Sack(blocks) => 40 + timestamps + 4 + 8 * blocks.len,
-            Options::AckRatio(_) => 40 + timestamps + ACK_RATIO_LEN as u8,
-            Options::Count(_) => 40 + timestamps + COUNT_LEN as u8,
-            Options::Scps(scps) => 40 + timestamps + scps.header_len(),
-        }
+        let rarer = match self.options {
+            Options::None => timestamps,
+            Options::Syn(syn) => syn.header_len(self.timestamps.is_some()),
+            Options::Sack(blocks) => timestamps + 4 + 8 * blocks.len,
+            Options::AckRatio(_) => timestamps + ACK_RATIO_LEN as u8,
+            Options::Count(_) => timestamps + COUNT_LEN as u8,
+            Options::Scps(scps) => timestamps + scps.header_len(),
+        };
+        PlainSegment::HEADER_LEN + rarer
     }
 
     /// Sequence number of the first byte of payload: a SYN goes before it.
     pub fn data_seq(&self) -> Seq {
-        self.seq.at(u64::from(self.flags.has(Flags::SYN)))
+        self.plain().data_seq()
     }
 
     /// Whether it is a dummy segment or the answer to one.
     #[inline]
     pub fn is_dummy(&self) -> bool {
-        self.flags.has(Flags::DUMMY) && !self.flags.has(Flags::SYN)
-    }
-
-    /// Whether it has neither data nor options beside timestamps and counts.
-    #[inline(always)]
-    pub(crate) fn is_pure(&self) -> bool {
-        self.sequence_len() == 0 && matches!(self.options, Options::None | Options::Count(_))
+        self.plain().is_dummy()
     }
 
     /// Sequence numbers that the segment occupies.
     pub fn sequence_len(&self) -> u64 {
-        u64::from(self.len) + u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN))
+        self.plain().sequence_len()
+    }
+}
+
+/// A segment that arrived, in two layers: code that is compiled for the first alone has nothing of what the second would need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived<'a> {
+    pub(crate) plain: PlainSegment,
+    /// The same with its options; none: it has none, and the connection looks for nothing but the basics.
+    pub(crate) whole: Option<&'a Segment>,
+}
+
+impl<'a> From<&'a Segment> for Arrived<'a> {
+    #[inline(always)]
+    fn from(segment: &'a Segment) -> Self {
+        Self { plain: segment.plain(), whole: Some(segment) }
+    }
+}
+
+impl From<PlainSegment> for Arrived<'_> {
+    #[inline(always)]
+    fn from(plain: PlainSegment) -> Self {
+        Self { plain, whole: None }
+    }
+}
+
+impl<'a> Arrived<'a> {
+    /// Its timestamps.
+    #[inline(always)]
+    pub(crate) fn timestamps(self) -> Option<Timestamps> {
+        self.whole.and_then(|whole| whole.timestamps)
+    }
+
+    /// Its rarer options.
+    #[inline(always)]
+    pub(crate) fn options(self) -> &'a Options {
+        self.whole.map_or(&Options::None, |whole| &whole.options)
+    }
+
+    /// Whether it has neither data nor options beside timestamps and counts.
+    #[inline(always)]
+    pub(crate) fn is_pure(self) -> bool {
+        self.plain.sequence_len() == 0 && matches!(self.options(), Options::None | Options::Count(_))
     }
 }
 

@@ -8,12 +8,12 @@ use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::packet::{Packet, NO_BODY};
 use crate::record::{LossPlace, StopReason};
 use crate::traffic::{event_kind, event_of_segment, Task};
-use bentpipe_tcp::{Event, Segment};
+use bentpipe_tcp::{Event, Flags, PlainSegment};
 use bentpipe_units::{Seq, Time};
 
 impl Network {
     /// A packet has reached its host.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arrive(&mut self, node: NodeId, packet: &Packet) {
         if packet.is_datagram() {
             return self.receive_datagram(node, packet);
@@ -32,9 +32,7 @@ impl Network {
             return self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
-        let segment = packet.segment(&self.bodies);
-        self.bodies.release(packet);
-        host.on_arrival(self.now, &segment);
+        host.on_arrival(self.now, packet, &mut self.bodies);
         if host.sends_data {
             if let Some(rtt) = host.conn.take_rtt() {
                 self.traffic.flows[packet.flow()].rtts.record_span(rtt);
@@ -117,7 +115,7 @@ impl Network {
     }
 
     /// Sends all that an endpoint has to send, takes its events, schedules its wake-up.
-    #[inline]
+    #[inline(always)]
     fn drive(&mut self, endpoint: EndpointId) {
         self.transmit(endpoint);
         let host = &mut self.traffic.hosts[endpoint];
@@ -128,10 +126,34 @@ impl Network {
         self.rearm(endpoint);
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, endpoint: EndpointId) {
-        while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
-            self.send(endpoint, &segment);
+        if !self.traffic.hosts[endpoint].sends_plainly() || !self.transmit_plain(endpoint) {
+            self.transmit_with_options(endpoint);
+        }
+    }
+
+    /// Returns whether all is sent: what left may have had its answer already, and that may ask for options.
+    #[inline(never)]
+    fn transmit_plain(&mut self, endpoint: EndpointId) -> bool {
+        loop {
+            let host = &mut self.traffic.hosts[endpoint];
+            let Some(segment) = host.conn.poll_plain(self.now) else { return true };
+            let packet = host.send_plain(self.now, &segment);
+            let is_on_a_link = self.depart(endpoint, packet, &segment);
+            if !is_on_a_link && !self.traffic.hosts[endpoint].sends_plainly() {
+                return false;
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_with_options(&mut self, endpoint: EndpointId) {
+        loop {
+            let host = &mut self.traffic.hosts[endpoint];
+            let Some(segment) = host.conn.poll_transmit(self.now) else { return };
+            let packet = host.send(self.now, &segment, &mut self.bodies);
+            self.depart(endpoint, packet, &segment.plain());
         }
     }
 
@@ -164,29 +186,39 @@ impl Network {
         }
     }
 
+    /// A segment leaves its end in this packet. Returns whether a link took it or lost it, and nothing else has happened.
     #[inline(always)]
-    fn send(&mut self, endpoint: EndpointId, segment: &Segment) {
-        let host = &mut self.traffic.hosts[endpoint];
-        let packet = host.send(self.now, segment, &mut self.bodies);
+    fn depart(&mut self, endpoint: EndpointId, packet: Packet, segment: &PlainSegment) -> bool {
         self.ledger.sent += 1;
-        if self.recorder.wants_decisions && segment.len > 0 && host.sends_data {
-            let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
-            self.recorder.on_event(self.now, packet.flow(), event_of_segment(segment), offset);
+        if self.recorder.wants_decisions && segment.len > 0 {
+            self.record_departure(endpoint, segment);
         }
         if self.witness.is_some() {
             self.see_sent(&packet);
         }
-        self.launch(packet);
+        self.launch(packet)
     }
 
-    /// A packet leaves its host.
+    #[cold]
+    fn record_departure(&mut self, endpoint: EndpointId, segment: &PlainSegment) {
+        let host = &self.traffic.hosts[endpoint];
+        if host.sends_data {
+            let first = segment.seq.at(u64::from(segment.flags.has(Flags::SYN)));
+            let offset = first.offset_near(Seq::new(1), host.conn.acked_bytes());
+            self.recorder.on_event(self.now, host.flow, event_of_segment(segment), offset);
+        }
+    }
+
+    /// A packet leaves its host. Returns whether a link was next.
     #[inline(always)]
-    pub(super) fn launch(&mut self, packet: Packet) {
+    pub(super) fn launch(&mut self, mut packet: Packet) -> bool {
         let hop = self.routes.hops[packet.next as usize];
         if hop >= AT_NODE {
-            return self.launch_at_node(packet);
+            self.launch_at_node(packet);
+            return false;
         }
-        self.accept(self.now, LinkId::new(hop as usize), &packet);
+        self.accept(self.now, LinkId::new(hop as usize), &mut packet);
+        true
     }
 
     /// A packet leaves its host at a node that has middleboxes, or that knows the way; or at that where its route ends.

@@ -32,7 +32,7 @@ impl Network {
             self.schedule.set_next(link.next_arrival());
             return self.count_losses(index);
         };
-        let packet = *front;
+        let mut packet = *front;
         link.drop_front();
         self.schedule.set_next(link.next_arrival());
         if !self.losses.is_empty() {
@@ -44,7 +44,7 @@ impl Network {
         if far_end.is_asked {
             return self.enter_node(far_end.node, packet);
         }
-        self.forward(far_end.node, &packet);
+        self.forward(far_end.node, &mut packet);
     }
 
     /// All that this link carries goes to links that no other feeds: they accept it ahead of time, each packet
@@ -65,7 +65,7 @@ impl Network {
                 continue;
             }
             let next = LinkId::new(self.routes.hops[packet.next as usize] as usize);
-            self.accept(packet.at, next, &packet);
+            self.accept(packet.at, next, &mut packet);
         }
         self.schedule.set(Source::Link(index), self.links[index].next_arrival());
     }
@@ -112,12 +112,12 @@ impl Network {
         let Inbox { link, lead, .. } = self.inboxes[inbox];
         let until = self.bounds.horizon.min(self.present + lead).max(self.present);
         let until = self.inboxes[inbox].whole(until);
-        while let Some(packet) =
+        while let Some(mut packet) =
             self.inboxes[inbox].pop(until, Order { routes: &self.routes, schedule: &self.schedule })
         {
             let feeder = self.routes.before(&packet);
             if !packet.is_damaged() || !self.ends_at(feeder, self.far_ends[feeder], &packet) {
-                self.offer::<true>(packet.at, link, &packet);
+                self.offer::<true>(packet.at, link, &mut packet);
             }
             // Something else may come between two that arrive at one instant.
             if until == self.present {
@@ -139,14 +139,13 @@ impl Network {
 
     /// A packet is offered to a link that leads to an inbox.
     #[inline]
-    fn enter_inbox(&mut self, at: Time, link: LinkId, inbox: usize, packet: &Packet) {
-        let mut packet = *packet;
-        if self.links[link].cross(at, &mut packet, Time::NEVER) == Crossing::Full {
+    fn enter_inbox(&mut self, at: Time, link: LinkId, inbox: usize, packet: &mut Packet) {
+        if self.links[link].cross(at, packet, Time::NEVER) == Crossing::Full {
             packet.at = at;
-            return self.lose(at, LossPlace::Link(link), packet, Cause::QueueOverflow);
+            return self.lose(at, LossPlace::Link(link), *packet, Cause::QueueOverflow);
         }
         let order = Order { routes: &self.routes, schedule: &self.schedule };
-        if self.inboxes[inbox].insert(self.present, &packet, order) {
+        if self.inboxes[inbox].insert(self.present, packet, order) {
             self.expect(inbox, Some((packet.at, link)));
         }
     }
@@ -183,28 +182,33 @@ impl Network {
         is_dropped
     }
 
+    #[inline(never)]
+    fn arrive_now(&mut self, node: NodeId, packet: &Packet) {
+        self.arrive(node, packet);
+    }
+
     /// A packet leaves `node` for its next hop.
     #[inline(always)]
-    pub(super) fn forward(&mut self, node: NodeId, packet: &Packet) {
+    pub(super) fn forward(&mut self, node: NodeId, packet: &mut Packet) {
         let hop = self.routes.hops[packet.next as usize];
         if hop >= AT_NODE {
-            return self.arrive(node, packet);
+            return self.arrive_now(node, packet);
         }
         self.accept(self.now, LinkId::new(hop as usize), packet);
     }
 
     /// A packet is offered to a link at `at`: now, or ahead of time.
     #[inline(always)]
-    pub(super) fn accept(&mut self, at: Time, link: LinkId, packet: &Packet) {
+    pub(super) fn accept(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
         self.offer::<false>(at, link, packet);
     }
 
     /// The same. `ARRIVES`: if the packet reaches an end ahead of time, that acts at once; not to be asked for while an end acts.
     #[inline(always)]
-    fn offer<const ARRIVES: bool>(&mut self, at: Time, link: LinkId, packet: &Packet) {
+    fn offer<const ARRIVES: bool>(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
         let far_end = &self.far_ends[link];
         if (far_end.relays | (ARRIVES & far_end.ends)) && at < self.bounds.horizon {
-            return self.cross::<ARRIVES>(at, link, *packet);
+            return self.cross::<ARRIVES>(at, link, packet);
         }
         let inbox = far_end.inbox;
         self.enter(at, link, inbox, packet);
@@ -212,34 +216,34 @@ impl Network {
 
     /// A packet crosses at once all links of which that can be said.
     #[inline]
-    fn cross<const ARRIVES: bool>(&mut self, mut at: Time, mut link: LinkId, mut packet: Packet) {
+    fn cross<const ARRIVES: bool>(&mut self, mut at: Time, mut link: LinkId, packet: &mut Packet) {
         let inbox = loop {
             let far_end = self.far_ends[link];
-            let is_last = ARRIVES && far_end.ends && !self.moves_others(&packet);
+            let is_last = ARRIVES && far_end.ends && !self.moves_others(packet);
             if !(far_end.relays && !far_end.is_asked || is_last) {
                 break far_end.inbox;
             }
-            match self.links[link].cross(at, &mut packet, self.bounds.horizon) {
+            match self.links[link].cross(at, packet, self.bounds.horizon) {
                 Crossing::No => break far_end.inbox,
                 Crossing::Full => {
                     packet.at = at;
-                    return self.lose(at, LossPlace::Link(link), packet, Cause::QueueOverflow);
+                    return self.lose(at, LossPlace::Link(link), *packet, Cause::QueueOverflow);
                 }
                 Crossing::At(arrival) => at = arrival,
             }
             if is_last {
-                return self.arrive_ahead(link, far_end, &packet);
+                return self.arrive_ahead(link, far_end, packet);
             }
-            if packet.is_damaged() && self.ends_at(link, far_end, &packet) {
+            if packet.is_damaged() && self.ends_at(link, far_end, packet) {
                 return;
             }
             link = LinkId::new(self.routes.hops[packet.next as usize] as usize);
         };
-        self.enter(at, link, inbox, &packet);
+        self.enter(at, link, inbox, packet);
     }
 
     #[inline(always)]
-    fn enter(&mut self, at: Time, link: LinkId, inbox: u32, packet: &Packet) {
+    fn enter(&mut self, at: Time, link: LinkId, inbox: u32, packet: &mut Packet) {
         if inbox != NO_INBOX {
             return self.enter_inbox(at, link, inbox as usize, packet);
         }

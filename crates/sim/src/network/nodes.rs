@@ -216,7 +216,7 @@ impl Network {
     /// A packet goes on from its node, or is lost if that knows no way.
     pub(super) fn leave_node(&mut self, node: NodeId, mut packet: Packet) {
         if self.find_way(self.now, node, &mut packet) {
-            self.forward(node, &packet);
+            self.forward(node, &mut packet);
         }
     }
 

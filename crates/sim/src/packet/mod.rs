@@ -12,7 +12,7 @@ pub(crate) use compressed::{Compressed, Fields};
 pub(crate) use request::Request;
 
 use crate::ids::{EndpointId, FlowId, PathId};
-use bentpipe_tcp::{Ecn, Flags, Options, Segment};
+use bentpipe_tcp::{Ecn, Flags, Options, PlainSegment, Segment};
 use bentpipe_units::{Seq, Time};
 
 /// A packet: a segment or a datagram, and where it is. At most 40 bytes (pinned by a test): rings of packets are what a large run keeps in cache.
@@ -117,9 +117,18 @@ impl Packet {
     /// A packet that carries `segment`; its rarer parts go into `bodies`.
     #[inline(always)]
     pub(crate) fn new(segment: &Segment, origin: &Origin, bodies: &mut Bodies) -> Self {
+        let mut packet = Self::plain(&segment.plain(), origin);
+        if !segment.is_plain() {
+            packet.body = bodies.parts.insert(Parts::of(segment.timestamps, segment.options));
+            packet.header_len = segment.header_len();
+        }
+        packet
+    }
+
+    /// A packet that carries a segment without options.
+    #[inline(always)]
+    pub(crate) fn plain(segment: &PlainSegment, origin: &Origin) -> Self {
         let Origin { endpoint, owner, first_hop, class } = *origin;
-        let is_plain = segment.timestamps.is_none() && matches!(segment.options, Options::None);
-        let body = if is_plain { NO_BODY } else { bodies.parts.insert(Parts::of(segment.timestamps, segment.options)) };
         let retransmission = if segment.is_retransmission { RETRANSMISSION } else { 0 };
         let dummy = if segment.flags.has(Flags::DUMMY) { DUMMY } else { 0 };
         Self {
@@ -129,11 +138,11 @@ impl Packet {
             session: endpoint.slot() as u32 | upper_half(owner),
             seq: segment.seq,
             ack: segment.ack,
-            body,
+            body: NO_BODY,
             len: segment.len,
             window: segment.window,
             tcp_flags: pack(segment.flags),
-            header_len: segment.header_len(),
+            header_len: PlainSegment::HEADER_LEN,
             flags: retransmission
                 | dummy
                 | if endpoint.side() == 1 { TO_SENDER } else { 0 }
@@ -275,11 +284,17 @@ impl Packet {
 
     /// The segment that it carries.
     pub(crate) fn segment(&self, bodies: &Bodies) -> Segment {
-        let (timestamps, options) = match self.body {
-            NO_BODY => (None, Options::None),
-            body => (bodies.parts[body].timestamps, bodies.parts[body].options),
-        };
-        Segment {
+        let plain = Segment::from(self.plain_segment());
+        match self.body {
+            NO_BODY => plain,
+            body => Segment { timestamps: bodies.parts[body].timestamps, options: bodies.parts[body].options, ..plain },
+        }
+    }
+
+    /// The same without what is in its body.
+    #[inline(always)]
+    pub(crate) fn plain_segment(&self) -> PlainSegment {
+        PlainSegment {
             seq: self.seq,
             ack: self.ack,
             len: self.len,
@@ -287,8 +302,6 @@ impl Packet {
             flags: unpack(self.tcp_flags, self.flags),
             ecn: self.ecn(),
             is_retransmission: self.flags & RETRANSMISSION != 0,
-            timestamps,
-            options,
         }
     }
 

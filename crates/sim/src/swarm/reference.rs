@@ -351,9 +351,7 @@ impl<'a> Reference<'a> {
             return self.lose(LossPlace::Node(node), &packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
-        let segment = packet.segment(&self.bodies);
-        self.bodies.release(&packet);
-        host.on_arrival(self.now, &segment);
+        host.on_arrival(self.now, &packet, &mut self.bodies);
         if host.sends_data {
             let flow = &mut self.traffic.flows[packet.flow()];
             host.conn.take_rtt().into_iter().for_each(|rtt| flow.rtts.record_span(rtt));
@@ -372,7 +370,7 @@ impl<'a> Reference<'a> {
             let packet = host.send(self.now, &segment, &mut self.bodies);
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && host.sends_data {
-                self.note(flow, event_of_segment(&segment), offset);
+                self.note(flow, event_of_segment(&segment.plain()), offset);
             }
             self.ledger.sent += 1;
             let ends = &self.scenario.flows[flow];

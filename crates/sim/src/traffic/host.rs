@@ -4,9 +4,9 @@ use super::loss_verdicts::LossVerdicts;
 use super::send_times::{SendTimes, Stopwatch};
 use crate::ids::{EndpointId, FlowId};
 use crate::link::Downtime;
-use crate::packet::{Bodies, Label, Message, Origin, Packet, Recipient};
+use crate::packet::{Bodies, Label, Message, Origin, Packet, Recipient, NO_BODY};
 use crate::spec::Reader;
-use bentpipe_tcp::{Connection, Feedback, Segment, State};
+use bentpipe_tcp::{Connection, Feedback, PlainSegment, Segment, State};
 use bentpipe_units::Time;
 use std::ops::{Index, IndexMut};
 
@@ -138,13 +138,20 @@ impl Host {
         }
     }
 
-    /// A segment has arrived.
+    /// A segment has arrived: in `packet`, of which `bodies` have the options.
     #[inline(always)]
-    pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) {
+    pub(crate) fn on_arrival(&mut self, now: Time, packet: &Packet, bodies: &mut Bodies) {
         self.ended_packets += 1;
         let before = self.conn.counters().duplicate_segments;
-        self.conn.handle_segment(now, segment);
-        if segment.is_retransmission && self.conn.counters().duplicate_segments > before {
+        let plain = packet.plain_segment();
+        if packet.body == NO_BODY {
+            self.conn.handle_plain(now, &plain);
+        } else {
+            let segment = packet.segment(bodies);
+            bodies.release(packet);
+            self.conn.handle_segment(now, &segment);
+        }
+        if plain.is_retransmission && self.conn.counters().duplicate_segments > before {
             self.spurious += 1;
         }
     }
@@ -180,17 +187,35 @@ impl Host {
         }
     }
 
-    /// The packet in which it sends a segment.
+    /// Whether what it sends next has no options.
     #[inline(always)]
+    pub(crate) fn sends_plainly(&self) -> bool {
+        self.conn.sends_plainly() && !self.writes_headers
+    }
+
+    /// The packet in which it sends a segment without options.
+    #[inline(always)]
+    pub(crate) fn send_plain(&mut self, now: Time, segment: &PlainSegment) -> Packet {
+        let packet = Packet::plain(segment, &self.origin);
+        self.note_sent(now, &packet);
+        packet
+    }
+
+    /// The packet in which it sends a segment.
     pub(crate) fn send(&mut self, now: Time, segment: &Segment, bodies: &mut Bodies) -> Packet {
         let mut packet = Packet::new(segment, &self.origin, bodies);
         if self.writes_headers {
             self.write_header(now, segment, &mut packet, bodies);
         }
+        self.note_sent(now, &packet);
+        packet
+    }
+
+    #[inline(always)]
+    fn note_sent(&mut self, now: Time, packet: &Packet) {
         self.first_sent.get_or_insert(now);
         self.sent_wire_bytes += packet.size();
         self.sent_packets += 1;
-        packet
     }
 
     /// What a sender with XCP or RCP writes on its packets.

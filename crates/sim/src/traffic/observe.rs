@@ -4,7 +4,7 @@ use super::{FlowState, Host, SendTimes, Totals, Traffic};
 use crate::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, SenderSeries};
 use crate::record::{ratio, Completions, Sample};
 use crate::spec::{Flow, Scenario};
-use bentpipe_tcp::{Event, Segment, SendLimit};
+use bentpipe_tcp::{Event, PlainSegment, SendLimit};
 use bentpipe_units::{Duration, Time};
 
 impl Traffic {
@@ -113,7 +113,7 @@ pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u6
 }
 
 /// The event that a segment with data is, when it is sent.
-pub(crate) fn event_of_segment(segment: &Segment) -> EventKind {
+pub(crate) fn event_of_segment(segment: &PlainSegment) -> EventKind {
     match segment.is_retransmission {
         true => EventKind::Retransmission,
         false if segment.is_dummy() => EventKind::Dummy,

@@ -37,7 +37,7 @@ use crate::cc::CongestionControl;
 use crate::config::{Config, Feedback};
 use crate::facts::RateSample;
 use crate::notice::{ExplicitHeader, Notice};
-use crate::segment::{Flags, Options, Segment};
+use crate::segment::{Arrived, Flags, Options, PlainSegment, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use context::Context;
 use life::Life;
@@ -112,56 +112,71 @@ impl Connection {
 
     /// A segment arrived from the peer.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
-        let Self { life, tcb } = self;
-        tcb.cx.counters.arrived_segments += 1;
-        if !life.state.is_synchronised() || segment.flags.has_any(SLOW_PATH) {
-            if let Some(rest) = life.handle_control(now, segment, tcb) {
-                self.tcb.cx.counters.arrived_segments -= 1;
-                self.handle_segment(now, &rest);
-            }
-            return;
-        }
-        // Compiled for each case: most of what a segment without options does not need is not there for it.
-        if segment.timestamps.is_none() && matches!(segment.options, Options::None) {
-            self.handle_open(now, segment);
+        if !self.life.state.is_synchronised() || segment.flags.has_any(SLOW_PATH) {
+            self.handle_control(now, segment);
+        } else if segment.is_plain() && self.tcb.cx.agreed.is_plain {
+            self.handle_open(now, segment.plain().into());
         } else {
             self.handle_with_options(now, segment);
         }
     }
 
-    /// A segment with options for an open connection.
+    /// A segment without options arrived: the same as [`handle_segment`](Self::handle_segment), at less cost.
+    #[inline(always)]
+    pub fn handle_plain(&mut self, now: Time, segment: &PlainSegment) {
+        if self.life.state.is_synchronised() & self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH) {
+            self.handle_open(now, (*segment).into());
+        } else {
+            self.handle_segment(now, &Segment::from(*segment));
+        }
+    }
+
+    /// A segment for a connection that is not open, or that does not speak of its data.
+    #[cold]
+    fn handle_control(&mut self, now: Time, segment: &Segment) {
+        let Self { life, tcb } = self;
+        tcb.cx.counters.arrived_segments += 1;
+        if let Some(rest) = life.handle_control(now, segment, tcb) {
+            self.tcb.cx.counters.arrived_segments -= 1;
+            self.handle_segment(now, &rest);
+        }
+    }
+
+    /// A segment for an open connection, one of which has more than the basics.
     #[inline(never)]
     fn handle_with_options(&mut self, now: Time, segment: &Segment) {
-        self.handle_open(now, segment);
+        self.handle_open(now, segment.into());
     }
 
     /// A segment for an open connection.
     #[inline(always)]
-    fn handle_open(&mut self, now: Time, segment: &Segment) {
+    fn handle_open(&mut self, now: Time, segment: Arrived<'_>) {
         let Self { life, tcb } = self;
-        if let Options::Count(count) = segment.options {
+        tcb.cx.counters.arrived_segments += 1;
+        if let Options::Count(count) = *segment.options() {
             if life.counts.as_ref().is_some_and(|counts| counts.is_of_another(count)) {
                 return;
             }
         }
+        let plain = segment.plain;
         let Tcb { sender, receiver, wire, cx } = tcb;
-        if !segment.flags.has(Flags::ACK) || !wire.accept_timestamps(now, segment, receiver, cx) {
+        if !plain.flags.has(Flags::ACK) || !wire.accept_timestamps(now, segment, receiver, cx) {
             return;
         }
-        let ack = wire.acked_offset(segment.ack, sender.space.una);
+        let ack = wire.acked_offset(plain.ack, sender.space.una);
         if ack > sender.space.nxt {
             // RFC 9293 §3.10.7.4: it acknowledges what was never sent.
             return receiver.ack_soon();
         }
-        if segment.sequence_len() > 0 {
+        if plain.sequence_len() > 0 {
             tcb.receive_data(now, segment);
-        } else if segment.seq != wire.ack_field(receiver) && wire.is_probe(segment.seq, receiver.ack_offset()) {
+        } else if plain.seq != wire.ack_field(receiver) && wire.is_probe(plain.seq, receiver.ack_offset()) {
             receiver.ack_soon();
         }
         tcb.handle_ack(now, segment, ack);
         if tcb.sender.space.is_closing || tcb.receiver.is_finished() {
             life.advance_close(now, tcb);
-            if segment.flags.has(Flags::FIN) {
+            if plain.flags.has(Flags::FIN) {
                 life.on_late_fin(now, tcb);
             }
         }
@@ -349,11 +364,34 @@ impl Connection {
             return self.poll_slow_path(now);
         }
         if self.tcb.sender.has_data() {
-            if let Some(segment) = self.next_data(now) {
+            if let Some(segment) = self.tcb.next_data(now) {
+                self.note_departure(now, &segment.plain());
                 return Some(segment);
             }
         }
         self.tcb.next_ack(now)
+    }
+
+    /// Whether all segments to be sent now are plain: then [`poll_plain`](Self::poll_plain) gives what
+    /// [`poll_transmit`](Self::poll_transmit) would, and costs less. It stays so until something goes in.
+    #[must_use]
+    #[inline(always)]
+    pub fn sends_plainly(&self) -> bool {
+        self.tcb.sends_plainly() && self.life.sends_data()
+    }
+
+    /// The next segment to send now, or `None`. Only to be asked while the connection [sends plainly](Self::sends_plainly).
+    #[must_use]
+    #[inline(always)]
+    pub fn poll_plain(&mut self, now: Time) -> Option<PlainSegment> {
+        debug_assert!(self.sends_plainly());
+        if self.tcb.sender.has_data() {
+            if let Some(segment) = self.tcb.next_plain_data(now) {
+                self.note_departure(now, &segment);
+                return Some(segment);
+            }
+        }
+        self.tcb.next_plain_ack()
     }
 
     /// Of connections that are not plain, while a control segment waits, and in states in which no data are sent.
@@ -389,7 +427,7 @@ impl Connection {
         let sends_data = life.sends_data();
         if sends_data && !tcb.must_wait(now) {
             if let Some(segment) = tcb.next_record_data(now) {
-                self.note_departure(now, &segment);
+                self.note_departure(now, &segment.plain());
                 return Some(segment);
             }
         }
@@ -407,14 +445,7 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn next_data(&mut self, now: Time) -> Option<Segment> {
-        let segment = self.tcb.next_data(now)?;
-        self.note_departure(now, &segment);
-        Some(segment)
-    }
-
-    #[inline(always)]
-    fn note_departure(&mut self, now: Time, segment: &Segment) {
+    fn note_departure(&mut self, now: Time, segment: &PlainSegment) {
         if segment.flags.has(Flags::FIN) && !segment.is_retransmission {
             self.life.advance_close(now, &mut self.tcb);
         }

@@ -11,7 +11,7 @@ use crate::cc::CongestionControl;
 use crate::config::SlowStartAcks;
 use crate::notice::Notice;
 use crate::scps::ScpsOptions;
-use crate::segment::{Ecn, Flags, Options, Segment};
+use crate::segment::{Arrived, Ecn, Flags, Options, PlainSegment, Segment};
 use bentpipe_units::{Seq, Time};
 
 /// The parts of an open connection.
@@ -30,23 +30,25 @@ impl Tcb {
     /// DEVIATION: RFC 9293 §3.10.7.4 drops segments that are not acceptable, with their ACK. Here, as in BSD, the ACK of a
     /// segment whose data are old counts: its acknowledgement is still valid.
     #[inline(always)]
-    pub(crate) fn handle_ack(&mut self, now: Time, segment: &Segment, ack: u64) {
+    pub(crate) fn handle_ack(&mut self, now: Time, segment: Arrived<'_>, ack: u64) {
         let Self { sender, wire, cx, .. } = self;
         if ack < sender.space.una {
             return;
         }
-        if sender.ecn.is_some() {
-            sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
-        }
-        if sender.ack_ratio.is_some() {
-            sender.watch_acks(ack, segment.is_pure(), segment.ecn == Ecn::Ce);
+        if segment.whole.is_some() {
+            if sender.ecn.is_some() {
+                sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
+            }
+            if sender.ack_ratio.is_some() {
+                sender.watch_acks(ack, segment.is_pure(), segment.plain.ecn == Ecn::Ce);
+            }
         }
         let was_closed = sender.space.rwnd == 0;
-        let is_same_window = wire.update_window(segment, ack, &mut sender.space, cx);
+        let is_same_window = wire.update_window(&segment.plain, ack, &mut sender.space, cx);
         if was_closed {
             sender.on_window_change(now, cx);
         }
-        let sacked = match &segment.options {
+        let sacked = match segment.options() {
             Options::Sack(blocks) if cx.agreed.sack => Some(wire.read_sack(blocks.as_slice(), ack, sender.space.nxt)),
             _ => None,
         };
@@ -76,16 +78,17 @@ impl Tcb {
     }
 
     /// Data, a FIN, or both.
-    pub(crate) fn receive_data(&mut self, now: Time, segment: &Segment) {
-        let Some(start) = self.wire.peers_offset(segment.seq, self.receiver.nxt()) else {
+    #[inline(always)]
+    pub(crate) fn receive_data(&mut self, now: Time, segment: Arrived<'_>) {
+        let Some(start) = self.wire.peers_offset(segment.plain.seq, self.receiver.nxt()) else {
             // From before the first byte.
             return self.receiver.ack_soon();
         };
-        if !self.cx.agreed.is_plain {
-            self.inspect(now, segment, start);
+        if let (Some(whole), false) = (segment.whole, self.cx.agreed.is_plain) {
+            self.inspect(now, whole, start);
         }
-        let len = u64::from(segment.len);
-        let has_fin = segment.flags.has(Flags::FIN);
+        let len = u64::from(segment.plain.len);
+        let has_fin = segment.plain.flags.has(Flags::FIN);
         let arrival = self.receiver.on_data(now, start, len, has_fin, &mut self.cx.timers);
         self.cx.counters.arrived_bytes += len;
         self.cx.counters.delivered_bytes += arrival.delivered;
@@ -162,10 +165,32 @@ impl Tcb {
 
 /// What leaves.
 impl Tcb {
+    /// Whether what leaves next has no options.
+    #[inline(always)]
+    pub(crate) fn sends_plainly(&self) -> bool {
+        self.cx.agreed.is_bare & !self.wire.pending.is_any() && !wire::has_sack(&self.receiver, &self.cx)
+    }
+
+    #[inline(always)]
+    pub(crate) fn next_plain_data(&mut self, now: Time) -> Option<PlainSegment> {
+        let sending = self.sender.poll(now, &mut self.cx)?;
+        Some(self.wire.data_segment(sending, &mut self.receiver, &mut self.cx))
+    }
+
+    #[inline(always)]
+    pub(crate) fn next_plain_ack(&mut self) -> Option<PlainSegment> {
+        if !self.receiver.must_ack_now() {
+            return None;
+        }
+        Some(self.wire.ack_segment(self.sender.space.nxt, &mut self.receiver, &mut self.cx))
+    }
+
     #[inline(always)]
     pub(crate) fn next_data(&mut self, now: Time) -> Option<Segment> {
         let sending = self.sender.poll(now, &mut self.cx)?;
-        Some(self.wire.data_segment(now, sending, &mut self.receiver, &mut self.cx))
+        let (timestamps, options) = self.wire.options(now, &mut self.receiver, &self.cx);
+        let plain = self.wire.data_segment(sending, &mut self.receiver, &mut self.cx);
+        Some(Segment { timestamps, options, ..plain.into() })
     }
 
     #[inline(always)]
@@ -173,7 +198,9 @@ impl Tcb {
         if !self.receiver.must_ack_now() {
             return None;
         }
-        Some(self.wire.ack_segment(now, self.sender.space.nxt, &mut self.receiver, &mut self.cx))
+        let (timestamps, options) = self.wire.options(now, &mut self.receiver, &self.cx);
+        let plain = self.wire.ack_segment(self.sender.space.nxt, &mut self.receiver, &mut self.cx);
+        Some(Segment { timestamps, options, ..plain.into() })
     }
 
     /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, the ACK

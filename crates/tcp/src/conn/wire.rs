@@ -7,7 +7,7 @@ use super::receiver::Receiver;
 use super::sender::{Ack, EcnEcho, SackRanges, SendSpace, Sending};
 use super::timers::Timer;
 use crate::config::DuplicateAcks;
-use crate::segment::{Ecn, Flags, Options, Segment, Timestamps};
+use crate::segment::{Arrived, Ecn, Flags, Options, PlainSegment, Segment, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
 
 /// RFC 7323 §5.5: after this long without a segment old timestamps prove nothing.
@@ -104,8 +104,17 @@ impl Wire {
         seq.offset_near(self.peers(0), expected) < expected || seq == self.irs
     }
 
-    /// A segment without data, options and window updates apart.
+    /// A segment without data and options.
     #[inline(always)]
+    fn plain(&mut self, seq: Seq, ack: Seq, flags: Flags, receiver: &mut Receiver, cx: &mut Context) -> PlainSegment {
+        let window = receiver.window(cx.agreed.rcv_shift);
+        receiver.on_ack_sent(&mut cx.timers);
+        self.last_ack_sent = receiver.ack_offset();
+        cx.counters.sent_segments += 1;
+        PlainSegment { seq, ack, len: 0, window, flags, ecn: Ecn::NotEct, is_retransmission: false }
+    }
+
+    /// The same with timestamps, if they were agreed on.
     pub(crate) fn bare_segment(
         &mut self,
         now: Time,
@@ -115,58 +124,35 @@ impl Wire {
         receiver: &mut Receiver,
         cx: &mut Context,
     ) -> Segment {
-        let window = receiver.window(cx.agreed.rcv_shift);
-        receiver.on_ack_sent(&mut cx.timers);
-        let timestamps = if cx.agreed.timestamps { Some(self.timestamps(now)) } else { None };
-        self.last_ack_sent = receiver.ack_offset();
-        cx.counters.sent_segments += 1;
-        Segment {
-            seq,
-            ack,
-            len: 0,
-            window,
-            flags,
-            ecn: Ecn::NotEct,
-            is_retransmission: false,
-            timestamps,
-            options: Options::None,
-        }
+        let timestamps = cx.agreed.timestamps.then(|| self.timestamps(now));
+        Segment { timestamps, ..self.plain(seq, ack, flags, receiver, cx).into() }
     }
 
-    /// A pure ACK, with what it reports.
+    /// A pure ACK.
     #[inline(always)]
-    pub(crate) fn ack_segment(
-        &mut self,
-        now: Time,
-        snd_nxt: u64,
-        receiver: &mut Receiver,
-        cx: &mut Context,
-    ) -> Segment {
-        let options = self.reports(receiver, cx);
-        let bare = self.bare_segment(now, self.ours(snd_nxt), self.ack_field(receiver), Flags::ACK, receiver, cx);
-        Segment { options, ..bare }
+    pub(crate) fn ack_segment(&mut self, snd_nxt: u64, receiver: &mut Receiver, cx: &mut Context) -> PlainSegment {
+        self.plain(self.ours(snd_nxt), self.ack_field(receiver), Flags::ACK, receiver, cx)
     }
 
     /// A segment with data, a FIN, or both.
     #[inline(always)]
-    pub(crate) fn data_segment(
-        &mut self,
-        now: Time,
-        sending: Sending,
-        receiver: &mut Receiver,
-        cx: &mut Context,
-    ) -> Segment {
+    pub(crate) fn data_segment(&mut self, sending: Sending, receiver: &mut Receiver, cx: &mut Context) -> PlainSegment {
         let Sending { range, is_retransmission } = sending;
         let flags = if range.has_fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
-        let options = self.reports(receiver, cx);
-        let bare = self.bare_segment(now, self.ours(range.start), self.ack_field(receiver), flags, receiver, cx);
-        Segment { len: range.payload() as u16, is_retransmission, options, ..bare }
+        let plain = self.plain(self.ours(range.start), self.ack_field(receiver), flags, receiver, cx);
+        PlainSegment { len: range.payload() as u16, is_retransmission, ..plain }
+    }
+
+    /// The options of the next ACK, with or without data: to be asked for before it is made.
+    #[inline(always)]
+    pub(crate) fn options(&self, now: Time, receiver: &mut Receiver, cx: &Context) -> (Option<Timestamps>, Options) {
+        (cx.agreed.timestamps.then(|| self.timestamps(now)), self.reports(receiver, cx))
     }
 
     /// What an ACK reports beside the cumulative acknowledgement.
     #[inline(always)]
     fn reports(&self, receiver: &mut Receiver, cx: &Context) -> Options {
-        if cx.agreed.sack && (receiver.has_holes() || (receiver.has_duplicate() && cx.config.dsack)) {
+        if has_sack(receiver, cx) {
             self.sack_option(receiver, cx)
         } else if receiver.snack.is_some() {
             receiver.snack_options(cx.agreed.timestamps)
@@ -183,24 +169,24 @@ impl Wire {
     }
 
     /// PAWS and the echo rule (RFC 7323 §4.3, §5.3). False: the segment is from the past.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn accept_timestamps(
         &mut self,
         now: Time,
-        segment: &Segment,
+        segment: Arrived<'_>,
         receiver: &mut Receiver,
         cx: &Context,
     ) -> bool {
         if !cx.agreed.timestamps {
             return true;
         }
-        let Some(timestamps) = segment.timestamps else { return false };
+        let Some(timestamps) = segment.timestamps() else { return false };
         let is_older = (timestamps.value.wrapping_sub(self.ts_recent) as i32) < 0;
         if is_older && now.saturating_since(self.ts_recent_at) < PAWS_IDLE {
             receiver.ack_soon();
             return false;
         }
-        let start = segment.seq.offset_near(self.peers(0), self.last_ack_sent);
+        let start = segment.plain.seq.offset_near(self.peers(0), self.last_ack_sent);
         if start <= self.last_ack_sent {
             self.ts_recent = timestamps.value;
             self.ts_recent_at = now;
@@ -214,10 +200,10 @@ impl Wire {
     }
 
     /// RFC 9293 §3.10.7.4: a window counts if it is newer. Returns whether it is the one already known.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn update_window(
         &mut self,
-        segment: &Segment,
+        segment: &PlainSegment,
         ack: u64,
         space: &mut SendSpace,
         cx: &mut Context,
@@ -271,21 +257,27 @@ impl Wire {
     }
 }
 
+/// Whether the next ACK says what lies beyond a hole, or came twice.
+#[inline(always)]
+pub(crate) fn has_sack(receiver: &Receiver, cx: &Context) -> bool {
+    cx.agreed.sack && (receiver.has_holes() || (receiver.has_duplicate() && cx.config.dsack))
+}
+
 /// What a segment acknowledges, at `offset`; `sacked` was read from its SACK option.
 #[inline(always)]
 pub(crate) fn read_ack<'a>(
-    segment: &'a Segment,
+    segment: Arrived<'a>,
     offset: u64,
     is_same_window: bool,
     sacked: Option<&'a SackRanges>,
 ) -> Ack<'a> {
     Ack {
         offset,
-        is_duplicate: is_same_window && segment.sequence_len() == 0,
+        is_duplicate: is_same_window && segment.plain.sequence_len() == 0,
         is_pure: segment.is_pure(),
-        timestamps: segment.timestamps,
+        timestamps: segment.timestamps(),
         sacked,
-        scps: match &segment.options {
+        scps: match segment.options() {
             Options::Scps(options) => Some(options),
             _ => None,
         },
@@ -293,6 +285,7 @@ pub(crate) fn read_ack<'a>(
 }
 
 /// What a segment says of marks.
-pub(crate) fn read_ecn(segment: &Segment) -> EcnEcho {
-    EcnEcho { ace: segment.flags.ace(), ece: segment.flags.has(Flags::ECE), is_pure: segment.is_pure() }
+pub(crate) fn read_ecn(segment: Arrived<'_>) -> EcnEcho {
+    let flags = segment.plain.flags;
+    EcnEcho { ace: flags.ace(), ece: flags.has(Flags::ECE), is_pure: segment.is_pure() }
 }

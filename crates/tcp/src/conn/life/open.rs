@@ -94,7 +94,7 @@ impl Life {
             probes.on_arrival();
             let start = tcb.wire.peers_offset(segment.seq, tcb.receiver.nxt());
             if start.is_some_and(|start| tcb.receiver.lacks(start, segment.len.into())) {
-                tcb.receive_data(now, &Segment { flags: Flags::ACK, ..*segment });
+                tcb.receive_data(now, (&Segment { flags: Flags::ACK, ..*segment }).into());
                 self.advance_close(now, tcb);
             }
         } else if probes.on_answer() {
@@ -306,6 +306,7 @@ impl Life {
             && config.auto_buffer.is_none()
             && self.fast_open.sent == 0
             && !config.nagle;
+        cx.agreed.is_bare = cx.agreed.is_plain && !cx.agreed.timestamps && cx.agreed.snack.is_none();
     }
 
     /// The retransmission timer expired before the handshake was complete. False: the connection is to be given up.

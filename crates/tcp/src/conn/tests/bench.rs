@@ -141,6 +141,9 @@ pub(super) struct Pair {
     packets: u64,
     /// The first packet of all.
     pub(super) first: Option<Segment>,
+    /// Whether all that goes in and comes out plainly is compared with what happens to whole segments; how often it was.
+    pub(super) compares: bool,
+    pub(super) compared: u64,
 }
 
 impl Pair {
@@ -148,14 +151,32 @@ impl Pair {
     pub(super) fn open(mut a: Connection, mut b: Connection, delay: Duration) -> Self {
         b.open(Time::ZERO);
         a.open(Time::ZERO);
-        Self { a, b, now: Time::ZERO, delay, air: BTreeMap::new(), packets: 0, first: None }
+        Self {
+            a,
+            b,
+            now: Time::ZERO,
+            delay,
+            air: BTreeMap::new(),
+            packets: 0,
+            first: None,
+            compares: false,
+            compared: 0,
+        }
     }
 
     /// What both have to send leaves; the k-th packet of all meets `fate(k)`.
     pub(super) fn transmit(&mut self, fate: &impl Fn(u64) -> Fate) {
         for to_b in [true, false] {
             let conn = if to_b { &mut self.a } else { &mut self.b };
-            while let Some(segment) = conn.poll_transmit(self.now) {
+            loop {
+                let twin = (self.compares && conn.sends_plainly()).then(|| conn.clone());
+                let next = conn.poll_transmit(self.now);
+                if let Some(mut twin) = twin {
+                    assert_eq!(twin.poll_plain(self.now).map(Segment::from), next);
+                    assert_eq!(format!("{twin:?}"), format!("{conn:?}"));
+                    self.compared += 1;
+                }
+                let Some(segment) = next else { break };
                 self.first.get_or_insert(segment);
                 let (k, arrival) = (self.packets, self.now + self.delay);
                 self.packets += 1;
@@ -186,7 +207,14 @@ impl Pair {
         self.now = next.max(self.now);
         if next_arrival <= self.now {
             if let Some((_, (to_b, segment))) = self.air.pop_first() {
-                if to_b { &mut self.b } else { &mut self.a }.handle_segment(self.now, &segment);
+                let conn = if to_b { &mut self.b } else { &mut self.a };
+                let twin = (self.compares && segment.is_plain()).then(|| conn.clone());
+                conn.handle_segment(self.now, &segment);
+                if let Some(mut twin) = twin.filter(|twin| twin.state().is_synchronised()) {
+                    twin.handle_with_options(self.now, &segment);
+                    assert_eq!(format!("{twin:?}"), format!("{conn:?}"));
+                    self.compared += 1;
+                }
             }
         } else {
             self.a.handle_wakeup(self.now);

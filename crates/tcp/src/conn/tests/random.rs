@@ -80,6 +80,30 @@ pub(super) fn any_ends() -> impl Strategy<Value = Config> {
     })
 }
 
+/// Segments without options have a way of their own in and out of a connection: it does what that of all segments does.
+#[test]
+fn plain_segments_do_what_whole_ones_do() {
+    for (cc, drop_every) in [(CcKind::Reno, 0), (CcKind::NewReno, 7), (CcKind::Sack, 5), (CcKind::Cubic, 11)] {
+        let config = Config { give_up: GiveUp::Never, cc: cc.into(), recovery: cc.recovery(), ..Config::default() };
+        let mut a = Connection::new(config.clone(), Role::Active, Seq::new(u32::MAX - 20_000));
+        a.offer(100_000);
+        a.close();
+        let mut b = Connection::new(config, Role::Passive, Seq::new(77));
+        b.close();
+        let mut pair = Pair::open(a, b, Duration::from_millis(50));
+        pair.compares = true;
+        let fate = |k: u64| if drop_every > 0 && k % drop_every == 3 { Fate::Drop } else { Fate::Deliver };
+        for _ in 0..2000 {
+            pair.transmit(&fate);
+            if !pair.step() {
+                break;
+            }
+        }
+        assert_eq!(pair.b.counters().delivered_bytes, 100_000);
+        assert!(pair.compared > 150, "{cc:?}: {}", pair.compared);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
