@@ -8,7 +8,7 @@ use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
 use crate::packet::{Packet, NO_BODY};
 use crate::record::{LossPlace, StopReason};
 use crate::traffic::{event_kind, event_of_segment, Task};
-use bentpipe_tcp::{Event, Flags, PlainSegment};
+use bentpipe_tcp::Event;
 use bentpipe_units::{Seq, Time};
 
 impl Network {
@@ -98,13 +98,13 @@ impl Network {
                 Task::Drive(endpoint) => self.drive(endpoint),
                 Task::Rearm(flow) => self.rearm_flow(flow),
                 Task::Send(flow, size) => {
-                    let packet = Packet::datagram(self.now, flow, size, self.routes.first(PathId::there(flow)))
+                    let mut packet = Packet::datagram(self.now, flow, size, self.routes.first(PathId::there(flow)))
                         .in_class(self.scenario.flows[flow].class);
                     self.ledger.sent += 1;
                     if self.witness.is_some() {
                         self.see_sent(&packet);
                     }
-                    self.launch(packet);
+                    self.launch(&mut packet);
                 }
                 Task::Enter(flow) => self.enter_from_port(flow),
             }
@@ -139,8 +139,8 @@ impl Network {
         loop {
             let host = &mut self.traffic.hosts[endpoint];
             let Some(segment) = host.conn.poll_plain(self.now) else { return true };
-            let packet = host.send_plain(self.now, &segment);
-            let is_on_a_link = self.depart(endpoint, packet, &segment);
+            let mut packet = host.send_plain(self.now, &segment);
+            let is_on_a_link = self.depart(endpoint, &mut packet);
             if !is_on_a_link && !self.traffic.hosts[endpoint].sends_plainly() {
                 return false;
             }
@@ -152,8 +152,8 @@ impl Network {
         loop {
             let host = &mut self.traffic.hosts[endpoint];
             let Some(segment) = host.conn.poll_transmit(self.now) else { return };
-            let packet = host.send(self.now, &segment, &mut self.bodies);
-            self.depart(endpoint, packet, &segment.plain());
+            let mut packet = host.send(self.now, &segment, &mut self.bodies);
+            self.depart(endpoint, &mut packet);
         }
     }
 
@@ -188,36 +188,36 @@ impl Network {
 
     /// A segment leaves its end in this packet. Returns whether a link took it or lost it, and nothing else has happened.
     #[inline(always)]
-    fn depart(&mut self, endpoint: EndpointId, packet: Packet, segment: &PlainSegment) -> bool {
+    fn depart(&mut self, endpoint: EndpointId, packet: &mut Packet) -> bool {
         self.ledger.sent += 1;
-        if self.recorder.wants_decisions && segment.len > 0 {
-            self.record_departure(endpoint, segment);
+        if self.recorder.wants_decisions {
+            self.record_departure(endpoint, packet);
         }
         if self.witness.is_some() {
-            self.see_sent(&packet);
+            self.see_sent(packet);
         }
         self.launch(packet)
     }
 
     #[cold]
-    fn record_departure(&mut self, endpoint: EndpointId, segment: &PlainSegment) {
+    fn record_departure(&mut self, endpoint: EndpointId, packet: &Packet) {
         let host = &self.traffic.hosts[endpoint];
-        if host.sends_data {
-            let first = segment.seq.at(u64::from(segment.flags.has(Flags::SYN)));
-            let offset = first.offset_near(Seq::new(1), host.conn.acked_bytes());
-            self.recorder.on_event(self.now, host.flow, event_of_segment(segment), offset);
+        if packet.len > 0 && host.sends_data {
+            let segment = packet.plain_segment();
+            let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
+            self.recorder.on_event(self.now, host.flow, event_of_segment(&segment), offset);
         }
     }
 
     /// A packet leaves its host. Returns whether a link was next.
     #[inline(always)]
-    pub(super) fn launch(&mut self, mut packet: Packet) -> bool {
+    pub(super) fn launch(&mut self, packet: &mut Packet) -> bool {
         let hop = self.routes.hops[packet.next as usize];
         if hop >= AT_NODE {
-            self.launch_at_node(packet);
+            self.launch_at_node(*packet);
             return false;
         }
-        self.accept(self.now, LinkId::new(hop as usize), &mut packet);
+        self.accept(self.now, LinkId::new(hop as usize), packet);
         true
     }
 

@@ -38,7 +38,7 @@ impl Network {
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
-        if packet.is_damaged() && self.ends_at(index, far_end, &packet) {
+        if packet.is_damaged() && self.ends_at(index, &packet) {
             return;
         }
         if far_end.is_asked {
@@ -58,7 +58,7 @@ impl Network {
         while let Some(front) = self.links[index].front_ahead(self.now, until) {
             let mut packet = *front;
             self.links[index].drop_front();
-            if packet.is_damaged() && self.ends_at(index, far_end, &packet) {
+            if packet.is_damaged() && self.ends_at(index, &packet) {
                 continue;
             }
             if far_end.is_asked && !self.find_way(packet.at, far_end.node, &mut packet) {
@@ -82,7 +82,7 @@ impl Network {
                 break;
             }
             self.links[index].drop_front();
-            self.arrive_ahead(index, far_end, &packet);
+            self.arrive_ahead(index, far_end.node, &packet);
         }
         self.now = self.present;
         self.schedule.set(Source::Link(index), self.links[index].next_arrival());
@@ -96,13 +96,13 @@ impl Network {
 
     /// A packet arrives at its own instant, after what the end that it is for does by itself until then.
     #[inline]
-    fn arrive_ahead(&mut self, index: LinkId, far_end: FarEnd, packet: &Packet) {
+    fn arrive_ahead(&mut self, index: LinkId, node: NodeId, packet: &Packet) {
         if !packet.is_datagram() {
             self.act_until(packet.endpoint(), packet.at);
         }
         self.now = packet.at;
-        if !packet.is_damaged() || !self.ends_at(index, far_end, packet) {
-            self.arrive(far_end.node, packet);
+        if !packet.is_damaged() || !self.ends_at(index, packet) {
+            self.arrive(node, packet);
         }
     }
 
@@ -116,7 +116,7 @@ impl Network {
             self.inboxes[inbox].pop(until, Order { routes: &self.routes, schedule: &self.schedule })
         {
             let feeder = self.routes.before(&packet);
-            if !packet.is_damaged() || !self.ends_at(feeder, self.far_ends[feeder], &packet) {
+            if !packet.is_damaged() || !self.ends_at(feeder, &packet) {
                 self.offer::<true>(packet.at, link, &mut packet);
             }
             // Something else may come between two that arrive at one instant.
@@ -152,7 +152,7 @@ impl Network {
 
     /// Whether a packet that link `index` damaged is lost where it arrives.
     #[cold]
-    fn ends_at(&mut self, index: LinkId, far_end: FarEnd, packet: &Packet) -> bool {
+    fn ends_at(&mut self, index: LinkId, packet: &Packet) -> bool {
         let cause = if packet.is_cut_off() {
             Cause::Handover
         } else if packet.is_truncated() {
@@ -160,7 +160,7 @@ impl Network {
         } else if packet.is_erased() {
             Cause::LinkLoss
         } else {
-            return self.ends_corrupted(far_end, packet);
+            return self.ends_corrupted(self.far_ends[index], packet);
         };
         self.links[index].count_lost();
         self.lose(packet.at, LossPlace::Link(index), *packet, cause);
@@ -218,13 +218,14 @@ impl Network {
     #[inline]
     fn cross<const ARRIVES: bool>(&mut self, mut at: Time, mut link: LinkId, packet: &mut Packet) {
         let inbox = loop {
-            let far_end = self.far_ends[link];
+            let far_end = &self.far_ends[link];
+            let (inbox, node) = (far_end.inbox, far_end.node);
             let is_last = ARRIVES && far_end.ends && !self.moves_others(packet);
             if !(far_end.relays && !far_end.is_asked || is_last) {
-                break far_end.inbox;
+                break inbox;
             }
             match self.links[link].cross(at, packet, self.bounds.horizon) {
-                Crossing::No => break far_end.inbox,
+                Crossing::No => break inbox,
                 Crossing::Full => {
                     packet.at = at;
                     return self.lose(at, LossPlace::Link(link), *packet, Cause::QueueOverflow);
@@ -232,9 +233,9 @@ impl Network {
                 Crossing::At(arrival) => at = arrival,
             }
             if is_last {
-                return self.arrive_ahead(link, far_end, packet);
+                return self.arrive_ahead(link, node, packet);
             }
-            if packet.is_damaged() && self.ends_at(link, far_end, packet) {
+            if packet.is_damaged() && self.ends_at(link, packet) {
                 return;
             }
             link = LinkId::new(self.routes.hops[packet.next as usize] as usize);

@@ -230,7 +230,7 @@ impl Network {
         if let Some(mut packet) = self.traffic.take_entering(self.now, flow) {
             self.ledger.sent += 1;
             packet.next = self.routes.first(packet.path());
-            self.launch(packet);
+            self.launch(&mut packet);
         }
         self.rearm_flow(flow);
     }
