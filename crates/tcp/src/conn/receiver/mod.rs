@@ -58,7 +58,7 @@ impl Receiver {
     }
 
     /// Data [start, start + len) arrived, followed by a FIN if `fin`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_data(&mut self, now: Time, start: u64, len: u64, fin: bool, timers: &mut Timers) -> Arrival {
         let end = start + len;
         if fin && end <= self.window.edge {
@@ -70,7 +70,7 @@ impl Receiver {
         self.out_of_order(start, end, fin)
     }
 
-    #[inline]
+    #[inline(always)]
     fn in_order(&mut self, now: Time, end: u64, len: u64, timers: &mut Timers) -> Arrival {
         self.data.nxt = end;
         self.window.on_delivered(len);

@@ -310,7 +310,7 @@ impl Sender {
         self.usage.in_slow_start = !self.usage.in_slow_start;
     }
 
-    #[inline]
+    #[inline(always)]
     fn may_grow(&mut self, now: Time, newly: u64, cx: &Context) -> bool {
         match cx.config.cwnd_validation {
             CwndValidation::Off => true,

@@ -125,7 +125,7 @@ impl Rtt {
     }
 
     /// Arm the retransmission timer, or restart it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arm(&mut self, now: Time, timers: &mut Timers) {
         let rto = self.rto();
         self.armed = (now, rto);
