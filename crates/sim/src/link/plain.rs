@@ -101,11 +101,11 @@ impl LazyLink {
         self.plain.as_ref().filter(|_| self.processing.is_none()).map(|_| self.fast_path.delay)
     }
 
-    /// A packet is offered at `at`, and crosses at once if it reaches the far end by `until` and follows no other that
+    /// A packet of this size is offered at `at`, and crosses at once if it reaches the far end by `until` and follows no other that
     /// could not. Its errors are in `packet`.
     #[inline(always)]
-    pub(crate) fn cross(&mut self, at: Time, packet: &mut Packet, until: Time) -> Crossing {
-        if !self.is_free_for(at, packet) || self.ring.len() > 0 {
+    pub(crate) fn cross(&mut self, at: Time, size: u32, packet: &mut Packet, until: Time) -> Crossing {
+        if !self.is_free_for(at, size) || self.ring.len() > 0 {
             return self.cross_with_care(at, packet, until);
         }
         let finish = at + self.fast_path.sending;
@@ -120,11 +120,11 @@ impl LazyLink {
         Crossing::At(arrival)
     }
 
-    /// Whether nothing becomes of this packet but that it is sent at once: it finds the server free, is of the size of the last
+    /// Whether nothing becomes of a packet of this size but that it is sent at once: it finds the server free, is as large as the last
     /// one, and no error or processing must be drawn for it.
     #[inline(always)]
-    fn is_free_for(&self, at: Time, packet: &Packet) -> bool {
-        packet.length() == self.fast_path.free_size && self.free_at <= at
+    fn is_free_for(&self, at: Time, size: u32) -> bool {
+        size == self.fast_path.free_size && self.free_at <= at
     }
 
     /// As [`cross`](Self::cross), where the packet may have to wait, is of another size, or an error may be drawn for it.
@@ -158,7 +158,7 @@ impl LazyLink {
     /// A packet is offered to a plain link. Returns when it arrives, if it is the first on the link.
     #[inline(always)]
     pub(super) fn accept_plainly(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
-        if !self.is_free_for(now, packet) {
+        if !self.is_free_for(now, packet.length()) {
             return self.accept_with_care(now, packet, losses);
         }
         self.free_at = now + self.fast_path.sending;

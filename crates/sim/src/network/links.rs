@@ -140,7 +140,7 @@ impl Network {
     /// A packet is offered to a link that leads to an inbox.
     #[inline]
     fn enter_inbox(&mut self, at: Time, link: LinkId, inbox: usize, packet: &mut Packet) {
-        if self.links[link].cross(at, packet, Time::NEVER) == Crossing::Full {
+        if self.links[link].cross(at, packet.length(), packet, Time::NEVER) == Crossing::Full {
             packet.at = at;
             return self.lose(at, LossPlace::Link(link), *packet, Cause::QueueOverflow);
         }
@@ -217,6 +217,7 @@ impl Network {
     /// A packet crosses at once all links of which that can be said.
     #[inline]
     fn cross<const ARRIVES: bool>(&mut self, mut at: Time, mut link: LinkId, packet: &mut Packet) {
+        let (size, until) = (packet.length(), self.bounds.horizon);
         let inbox = loop {
             let far_end = &self.far_ends[link];
             let (inbox, node) = (far_end.inbox, far_end.node);
@@ -224,7 +225,7 @@ impl Network {
             if !(far_end.relays && !far_end.is_asked || is_last) {
                 break inbox;
             }
-            match self.links[link].cross(at, packet, self.bounds.horizon) {
+            match self.links[link].cross(at, size, packet, until) {
                 Crossing::No => break inbox,
                 Crossing::Full => {
                     packet.at = at;
