@@ -200,6 +200,9 @@ impl Network {
             }
             self.rearm_node(node);
             next = self.steps.waiting.pop_front();
+            if next.is_none() {
+                break;
+            }
             if left_in_round > 0 {
                 left_in_round -= 1;
                 continue;
