@@ -226,7 +226,7 @@ impl Network {
     pub(super) fn launch(&mut self, packet: &mut Packet) -> bool {
         let hop = self.routes.hops[packet.next as usize];
         if hop >= AT_NODE {
-            self.launch_at_node(*packet);
+            self.launch_at_node(packet);
             return false;
         }
         self.accept(self.now, LinkId::new(hop as usize), packet);
@@ -235,7 +235,7 @@ impl Network {
 
     /// A packet leaves its host at a node that has middleboxes, or that knows the way; or at that where its route ends.
     #[inline(never)]
-    fn launch_at_node(&mut self, packet: Packet) {
+    fn launch_at_node(&mut self, packet: &mut Packet) {
         let flow = &self.scenario.flows[packet.flow()];
         let node = if packet.is_to_sender() { flow.to } else { flow.from };
         self.enter_node(node, packet);

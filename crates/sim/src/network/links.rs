@@ -42,7 +42,7 @@ impl Network {
             return;
         }
         if far_end.is_asked {
-            return self.enter_node(far_end.node, packet);
+            return self.enter_node(far_end.node, &mut packet);
         }
         self.forward(far_end.node, &mut packet);
     }

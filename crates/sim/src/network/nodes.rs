@@ -1,5 +1,6 @@
 //! Through the middleboxes of a node, and on by what the node knows.
 
+use super::routes::{Routes, AT_NODE};
 use super::{Network, Trouble};
 use crate::dictionary::Cause;
 use crate::engine::Source;
@@ -8,12 +9,10 @@ use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outlook, QueueView, HELD_MAX};
 use crate::packet::{Message, Packet, Request, UNROUTED};
 use crate::record::LossPlace;
-use bentpipe_units::{Duration, Time};
-use std::collections::VecDeque;
-
-use super::routes::Routes;
 use crate::spec::Scenario;
 use crate::traffic::Traffic;
+use bentpipe_units::{Duration, Time};
+use std::collections::VecDeque;
 
 /// Wake-ups of a node at one instant that are still taken to come to an end.
 const WAKE_UPS_MAX: u32 = 1_000_000;
@@ -165,8 +164,29 @@ impl Outlook for NodeOutlook<'_> {
 
 impl Network {
     /// A packet meets its node's middleboxes, in order along its flow.
+    #[inline]
+    pub(super) fn enter_node(&mut self, node: NodeId, packet: &mut Packet) {
+        let is_bare = self.nodes[node].boxes.is_empty() && !self.steps.are_taken;
+        if !is_bare || packet.is_message() || !self.pass_node(node, packet) {
+            self.meet_functions(node, *packet);
+        }
+    }
+
+    /// A packet comes to a node without functions: it goes on at once, if by a link. Returns whether that is done, or the packet lost.
+    #[inline]
+    fn pass_node(&mut self, node: NodeId, packet: &mut Packet) -> bool {
+        if !self.find_way(self.now, node, packet) {
+            return true;
+        }
+        let hop = self.routes.hops[packet.next as usize];
+        if hop < AT_NODE {
+            self.accept(self.now, LinkId::new(hop as usize), packet);
+        }
+        hop < AT_NODE
+    }
+
     #[inline(never)]
-    pub(super) fn enter_node(&mut self, node: NodeId, packet: Packet) {
+    fn meet_functions(&mut self, node: NodeId, packet: Packet) {
         if packet.is_message() && self.read_message(node, &packet) {
             return self.rearm_node(node);
         }
