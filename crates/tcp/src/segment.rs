@@ -237,22 +237,22 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// A segment without options, which most are: 16 bytes.
+/// A TCP segment without its payload and without options, which most are: 16 bytes, that a compiler keeps in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PlainSegment {
-    /// As in [`Segment`], and so all others.
+    /// Sequence number of the first byte.
     pub seq: Seq,
-    /// See there.
+    /// Next sequence number expected; valid with [`Flags::ACK`].
     pub ack: Seq,
     /// Payload bytes.
     pub len: u16,
-    /// See there.
+    /// The window field as it stands in the header, not scaled.
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
-    /// See there.
+    /// Whether the payload was sent before. Not on the wire: for counting only.
     pub is_retransmission: bool,
 }
 
@@ -286,7 +286,7 @@ impl From<PlainSegment> for Segment {
     }
 }
 
-/// A TCP segment without its payload.
+/// A TCP segment without its payload: what a [`PlainSegment`] has, and its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Segment {
     /// Sequence number of the first byte (or of the SYN).
@@ -431,6 +431,16 @@ mod tests {
         assert_eq!(Segment { options: scps, ..plain }.header_len(), 56);
         let snack = ScpsOptions { snack: Some(SnackOption::default()), ..ScpsOptions::default() };
         assert_eq!(Segment { options: Options::Scps(snack), timestamps, ..plain }.header_len(), 60);
+    }
+
+    #[test]
+    fn plain_segments_are_small_and_the_same_without_options() {
+        assert_eq!(std::mem::size_of::<PlainSegment>(), 16);
+        let plain = PlainSegment { seq: Seq::new(5), len: 7, flags: Flags::ACK, ..PlainSegment::default() };
+        let whole = Segment::from(plain);
+        assert_eq!((whole.plain(), whole.is_plain(), whole.header_len()), (plain, true, PlainSegment::HEADER_LEN));
+        let sack = Segment { options: Options::Sack(SackBlocks::default()), ..whole };
+        assert_eq!((sack.plain(), sack.is_plain()), (plain, false));
     }
 
     #[test]
