@@ -1,10 +1,9 @@
 //! What happens at the ends of routes: packets arrive, connections and applications act.
 
-use super::routes::AT_NODE;
 use super::Network;
 use crate::dictionary::{Cause, EventKind};
 use crate::engine::Source;
-use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
+use crate::ids::{EndpointId, FlowId, NodeId, PathId};
 use crate::packet::{Packet, NO_BODY};
 use crate::record::{LossPlace, StopReason};
 use crate::traffic::{event_kind, event_of_segment, Task};
@@ -42,6 +41,12 @@ impl Network {
             }
         }
         self.drive(endpoint);
+    }
+
+    /// The same, not expanded where it is called: few packets come this way.
+    #[inline(never)]
+    pub(super) fn arrive_apart(&mut self, node: NodeId, packet: &Packet) {
+        self.arrive(node, packet);
     }
 
     /// An end does what it does by itself before `until`.
@@ -126,7 +131,7 @@ impl Network {
         self.rearm(endpoint);
     }
 
-    /// The same, not expanded where it is called: few packets come this way.
+    /// See [`arrive_apart`](Self::arrive_apart).
     #[inline(never)]
     fn drive_apart(&mut self, endpoint: EndpointId) {
         self.drive(endpoint);
@@ -139,7 +144,7 @@ impl Network {
         }
     }
 
-    /// See [`drive_apart`](Self::drive_apart).
+    /// See [`arrive_apart`](Self::arrive_apart).
     #[inline(never)]
     fn transmit_apart(&mut self, endpoint: EndpointId) {
         self.transmit(endpoint);
@@ -224,13 +229,11 @@ impl Network {
     /// A packet leaves its host. Returns whether a link was next.
     #[inline(always)]
     pub(super) fn launch(&mut self, packet: &mut Packet) -> bool {
-        let hop = self.routes.hops[packet.next as usize];
-        if hop >= AT_NODE {
+        let is_on_a_link = self.take_link(packet);
+        if !is_on_a_link {
             self.launch_at_node(packet);
-            return false;
         }
-        self.accept(self.now, LinkId::new(hop as usize), packet);
-        true
+        is_on_a_link
     }
 
     /// A packet leaves its host at a node that has middleboxes, or that knows the way; or at that where its route ends.

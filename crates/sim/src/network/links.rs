@@ -182,19 +182,23 @@ impl Network {
         is_dropped
     }
 
-    #[inline(never)]
-    fn arrive_now(&mut self, node: NodeId, packet: &Packet) {
-        self.arrive(node, packet);
-    }
-
     /// A packet leaves `node` for its next hop.
     #[inline(always)]
     pub(super) fn forward(&mut self, node: NodeId, packet: &mut Packet) {
-        let hop = self.routes.hops[packet.next as usize];
-        if hop >= AT_NODE {
-            return self.arrive_now(node, packet);
+        if !self.take_link(packet) {
+            self.arrive_apart(node, packet);
         }
-        self.accept(self.now, LinkId::new(hop as usize), packet);
+    }
+
+    /// A packet is offered to the link that is its next hop. Returns whether there is one.
+    #[inline(always)]
+    pub(super) fn take_link(&mut self, packet: &mut Packet) -> bool {
+        let hop = self.routes.hops[packet.next as usize];
+        let is_link = hop < AT_NODE;
+        if is_link {
+            self.accept(self.now, LinkId::new(hop as usize), packet);
+        }
+        is_link
     }
 
     /// A packet is offered to a link at `at`: now, or ahead of time.

@@ -1,6 +1,6 @@
 //! Through the middleboxes of a node, and on by what the node knows.
 
-use super::routes::{Routes, AT_NODE};
+use super::routes::Routes;
 use super::{Network, Trouble};
 use crate::dictionary::Cause;
 use crate::engine::Source;
@@ -166,27 +166,15 @@ impl Network {
     /// A packet meets its node's middleboxes, in order along its flow.
     #[inline]
     pub(super) fn enter_node(&mut self, node: NodeId, packet: &mut Packet) {
-        let is_bare = self.nodes[node].boxes.is_empty() && !self.steps.are_taken;
-        if !is_bare || packet.is_message() || !self.pass_node(node, packet) {
-            self.meet_functions(node, *packet);
+        // By a link it goes on at once: nothing can follow from that at this instant.
+        let takes_no_step = self.nodes[node].boxes.is_empty() && !self.steps.are_taken && !packet.is_message();
+        if !takes_no_step || self.find_way(self.now, node, packet) && !self.take_link(packet) {
+            self.enter_in_steps(node, *packet);
         }
-    }
-
-    /// A packet comes to a node without functions: it goes on at once, if by a link. Returns whether that is done, or the packet lost.
-    #[inline]
-    fn pass_node(&mut self, node: NodeId, packet: &mut Packet) -> bool {
-        if !self.find_way(self.now, node, packet) {
-            return true;
-        }
-        let hop = self.routes.hops[packet.next as usize];
-        if hop < AT_NODE {
-            self.accept(self.now, LinkId::new(hop as usize), packet);
-        }
-        hop < AT_NODE
     }
 
     #[inline(never)]
-    fn meet_functions(&mut self, node: NodeId, packet: Packet) {
+    fn enter_in_steps(&mut self, node: NodeId, packet: Packet) {
         if packet.is_message() && self.read_message(node, &packet) {
             return self.rearm_node(node);
         }

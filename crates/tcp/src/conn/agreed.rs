@@ -35,8 +35,8 @@ pub(crate) struct Agreed {
     /// Segments need nothing but the basics: no ECN, pacing, slow start signal, ACK ratio, polls, counts, records, tuning, Nagle, early data
     /// or probe segments.
     pub(crate) is_plain: bool,
-    /// And no options, but for reports of what is missing.
-    pub(crate) is_bare: bool,
+    /// The same, and neither timestamps nor SNACK: their options are those of SACK, where there is anything to report.
+    pub(crate) omits_options: bool,
 }
 
 impl Default for Agreed {
@@ -54,7 +54,7 @@ impl Default for Agreed {
             snd_shift: 0,
             rcv_shift: 0,
             is_plain: true,
-            is_bare: false,
+            omits_options: false,
         }
     }
 }
@@ -101,7 +101,7 @@ impl Agreed {
             snd_shift,
             rcv_shift,
             is_plain: true,
-            is_bare: false,
+            omits_options: false,
         }
     }
 

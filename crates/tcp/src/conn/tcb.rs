@@ -168,7 +168,7 @@ impl Tcb {
     /// Whether what leaves next has no options.
     #[inline(always)]
     pub(crate) fn sends_plainly(&self) -> bool {
-        self.cx.agreed.is_bare & !self.wire.pending.is_any() && !wire::has_sack(&self.receiver, &self.cx)
+        self.cx.agreed.omits_options & !self.wire.pending.is_any() && !wire::has_sack(&self.receiver, &self.cx)
     }
 
     #[inline(always)]

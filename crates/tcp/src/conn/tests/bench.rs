@@ -208,11 +208,16 @@ impl Pair {
         if next_arrival <= self.now {
             if let Some((_, (to_b, segment))) = self.air.pop_first() {
                 let conn = if to_b { &mut self.b } else { &mut self.a };
-                let twin = (self.compares && segment.is_plain()).then(|| conn.clone());
+                let before = (self.compares && segment.is_plain()).then(|| conn.clone());
                 conn.handle_segment(self.now, &segment);
-                if let Some(mut twin) = twin.filter(|twin| twin.state().is_synchronised()) {
-                    twin.handle_with_options(self.now, &segment);
-                    assert_eq!(format!("{twin:?}"), format!("{conn:?}"));
+                if let Some(before) = before {
+                    let mut twins = vec![before.clone()];
+                    twins[0].handle_plain(self.now, &segment.plain());
+                    if before.state().is_synchronised() && !segment.flags.has_any(SLOW_PATH) {
+                        twins.push(before);
+                        twins[1].handle_with_options(self.now, &segment);
+                    }
+                    assert!(twins.iter().all(|twin| format!("{twin:?}") == format!("{conn:?}")));
                     self.compared += 1;
                 }
             }
