@@ -32,8 +32,10 @@ pub(crate) struct Agreed {
     pub(crate) scales: bool,
     pub(crate) snd_shift: u8,
     pub(crate) rcv_shift: u8,
-    /// Segments need nothing but the basics: no ECN, pacing, slow start signal, ACK ratio, polls, counts, records, tuning, Nagle, early data
-    /// or probe segments.
+    /// Segments with data wait for their time.
+    pub(crate) is_paced: bool,
+    /// Segments need nothing but the basics: no ECN, slow start signal, ACK ratio, paced ACKs, polls, counts, records, tuning, Nagle, early
+    /// data or probe segments.
     pub(crate) is_plain: bool,
     /// The same, and neither timestamps nor SNACK: their options are those of SACK, where there is anything to report.
     pub(crate) omits_options: bool,
@@ -53,6 +55,7 @@ impl Default for Agreed {
             scales: false,
             snd_shift: 0,
             rcv_shift: 0,
+            is_paced: false,
             is_plain: true,
             omits_options: false,
         }
@@ -100,6 +103,7 @@ impl Agreed {
             scales,
             snd_shift,
             rcv_shift,
+            is_paced: false,
             is_plain: true,
             omits_options: false,
         }

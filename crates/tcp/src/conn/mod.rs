@@ -363,9 +363,10 @@ impl Connection {
         if self.tcb.wire.pending.is_any() | !self.tcb.cx.agreed.is_plain || !self.life.sends_data() {
             return self.poll_slow_path(now);
         }
-        if self.tcb.sender.has_data() {
+        if !self.tcb.is_held_by_pace(now) & self.tcb.sender.has_data() {
             if let Some(segment) = self.tcb.next_data(now) {
                 self.note_departure(now, &segment.plain());
+                self.tcb.pace(now, &segment);
                 return Some(segment);
             }
         }
@@ -385,9 +386,10 @@ impl Connection {
     #[inline(always)]
     pub fn poll_plain(&mut self, now: Time) -> Option<PlainSegment> {
         debug_assert!(self.sends_plainly());
-        if self.tcb.sender.has_data() {
+        if !self.tcb.is_held_by_pace(now) & self.tcb.sender.has_data() {
             if let Some(segment) = self.tcb.next_plain_data(now) {
                 self.note_departure(now, &segment);
+                self.tcb.pace_plain(now, &segment);
                 return Some(segment);
             }
         }
@@ -402,12 +404,13 @@ impl Connection {
             return self.tcb.receiver.ecn.as_mut()?.owed.take();
         }
         let mut next = self.next_control(now);
-        if let (Some(segment), false) = (&mut next, self.tcb.cx.agreed.is_plain) {
-            if !segment.flags.has_any(SLOW_PATH) {
-                let life = &self.life;
+        if let Some(segment) = next.as_mut().filter(|segment| !segment.flags.has_any(SLOW_PATH)) {
+            let Self { life, tcb } = self;
+            if !tcb.cx.agreed.is_plain {
                 let count = life.counts.as_ref().map(|counts| counts.ours());
-                self.tcb.add_features(now, life.fast_open.sent, count, segment);
+                tcb.add_features(life.fast_open.sent, count, segment);
             }
+            tcb.pace(now, segment);
         }
         next
     }

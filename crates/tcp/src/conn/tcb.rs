@@ -4,7 +4,7 @@ use super::clock::since;
 use super::context::Context;
 use super::events::Event;
 use super::receiver::{EcnDuty, Gap, Receiver};
-use super::sender::Sender;
+use super::sender::{paces_acks, Sender};
 use super::timers::Timer;
 use super::wire::{self, Wire};
 use crate::cc::CongestionControl;
@@ -204,9 +204,9 @@ impl Tcb {
     }
 
     /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, the ACK
-    /// ratio, pacing, and permission to be marked. The first `early` bytes were in the SYN. `count`: that of the connection.
+    /// ratio, and permission to be marked. The first `early` bytes were in the SYN. `count`: that of the connection.
     #[inline(never)]
-    pub(crate) fn add_features(&mut self, now: Time, early: u64, count: Option<u32>, segment: &mut Segment) {
+    pub(crate) fn add_features(&mut self, early: u64, count: Option<u32>, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
         if let (Some(count), Options::None, true) = (count, segment.options, cx.agreed.counts) {
             segment.options = Options::Count(count);
@@ -218,10 +218,6 @@ impl Tcb {
             if cx.agreed.ack_ratio && receiver.ecn.is_some() {
                 // RFC 5690 §4.2: marks slow ACKs down before queues drop them.
                 segment.ecn = Ecn::Ect0;
-            }
-            let header_len = u64::from(segment.header_len());
-            if super::sender::paces_acks(&sender.cc) {
-                sender.pace(now, header_len, cx);
             }
             return;
         }
@@ -252,7 +248,6 @@ impl Tcb {
         if let (Some(ratio), Options::None, false) = (&sender.ack_ratio, segment.options, segment.is_retransmission) {
             segment.options = ratio.told().map_or(Options::None, Options::AckRatio);
         }
-        sender.pace(now, u64::from(segment.len) + u64::from(segment.header_len()), cx);
     }
 
     /// The answer to a probe segment, or else one that is due.
@@ -291,7 +286,37 @@ impl Tcb {
         wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::RST, receiver, cx)
     }
 
-    /// Whether data have to wait for pacing, and with a token bucket ACKs too.
+    /// What leaves is complete: the next segment may have to wait for its time.
+    #[inline(always)]
+    pub(crate) fn pace(&mut self, now: Time, segment: &Segment) {
+        if self.cx.agreed.is_paced {
+            self.note_pace(now, segment.sequence_len() > 0, segment.len, segment.header_len());
+        }
+    }
+
+    #[inline(never)]
+    fn note_pace(&mut self, now: Time, has_data: bool, len: u16, header_len: u8) {
+        let Self { sender, cx, .. } = self;
+        if has_data || paces_acks(&sender.cc) {
+            sender.pace(now, u64::from(len) + u64::from(header_len), cx);
+        }
+    }
+
+    /// The same after a segment with data and without options.
+    #[inline(always)]
+    pub(crate) fn pace_plain(&mut self, now: Time, segment: &PlainSegment) {
+        if self.cx.agreed.is_paced {
+            self.note_pace(now, true, segment.len, PlainSegment::HEADER_LEN);
+        }
+    }
+
+    /// Whether data have to wait for pacing.
+    #[inline(always)]
+    pub(crate) fn is_held_by_pace(&mut self, now: Time) -> bool {
+        self.cx.agreed.is_paced && self.must_wait(now)
+    }
+
+    /// Whether data have to wait for pacing or the network, and with a token bucket ACKs too.
     pub(crate) fn must_wait(&mut self, now: Time) -> bool {
         self.sender.pacer.must_wait(now, &mut self.cx.timers)
     }

@@ -5,7 +5,7 @@ use super::{ecn_setup, settle, Life, Role, State, SYN_RETRANSMITS_MAX};
 use crate::cc::CongestionControl;
 use crate::config::{EcnFeedback, Feedback, GiveUp, Pacing, Recovery, SlowStartAcks, SnackForm};
 use crate::conn::receiver::{EcnReceiver, Patience, SnackReports};
-use crate::conn::sender::{EcnSender, Sending, SeqRange};
+use crate::conn::sender::{paces_acks, EcnSender, Sending, SeqRange};
 use crate::conn::tcb::Tcb;
 use crate::conn::timers::Timer;
 use crate::conn::Event;
@@ -293,10 +293,10 @@ impl Life {
         sender.begin(now, &self.learnt, self.random_seed, cx);
         sender.begin_explicit(now, cx);
         let config = &cx.config;
+        cx.agreed.is_paced = config.pacing != Pacing::Off || sender.cc.paces();
         cx.agreed.is_plain = sender.ecn.is_none()
-            && config.pacing == Pacing::Off
             && config.feedback == Feedback::Off
-            && !sender.cc.paces()
+            && !paces_acks(&sender.cc)
             && sender.probes.is_none()
             && config.ack.slow_start == SlowStartAcks::Delayed
             && !cx.agreed.ack_ratio
