@@ -26,6 +26,12 @@ impl Ack<'_> {
     pub(crate) fn ranges(&self) -> &[(u64, u64)] {
         self.sacked.map_or(&[], SackRanges::as_slice)
     }
+
+    /// Whether it came with data, and reports nothing beyond `offset`.
+    #[inline]
+    pub(crate) fn has_only_data(&self) -> bool {
+        !self.is_pure && self.sacked.is_none() && self.scps.is_none()
+    }
 }
 
 /// Selective acknowledgements, in offsets.

@@ -106,8 +106,8 @@ impl Sender {
     /// An ACK that is not older than the last arrived.
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, ack: Ack<'_>, cx: &mut Context) {
-        if self.is_detailed {
-            self.begin_ack(now, ack, cx);
+        if self.is_detailed && !self.begin_ack(now, ack, cx) {
+            return;
         }
         if ack.offset > self.space.una {
             self.on_new_ack(now, ack, cx);
@@ -116,12 +116,19 @@ impl Sender {
         }
     }
 
-    /// An ACK is about to be entered into the scoreboard, in detail.
+    /// An ACK is about to be entered into the scoreboard, in detail. False: it says nothing, as those of data to an end that only
+    /// receives.
     #[inline(never)]
-    fn begin_ack(&mut self, now: Time, ack: Ack<'_>, cx: &Context) {
+    fn begin_ack(&mut self, now: Time, ack: Ack<'_>, cx: &Context) -> bool {
+        self.note_app_limited();
+        if ack.has_only_data() && !self.has_data() {
+            if let Some(rates) = &mut self.rates {
+                rates.last = None;
+            }
+            return false;
+        }
         let echo = ack.timestamps.filter(|_| cx.agreed.timestamps);
         let echo = echo.map(|timestamps| instant_of(now, timestamps.echo));
-        self.note_app_limited();
         self.note_window(ack.offset);
         if ack.scps.is_some_and(|scps| scps.corruption_experienced) && cx.agreed.snack.is_some() {
             let path = self.path(now, cx);
@@ -129,6 +136,7 @@ impl Sender {
         }
         let min_rtt = self.detector.min_rtt();
         self.board.begin_ack(Doubt { now, min_rtt, echo, clock: Duration::from_millis(1) });
+        true
     }
 
     /// Enter an ACK, which `advances` or not, into the scoreboard: what it taught.
@@ -266,7 +274,7 @@ impl Sender {
     fn end_ack(&mut self, now: Time, facts: &AckFacts, is_further: bool, cx: &mut Context) {
         let base = self.board.first().unwrap_or(self.board.next_index());
         if let Some(rates) = &mut self.rates {
-            rates.last = rates.on_ack(now, &self.board.delivery(), base, self.board.lost_ever());
+            rates.last = rates.on_ack(now, self.board.delivery(), base, self.board.lost_ever());
         }
         if let Some(prr) = &mut self.episode.prr {
             prr.on_ack(&PrrAck {

@@ -54,8 +54,8 @@ impl Sender {
 
     /// The controller that asked for deliveries learns which segments were declared lost.
     pub(super) fn notify_losses(&mut self, now: Time, cx: &Context) {
-        let notices = self.board.take_lost();
-        if let (Some(rates), false) = (&self.rates, notices.is_empty()) {
+        let Some(notices) = self.board.take_lost() else { return };
+        if let Some(rates) = &self.rates {
             let path = self.path(now, cx);
             for notice in &notices {
                 let range = self.board.range_of(notice.index);

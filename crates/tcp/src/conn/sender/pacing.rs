@@ -48,7 +48,6 @@ impl Pacer {
     }
 
     /// A packet of `size` bytes leaves that counts.
-    #[inline(never)]
     pub(crate) fn on_sent(&mut self, now: Time, size: u64, pacing: Pacing, cc: &Cc, paced: Paced) {
         let own = cc.pacing();
         let Some(rate) = rate(pacing, own, cc, paced) else { return };
@@ -60,8 +59,8 @@ impl Pacer {
             },
             Pacing::Off => own.and_then(|pace| pace.burst).unwrap_or(2 * smss).div_ceil(smss) * packet_len,
         });
-        let saved = rate.time_to_send(burst.saturating_sub(size)).as_ps();
-        let earliest = Time::from_ps(now.as_ps().saturating_sub(saved));
+        let saved = burst.checked_sub(size).map_or(Duration::ZERO, |spare| rate.time_to_send(spare));
+        let earliest = Time::from_ps(now.as_ps().saturating_sub(saved.as_ps()));
         self.next = self.next.max(earliest) + rate.time_to_send(size).min(GAP_MAX);
     }
 }

@@ -67,10 +67,13 @@ impl Rates {
         };
         let Some(position) = index.checked_sub(self.base) else { return };
         let position = position as usize;
-        if position >= self.notes.len() {
-            self.notes.resize(position + 1, None);
+        if position > self.notes.len() {
+            self.notes.resize(position, None);
         }
-        self.notes[position] = Some(note);
+        match self.notes.get_mut(position) {
+            Some(noted) => *noted = Some(note),
+            None => self.notes.push_back(Some(note)),
+        }
     }
 
     /// What is known of the last sending of segment `index` if it is lost now, `lost_ever` bytes after the first.

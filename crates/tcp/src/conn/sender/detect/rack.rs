@@ -7,7 +7,7 @@ use super::{
 };
 use crate::config::Rack;
 use crate::conn::sender::episode::Phase;
-use crate::conn::sender::scoreboard::{Transmitted, DUP_THRESH};
+use crate::conn::sender::scoreboard::{Delivered, Transmitted, DUP_THRESH};
 use crate::conn::timers::Timer;
 use bentpipe_units::{Duration, Time};
 
@@ -99,20 +99,20 @@ impl ByTime {
 
 impl Detect for ByTime {
     fn find(&mut self, view: &View<'_>, facts: &AckFacts, board: &mut Scoreboard, timers: &mut Timers) -> Finding {
-        let delivery = board.delivery();
-        if let Some(newest) = delivery.newest.filter(|newest| !newest.is_retrans) {
+        let Delivered { newest, proven, original_end, end, .. } = *board.delivery();
+        if let Some(newest) = newest.filter(|newest| !newest.is_retrans) {
             self.min_rtt.update(view.now, view.now - newest.xmit_ts);
             self.tlp.on_sample();
         }
-        if let Some(proven) = delivery.proven {
+        if let Some(proven) = proven {
             self.rtt = view.now - proven.xmit_ts;
             if self.last.is_none_or(|last| proven.is_later(last.xmit_ts, last.end)) {
                 self.last = Some(proven);
             }
         }
         // Step 3: something arrived after what was sent later than it.
-        self.reordering_seen |= delivery.original_end < self.fack;
-        self.fack = self.fack.max(delivery.end);
+        self.reordering_seen |= original_end < self.fack;
+        self.fack = self.fack.max(end);
         self.on_round(view.space.una, view.space.nxt, facts.dsack.is_some(), facts.ends_recovery);
         self.detect_loss(view, board, timers)
     }

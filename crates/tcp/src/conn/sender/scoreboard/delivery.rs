@@ -42,13 +42,15 @@ pub(crate) struct Doubt {
 
 impl Default for Delivered {
     fn default() -> Self {
-        let doubt = Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None, clock: Duration::ZERO };
-        Self::new(doubt)
+        Self::NOTHING
     }
 }
 
 impl Delivered {
-    pub(super) fn new(doubt: Doubt) -> Self {
+    pub(super) const NOTHING: Self =
+        Self::new(Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None, clock: Duration::ZERO });
+
+    pub(super) const fn new(doubt: Doubt) -> Self {
         Self { bytes: 0, newest: None, proven: None, original_start: u64::MAX, original_end: u64::MAX, end: 0, doubt }
     }
 

@@ -142,7 +142,9 @@ impl Scoreboard {
             self.mark_lost_again(next.index);
             order.pop_front();
         }
-        let earlier = order.partition_point(|next| next.xmit_ts <= last.xmit_ts);
+        // Without losses all that is left was sent later.
+        let has_earlier = order.front().is_some_and(|first| first.xmit_ts <= last.xmit_ts);
+        let earlier = if has_earlier { order.partition_point(|next| next.xmit_ts <= last.xmit_ts) } else { 0 };
         let next = order
             .iter()
             .take(earlier)

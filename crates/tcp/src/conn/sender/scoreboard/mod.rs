@@ -155,8 +155,9 @@ impl Scoreboard {
     }
 
     /// What the ACK has delivered so far.
-    pub(crate) fn delivery(&self) -> Delivered {
-        self.detail.as_ref().map_or_else(Delivered::default, |detail| detail.delivery)
+    #[inline]
+    pub(crate) fn delivery(&self) -> &Delivered {
+        self.detail.as_ref().map_or(&Delivered::NOTHING, |detail| &detail.delivery)
     }
 
     /// A new segment was sent at the end of the sequence.
@@ -182,8 +183,14 @@ impl Scoreboard {
     #[inline(never)]
     fn note_transmission(&mut self, index: u64, now: Time) {
         let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) else { return };
+        let transmission = Transmission { index, xmit_ts: now };
         let later = order.iter().rev().take_while(|last| last.xmit_ts == now && last.index > index).count();
-        order.insert(order.len() - later, Transmission { index, xmit_ts: now });
+        if later == 0 {
+            // Almost always; to insert there would cost more.
+            order.push_back(transmission);
+        } else {
+            order.insert(order.len() - later, transmission);
+        }
     }
 
     /// Everything below `offset` is acknowledged.

@@ -18,9 +18,12 @@ impl Scoreboard {
         }
     }
 
-    /// The segments declared lost since the last call, in the order in which they were. To be given back with [`give_back`](Self::give_back).
-    pub(crate) fn take_lost(&mut self) -> Vec<LossNotice> {
-        self.detail.as_mut().and_then(|detail| detail.lost.as_mut()).map_or_else(Vec::new, std::mem::take)
+    /// The segments declared lost since the last call, in the order in which they were; none if there are none. To be given back with
+    /// [`give_back`](Self::give_back).
+    #[inline]
+    pub(crate) fn take_lost(&mut self) -> Option<Vec<LossNotice>> {
+        let lost = self.detail.as_mut()?.lost.as_mut()?;
+        (!lost.is_empty()).then(|| std::mem::take(lost))
     }
 
     /// The list that was taken, to be filled again.
