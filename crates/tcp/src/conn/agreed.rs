@@ -34,8 +34,8 @@ pub(crate) struct Agreed {
     pub(crate) rcv_shift: u8,
     /// Segments with data wait for their time.
     pub(crate) is_paced: bool,
-    /// Segments need nothing but the basics: no ECN, slow start signal, ACK ratio, paced ACKs, polls, counts, records, tuning, Nagle, early
-    /// data or probe segments.
+    /// Segments need nothing but the basics: no ECN, slow start signal, ACK ratio, paced ACKs, polls, counts, records, early data, probe
+    /// segments, or tuning without timestamps.
     pub(crate) is_plain: bool,
     /// The same, and neither timestamps nor SNACK: their options are those of SACK, where there is anything to report.
     pub(crate) omits_options: bool,

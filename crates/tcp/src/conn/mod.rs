@@ -363,7 +363,7 @@ impl Connection {
         if self.tcb.wire.pending.is_any() | !self.tcb.cx.agreed.is_plain || !self.life.sends_data() {
             return self.poll_slow_path(now);
         }
-        if !self.tcb.is_held_by_pace(now) & self.tcb.sender.has_data() {
+        if self.tcb.sender.has_data() && !self.tcb.is_held_by_pace(now) {
             if let Some(segment) = self.tcb.next_data(now) {
                 self.note_departure(now, &segment.plain());
                 self.tcb.pace(now, &segment);
@@ -386,7 +386,7 @@ impl Connection {
     #[inline(always)]
     pub fn poll_plain(&mut self, now: Time) -> Option<PlainSegment> {
         debug_assert!(self.sends_plainly());
-        if !self.tcb.is_held_by_pace(now) & self.tcb.sender.has_data() {
+        if self.tcb.sender.has_data() && !self.tcb.is_held_by_pace(now) {
             if let Some(segment) = self.tcb.next_plain_data(now) {
                 self.note_departure(now, &segment);
                 self.tcb.pace_plain(now, &segment);

@@ -1,6 +1,5 @@
 //! The transmission control block (RFC 9293 §3.3.1): what an open connection consists of, and what data and ACKs do to it.
 
-use super::clock::since;
 use super::context::Context;
 use super::events::Event;
 use super::receiver::{EcnDuty, Gap, Receiver};
@@ -84,8 +83,11 @@ impl Tcb {
             // From before the first byte.
             return self.receiver.ack_soon();
         };
-        if let (Some(whole), false) = (segment.whole, self.cx.agreed.is_plain) {
-            self.inspect(now, whole, start);
+        if let Some(whole) = segment.whole {
+            if !self.cx.agreed.is_plain {
+                self.inspect(now, whole, start);
+            }
+            self.receiver.tune(now, whole.timestamps.filter(|_| self.cx.agreed.timestamps));
         }
         let len = u64::from(segment.plain.len);
         let has_fin = segment.plain.flags.has(Flags::FIN);
@@ -131,8 +133,6 @@ impl Tcb {
         if let (Options::AckRatio(ratio), true) = (segment.options, cx.agreed.ack_ratio) {
             receiver.set_ack_ratio(ratio);
         }
-        let echoed = segment.timestamps.filter(|_| cx.agreed.timestamps);
-        receiver.tune(now, echoed.map(|timestamps| since(now, timestamps.echo)));
     }
 }
 
@@ -294,6 +294,7 @@ impl Tcb {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn note_pace(&mut self, now: Time, has_data: bool, len: u16, header_len: u8) {
         let Self { sender, cx, .. } = self;

@@ -50,13 +50,15 @@ impl Extreme<f64> for Max {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Windowed<E, T, const N: usize> {
     of: [T; N],
+    /// That of all of them.
+    extreme: T,
     at: u64,
     kind: PhantomData<E>,
 }
 
 impl<E: Extreme<T>, T: Copy, const N: usize> Default for Windowed<E, T, N> {
     fn default() -> Self {
-        Self { of: [E::NOTHING; N], at: 0, kind: PhantomData }
+        Self { of: [E::NOTHING; N], extreme: E::NOTHING, at: 0, kind: PhantomData }
     }
 }
 
@@ -64,10 +66,13 @@ impl<E: Extreme<T>, T: Copy, const N: usize> Windowed<E, T, N> {
     /// The clock shows `at`; it never goes back.
     #[inline]
     pub(crate) fn advance(&mut self, at: u64) {
-        for before in (self.at..at).take(N) {
-            self.of[((before + 1) % N as u64) as usize] = E::NOTHING;
+        if at > self.at {
+            for before in (self.at..at).take(N) {
+                self.of[((before + 1) % N as u64) as usize] = E::NOTHING;
+            }
+            self.at = at;
+            self.extreme = self.of.iter().copied().fold(E::NOTHING, E::pick);
         }
-        self.at = self.at.max(at);
     }
 
     #[inline]
@@ -75,16 +80,20 @@ impl<E: Extreme<T>, T: Copy, const N: usize> Windowed<E, T, N> {
         self.advance(at);
         let slot = &mut self.of[(self.at % N as u64) as usize];
         *slot = E::pick(*slot, value);
+        self.extreme = E::pick(self.extreme, value);
     }
 
     #[inline]
     pub(crate) fn get(&self) -> T {
-        self.of.iter().copied().fold(E::NOTHING, E::pick)
+        self.extreme
     }
 
     /// That of the last `ticks`, the present one included.
     pub(crate) fn of_last(&self, ticks: u64) -> T {
-        let first = self.at.saturating_sub(ticks.min(N as u64) - 1);
+        if ticks >= N as u64 {
+            return self.extreme;
+        }
+        let first = self.at.saturating_sub(ticks - 1);
         (first..=self.at).map(|tick| self.of[(tick % N as u64) as usize]).fold(E::NOTHING, E::pick)
     }
 }

@@ -303,9 +303,8 @@ impl Life {
             && !cx.agreed.is_polled
             && !cx.agreed.counts
             && !cx.agreed.best_effort
-            && config.auto_buffer.is_none()
-            && self.fast_open.sent == 0
-            && !config.nagle;
+            && (cx.agreed.timestamps || config.auto_buffer.is_none())
+            && self.fast_open.sent == 0;
         cx.agreed.omits_options = cx.agreed.is_plain && !cx.agreed.timestamps && cx.agreed.snack.is_none();
     }
 

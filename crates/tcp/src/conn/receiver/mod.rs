@@ -14,8 +14,9 @@ pub(crate) use snack::SnackReports;
 
 use crate::config::AckPolicy;
 use crate::config::BufferGrowth;
+use crate::conn::clock::since;
 use crate::conn::timers::{Timer, Timers};
-use crate::segment::{Options, SackBlocks};
+use crate::segment::{Options, SackBlocks, Timestamps};
 use ack_policy::AckDuty;
 use bentpipe_units::{Duration, Seq, Time};
 use reassembly::Reassembly;
@@ -150,12 +151,19 @@ impl Receiver {
         taken
     }
 
-    /// Data arrived: is the buffer as large as it should be? `echoed`: how long ago the timestamp was sent that the
-    /// segment echoes.
-    pub(crate) fn tune(&mut self, now: Time, echoed: Option<Duration>) {
+    /// Data arrived with these `timestamps`: is the buffer as large as it should be?
+    #[inline]
+    pub(crate) fn tune(&mut self, now: Time, timestamps: Option<Timestamps>) {
+        if self.window.is_tuned() {
+            self.do_tune(now, timestamps);
+        }
+    }
+
+    #[inline(never)]
+    fn do_tune(&mut self, now: Time, timestamps: Option<Timestamps>) {
         let nxt = self.data.nxt;
         let last = self.data.runs.back().map_or(nxt, |&(_, right)| right);
-        self.window.tune(now, nxt, last, echoed);
+        self.window.tune(now, nxt, last, timestamps.map(|timestamps| since(now, timestamps.echo)));
     }
 
     /// Whether any of [start, start + len) lies in the window (RFC 9293 §3.4).

@@ -52,7 +52,12 @@ impl ReceiveWindow {
         (taken, is_worthwhile || (self.is_closed && self.unread == 0 && taken > 0))
     }
 
-    /// Data arrived, the last of them at `last`: is the buffer as large as it should be?
+    #[inline]
+    pub(super) fn is_tuned(&self) -> bool {
+        self.tuning.is_some()
+    }
+
+    /// Data arrived, the last of them at `last`, on a segment whose echo left `echoed` ago: is the buffer as large as it should be?
     pub(super) fn tune(&mut self, now: Time, nxt: u64, last: u64, echoed: Option<Duration>) {
         if let Some(tuning) = &mut self.tuning {
             tuning.on_arrival(now, nxt, self.edge, echoed);

@@ -54,7 +54,7 @@ impl Sender {
             SendLimit::SendBuffer
         } else if unsent > space.usable() {
             SendLimit::ReceiveWindow
-        } else if !cx.agreed.is_plain && self.is_held_by_nagle(unsent, space.is_closing, &cx.config) {
+        } else if unsent < space.smss() && self.is_held_by_nagle(space.is_closing, &cx.config) {
             SendLimit::Application
         } else if self.usage.in_slow_start && cx.counters.fast_retransmits + cx.counters.timeouts == 0 {
             SendLimit::StartUp

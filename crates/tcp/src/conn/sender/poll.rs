@@ -38,7 +38,8 @@ impl Sender {
     /// False: neither new data nor something to retransmit; so it is at a receiver, always.
     #[inline]
     pub(crate) fn has_data(&self) -> bool {
-        self.space.nxt < self.space.offered || self.space.is_closing || self.board.flight_size() > 0
+        // What is outstanding was offered, but for a FIN.
+        self.space.una < self.space.offered || self.space.is_closing
     }
 
     /// The next data to send, if the windows allow.
@@ -164,7 +165,7 @@ impl Sender {
         if len > usable {
             len = self.squeeze(now, usable, cx)?;
             has_fin = false;
-        } else if !cx.agreed.is_plain && self.is_held_by_nagle(len, has_fin, &cx.config) {
+        } else if len < space.smss() && self.is_held_by_nagle(has_fin, &cx.config) {
             return None;
         }
         if self.board.flight_size() == 0 {
@@ -204,8 +205,9 @@ impl Sender {
 
     /// Nagle's algorithm (RFC 9293 §3.7.4): a small segment waits while data are outstanding. The last one does not:
     /// nothing can be added to it.
-    pub(super) fn is_held_by_nagle(&self, len: u64, has_fin: bool, config: &Config) -> bool {
-        config.nagle && len < self.space.smss() && !has_fin && self.board.flight_size() > 0
+    #[inline(never)]
+    pub(super) fn is_held_by_nagle(&self, has_fin: bool, config: &Config) -> bool {
+        config.nagle && !has_fin && self.board.flight_size() > 0
     }
 
     /// The window in the slow start after a timeout, with what limited transmit adds to it there.

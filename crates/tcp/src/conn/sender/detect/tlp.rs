@@ -4,7 +4,7 @@ use super::{AckFacts, Scoreboard, Timers, View};
 use crate::config::Rack;
 use crate::conn::sender::episode::Phase;
 use crate::conn::timers::Timer;
-use bentpipe_units::Duration;
+use bentpipe_units::{Duration, Time};
 
 /// RFC 8985 §7.2: the probe timeout before the first sample.
 const PTO_INITIAL: Duration = Duration::from_secs(1);
@@ -54,10 +54,14 @@ impl Tlp {
             return;
         }
         let alone = if flight <= view.space.smss() { self.settings.max_ack_delay } else { Duration::ZERO };
-        let pto = srtt.map_or(PTO_INITIAL, |srtt| srtt * 2 + alone);
-        let is_armed = timers.is_running(Timer::Retransmit);
-        let expiry = if is_armed { view.rtt.armed_expiry() } else { view.now + view.rtt.rto() };
-        timers.set(Timer::LossProbe, (view.now + pto).min(expiry));
+        let probe = view.now + srtt.map_or(PTO_INITIAL, |srtt| srtt * 2 + alone);
+        let expiry = match timers.get(Timer::Retransmit) {
+            Time::NEVER => view.now + view.rtt.rto(),
+            // The exact instant, which is not earlier, costs two divisions.
+            earliest if probe <= earliest => earliest,
+            _ => view.rtt.armed_expiry(),
+        };
+        timers.set(Timer::LossProbe, probe.min(expiry));
     }
 
     /// RFC 8985 §7.3: one probe until it is resolved, and a sample between two.
