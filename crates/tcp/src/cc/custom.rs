@@ -131,7 +131,7 @@ mod tests {
     fn it_goes_back_in_its_own_way() {
         let ack = AckSample { newly_acked: 1460, is_cwnd_limited: true, rtt: None };
         let path = crate::cc::testbench::path(14_600);
-        let mut cc = Cc::Custom(Box::new(Learns { window: Window::new(Init::default()), acks: 0 }));
+        let mut cc = Cc::from(Box::new(Learns { window: Window::new(Init::default()), acks: 0 }) as Box<dyn Custom>);
         let before = cc.clone();
         cc.on_ack(&ack, &path);
         cc.on_congestion(Congestion::FastRetransmit, &path);

@@ -227,7 +227,7 @@ macro_rules! registry {
             }
 
             pub(crate) fn build(self, init: Init) -> Cc {
-                match self { $(Self::$kind(settings) => Cc::$kind($type::new(init, settings).into()),)+ }
+                Cc::new(match self { $(Self::$kind(settings) => AnyCc::$kind($type::new(init, settings).into()),)+ })
             }
         }
 
@@ -257,100 +257,144 @@ macro_rules! registry {
             }
         }
 
-        /// A congestion control of any kind, dispatched without a vtable; boxed, so that a connection is not as large as the
-        /// largest of them.
+        /// A congestion control of any kind, and its window as the last call left it: that is asked for more often than it changes.
         #[derive(Clone, Debug)]
-        pub(crate) enum Cc {
+        pub(crate) struct Cc {
+            of: AnyCc,
+            cwnd: u64,
+        }
+
+        /// Dispatched without a vtable; boxed, so that a connection is not as large as the largest of them.
+        #[derive(Clone, Debug)]
+        enum AnyCc {
             $($kind(Box<$type>),)+
             Custom(Box<dyn Custom>),
         }
 
         macro_rules! each {
-            ($self:ident, $c:ident => $does:expr) => {
-                match $self {
-                    $(Self::$kind($c) => $does,)+
-                    Self::Custom($c) => $does,
+            ($of:expr, $c:ident => $does:expr) => {
+                match $of {
+                    $(AnyCc::$kind($c) => $does,)+
+                    AnyCc::Custom($c) => $does,
                 }
             };
+        }
+
+        /// A call that may change the window.
+        macro_rules! change {
+            ($self:ident, $c:ident => $does:expr) => {
+                each!(&mut $self.of, $c => {
+                    $does;
+                    $self.cwnd = $c.cwnd();
+                })
+            };
+        }
+
+        impl Cc {
+            fn new(of: AnyCc) -> Self {
+                let cwnd = each!(&of, c => c.cwnd());
+                Self { of, cwnd }
+            }
+
+            /// A [probe segment](ProbeSegments) leaves.
+            pub(crate) fn on_probe_segment(&mut self, path: &PathState) {
+                change!(self, c => if let Some(probes) = c.probe_segments() {
+                    probes.on_sent(path);
+                });
+            }
+
+            /// A probe segment was answered.
+            pub(crate) fn on_probe_answer(&mut self, path: &PathState) {
+                change!(self, c => if let Some(probes) = c.probe_segments() {
+                    probes.on_answer(path);
+                });
+            }
+        }
+
+        impl From<Box<dyn Custom>> for Cc {
+            fn from(custom: Box<dyn Custom>) -> Self {
+                Self::new(AnyCc::Custom(custom))
+            }
         }
 
         impl CongestionControl for Cc {
             #[inline]
             fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
-                each!(self, c => c.on_ack(ack, path))
+                change!(self, c => c.on_ack(ack, path));
             }
             fn on_congestion(&mut self, why: Congestion, path: &PathState) {
-                each!(self, c => c.on_congestion(why, path))
+                change!(self, c => c.on_congestion(why, path));
             }
             fn on_rto(&mut self, first: bool, path: &PathState) {
-                each!(self, c => c.on_rto(first, path))
+                change!(self, c => c.on_rto(first, path));
             }
             fn limit_cwnd(&mut self, max: u64) {
-                each!(self, c => c.limit_cwnd(max))
+                change!(self, c => c.limit_cwnd(max));
             }
             fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-                each!(self, c => c.set_window(cwnd, ssthresh))
+                change!(self, c => c.set_window(cwnd, ssthresh));
             }
             fn takes_deliveries(&self) -> bool {
-                each!(self, c => c.takes_deliveries())
+                each!(&self.of, c => c.takes_deliveries())
             }
             fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
-                each!(self, c => c.on_delivery(delivery, path))
+                change!(self, c => c.on_delivery(delivery, path));
             }
             fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
-                each!(self, c => c.on_lost(lost, path))
+                change!(self, c => c.on_lost(lost, path));
             }
             fn on_recovery_ack(&mut self, is_partial: bool, path: &PathState) {
-                each!(self, c => c.on_recovery_ack(is_partial, path))
+                change!(self, c => c.on_recovery_ack(is_partial, path));
             }
             fn on_recovery_exit(&mut self, path: &PathState) {
-                each!(self, c => c.on_recovery_exit(path))
+                change!(self, c => c.on_recovery_exit(path));
             }
             fn on_resume(&mut self, path: &PathState) {
-                each!(self, c => c.on_resume(path))
+                change!(self, c => c.on_resume(path));
             }
             fn undo(&mut self, before: Self) {
-                match (self, before) {
-                    $((Self::$kind(c), Self::$kind(before)) => c.undo(*before),)+
-                    (Self::Custom(c), Self::Custom(before)) => c.undo_custom(before),
+                match (&mut self.of, before.of) {
+                    $((AnyCc::$kind(c), AnyCc::$kind(before)) => c.undo(*before),)+
+                    (AnyCc::Custom(c), AnyCc::Custom(before)) => c.undo_custom(before),
                     // A connection keeps its kind.
                     _ => {}
                 }
+                self.cwnd = each!(&self.of, c => c.cwnd());
             }
             fn on_smss(&mut self, smss: u64) {
-                each!(self, c => c.on_smss(smss))
+                change!(self, c => c.on_smss(smss));
             }
             fn on_explicit(&mut self, word: f64, path: &PathState) {
-                each!(self, c => c.on_explicit(word, path))
+                change!(self, c => c.on_explicit(word, path));
             }
             fn explicit_header(&self, path: &PathState) -> Option<ExplicitHeader> {
-                each!(self, c => c.explicit_header(path))
+                each!(&self.of, c => c.explicit_header(path))
             }
             fn is_model_based(&self) -> bool {
-                each!(self, c => c.is_model_based())
+                each!(&self.of, c => c.is_model_based())
             }
             fn holds_back(&self) -> bool {
-                each!(self, c => c.holds_back())
+                each!(&self.of, c => c.holds_back())
             }
             #[inline]
             fn cwnd(&self) -> u64 {
-                each!(self, c => c.cwnd())
+                self.cwnd
             }
             #[inline]
             fn ssthresh(&self) -> u64 {
-                each!(self, c => c.ssthresh())
+                each!(&self.of, c => c.ssthresh())
             }
             fn pacing(&self) -> Option<Pace> {
-                each!(self, c => c.pacing())
+                each!(&self.of, c => c.pacing())
             }
             fn paces(&self) -> bool {
-                each!(self, c => c.paces())
+                each!(&self.of, c => c.paces())
             }
             fn polls(&self) -> Option<u32> {
-                each!(self, c => c.polls())
+                each!(&self.of, c => c.polls())
             }
             fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
-                each!(self, c => c.probe_segments())
+                each!(&mut self.of, c => c.probe_segments())
             }
         }
 

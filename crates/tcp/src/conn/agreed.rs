@@ -32,8 +32,6 @@ pub(crate) struct Agreed {
     pub(crate) scales: bool,
     pub(crate) snd_shift: u8,
     pub(crate) rcv_shift: u8,
-    /// Segments with data wait for their time.
-    pub(crate) is_paced: bool,
     /// Segments need nothing but the basics: no ECN, slow start signal, ACK ratio, paced ACKs, polls, counts, records, early data, probe
     /// segments, or tuning without timestamps.
     pub(crate) is_plain: bool,
@@ -55,7 +53,6 @@ impl Default for Agreed {
             scales: false,
             snd_shift: 0,
             rcv_shift: 0,
-            is_paced: false,
             is_plain: true,
             omits_options: false,
         }
@@ -103,7 +100,6 @@ impl Agreed {
             scales,
             snd_shift,
             rcv_shift,
-            is_paced: false,
             is_plain: true,
             omits_options: false,
         }

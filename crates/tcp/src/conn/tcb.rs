@@ -289,7 +289,7 @@ impl Tcb {
     /// What leaves is complete: the next segment may have to wait for its time.
     #[inline(always)]
     pub(crate) fn pace(&mut self, now: Time, segment: &Segment) {
-        if self.cx.agreed.is_paced {
+        if self.sender.is_paced {
             self.note_pace(now, segment.sequence_len() > 0, segment.len, segment.header_len());
         }
     }
@@ -306,7 +306,7 @@ impl Tcb {
     /// The same after a segment with data and without options.
     #[inline(always)]
     pub(crate) fn pace_plain(&mut self, now: Time, segment: &PlainSegment) {
-        if self.cx.agreed.is_paced {
+        if self.sender.is_paced {
             self.note_pace(now, true, segment.len, PlainSegment::HEADER_LEN);
         }
     }
@@ -314,7 +314,7 @@ impl Tcb {
     /// Whether data have to wait for pacing.
     #[inline(always)]
     pub(crate) fn is_held_by_pace(&mut self, now: Time) -> bool {
-        self.cx.agreed.is_paced && self.must_wait(now)
+        self.sender.is_paced && self.must_wait(now)
     }
 
     /// Whether data have to wait for pacing or the network, and with a token bucket ACKs too.

@@ -411,9 +411,9 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
                     Operation::Answer => {
                         if let Some(probes) = cc.probe_segments().filter(|_| knows) {
                             if probes.due() <= view.now {
-                                probes.on_sent(&view);
+                                cc.on_probe_segment(&view);
                             }
-                            probes.on_answer(&view);
+                            cc.on_probe_answer(&view);
                             prop_assert!(cc.cwnd() >= before);
                         }
                     }

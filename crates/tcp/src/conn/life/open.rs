@@ -3,7 +3,7 @@
 use super::state::Handshake;
 use super::{ecn_setup, settle, Life, Role, State, SYN_RETRANSMITS_MAX};
 use crate::cc::CongestionControl;
-use crate::config::{EcnFeedback, Feedback, GiveUp, Pacing, Recovery, SlowStartAcks, SnackForm};
+use crate::config::{EcnFeedback, Feedback, GiveUp, Recovery, SlowStartAcks, SnackForm};
 use crate::conn::receiver::{EcnReceiver, Patience, SnackReports};
 use crate::conn::sender::{paces_acks, EcnSender, Sending, SeqRange};
 use crate::conn::tcb::Tcb;
@@ -293,7 +293,6 @@ impl Life {
         sender.begin(now, &self.learnt, self.random_seed, cx);
         sender.begin_explicit(now, cx);
         let config = &cx.config;
-        cx.agreed.is_paced = config.pacing != Pacing::Off || sender.cc.paces();
         cx.agreed.is_plain = sender.ecn.is_none()
             && config.feedback == Feedback::Off
             && !paces_acks(&sender.cc)

@@ -417,7 +417,7 @@ impl Sender {
         let copy = if sends_data { probes.next_copy(&self.board) } else { None }?;
         probes.on_probe_sent();
         let path = self.path(now, cx);
-        self.cc.probe_segments()?.on_sent(&path);
+        self.cc.on_probe_segment(&path);
         cx.counters.dummy_segments += 1;
         Some(copy)
     }
@@ -438,8 +438,8 @@ impl Sender {
         let path = self.path(now, cx);
         if self.probes.as_ref().is_some_and(|probes| probes.are_copies()) {
             self.reducer.on_copy(true, &path);
-        } else if let Some(probes) = self.cc.probe_segments() {
-            probes.on_answer(&path);
+        } else {
+            self.cc.on_probe_answer(&path);
         }
     }
 }

@@ -20,7 +20,7 @@ use super::undo::Undo;
 use super::usage::Usage;
 use crate::cache::Learnt;
 use crate::cc::{Cc, CongestionControl, Init};
-use crate::config::{Config, InitialSsthresh, Reduction, SpuriousDetection};
+use crate::config::{Config, InitialSsthresh, Pacing, Reduction, SpuriousDetection};
 use crate::conn::context::Context;
 use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::Time;
@@ -41,6 +41,8 @@ pub(crate) struct Sender {
     pub(crate) pacer: Pacer,
     /// RACK, PRR, undo or rate samples are on.
     pub(super) is_detailed: bool,
+    /// Data wait for their time.
+    pub(crate) is_paced: bool,
     pub(super) undo: Option<Box<Undo>>,
     pub(super) rates: Option<Box<Rates>>,
     /// What the network advertises is looked at.
@@ -91,6 +93,7 @@ impl Sender {
             reducer: Reducer::new(config.verdict.build(config.copies)),
             pacer: Pacer::default(),
             is_detailed,
+            is_paced: false,
             undo,
             rates,
             feedback,
@@ -139,6 +142,7 @@ impl Sender {
             ..Init::default()
         };
         self.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd);
+        self.is_paced = cx.config.pacing != Pacing::Off || self.cc.paces();
     }
 
     /// The handshake is complete; `syn_window`: no initial window is larger. `syn_was_lost`: RFC 5681 §3.1 wants one segment
@@ -211,10 +215,10 @@ fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
         ..begin
     };
     if let Some(explicit) = crate::cc::explicit::instead(config.feedback, init) {
-        return Cc::Custom(explicit);
+        return explicit.into();
     }
     match &config.own_cc {
-        Some(own) => Cc::Custom(own.build(init)),
+        Some(own) => own.build(init).into(),
         None => config.cc.build(init),
     }
 }
