@@ -15,6 +15,8 @@ use std::sync::Arc;
 const S1: &str = include_str!("cases/s1.toml");
 const S2: &str = include_str!("cases/s2.toml");
 const SKY: &str = include_str!("../../../python/bentpipe/scenario/shipped/london-singapore.toml");
+/// Handovers every 15 s, on which the delay steps and packets are lost.
+const LEO: &str = include_str!("../../../python/bentpipe/scenario/shipped/leo.toml");
 /// REFWA at the bottleneck's node.
 const REFWA: &str = concat!(include_str!("cases/s1.toml"), "\n[node.sat1]\nmiddlebox = [{ kind = \"refwa\" }]\n");
 /// Bursts over which CPU time is averaged, of which the best counts: on a shared machine the others measure the neighbours.
@@ -93,6 +95,14 @@ const CASES: &[Case] = &[
         name: "London to Singapore",
         file: Text::File(SKY),
         sets: &[],
+        budget_ms: f64::INFINITY,
+        ns: None,
+        is_counted: true,
+    },
+    Case {
+        name: "LEO, hosts like Linux",
+        file: Text::File(LEO),
+        sets: &[("tcp.like", "linux-6"), ("tcp.cc", "cubic")],
         budget_ms: f64::INFINITY,
         ns: None,
         is_counted: true,
