@@ -237,6 +237,11 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
+impl Timestamps {
+    /// Bytes of the option, padded to words.
+    pub const LEN: u8 = 12;
+}
+
 /// A TCP segment without its payload and without options, which most are: 16 bytes, that a compiler keeps in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PlainSegment {
@@ -326,7 +331,7 @@ impl Segment {
     /// Bytes of IPv4 and TCP header, options padded to words: 40 to 100.
     #[inline]
     pub fn header_len(&self) -> u8 {
-        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        let timestamps = if self.timestamps.is_some() { Timestamps::LEN } else { 0 };
         let rarer = match self.options {
             Options::None => timestamps,
             Options::Syn(syn) => syn.header_len(self.timestamps.is_some()),
@@ -359,29 +364,30 @@ impl Segment {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived<'a> {
     pub(crate) plain: PlainSegment,
-    /// The same with its options; none: it has none, and the connection looks for nothing but the basics.
+    pub(crate) timestamps: Option<Timestamps>,
+    /// The same with its options; none: it has none but timestamps, and the connection looks for nothing but the basics.
     pub(crate) whole: Option<&'a Segment>,
 }
 
 impl<'a> From<&'a Segment> for Arrived<'a> {
     #[inline(always)]
     fn from(segment: &'a Segment) -> Self {
-        Self { plain: segment.plain(), whole: Some(segment) }
+        Self { plain: segment.plain(), timestamps: segment.timestamps, whole: Some(segment) }
     }
 }
 
-impl From<PlainSegment> for Arrived<'_> {
+impl Arrived<'_> {
     #[inline(always)]
-    fn from(plain: PlainSegment) -> Self {
-        Self { plain, whole: None }
+    pub(crate) fn plain(plain: PlainSegment, timestamps: Option<Timestamps>) -> Self {
+        Self { plain, timestamps, whole: None }
     }
 }
 
 impl<'a> Arrived<'a> {
-    /// Its timestamps.
+    /// Whether it is more than a plain segment without timestamps.
     #[inline(always)]
-    pub(crate) fn timestamps(self) -> Option<Timestamps> {
-        self.whole.and_then(|whole| whole.timestamps)
+    pub(crate) fn has_more(self) -> bool {
+        self.whole.is_some() || self.timestamps.is_some()
     }
 
     /// Its rarer options.

@@ -156,7 +156,7 @@ impl Network {
         loop {
             let host = &mut self.traffic.hosts[endpoint];
             let Some(segment) = host.conn.poll_plain(self.now) else { return true };
-            let mut packet = host.send_plain(self.now, &segment);
+            let mut packet = host.send_plain(self.now, &segment, &mut self.bodies);
             let is_on_a_link = self.depart(endpoint, &mut packet);
             if !is_on_a_link && !self.traffic.hosts[endpoint].sends_plainly() {
                 return false;

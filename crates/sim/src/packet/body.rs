@@ -254,6 +254,12 @@ impl Bodies {
         }
     }
 
+    /// The parts of a segment that has nothing but timestamps.
+    #[inline(never)]
+    pub(super) fn stamp(&mut self, timestamps: Timestamps) -> u32 {
+        self.parts.insert(Parts::of(Some(timestamps), Options::None))
+    }
+
     /// The packet's way has ended.
     #[inline]
     pub(crate) fn release(&mut self, packet: &Packet) {

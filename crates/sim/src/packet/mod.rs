@@ -12,7 +12,7 @@ pub(crate) use compressed::{Compressed, Fields};
 pub(crate) use request::Request;
 
 use crate::ids::{EndpointId, FlowId, PathId};
-use bentpipe_tcp::{Ecn, Flags, Options, PlainSegment, Segment};
+use bentpipe_tcp::{Ecn, Flags, Options, PlainSegment, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
 /// A packet: a segment or a datagram, and where it is. At most 40 bytes (pinned by a test): rings of packets are what a large run keeps in cache.
@@ -123,6 +123,21 @@ impl Packet {
             packet.header_len = segment.header_len();
         }
         packet
+    }
+
+    /// Timestamps on a packet that carries no options.
+    #[inline(always)]
+    pub(crate) fn stamp(&mut self, timestamps: Timestamps, bodies: &mut Bodies) {
+        // Only the number travels: were the packet lent to a call, it would have to be in memory, and be read from there again.
+        self.body = bodies.stamp(timestamps);
+        self.header_len += Timestamps::LEN;
+    }
+
+    /// Its timestamps, if it carries no other options.
+    #[inline(always)]
+    pub(crate) fn only_timestamps(&self, bodies: &Bodies) -> Option<Timestamps> {
+        let Parts { timestamps, options, .. } = &bodies.parts[self.body];
+        timestamps.filter(|_| matches!(options, Options::None))
     }
 
     /// A packet that carries a segment without options.

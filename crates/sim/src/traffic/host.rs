@@ -146,6 +146,9 @@ impl Host {
         let plain = packet.plain_segment();
         if packet.body == NO_BODY {
             self.conn.handle_plain(now, &plain);
+        } else if let Some(timestamps) = packet.only_timestamps(bodies) {
+            bodies.release(packet);
+            self.conn.handle_stamped(now, &plain, timestamps);
         } else {
             let segment = packet.segment(bodies);
             bodies.release(packet);
@@ -187,16 +190,19 @@ impl Host {
         }
     }
 
-    /// Whether what it sends next has no options.
+    /// Whether what it sends next has no options beside timestamps.
     #[inline(always)]
     pub(crate) fn sends_plainly(&self) -> bool {
         self.conn.sends_plainly() && !self.writes_headers
     }
 
-    /// The packet in which it sends a segment without options.
+    /// The packet in which it sends a segment without options beside timestamps.
     #[inline(always)]
-    pub(crate) fn send_plain(&mut self, now: Time, segment: &PlainSegment) -> Packet {
-        let packet = Packet::plain(segment, &self.origin);
+    pub(crate) fn send_plain(&mut self, now: Time, segment: &PlainSegment, bodies: &mut Bodies) -> Packet {
+        let mut packet = Packet::plain(segment, &self.origin);
+        if let Some(timestamps) = self.conn.timestamps(now) {
+            packet.stamp(timestamps, bodies);
+        }
         self.note_sent(now, &packet);
         packet
     }

@@ -35,7 +35,7 @@ pub(crate) struct Agreed {
     /// Segments need nothing but the basics: no ECN, slow start signal, ACK ratio, paced ACKs, polls, counts, records, early data, probe
     /// segments, or tuning without timestamps.
     pub(crate) is_plain: bool,
-    /// The same, and neither timestamps nor SNACK: their options are those of SACK, where there is anything to report.
+    /// The same, and no SNACK: their options are timestamps, and those of SACK where there is anything to report.
     pub(crate) omits_options: bool,
 }
 

@@ -37,7 +37,7 @@ use crate::cc::CongestionControl;
 use crate::config::{Config, Feedback};
 use crate::facts::RateSample;
 use crate::notice::{ExplicitHeader, Notice};
-use crate::segment::{Arrived, Flags, Options, PlainSegment, Segment};
+use crate::segment::{Arrived, Flags, Options, PlainSegment, Segment, Timestamps};
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use context::Context;
 use life::Life;
@@ -115,7 +115,7 @@ impl Connection {
         if !self.life.state.is_synchronised() || segment.flags.has_any(SLOW_PATH) {
             self.handle_control(now, segment);
         } else if segment.is_plain() && self.tcb.cx.agreed.is_plain {
-            self.handle_open(now, segment.plain().into());
+            self.handle_open(now, Arrived::plain(segment.plain(), None));
         } else {
             self.handle_with_options(now, segment);
         }
@@ -125,9 +125,19 @@ impl Connection {
     #[inline(always)]
     pub fn handle_plain(&mut self, now: Time, segment: &PlainSegment) {
         if self.life.state.is_synchronised() & self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH) {
-            self.handle_open(now, (*segment).into());
+            self.handle_open(now, Arrived::plain(*segment, None));
         } else {
             self.handle_segment(now, &Segment::from(*segment));
+        }
+    }
+
+    /// The same with a segment that has timestamps and no other option.
+    #[inline(never)]
+    pub fn handle_stamped(&mut self, now: Time, segment: &PlainSegment, timestamps: Timestamps) {
+        if self.life.state.is_synchronised() & self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH) {
+            self.handle_open(now, Arrived::plain(*segment, Some(timestamps)));
+        } else {
+            self.handle_segment(now, &Segment { timestamps: Some(timestamps), ..Segment::from(*segment) });
         }
     }
 
@@ -373,8 +383,8 @@ impl Connection {
         self.tcb.next_ack(now)
     }
 
-    /// Whether all segments to be sent now are plain: then [`poll_plain`](Self::poll_plain) gives what
-    /// [`poll_transmit`](Self::poll_transmit) would, and costs less. It stays so until something goes in.
+    /// Whether all segments to be sent now are plain but for [timestamps](Self::timestamps): then [`poll_plain`](Self::poll_plain) gives
+    /// what [`poll_transmit`](Self::poll_transmit) would, without them, and costs less. It stays so until something goes in.
     #[must_use]
     #[inline(always)]
     pub fn sends_plainly(&self) -> bool {
@@ -394,6 +404,13 @@ impl Connection {
             }
         }
         self.tcb.next_plain_ack()
+    }
+
+    /// What all plain segments carry that leave now, if timestamps were agreed on.
+    #[must_use]
+    #[inline(always)]
+    pub fn timestamps(&self, now: Time) -> Option<Timestamps> {
+        self.tcb.wire.stamp(now, &self.tcb.cx)
     }
 
     /// Of connections that are not plain, while a control segment waits, and in states in which no data are sent.

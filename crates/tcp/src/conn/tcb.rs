@@ -83,11 +83,11 @@ impl Tcb {
             // From before the first byte.
             return self.receiver.ack_soon();
         };
-        if let Some(whole) = segment.whole {
-            if !self.cx.agreed.is_plain {
-                self.inspect(now, whole, start);
-            }
-            self.receiver.tune(now, whole.timestamps.filter(|_| self.cx.agreed.timestamps));
+        if let (Some(whole), false) = (segment.whole, self.cx.agreed.is_plain) {
+            self.inspect(now, whole, start);
+        }
+        if segment.has_more() {
+            self.receiver.tune(now, segment.timestamps.filter(|_| self.cx.agreed.timestamps));
         }
         let len = u64::from(segment.plain.len);
         let has_fin = segment.plain.flags.has(Flags::FIN);
@@ -165,7 +165,7 @@ impl Tcb {
 
 /// What leaves.
 impl Tcb {
-    /// Whether what leaves next has no options.
+    /// Whether what leaves next has no options beside timestamps.
     #[inline(always)]
     pub(crate) fn sends_plainly(&self) -> bool {
         self.cx.agreed.omits_options & !self.wire.pending.is_any() && !wire::has_sack(&self.receiver, &self.cx)
@@ -265,7 +265,7 @@ impl Tcb {
             ack: wire.ack_field(receiver),
             window: (receiver.room() >> cx.agreed.rcv_shift).min(65_535) as u16,
             flags: Flags::ACK.with(Flags::DUMMY),
-            timestamps: cx.agreed.timestamps.then(|| wire.timestamps(now)),
+            timestamps: wire.stamp(now, cx),
             ..Segment::default()
         })
     }
@@ -303,11 +303,11 @@ impl Tcb {
         }
     }
 
-    /// The same after a segment with data and without options.
+    /// The same after a segment with data and without options beside timestamps.
     #[inline(always)]
     pub(crate) fn pace_plain(&mut self, now: Time, segment: &PlainSegment) {
         if self.sender.is_paced {
-            self.note_pace(now, true, segment.len, PlainSegment::HEADER_LEN);
+            self.note_pace(now, true, segment.len, self.cx.agreed.header_len() as u8);
         }
     }
 

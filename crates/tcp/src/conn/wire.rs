@@ -124,7 +124,7 @@ impl Wire {
         receiver: &mut Receiver,
         cx: &mut Context,
     ) -> Segment {
-        let timestamps = cx.agreed.timestamps.then(|| self.timestamps(now));
+        let timestamps = self.stamp(now, cx);
         Segment { timestamps, ..self.plain(seq, ack, flags, receiver, cx).into() }
     }
 
@@ -146,7 +146,7 @@ impl Wire {
     /// The options of the next ACK, with or without data: to be asked for before it is made.
     #[inline(always)]
     pub(crate) fn options(&self, now: Time, receiver: &mut Receiver, cx: &Context) -> (Option<Timestamps>, Options) {
-        (cx.agreed.timestamps.then(|| self.timestamps(now)), self.reports(receiver, cx))
+        (self.stamp(now, cx), self.reports(receiver, cx))
     }
 
     /// What an ACK reports beside the cumulative acknowledgement.
@@ -180,7 +180,7 @@ impl Wire {
         if !cx.agreed.timestamps {
             return true;
         }
-        let Some(timestamps) = segment.timestamps() else { return false };
+        let Some(timestamps) = segment.timestamps else { return false };
         let is_older = (timestamps.value.wrapping_sub(self.ts_recent) as i32) < 0;
         if is_older && now.saturating_since(self.ts_recent_at) < PAWS_IDLE {
             receiver.ack_soon();
@@ -194,7 +194,14 @@ impl Wire {
         true
     }
 
+    /// What a segment carries that leaves now.
+    #[inline(always)]
+    pub(crate) fn stamp(&self, now: Time, cx: &Context) -> Option<Timestamps> {
+        cx.agreed.timestamps.then(|| self.timestamps(now))
+    }
+
     /// Our clock (1 ms) and the echo of the peer's.
+    #[inline]
     pub(crate) fn timestamps(&self, now: Time) -> Timestamps {
         Timestamps { value: clock(now), echo: self.ts_recent }
     }
@@ -275,7 +282,7 @@ pub(crate) fn read_ack<'a>(
         offset,
         is_duplicate: is_same_window && segment.plain.sequence_len() == 0,
         is_pure: segment.is_pure(),
-        timestamps: segment.timestamps(),
+        timestamps: segment.timestamps,
         sacked,
         scps: match segment.options() {
             Options::Scps(options) => Some(options),

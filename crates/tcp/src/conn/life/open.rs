@@ -304,7 +304,7 @@ impl Life {
             && !cx.agreed.best_effort
             && (cx.agreed.timestamps || config.auto_buffer.is_none())
             && self.fast_open.sent == 0;
-        cx.agreed.omits_options = cx.agreed.is_plain && !cx.agreed.timestamps && cx.agreed.snack.is_none();
+        cx.agreed.omits_options = cx.agreed.is_plain && cx.agreed.snack.is_none();
     }
 
     /// The retransmission timer expired before the handshake was complete. False: the connection is to be given up.

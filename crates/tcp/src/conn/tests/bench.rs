@@ -172,7 +172,9 @@ impl Pair {
                 let twin = (self.compares && conn.sends_plainly()).then(|| conn.clone());
                 let next = conn.poll_transmit(self.now);
                 if let Some(mut twin) = twin {
-                    assert_eq!(twin.poll_plain(self.now).map(Segment::from), next);
+                    let timestamps = twin.timestamps(self.now);
+                    let plain = twin.poll_plain(self.now);
+                    assert_eq!(plain.map(|plain| Segment { timestamps, ..plain.into() }), next);
                     assert_eq!(format!("{twin:?}"), format!("{conn:?}"));
                     self.compared += 1;
                 }
@@ -208,11 +210,14 @@ impl Pair {
         if next_arrival <= self.now {
             if let Some((_, (to_b, segment))) = self.air.pop_first() {
                 let conn = if to_b { &mut self.b } else { &mut self.a };
-                let before = (self.compares && segment.is_plain()).then(|| conn.clone());
+                let before = (self.compares && segment.options == Options::None).then(|| conn.clone());
                 conn.handle_segment(self.now, &segment);
                 if let Some(before) = before {
                     let mut twins = vec![before.clone()];
-                    twins[0].handle_plain(self.now, &segment.plain());
+                    match segment.timestamps {
+                        Some(timestamps) => twins[0].handle_stamped(self.now, &segment.plain(), timestamps),
+                        None => twins[0].handle_plain(self.now, &segment.plain()),
+                    }
                     if before.state().is_synchronised() && !segment.flags.has_any(SLOW_PATH) {
                         twins.push(before);
                         twins[1].handle_with_options(self.now, &segment);

@@ -106,9 +106,12 @@ fn compare_layers(config: &Config, drop_every: u64, reads: bool) -> u64 {
 #[test]
 fn plain_segments_do_what_whole_ones_do() {
     for (cc, drop_every) in [(CcKind::Reno, 0), (CcKind::NewReno, 7), (CcKind::Sack, 5), (CcKind::Cubic, 11)] {
-        let config = Config { give_up: GiveUp::Never, cc: cc.into(), recovery: cc.recovery(), ..Config::default() };
-        let compared = compare_layers(&config, drop_every, true);
-        assert!(compared > 50, "{cc:?}: {compared}");
+        for timestamps in [false, true] {
+            let recovery = cc.recovery();
+            let config = Config { give_up: GiveUp::Never, cc: cc.into(), recovery, timestamps, ..Config::default() };
+            let compared = compare_layers(&config, drop_every, true);
+            assert!(compared > 50, "{cc:?}: {compared}");
+        }
     }
 }
 
