@@ -121,23 +121,13 @@ impl Connection {
         }
     }
 
-    /// A segment without options arrived: the same as [`handle_segment`](Self::handle_segment), at less cost.
+    /// A segment with these `timestamps` and no other option arrived: the same as [`handle_segment`](Self::handle_segment), at less cost.
     #[inline(always)]
-    pub fn handle_plain(&mut self, now: Time, segment: &PlainSegment) {
+    pub fn handle_plain(&mut self, now: Time, segment: &PlainSegment, timestamps: Option<Timestamps>) {
         if self.life.state.is_synchronised() & self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH) {
-            self.handle_open(now, Arrived::plain(*segment, None));
+            self.handle_open(now, Arrived::plain(*segment, timestamps));
         } else {
-            self.handle_segment(now, &Segment::from(*segment));
-        }
-    }
-
-    /// The same with a segment that has timestamps and no other option.
-    #[inline(never)]
-    pub fn handle_stamped(&mut self, now: Time, segment: &PlainSegment, timestamps: Timestamps) {
-        if self.life.state.is_synchronised() & self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH) {
-            self.handle_open(now, Arrived::plain(*segment, Some(timestamps)));
-        } else {
-            self.handle_segment(now, &Segment { timestamps: Some(timestamps), ..Segment::from(*segment) });
+            self.handle_segment(now, &Segment { timestamps, ..Segment::from(*segment) });
         }
     }
 

@@ -250,3 +250,22 @@ fn rfc8985_7_4_a_probe_that_repaired_a_loss_is_a_recovery_that_ends_at_once() {
     s.now += Duration::from_millis(100);
     assert_eq!((s.ack(17, &[(18, 22)]), notes()), (vec![17], vec!["resume at 17".into(), "congestion".into()]));
 }
+
+/// Data that acknowledge something are an ACK like any other; to an end that only receives they say nothing.
+#[test]
+fn an_ack_on_data_counts() {
+    let (mut s, mut notes) = sender_with(CcKind::Sack, true, false, |_| ());
+    let arrive = |s: &mut Bench, number: u64, acked: u64| {
+        let wire = &s.conn.tcb.wire;
+        let (seq, ack) = (wire.irs.at(1 + number * SMSS), wire.iss.at(1 + acked * SMSS));
+        let segment = Segment { seq, ack, len: SMSS as u16, window: 65_535, flags: Flags::ACK, ..Segment::default() };
+        s.conn.handle_segment(s.now, &segment);
+    };
+    arrive(&mut s, 0, 0);
+    assert!(notes().is_empty());
+    s.send(4);
+    s.now += Duration::from_millis(100);
+    notes();
+    arrive(&mut s, 1, 2);
+    assert_eq!(notes().first().map(String::as_str), Some("delivered 2 of 2, lost 0, in flight 2"));
+}
