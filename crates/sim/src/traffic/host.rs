@@ -6,7 +6,7 @@ use crate::ids::{EndpointId, FlowId};
 use crate::link::Downtime;
 use crate::packet::{Bodies, Label, Message, Origin, Packet, Recipient, NO_BODY};
 use crate::spec::Reader;
-use bentpipe_tcp::{Connection, Feedback, PlainSegment, Segment, State, Timestamps};
+use bentpipe_tcp::{Connection, Feedback, PlainSegment, Segment, State};
 use bentpipe_units::Time;
 use std::ops::{Index, IndexMut};
 
@@ -145,10 +145,10 @@ impl Host {
         let before = self.conn.counters().duplicate_segments;
         let plain = packet.plain_segment();
         if packet.body == NO_BODY {
-            self.conn.handle_plain(now, &plain, None);
+            self.conn.handle_plain(now, &plain);
         } else if let Some(timestamps) = packet.only_timestamps(bodies) {
             bodies.release(packet);
-            self.handle_stamped(now, &plain, timestamps);
+            self.conn.handle_stamped(now, &plain, timestamps);
         } else {
             let segment = packet.segment(bodies);
             bodies.release(packet);
@@ -157,12 +157,6 @@ impl Host {
         if plain.is_retransmission && self.conn.counters().duplicate_segments > before {
             self.spurious += 1;
         }
-    }
-
-    /// Apart, as it is long once it is expanded.
-    #[inline(never)]
-    fn handle_stamped(&mut self, now: Time, segment: &PlainSegment, timestamps: Timestamps) {
-        self.conn.handle_plain(now, segment, Some(timestamps));
     }
 
     /// Its sender has decided what its losses mean, having sent all below `until`.

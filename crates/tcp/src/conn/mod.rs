@@ -32,7 +32,7 @@ pub use events::Event;
 pub use life::{Role, State};
 pub use sender::SendLimit;
 
-use crate::cache::{Ended, Lesson, PathCache};
+use crate::cache::PathCache;
 use crate::cc::CongestionControl;
 use crate::config::{Config, Feedback};
 use crate::facts::RateSample;
@@ -121,9 +121,20 @@ impl Connection {
         }
     }
 
-    /// A segment with these `timestamps` and no other option arrived: the same as [`handle_segment`](Self::handle_segment), at less cost.
+    /// A segment without options arrived: the same as [`handle_segment`](Self::handle_segment), at less cost.
     #[inline(always)]
-    pub fn handle_plain(&mut self, now: Time, segment: &PlainSegment, timestamps: Option<Timestamps>) {
+    pub fn handle_plain(&mut self, now: Time, segment: &PlainSegment) {
+        self.handle_basics(now, segment, None);
+    }
+
+    /// The same with a segment that has timestamps and no other option. Compiled here, so that callers are not longer for it.
+    #[inline(never)]
+    pub fn handle_stamped(&mut self, now: Time, segment: &PlainSegment, timestamps: Timestamps) {
+        self.handle_basics(now, segment, Some(timestamps));
+    }
+
+    #[inline(always)]
+    fn handle_basics(&mut self, now: Time, segment: &PlainSegment, timestamps: Option<Timestamps>) {
         if self.life.state.is_synchronised() & self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH) {
             self.handle_open(now, Arrived::plain(*segment, timestamps));
         } else {
@@ -338,19 +349,12 @@ impl Connection {
     /// Leave in `cache` what this connection learnt. To be called when it ends, or before a long pause; a connection that
     /// moved less than an initial window has learnt nothing of the path.
     pub fn contribute(&self, cache: &mut PathCache, now: Time) {
-        let (opening, rtt) = (&self.life.fast_open, &self.tcb.sender.rtt);
+        let opening = &self.life.fast_open;
         cache.learn_opening(now, opening.granted.zip(opening.mss), opening.has_failed);
         if let Some(counts) = &self.life.counts {
             cache.learn_counts(counts.known());
         }
-        let (cwnd, ssthresh) = (self.cwnd(), self.ssthresh().unwrap_or(u64::MAX));
-        let ended = match (self.tcb.sender.is_repairing(), cwnd < ssthresh) {
-            (true, _) => Ended::Recovery,
-            (false, true) => Ended::SlowStart,
-            (false, false) => Ended::CongestionAvoidance,
-        };
-        let rtt = rtt.srtt().map(|srtt| (srtt, rtt.rttvar()));
-        cache.learn(now, &self.tcb.cx.config, self.acked_bytes(), Lesson { ended, cwnd, ssthresh, rtt });
+        cache.learn(now, &self.tcb.cx.config, self.acked_bytes(), self.tcb.lesson());
     }
 }
 

@@ -6,6 +6,7 @@ use super::receiver::{EcnDuty, Gap, Receiver};
 use super::sender::{paces_acks, Sender};
 use super::timers::Timer;
 use super::wire::{self, Wire};
+use crate::cache::{Ended, Lesson};
 use crate::cc::CongestionControl;
 use crate::config::SlowStartAcks;
 use crate::notice::Notice;
@@ -320,6 +321,18 @@ impl Tcb {
     /// Whether data have to wait for pacing or the network, and with a token bucket ACKs too.
     pub(crate) fn must_wait(&mut self, now: Time) -> bool {
         self.sender.pacer.must_wait(now, &mut self.cx.timers)
+    }
+
+    /// What later connections over this path can learn.
+    pub(crate) fn lesson(&self) -> Lesson {
+        let Sender { cc, rtt, .. } = &self.sender;
+        let (cwnd, ssthresh) = (self.sender.cwnd(), cc.ssthresh());
+        let ended = match (self.sender.is_repairing(), cwnd < ssthresh) {
+            (true, _) => Ended::Recovery,
+            (false, true) => Ended::SlowStart,
+            (false, false) => Ended::CongestionAvoidance,
+        };
+        Lesson { ended, cwnd, ssthresh, rtt: rtt.srtt().map(|srtt| (srtt, rtt.rttvar())) }
     }
 
     pub(crate) fn stop_timers(&mut self) {

@@ -214,7 +214,10 @@ impl Pair {
                 conn.handle_segment(self.now, &segment);
                 if let Some(before) = before {
                     let mut twins = vec![before.clone()];
-                    twins[0].handle_plain(self.now, &segment.plain(), segment.timestamps);
+                    match segment.timestamps {
+                        Some(timestamps) => twins[0].handle_stamped(self.now, &segment.plain(), timestamps),
+                        None => twins[0].handle_plain(self.now, &segment.plain()),
+                    }
                     if before.state().is_synchronised() && !segment.flags.has_any(SLOW_PATH) {
                         twins.push(before);
                         twins[1].handle_with_options(self.now, &segment);
