@@ -113,7 +113,7 @@ pub trait CongestionControl {
         false
     }
 
-    /// The congestion window, bytes; never below one segment.
+    /// The congestion window, bytes; never below one segment. Asked for after each call that may change it, and kept until the next.
     fn cwnd(&self) -> u64;
     /// The slow start threshold, bytes; `u64::MAX`: none yet.
     fn ssthresh(&self) -> u64;
