@@ -17,7 +17,7 @@ use std::process::{Command, ExitCode};
 /// Instructions for each ACK that no sender may exceed, in those of `sack`, which is Reno with the recovery of most.
 const ALLOWED: f64 = 3.0;
 /// Who models the path and paces each segment may cost more; and whoever has an ACK for a third of a round trip only.
-const EXEMPT: &[&str] = &["bbr1", "bbr2", "bbr3", "copa", "leocc", "stp", "wtcp"];
+const EXEMPT: &[&str] = &["bbr1", "bbr2", "bbr3", "leocc", "stp"];
 const ACKS: [u64; 2] = [20_000, 60_000];
 const SEGMENT_TIME: Duration = Duration::from_millis(1);
 const DELAY: Duration = Duration::from_millis(50);
