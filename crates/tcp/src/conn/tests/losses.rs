@@ -187,6 +187,26 @@ fn rfc8985_7_2_probe_timeout() {
     }
 }
 
+/// RFC 8985 §7.2: a probe does not leave later than the retransmission timer expires, by its clock of coarse ticks.
+#[test]
+fn rfc8985_7_2_a_probe_is_due_by_the_exact_expiry_of_the_timer() {
+    let mut s = Bench::new(CcKind::Sack, 10, |config| {
+        config.recovery = Recovery::Rack(Rack::default());
+        config.rto = RtoConfig { granularity: Duration::from_millis(100), min: Duration::ZERO, ..config.rto };
+    });
+    for acked in 1..30 {
+        s.send(1);
+        s.now += Duration::from_millis(300);
+        s.ack(acked, &[]);
+    }
+    s.now += Duration::from_millis(30);
+    s.send(4);
+    let (timers, rtt) = (&s.conn.tcb.cx.timers, &s.conn.tcb.sender.rtt);
+    let (probe, expiry) = (timers.get(Timer::LossProbe), rtt.armed_expiry());
+    assert!(s.now + rtt.srtt().unwrap() * 2 > expiry && timers.get(Timer::Retransmit) < expiry);
+    assert_eq!(probe, expiry);
+}
+
 /// Test 6: two segments lost at the tail are repaired without the retransmission timer.
 #[test]
 fn rfc8985_7_tail_losses_are_repaired() {
