@@ -193,6 +193,7 @@ pub struct Pace {
     pub burst: Option<u64>,
     /// The depth of a token bucket, bytes of packets, on which ACKs draw too. None: the rate is that of data, and `burst` or the
     /// connection's pacing bounds what leaves back to back.
+    /// Whether there is one is settled when data transfer begins.
     pub bucket: Option<u64>,
 }
 

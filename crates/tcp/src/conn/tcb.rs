@@ -295,20 +295,21 @@ impl Tcb {
         }
     }
 
+    /// The same after a segment with data and without options beside timestamps.
+    #[inline(always)]
+    pub(crate) fn pace_plain(&mut self, now: Time, segment: &PlainSegment) {
+        if self.sender.is_paced {
+            self.note_pace(now, true, segment.len, self.cx.agreed.header_len() as u8);
+        }
+    }
+
+    // Not rare: called so, it costs those that are not paced no registers.
     #[cold]
     #[inline(never)]
     fn note_pace(&mut self, now: Time, has_data: bool, len: u16, header_len: u8) {
         let Self { sender, cx, .. } = self;
         if has_data || paces_acks(&sender.cc) {
             sender.pace(now, u64::from(len) + u64::from(header_len), cx);
-        }
-    }
-
-    /// The same after a segment with data and without options beside timestamps.
-    #[inline(always)]
-    pub(crate) fn pace_plain(&mut self, now: Time, segment: &PlainSegment) {
-        if self.sender.is_paced {
-            self.note_pace(now, true, segment.len, self.cx.agreed.header_len() as u8);
         }
     }
 
