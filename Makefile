@@ -9,7 +9,7 @@ BIN := .venv/bin
 export UV_CONSTRAINT := constraints.txt
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 # Tests that take no time; after a change of Rust, clippy speaks for the rest.
-QUICK := python tests/test_statistics.py tests/test_scenario.py tests/test_rooms.py tests/test_release.py
+QUICK := python tests/test_statistics.py tests/test_scenario.py tests/test_rooms.py tests/test_release.py tests/test_words.py
 
 .PHONY: demo test check lint bench bless release wheel lock docs clean
 
@@ -31,6 +31,7 @@ lint: .venv/built
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/typos --config tools/words/typos.toml
 
 bench:
 	cargo bench --package bentpipe-sim --bench cases

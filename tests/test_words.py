@@ -1,0 +1,45 @@
+"""The rules find what they are for, and no file has more faults than the baseline."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tools" / "words")]
+
+import words  # noqa: E402
+
+
+def test_each_rule_finds_its_examples():
+    for rule in words.rules():
+        assert rule.bad, rule.name
+        assert rule.good, rule.name
+        for sentence in rule.bad:
+            assert rule.pattern.search(sentence), (rule.name, sentence)
+        for sentence in rule.good:
+            assert not rule.pattern.search(sentence), (rule.name, sentence)
+
+
+def test_code_is_no_prose():
+    page = "Use `what is told` here.\n\n```\nof its own\n```\n| a | b |\n|---|---|\n| one two three four | x |\n"
+    assert [text.text for text in words.of_markdown(page)] == ["Use X here.", "one two three four"]
+    assert [
+        text.kind for text in words.of_python('"""A module."""\nraise ValueError("a b c d is not known here")')
+    ] == ["doc", "string"]
+    assert [text.text for text in words.of_rust("/// One line\n/// and more.\nfn f() {}\n")] == ["One line and more."]
+
+
+def test_no_file_got_worse(capsys):
+    """Run `words.py` for the list, and `words.py --bless` after rewriting."""
+    found = [
+        fault
+        for name in words.tracked(words.ROOT, [])
+        for fault in words.faults_of(name, words.texts_of(words.ROOT / name), words.rules())
+    ]
+    assert words.compare(found, is_blessed=False, may_grow=False) == 0, capsys.readouterr().out
+
+
+def test_a_subject_has_a_room_and_a_verb(capsys):
+    assert words.check_subjects(["tcp: reduce again when a retransmission is lost"], words.rules()) == 0
+    for subject in ("fixed a bug", "docs: what a flow at rest takes", "docs: " + "add words " * 8):
+        assert words.check_subjects([subject], words.rules()) == 1, subject
+        assert subject in capsys.readouterr().out
