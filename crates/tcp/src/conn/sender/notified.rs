@@ -50,6 +50,7 @@ impl Sender {
         notified.marked_at = Some(now);
         // A marked ACK speaks of all copies: the receiver has none.
         notified.on_the_way.retain(|(start, _)| *start != una);
+        self.notify_error_report(now, (una, una + len), None, cx);
         self.on_corrupted(now, (una, una + len), cx);
     }
 
