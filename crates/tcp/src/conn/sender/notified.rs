@@ -130,7 +130,7 @@ impl Sender {
                 if let Some(notified) = self.notified.as_mut().filter(|_| left > 1) {
                     notified.copies = Some((index, left - 1));
                 }
-                return Some(self.retransmit(now, index, false, cx));
+                return Some(self.retransmit_reported(now, index, cx));
             }
         }
         loop {
@@ -147,14 +147,23 @@ impl Sender {
                     notified.copies = Some((index, copies - 1));
                     notified.on_the_way.push_back((range.start, copies));
                 }
-                return Some(self.retransmit(now, index, false, cx));
+                return Some(self.retransmit_reported(now, index, cx));
             }
         }
     }
 
+    /// A retransmission that a report asks for is not part of an episode that may turn out to be spurious. But of copies all but one
+    /// are duplicates, and what the receiver reports of them says nothing of the episode.
+    fn retransmit_reported(&mut self, now: Time, index: u64, cx: &mut Context) -> Sending {
+        if let (2.., Some(undo)) = (cx.config.report_copies, &mut self.undo) {
+            undo.on_copies();
+        }
+        self.send_again(now, index, false, cx)
+    }
+
     /// Whether the hole at SND.UNA was reported, so that recovery has nothing to repair.
     pub(super) fn is_repaired(&self) -> bool {
-        self.sent_until().is_some() && !self.board.has_unrepaired()
+        self.sent_until().is_some() && !self.board.has_lost()
     }
 
     /// What had been sent when the hole at SND.UNA was reported.

@@ -90,6 +90,9 @@ impl Scoreboard {
         let lost = self.total_bytes - self.sacked_bytes;
         self.lost_ever += lost - self.unrepaired_bytes;
         self.lost_bytes = lost;
+        if let Some(detail) = &mut self.detail {
+            detail.reported_bytes = 0;
+        }
         self.unrepaired_bytes = lost;
         self.retransmitted_bytes = 0;
         self.bytes_above = 0;
@@ -189,11 +192,27 @@ impl Scoreboard {
         let is_news = !is_unrepaired(sent.bits);
         self.unrepaired_bytes += if is_news { len } else { 0 };
         self.lost_ever += if is_news { len } else { 0 };
-        sent.bits = LOST;
+        let (bits, xmit_ts) = (std::mem::replace(&mut sent.bits, LOST), sent.xmit_ts);
+        if let (true, Some(detail)) = (bits & RETRANSMITTED != 0, &mut self.detail) {
+            detail.is_lost_again |= xmit_ts >= detail.reduced_at;
+        }
+        self.forget_reported(bits, len);
         self.high_rxt = self.high_rxt.min(index);
         if is_news {
             self.note_lost(index, self.lost_ever);
         }
+    }
+
+    /// An episode begins, or the window was reduced again in it: only the loss of what is retransmitted from now on counts again.
+    pub(crate) fn note_reduction(&mut self, now: Time) {
+        if let Some(detail) = &mut self.detail {
+            (detail.reduced_at, detail.is_lost_again) = (now, false);
+        }
+    }
+
+    /// Whether a retransmission that left since the last reduction is newly known to be lost.
+    pub(crate) fn take_lost_again(&mut self) -> bool {
+        self.detail.as_mut().is_some_and(|detail| std::mem::take(&mut detail.is_lost_again))
     }
 
     fn mark_lost_at(&mut self, index: u64) {
