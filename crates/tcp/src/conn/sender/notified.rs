@@ -31,6 +31,7 @@ impl Sender {
             return;
         }
         notified.add((start, end.min(nxt)), nxt);
+        self.board.declare_range_corrupted(start, end);
         if start == una {
             // RFC 6298 §5.3, as for new data acknowledged: the timer measures from what leaves now. It is not backed off.
             self.rtt.arm(now, &mut cx.timers);
@@ -85,6 +86,7 @@ impl Sender {
             self.board.set_detail(self.detector.needs_detail() == Some(true));
         }
         self.notified.get_or_insert_with(Box::default).add((start, end.min(nxt)), nxt);
+        self.board.declare_range_corrupted(start, end);
         if start == una {
             self.rtt.arm(now, &mut cx.timers);
         }

@@ -183,6 +183,29 @@ fn what_was_reported_is_no_evidence_of_congestion_for_any_detector() {
     }
 }
 
+/// Forward ETEN and ELN: the ACK that brings the report is the one that shows the hole. With pacing the retransmission waits, and
+/// further ACKs come before it leaves.
+#[test]
+fn a_report_that_comes_with_the_ack_of_the_hole_is_in_time() {
+    for recovery in selective() {
+        let mut bench = heeding_with(recovery, 8);
+        bench.send(100);
+        bench.at(ms(100));
+        let seq = bench.conn.tcb.wire.iss.at(1);
+        bench.conn.handle_notice(bench.now, Notice::Corrupted { seq, len: SMSS as u16, error_rate: None });
+        let first = bench.conn.tcb.wire.iss.at(1);
+        for above in 2..=8 {
+            let mut blocks = SackBlocks::default();
+            blocks.push(first.at(SMSS), first.at(above * SMSS));
+            let segment = Segment { options: Options::Sack(blocks), ..bench.peer_segment(0) };
+            bench.conn.handle_segment(bench.now, &segment);
+        }
+        assert_eq!(bench.leaving()[0], 0, "{recovery:?}");
+        assert_eq!((bench.conn.ssthresh(), bench.conn.counters().fast_retransmits), (None, 0), "{recovery:?}");
+        assert_eq!(bench.conn.counters().retransmitted_segments, 1, "{recovery:?}");
+    }
+}
+
 /// The resent segment is lost in a queue, which nobody reports: the segments that left after it arrive, and not it.
 #[test]
 fn a_reported_segment_that_is_lost_again_without_a_report_is_congestion() {

@@ -1,6 +1,8 @@
 //! What is lost: the one entrance for whatever declares segments lost.
 
-use super::{is_unrepaired, LossNotice, Scoreboard, Sent, Transmitted, DUP_THRESH, LOST, RETRANSMITTED, SACKED};
+use super::{
+    is_unrepaired, LossNotice, Scoreboard, Sent, Transmitted, DUP_THRESH, LOST, PENDING, RETRANSMITTED, SACKED,
+};
 use bentpipe_units::{Duration, Time};
 
 /// What shows that segments are lost.
@@ -163,7 +165,7 @@ impl Scoreboard {
     fn mark_sent_ago(&mut self, now: Time, timeout: Duration) {
         for index in self.base..self.end() {
             let sent = &self.ring[(index - self.base) as usize];
-            if !sent.has(SACKED) && (index == self.base || sent.xmit_ts + timeout <= now) {
+            if !sent.has(SACKED) && (index == self.base || !sent.has(PENDING) && sent.xmit_ts + timeout <= now) {
                 self.mark_lost_again(index);
             }
         }
@@ -177,7 +179,7 @@ impl Scoreboard {
                 break;
             }
             let is_embargoed = sent.retransmits > 0 && now < sent.xmit_ts + embargo;
-            if !sent.has(SACKED) && !is_unrepaired(sent.bits) && !is_embargoed {
+            if !sent.has(SACKED | PENDING) && !is_unrepaired(sent.bits) && !is_embargoed {
                 self.mark_lost_again(self.base + at as u64);
             }
         }

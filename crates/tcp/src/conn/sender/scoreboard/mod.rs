@@ -28,6 +28,8 @@ const LOST: u8 = 2;
 const RETRANSMITTED: u8 = 4;
 /// Lost by the report of a node alone, and retransmitted for it: the loss is no evidence of congestion. Always with the two above.
 const REPORTED: u8 = 8;
+/// The retransmission that a report asks for has not left yet: nothing shows that it is lost.
+const PENDING: u8 = 16;
 
 #[derive(Clone, Debug)]
 struct Sent {
@@ -366,6 +368,7 @@ impl Scoreboard {
         let position = (index - self.base) as usize;
         let sent = &mut self.ring[position];
         sent.retransmits = sent.retransmits.saturating_add(1);
+        sent.bits &= !PENDING;
         sent.xmit_ts = now;
         self.note_transmission(index, now);
         let sent = &mut self.ring[position];
@@ -462,7 +465,9 @@ impl Scoreboard {
     fn is_current(&self, transmission: Transmission) -> bool {
         let position = transmission.index.checked_sub(self.base);
         let sent = position.and_then(|position| self.ring.get(position as usize));
-        sent.is_some_and(|sent| sent.xmit_ts == transmission.xmit_ts && !sent.has(SACKED) && !is_unrepaired(sent.bits))
+        sent.is_some_and(|sent| {
+            sent.xmit_ts == transmission.xmit_ts && !sent.has(SACKED | PENDING) && !is_unrepaired(sent.bits)
+        })
     }
 
     fn get_mut(&mut self, index: u64) -> Option<&mut Sent> {
