@@ -5,7 +5,8 @@ use bentpipe_sim::conformance::Case;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{
     AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, Growth, InitialSsthresh, NewReno, Rack,
-    Recovery, Reduction, RtoConfig, SackEvidence, SackOnRto, SpuriousDetection, SsthreshBase, SsthreshRounding,
+    Recovery, Reduction, RtoConfig, SackEvidence, SackOnRto, SecondReduction, SpuriousDetection, SsthreshBase,
+    SsthreshRounding,
 };
 use bentpipe_units::Duration;
 use rustix::fd::BorrowedFd;
@@ -201,6 +202,11 @@ fn rack(config: &mut Config) {
     config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() });
 }
 
+/// In fast recovery the kernel does not reduce again, after a timeout it does.
+fn after_timeout(config: &mut Config) {
+    config.second_reduction = SecondReduction::AfterTimeout;
+}
+
 /// A buffer of the kernel also holds what it needs for itself, so that the window is less.
 fn any_buffer(config: &mut Config) {
     config.receive_buffer = Config::RECEIVE_BUFFER_MAX;
@@ -216,6 +222,7 @@ const WAYS: &[(&str, Change)] = &[
     ("ssthresh_base = \"window\"", |config| config.ssthresh_base = SsthreshBase::Window),
     ("grow_on_exit = true", |config| config.grow_on_exit = true),
     ("reduction = \"prr\"", |config| config.reduction = Reduction::Prr),
+    ("second_reduction = \"after-timeout\"", after_timeout),
     ("rto.min as bound of the variance term", |config| config.rto.variance_min = config.rto.min),
     ("rto.min in the place of max_ack_delay", |config| {
         if let Recovery::Rack(rack) = &mut config.recovery {
@@ -278,6 +285,7 @@ fn others(case: &Case) -> Result<(), String> {
         ("limited_retransmit", config.limited_retransmit),
         ("early_retransmit", config.early_retransmit),
         ("reduction", !matches!(config.reduction, Reduction::AtOnce | Reduction::Prr)),
+        ("second_reduction", config.second_reduction == SecondReduction::Off && depends(&after_timeout)),
         ("spurious_response", config.spurious_response != usual.spurious_response),
         ("byte_counting", !matches!(config.growth.byte_counting, ByteCounting::Rfc5681 | ByteCounting::Ubc)),
         ("slow_start", growth.slow_start != usual.growth.slow_start),

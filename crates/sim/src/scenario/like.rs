@@ -35,6 +35,7 @@ const LINUX_6: &[Row] = &[
     row("timestamps", "true", "tcp_timestamps = 1"),
     row("recovery", "{ kind = 'rack' }", "tcp_recovery = 1, tcp_early_retrans = 3"),
     row("reduction", "'prr-ssrb'", "tcp_cwnd_reduction, RFC 6937"),
+    row("second_reduction", "'after-timeout'", "tcp_fastretrans_alert; linux.script, on 6.18"),
     row("dsack", "true", "tcp_dsack = 1"),
     row("spurious_detection", "'any'", "tcp_frto = 2, timestamps, DSACK"),
     row("spurious_response", "'restore'", "tcp_undo_cwnd_reduction"),

@@ -165,6 +165,11 @@ impl Host {
         self.verdicts.get_or_insert_with(Box::default).on_decision(now, is_reduction, until, acked);
     }
 
+    /// The network has reported to its sender that an error took the packet with data at `offset`.
+    pub(super) fn on_report(&mut self, now: Time, offset: u64) {
+        self.verdicts.get_or_insert_with(Box::default).on_report(now, offset);
+    }
+
     /// Its sender waits for something else than before.
     #[cold]
     #[inline(never)]

@@ -59,6 +59,8 @@ enum Coming {
     Decision { is_reduction: bool, until: u64, acked: u64 },
     /// So long the sender has repaired losses.
     Repair(Repairs),
+    /// The sender learns from the network that an error took a packet with data at `offset`.
+    Report { offset: u64 },
     /// A packet with data at `offset` was lost.
     Loss { offset: u64, is_congestion: bool },
 }
@@ -117,6 +119,12 @@ impl LossVerdicts {
         self.coming.push((now, Coming::Decision { is_reduction, until, acked }));
     }
 
+    /// The network reports to the sender that an error took a packet with data at `offset`: no later decision is about that one.
+    pub(super) fn on_report(&mut self, now: Time, offset: u64) {
+        self.looked_at = now;
+        self.coming.push((now, Coming::Report { offset }));
+    }
+
     /// The sender waits for something else from now on, and has spent this on repairs meanwhile.
     pub(super) fn on_turn(&mut self, now: Time, repairs: Repairs) {
         self.looked_at = now;
@@ -141,6 +149,7 @@ impl LossVerdicts {
                 Coming::Decision { is_reduction, until, acked } => self.decide(is_reduction, until, acked),
                 Coming::Repair(repairs) if self.is_of_errors() => self.repairs += repairs,
                 Coming::Repair(_) => {}
+                Coming::Report { offset } => self.enter_report(offset),
                 Coming::Loss { offset, is_congestion } => self.enter(offset, is_congestion),
             }
         }
@@ -160,6 +169,14 @@ impl LossVerdicts {
             Some(latest) if offset < latest.until => latest.losses.add(is_congestion),
             _ => self.unjudged.add(is_congestion),
         }
+    }
+
+    fn enter_report(&mut self, offset: u64) {
+        let losses = match &mut self.latest {
+            Some(latest) if offset < latest.until => &mut latest.losses,
+            _ => &mut self.unjudged,
+        };
+        losses.errors = losses.errors.saturating_sub(1);
     }
 
     /// Whether all losses of the latest decision were errors of links.
@@ -253,6 +270,19 @@ mod tests {
         assert_eq!((counts.reductions, counts.error_reductions, counts.spurious_reductions), (1, 0, 0));
         assert_eq!(counts.losses, LossCounts { congestion: 1, errors: 1 });
         assert_eq!(counts.errors_taken_for_congestion, 0);
+    }
+
+    /// An error that was reported is settled: a reduction that comes later is not for that one.
+    #[test]
+    fn an_error_that_was_reported_is_not_what_a_later_reduction_answers() {
+        for (reports, expected) in [(0, (1, 0, 1)), (1, (0, 1, 0))] {
+            let mut verdicts = verdicts(&[(1, 1000, Cause::BitError)]);
+            (0..reports).for_each(|_| verdicts.on_report(at(2), 1000));
+            verdicts.on_decision(at(3), true, 9000, 2000);
+            let counts = verdicts.counts(at(9));
+            let found = (counts.error_reductions, counts.spurious_reductions, counts.errors_taken_for_congestion);
+            assert_eq!((found, counts.losses.errors), (expected, 1));
+        }
     }
 
     #[test]

@@ -251,6 +251,7 @@ impl Traffic {
             Event::RecordEnd(offset) if !is_opener => self.on_boundary(endpoint.slot(), offset),
             Event::Reduction(until) => self.hosts[endpoint].on_decision(now, true, until),
             Event::NoReduction(until) => self.hosts[endpoint].on_decision(now, false, until),
+            Event::ErrorReport(offset) => self.hosts[endpoint].on_report(now, offset),
             Event::Aborted(_) if self.hosts[endpoint].sends_data => self.on_abort(now, endpoint.slot()),
             _ => {}
         }

@@ -164,6 +164,18 @@ words! {
 }
 
 words! {
+    /// When the loss of a retransmission is a second sign of congestion.
+    pub enum SecondReduction {
+        /// Never.
+        "off" => Off,
+        /// After a timeout: fast recovery begins, with its reduction. In fast recovery never (Linux).
+        "after-timeout" => AfterTimeout,
+        /// In fast recovery too: the window is reduced again, at most once for what leaves in a round trip (RFC 5681 §4.3).
+        "rfc5681" => Rfc5681,
+    }
+}
+
+words! {
     /// How a retransmission is found to have been needless.
     pub enum SpuriousDetection {
         /// Not at all.

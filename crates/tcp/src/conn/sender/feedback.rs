@@ -38,7 +38,7 @@ impl WindowFeedback {
         let is_asked = match cause {
             Cause::Mark => false,
             Cause::Timeout => self.config.rto_hold,
-            Cause::Loss | Cause::RepairedLoss { .. } => self.config.trigger != Trigger::Partial,
+            Cause::Loss | Cause::LostAgain | Cause::RepairedLoss { .. } => self.config.trigger != Trigger::Partial,
         };
         is_asked && self.has_held(window)
     }

@@ -499,6 +499,11 @@ impl Sender {
         self.cwnd() as i64 + self.episode.inflation
     }
 
+    /// Bytes declared lost at any time.
+    pub(crate) fn lost_ever(&self) -> u64 {
+        self.board.lost_ever()
+    }
+
     pub(crate) fn falls_in_proportion(&self) -> bool {
         self.episode.prr.is_some()
     }

@@ -32,6 +32,7 @@ impl Sender {
             return;
         }
         notified.add((start, end.min(nxt)), nxt);
+        self.board.declare_range_corrupted(start, end);
         if start == una {
             // RFC 6298 §5.3, as for new data acknowledged: the timer measures from what leaves now. It is not backed off.
             self.rtt.arm(now, &mut cx.timers);
@@ -87,6 +88,7 @@ impl Sender {
             self.board.set_detail(self.detector.needs_detail() == Some(true));
         }
         self.notified.get_or_insert_with(Box::default).add((start, end.min(nxt)), nxt);
+        self.board.declare_range_corrupted(start, end);
         if start == una {
             self.rtt.arm(now, &mut cx.timers);
         }
@@ -132,7 +134,7 @@ impl Sender {
                 if let Some(notified) = self.notified.as_mut().filter(|_| left > 1) {
                     notified.copies = Some((index, left - 1));
                 }
-                return Some(self.retransmit(now, index, false, cx));
+                return Some(self.retransmit_reported(now, index, cx));
             }
         }
         loop {
@@ -158,7 +160,7 @@ impl Sender {
             notified.copies = Some((index, copies - 1));
             notified.on_the_way.push_back((start, copies));
         }
-        self.retransmit(now, index, false, cx)
+        self.retransmit_reported(now, index, cx)
     }
 
     /// The first segment of what was reported leaves: the others wait. For whatever finds losses they are on their way.
@@ -203,9 +205,18 @@ impl Sender {
         }
     }
 
+    /// A retransmission that a report asks for is not part of an episode that may turn out to be spurious. But of copies all but one
+    /// are duplicates, and what the receiver reports of them says nothing of the episode.
+    fn retransmit_reported(&mut self, now: Time, index: u64, cx: &mut Context) -> Sending {
+        if let (2.., Some(undo)) = (cx.config.report_copies, &mut self.undo) {
+            undo.on_copies();
+        }
+        self.send_again(now, index, false, cx)
+    }
+
     /// Whether the hole at SND.UNA was reported, so that recovery has nothing to repair.
     pub(super) fn is_repaired(&self) -> bool {
-        self.sent_until().is_some() && !self.board.has_unrepaired()
+        self.sent_until().is_some() && !self.board.has_lost()
     }
 
     /// What had been sent when the hole at SND.UNA was reported.

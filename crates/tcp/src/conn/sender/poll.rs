@@ -55,7 +55,10 @@ impl Sender {
     fn poll_in_recovery(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         if self.episode.retransmits_first {
             self.episode.retransmits_first = false;
-            if let Some(first) = self.detector.first(&mut self.board) {
+            // A window that was shrunk to nothing is probed by the oldest, lost or not.
+            let is_probe = self.space.rwnd == 0;
+            let first = if is_probe { self.board.first() } else { self.detector.first(&mut self.board) };
+            if let Some(first) = first {
                 return Some(self.retransmit(now, first, true, cx));
             }
         }
@@ -301,8 +304,13 @@ impl Sender {
     pub(super) fn retransmit(&mut self, now: Time, index: u64, counts: bool, cx: &mut Context) -> Sending {
         if let Some(undo) = &mut self.undo {
             let stamp = cx.agreed.timestamps.then(|| clock(now));
-            undo.on_retransmit(stamp, self.board.retransmits_of(index) + 1);
+            undo.on_retransmit(stamp, self.board.retransmits_of(index).saturating_add(1));
         }
+        self.send_again(now, index, counts, cx)
+    }
+
+    /// The same without effect on what may be undone.
+    pub(super) fn send_again(&mut self, now: Time, index: u64, counts: bool, cx: &mut Context) -> Sending {
         if self.is_detailed {
             self.note_rate(now, index, self.board.len_of(index));
         }

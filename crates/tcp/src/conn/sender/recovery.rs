@@ -8,7 +8,7 @@ use super::reduce::{Cause, ReduceOutcome, Touched};
 use super::scoreboard::Evidence;
 use super::state::{view, Sender};
 use crate::cc::CongestionControl;
-use crate::config::{Config, GiveUp, Recovery, Reduction, SackOnRto, SpuriousResponse};
+use crate::config::{Config, GiveUp, Recovery, Reduction, SackOnRto, SecondReduction, SpuriousResponse};
 use crate::conn::context::Context;
 use crate::conn::timers::Timer;
 use crate::conn::Event;
@@ -49,10 +49,54 @@ impl Sender {
     #[inline]
     pub(super) fn answer(&mut self, now: Time, finding: Finding, cx: &mut Context) -> bool {
         let may_begin = finding.is_proven && !self.episode.phase.is_recovery() && !self.is_held_by_frto();
+        let is_lost_again = finding.is_further && self.board.take_lost_again();
         if may_begin && self.detector.may_begin(self.space.una, self.episode.recovery_point) {
             self.enter_recovery(now, cx);
+        } else if is_lost_again {
+            self.answer_lost_again(now, may_begin, cx);
         }
         finding.is_further
+    }
+
+    /// RFC 5681 §4.3: the loss of a retransmission is a second sign of congestion. In fast recovery the window is reduced again, at
+    /// most once for what leaves in a round trip; after a timeout a fast recovery begins. A model counts its losses itself.
+    ///
+    /// DEVIATION: RFC 5681 §4.3 lowers the window for each retransmission that is lost. With `second_reduction` "after-timeout" or
+    /// "off" it stays in fast recovery, as in Linux; and recovery by duplicate ACKs or by RFC 6675 cannot see such a loss before the
+    /// timer expires.
+    #[inline(never)]
+    fn answer_lost_again(&mut self, now: Time, may_begin: bool, cx: &mut Context) {
+        match (self.episode.phase, cx.config.second_reduction) {
+            (Phase::Loss, SecondReduction::AfterTimeout | SecondReduction::Rfc5681) if may_begin => {
+                self.enter_recovery(now, cx);
+            }
+            (Phase::Selective | Phase::Snack, SecondReduction::Rfc5681) if !self.cc.is_model_based() => {
+                self.reduce_again(now, cx);
+            }
+            _ => {}
+        }
+    }
+
+    fn reduce_again(&mut self, now: Time, cx: &mut Context) {
+        self.board.note_reduction(now);
+        if self.reduce(now, Cause::LostAgain, cx) != ReduceOutcome::Reduced {
+            return;
+        }
+        self.episode.recovery_point = Some(self.space.nxt);
+        self.episode.is_reduced = true;
+        if self.episode.phase == Phase::Selective {
+            self.reduce_in_proportion(
+                self.board.pipe() + self.board.delivery().bytes,
+                self.board.delivery().bytes,
+                &cx.config,
+            );
+            let lost = self.board.next_lost();
+            // As when recovery began: it leaves, however full the network is.
+            self.episode.retransmits_first = lost.is_some() && self.detector.first(&mut self.board) == lost;
+            if cx.config.rto.restart_on_fast_retransmit && lost == self.board.first() {
+                self.rtt.arm(now, &mut cx.timers);
+            }
+        }
     }
 
     #[inline(never)]
@@ -72,6 +116,7 @@ impl Sender {
         }
         let is_reduced = self.reduce(now, Cause::Loss, cx) != ReduceOutcome::LinkError;
         self.episode = self.episode.begun(self.space.nxt, is_reduced);
+        self.board.note_reduction(now);
         if !is_reduced && self.begin_resend(now, cx) {
             return;
         }
@@ -90,7 +135,7 @@ impl Sender {
                 }
             }
             Repair::Selective => {
-                self.reduce_in_proportion(&cx.config);
+                self.reduce_in_proportion(self.board.flight_size(), self.board.sacked_bytes(), &cx.config);
                 let first = self.board.first().map_or(0, |first| self.board.len_of(first));
                 self.episode.enter_selective(self.space.una + first);
             }
@@ -137,14 +182,14 @@ impl Sender {
         }
     }
 
-    /// The window falls as data are delivered, not at once (RFC 9937).
-    fn reduce_in_proportion(&mut self, config: &Config) {
+    /// The window falls as data are delivered, not at once (RFC 9937), from `flight` on, of which `sacked` has arrived.
+    fn reduce_in_proportion(&mut self, flight: u64, sacked: u64, config: &Config) {
         if config.reduction == Reduction::AtOnce || !self.episode.is_reduced || self.cc.is_model_based() {
             return;
         }
         let smss = self.space.smss();
-        let arrived = [self.board.sacked_bytes(), self.board.delivery().bytes];
-        let mut prr = Prr::new(config.reduction, self.cc.ssthresh(), self.board.flight_size(), arrived, smss);
+        let arrived = [sacked, self.board.delivery().bytes];
+        let mut prr = Prr::new(config.reduction, self.cc.ssthresh(), flight, arrived, smss);
         prr.allow(self.board.pipe() + smss);
         self.episode.prr = Some(Box::new(prr));
     }
@@ -294,6 +339,7 @@ impl Sender {
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
         self.detector.on_timeout(&view, forgets, &mut self.board, timers);
         self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at());
+        self.board.note_reduction(now);
         self.end_inflation();
         self.rtt.stop_timing();
         if self.backs_off(outcome) {

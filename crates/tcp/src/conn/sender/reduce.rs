@@ -16,6 +16,8 @@ use crate::verdict::{Loss, LossVerdict, Policy, Verdict};
 pub(crate) enum Cause {
     /// Loss recovery begins.
     Loss,
+    /// In recovery a retransmission is lost: a second sign of congestion (RFC 5681 §4.3).
+    LostAgain,
     /// A probe has repaired the loss at `offset` (RFC 8985 §7.4.2).
     RepairedLoss { offset: u64 },
     /// The retransmission timer expired.
@@ -130,14 +132,14 @@ impl Reducer {
                 Verdict::Partly { left } => beta = Some(left),
                 Verdict::Congestion => {}
             }
-            if !by_timeout && (offset < self.marked_until || offset < self.probed_until) {
+            if !by_timeout && cause != Cause::LostAgain && (offset < self.marked_until || offset < self.probed_until) {
                 return ReduceOutcome::Before;
             }
             cx.report(Event::Reduction(path.snd_nxt));
         }
         let mut outcome = ReduceOutcome::Reduced;
         match cause {
-            Cause::Loss | Cause::RepairedLoss { .. } => {
+            Cause::Loss | Cause::LostAgain | Cause::RepairedLoss { .. } => {
                 usage.before_reduction(false, cc, board.flight_size(), cx);
                 let before = cc.cwnd();
                 match beta {

@@ -71,6 +71,7 @@ impl Sender {
         let segments = self.board.flight_size().div_ceil(self.space.smss()).max(1);
         let srtt = self.rtt.srtt();
         self.board.mark(evidence);
+        self.board.note_reduction(now);
         self.episode.enter_loss();
         let Some(feedback) = &mut self.feedback else { return };
         feedback.resent_at = now;

@@ -56,6 +56,8 @@ pub(crate) struct Saved {
     stamp: Option<u32>,
     /// Retransmissions that no duplicate was reported for; none: one cannot know any more.
     unproven: Option<u32>,
+    /// A duplicate was reported.
+    has_duplicates: bool,
     /// When this is acknowledged, the episode is too long ago.
     until: Option<u64>,
 }
@@ -117,6 +119,7 @@ impl Undo {
             // RFC 3522 §3.2 and RFC 3708 §3 compare with what this episode retransmits, and what an earlier one did would answer:
             // its timestamps are older, its duplicates are not of this one.
             unproven: (by_timeout || !has_retransmitted).then_some(0),
+            has_duplicates: false,
             until: None,
         });
     }
@@ -128,6 +131,13 @@ impl Undo {
             saved.stamp = stamp;
         }
         saved.unproven = if times > 1 { None } else { saved.unproven.map(|n| n + 1) };
+    }
+
+    /// Copies of a segment leave that was reported as corrupted.
+    pub(crate) fn on_copies(&mut self) {
+        if let Some(saved) = &mut self.saved {
+            saved.unproven = None;
+        }
     }
 
     /// The episode is over: reports of duplicates may still come for a round trip, until `nxt` is acknowledged.
@@ -166,20 +176,23 @@ impl Undo {
             self.saved = None;
             return Judgement { is_spurious: false, ..by_frto };
         }
+        // One late segment does not show that the others were late, too: while any may be missing nothing is undone. (Linux looks at
+        // retransmissions only.) A timeout takes all for lost at once, so the first answer tells.
+        let is_in_doubt = !saved.by_timeout && (board.has_retransmitted() || board.has_unrepaired());
         let mut by_timestamp = false;
-        if facts.newly_acked > 0 {
-            if let (Some(stamp), Some(timestamps)) = (saved.stamp.take(), ack.timestamps) {
-                by_timestamp = (timestamps.echo.wrapping_sub(stamp) as i32) < 0;
-            }
+        if let (Some(stamp), Some(timestamps), true) = (saved.stamp, ack.timestamps, facts.newly_acked > 0) {
+            let is_older = (timestamps.echo.wrapping_sub(stamp) as i32) < 0;
+            by_timestamp = is_older && !is_in_doubt;
+            saved.stamp = saved.stamp.filter(|_| is_older && is_in_doubt);
         }
-        let mut by_duplicates = false;
         if let Some((left, _)) = facts.dsack {
             saved.unproven = match saved.unproven {
                 Some(n) if n > 0 && left >= saved.una => Some(n - 1),
                 _ => None,
             };
-            by_duplicates = saved.unproven == Some(0);
+            saved.has_duplicates = true;
         }
+        let by_duplicates = saved.has_duplicates && saved.unproven == Some(0) && !is_in_doubt;
         let is_spurious = by_frto.is_spurious
             || (by_timestamp && detection.uses(SpuriousDetection::Eifel))
             || (by_duplicates && detection.uses(SpuriousDetection::Dsack));

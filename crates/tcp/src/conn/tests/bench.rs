@@ -97,6 +97,15 @@ impl Bench {
         self.leaving()
     }
 
+    /// Every timer that expires up to `end` does; says what leaves.
+    pub(super) fn wake_up_until(&mut self, end: Time) -> Vec<u64> {
+        let mut leaving = Vec::new();
+        while self.conn.next_wakeup() <= end {
+            leaving.extend(self.wake_up());
+        }
+        leaving
+    }
+
     pub(super) fn events(&mut self) -> Vec<Event> {
         std::iter::from_fn(|| self.conn.poll_event()).collect()
     }

@@ -70,28 +70,204 @@ fn rfc8985_6_2_lost_by_time() {
     assert_eq!(s.at(ms(149)).ack(1, &[(2, 5)]), [1]);
 }
 
-/// Test 3: a lost retransmission is found when what was sent after it arrives, and resent without a second reduction.
+/// Test 3: a lost retransmission is found when what was sent after it arrives, and resent. RFC 5681 §4.3: with a second reduction.
 #[test]
 fn rfc8985_6_2_lost_retransmissions_are_found() {
-    let mut s = rack(10, |_| ());
-    assert_eq!(s.send(10).len(), 10);
-    s.at(ms(100)).ack(0, &[(1, 2)]);
-    s.ack(0, &[(1, 3)]);
-    assert_eq!(s.ack(0, &[(1, 4)]), [0]);
-    let ssthresh = s.ssthresh();
-    s.at(ms(101)).send(1);
-    for right in 5..=10 {
-        s.ack(0, &[(1, right)]);
+    for (second_reduction, ssthresh) in
+        [(SecondReduction::Rfc5681, 2), (SecondReduction::AfterTimeout, 5), (SecondReduction::Off, 5)]
+    {
+        let mut s = rack(10, |config| config.second_reduction = second_reduction);
+        assert_eq!(s.send(10).len(), 10);
+        s.at(ms(100)).ack(0, &[(1, 2)]);
+        s.ack(0, &[(1, 3)]);
+        assert_eq!(s.ack(0, &[(1, 4)]), [0]);
+        assert_eq!(s.ssthresh(), 5);
+        s.at(ms(101)).send(1);
+        for right in 5..=10 {
+            s.ack(0, &[(1, right)]);
+        }
+        assert_eq!(s.conn.tcb.sender.space.nxt, 11 * SMSS, "the new segment left");
+        assert_eq!(s.at(ms(201)).ack(0, &[(1, 11)]), [0]);
+        assert_eq!((s.ssthresh(), s.conn.counters().fast_retransmits), (ssthresh, 1));
     }
-    assert_eq!(s.conn.tcb.sender.space.nxt, 11 * SMSS, "the new segment left");
-    assert_eq!(s.at(ms(201)).ack(0, &[(1, 11)]), [0]);
-    assert_eq!((s.ssthresh(), s.conn.counters().fast_retransmits), (ssthresh, 1));
+}
+
+/// Of 100 segments the first `lost` are lost at 0 s, which shows at 0.2 s. All others arrive. The retransmissions of the lost ones are
+/// lost again in each round trip of 200 ms, which shows by new segments that left after them.
+struct LostAgain {
+    bench: Bench,
+    lost: u64,
+    arrived: u64,
+}
+
+impl LostAgain {
+    fn new(cc: CcKind, lost: u64, change: impl FnOnce(&mut Config)) -> Self {
+        let mut bench = Bench::new(cc, 100, |config| {
+            config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() });
+            config.rto.min = Duration::from_secs(60);
+            config.rto.initial = Duration::from_secs(60);
+            change(config);
+        });
+        bench.send(10_000);
+        Self { bench, lost, arrived: lost }
+    }
+
+    /// All that has left by now arrives, in order, but for what is lost. Says how many of the lost ones leave for that.
+    fn round(&mut self, at: u64) -> usize {
+        // Where the sender paces, they leave in the meantime.
+        let mut leaving = self.bench.wake_up_until(ms(at - 100));
+        let (from, until) = (self.arrived, self.bench.conn.tcb.sender.space.nxt / SMSS);
+        self.bench.at(ms(at));
+        leaving.extend((from..until).flat_map(|segment| self.bench.ack(0, &[(self.lost, segment + 1)])));
+        let resent = leaving.into_iter().filter(|segment| *segment < self.lost).count();
+        self.arrived = until;
+        resent
+    }
+
+    fn reductions(&mut self) -> usize {
+        self.bench.events().iter().filter(|event| matches!(event, Event::Reduction(_))).count()
+    }
+}
+
+/// The loss of a retransmission halves again, each round trip once; CUBIC takes 0.7 of what it has.
+#[test]
+fn rfc5681_4_3_the_window_falls_again_for_a_lost_retransmission() {
+    for (cc, expected) in [(CcKind::NewReno, [50, 25, 12]), (CcKind::Cubic, [70, 49, 34])] {
+        for reduction in [Reduction::AtOnce, Reduction::Prr, Reduction::PrrSsrb, Reduction::PrrCrb] {
+            let mut s = LostAgain::new(cc, 1, |config| config.reduction = reduction);
+            let found = [200, 400, 600].map(|at| {
+                assert_eq!(s.round(at), 1, "{cc:?} {reduction:?} {at}");
+                s.bench.ssthresh()
+            });
+            assert_eq!((found, s.reductions()), (expected, 3), "{reduction:?}");
+        }
+    }
+    let mut s = LostAgain::new(CcKind::NewReno, 1, |config| config.second_reduction = SecondReduction::Off);
+    for at in [200, 400, 600] {
+        s.round(at);
+    }
+    assert_eq!((s.bench.ssthresh(), s.reductions()), (50, 1));
+}
+
+#[test]
+fn rfc5681_4_3_many_retransmissions_of_one_round_are_one_sign() {
+    let mut s = LostAgain::new(CcKind::NewReno, 5, |config| config.reduction = Reduction::Prr);
+    assert_eq!((s.round(200), s.reductions()), (5, 1));
+    assert_eq!((s.round(400), s.reductions()), (5, 1));
+    assert_eq!(s.bench.ssthresh(), 25);
+}
+
+/// Segment 0 is retransmitted at 0.2 s, segment 15 at 0.25 s, and both are lost again. That of 0 shows at 0.4 s. That of 15 shows at
+/// 0.45 s, but it left before the window was reduced for the other.
+#[test]
+fn rfc5681_4_3_what_left_before_the_second_reduction_is_no_third_sign() {
+    use crate::verdict::VerdictKind;
+    for (verdict, reductions) in [(VerdictKind::AlwaysCongestion, [1, 0, 1, 0]), (VerdictKind::AlwaysLinkError, [0; 4])]
+    {
+        let mut s = rack(20, |config| config.verdict = verdict);
+        s.send(200);
+        let acks: [(u64, &[(u64, u64)]); 4] =
+            [(200, &[(1, 12)]), (250, &[(1, 15), (16, 20)]), (400, &[(1, 15), (16, 21)]), (450, &[(1, 15), (16, 24)])];
+        for (n, ((at, sack), expected)) in (1..).zip(acks.into_iter().zip(reductions)) {
+            s.at(ms(at)).ack(0, sack);
+            let found = s.events().iter().filter(|event| matches!(event, Event::Reduction(_))).count();
+            assert_eq!((found, s.conn.tcb.sender.lost_ever()), (expected, n * SMSS), "{verdict:?} {at} ms");
+        }
+    }
+}
+
+/// A model counts what it loses itself.
+#[test]
+fn rfc5681_4_3_a_model_is_not_told_twice() {
+    let mut s = LostAgain::new(CcKind::Bbr1, 1, |_| ());
+    let found = [200, 400].map(|at| (s.round(at), s.reductions()).1);
+    assert_eq!(found, [1, 0]);
+}
+
+/// After a timeout: the retransmission of 3 is lost, those of 4 to 6 arrive. Linux begins a fast recovery here.
+#[test]
+fn rfc5681_4_3_after_a_timeout_too() {
+    for (second_reduction, expected) in
+        [(SecondReduction::Rfc5681, (2, 1)), (SecondReduction::AfterTimeout, (2, 1)), (SecondReduction::Off, (10, 0))]
+    {
+        let mut s = rack(20, |config| {
+            config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() });
+            config.second_reduction = second_reduction;
+        });
+        s.send(1);
+        s.at(ms(100)).ack(1, &[]);
+        s.send(200);
+        assert_eq!(s.time_out(), [1]);
+        assert_eq!(s.ssthresh(), 10);
+        let start = s.now;
+        let after = |ms: u64| start + Duration::from_millis(ms);
+        assert_eq!(s.at(after(100)).ack(2, &[]), [2, 3]);
+        assert_eq!(s.at(after(200)).ack(3, &[]), [4, 5]);
+        assert_eq!(s.at(after(210)).ack(4, &[]), [6, 7]);
+        assert!(s.at(after(310)).ack(4, &[(5, 8)]).contains(&4));
+        assert_eq!((s.ssthresh(), s.conn.counters().fast_retransmits), expected, "{second_reduction:?}");
+    }
+}
+
+/// Segment 0 is late, segments 5, 10 and 15 of twenty are lost: recovery repairs all four. The ACK of the late one shows that its
+/// retransmission was needless; of the others nothing is known, and they were lost.
+#[test]
+fn an_episode_with_a_late_segment_and_losses_is_one_reduction() {
+    for detection in [SpuriousDetection::Eifel, SpuriousDetection::Dsack, SpuriousDetection::Any] {
+        let mut s = rack(20, |config| {
+            config.timestamps = true;
+            config.spurious_detection = detection;
+        });
+        s.send(100);
+        s.at(ms(100));
+        let holes = [(1, 5), (6, 10), (11, 15), (16, 20)];
+        (1..=4).for_each(|n| drop(s.ack_echoing(0, &holes[..n], Some(0))));
+        s.wake_up_until(ms(101));
+        let mut reductions = 0;
+        // The late one arrives, and then its duplicate; a round trip later the others, one by one.
+        let late = [(6, 10), (11, 15), (16, 20)];
+        s.at(ms(103)).ack_echoing(5, &late, Some(0));
+        s.at(ms(104)).ack_echoing(5, &[&[(0, 1)], &late[..]].concat(), Some(0));
+        s.wake_up_until(ms(150));
+        for (n, (una, sacked)) in [(10, &late[1..]), (15, &late[2..]), (20, &[])].into_iter().enumerate() {
+            s.at(ms(201 + n as u64)).ack_echoing(una, sacked, Some(100));
+        }
+        for event in s.events() {
+            assert!(!matches!(event, Event::Undo(_)), "{detection:?}");
+            reductions += u64::from(matches!(event, Event::Reduction(_)));
+        }
+        assert_eq!(reductions, 1, "{detection:?}");
+    }
+}
+
+/// The same, but all four are late: once that is known of the last one, the episode is undone, once.
+#[test]
+fn an_episode_of_late_segments_is_undone_when_the_last_one_arrives() {
+    let mut s = rack(20, |config| {
+        config.timestamps = true;
+        config.spurious_detection = SpuriousDetection::Eifel;
+    });
+    s.send(20);
+    s.at(ms(100));
+    let holes = [(1, 5), (6, 10), (11, 15), (16, 20)];
+    (1..=4).for_each(|n| drop(s.ack_echoing(0, &holes[..n], Some(0))));
+    for (n, (una, sacked)) in [(5, &holes[1..]), (10, &holes[2..]), (15, &holes[3..])].into_iter().enumerate() {
+        s.at(ms(103 + n as u64)).ack_echoing(una, sacked, Some(0));
+        assert!(!s.is_undone(), "{una}");
+    }
+    s.at(ms(106)).ack_echoing(20, &[], Some(0));
+    let undone = s.events().iter().filter(|event| matches!(event, Event::Undo(_))).count();
+    assert_eq!((undone, s.cwnd()), (1, 20));
 }
 
 /// Segment 0 is lost, then segment 20, beyond the recovery point; the ACK of the first twenty ends recovery while the
 /// retransmission of 20 is on its way.
 fn lost_beyond_the_recovery_point(change: impl FnOnce(&mut Config)) -> Bench {
-    let mut s = rack(20, change);
+    let mut s = rack(20, |config| {
+        // The retransmission of 0 is late by a millisecond, and taken for lost again.
+        config.second_reduction = SecondReduction::Off;
+        change(config);
+    });
     s.send(60);
     s.at(ms(100));
     let mut leaving: Vec<u64> = (2..=20).flat_map(|right| s.ack_echoing(0, &[(1, right)], Some(0))).collect();

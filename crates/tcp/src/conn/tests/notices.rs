@@ -9,6 +9,10 @@ fn heeding(cc: CcKind, window: u32) -> Bench {
     Bench::new(cc, window, |config| config.error_reports = ErrorReports::Resend)
 }
 
+fn ms(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
 fn sized(unit: CwndUnit) -> impl FnOnce(&mut Config) {
     move |config| {
         config.cwnd_unit = unit;
@@ -218,6 +222,111 @@ fn selective_acknowledgements_of_a_reported_hole_begin_no_recovery() {
         bench.ack(next, &[(next + 1, above)]);
     }
     assert!(bench.conn.ssthresh().is_some());
+}
+
+/// Every detector that uses SACK, with timestamps or without.
+fn selective() -> Vec<Recovery> {
+    let sack = |evidence| Recovery::Sack { on_rto: SackOnRto::Keep, evidence };
+    let rack = |reenter| Recovery::Rack(Rack { reenter, ..Rack::default() });
+    let evidences = [SackEvidence::Rfc6675, SackEvidence::Fack, SackEvidence::Hole, SackEvidence::Status];
+    evidences.map(sack).into_iter().chain([rack(true), rack(false)]).collect()
+}
+
+fn heeding_with(recovery: Recovery, window: u32) -> Bench {
+    Bench::new(CcKind::Sack, window, |config| {
+        config.error_reports = ErrorReports::Resend;
+        config.limited_transmit = true;
+        config.recovery = recovery;
+        config.spurious_detection = SpuriousDetection::Any;
+        config.reduction = Reduction::Prr;
+    })
+}
+
+/// Segment 0 is reported, resent, and arrives a round trip later; segments 1 to 7 and what left for them arrive before it.
+#[test]
+fn what_was_reported_is_no_evidence_of_congestion_for_any_detector() {
+    for recovery in selective() {
+        let mut bench = heeding_with(recovery, 8);
+        bench.send(100);
+        bench.at(ms(10));
+        assert_eq!(bench.report(0), [0], "{recovery:?}");
+        for above in 2..=8 {
+            bench.at(ms(98 + above)).ack(0, &[(1, above)]);
+            bench.wake_up_until(ms(99 + above));
+        }
+        bench.at(ms(110)).ack(8, &[]);
+        let counters = bench.conn.counters();
+        assert_eq!((bench.conn.ssthresh(), counters.fast_retransmits), (None, 0), "{recovery:?}");
+        assert_eq!(counters.retransmitted_segments, 1, "{recovery:?}");
+        assert!(bench.cwnd() >= 8, "{recovery:?}");
+    }
+}
+
+/// Forward ETEN and ELN: the ACK that brings the report is the one that shows the hole. With pacing the retransmission waits, and
+/// further ACKs come before it leaves.
+#[test]
+fn a_report_that_comes_with_the_ack_of_the_hole_is_in_time() {
+    for recovery in selective() {
+        let mut bench = heeding_with(recovery, 8);
+        bench.send(100);
+        bench.at(ms(100));
+        let seq = bench.conn.tcb.wire.iss.at(1);
+        bench.conn.handle_notice(bench.now, Notice::Corrupted { seq, len: SMSS as u16, error_rate: None });
+        let first = bench.conn.tcb.wire.iss.at(1);
+        for above in 2..=8 {
+            let mut blocks = SackBlocks::default();
+            blocks.push(first.at(SMSS), first.at(above * SMSS));
+            let segment = Segment { options: Options::Sack(blocks), ..bench.peer_segment(0) };
+            bench.conn.handle_segment(bench.now, &segment);
+        }
+        assert_eq!(bench.leaving()[0], 0, "{recovery:?}");
+        assert_eq!((bench.conn.ssthresh(), bench.conn.counters().fast_retransmits), (None, 0), "{recovery:?}");
+        assert_eq!(bench.conn.counters().retransmitted_segments, 1, "{recovery:?}");
+    }
+}
+
+/// The resent segment is lost in a queue, which nobody reports: the segments that left after it arrive, and not it.
+#[test]
+fn a_reported_segment_that_is_lost_again_without_a_report_is_congestion() {
+    for reenter in [true, false] {
+        let mut bench = heeding_with(Recovery::Rack(Rack { reenter, ..Rack::default() }), 8);
+        bench.send(100);
+        bench.at(ms(10));
+        assert_eq!(bench.report(0), [0]);
+        (2..=8).for_each(|above| drop(bench.at(ms(100)).ack(0, &[(1, above)])));
+        assert_eq!(bench.conn.ssthresh(), None);
+        let left = bench.at(ms(200)).ack(0, &[(1, 13)]);
+        assert_eq!(left.first(), Some(&0), "it leaves again");
+        assert!(bench.conn.ssthresh().is_some() && bench.conn.counters().fast_retransmits == 1);
+    }
+}
+
+/// Segment 0 is reported, segment 4 is lost in a queue: that one counts, once, and the window is not reduced again for the other.
+#[test]
+fn a_loss_beside_a_reported_segment_counts() {
+    for recovery in selective() {
+        let mut bench = heeding_with(recovery, 8);
+        bench.send(100);
+        bench.at(ms(10)).report(0);
+        (2..=4).for_each(|above| drop(bench.at(ms(100)).ack(0, &[(1, above)])));
+        (6..=8).for_each(|above| drop(bench.at(ms(101)).ack(0, &[(1, 4), (5, above)])));
+        bench.wake_up_until(ms(109));
+        bench.at(ms(110)).ack(4, &[(5, 8)]);
+        (9..=11).for_each(|above| drop(bench.at(ms(200)).ack(4, &[(5, above)])));
+        bench.wake_up_until(ms(205));
+        let counters = bench.conn.counters();
+        assert_eq!((counters.fast_retransmits, counters.retransmitted_segments), (1, 2), "{recovery:?}");
+        assert!(bench.conn.ssthresh().is_some(), "{recovery:?}");
+    }
+}
+
+/// A controller that counts losses does not hear of what was reported.
+#[test]
+fn a_reported_segment_is_no_loss_for_a_model() {
+    let mut bench = heeding(CcKind::Bbr3, 8);
+    bench.send(100);
+    bench.at(ms(10)).report(0);
+    assert_eq!((bench.conn.tcb.sender.lost_ever(), bench.conn.counters().retransmitted_segments), (0, 1));
 }
 
 #[test]

@@ -134,25 +134,27 @@ fn the_receiver_speaks_when_polled_and_when_a_gap_opens() {
 
 #[test]
 fn one_report_of_a_gap_is_enough() {
-    let mut s = Bench::new(CcKind::Stp, 20, |_| ());
-    s.conn.offer(20 * SMSS);
-    assert_eq!(sent(&mut s), (Vec::from_iter(0..20), 1));
-    s.now += HALF * 2;
-    // Segment 4 is lost: the USTAT comes with the fifth, and there is no other.
-    let leaves = s.ack(4, &[(5, 6)]);
-    assert_eq!((leaves.first(), s.conn.counters().fast_retransmits, s.cwnd()), (Some(&4), 1, 8));
-    s.ack(4, &[(5, 20)]);
-    let again = |s: &mut Bench, after: Duration| {
-        s.now += after;
-        s.conn.handle_wakeup(s.now);
+    for (second_reduction, is_lower) in [(SecondReduction::Off, false), (SecondReduction::Rfc5681, true)] {
+        let mut s = Bench::new(CcKind::Stp, 20, |config| config.second_reduction = second_reduction);
+        s.conn.offer(20 * SMSS);
+        assert_eq!(sent(&mut s), (Vec::from_iter(0..20), 1));
+        s.now += HALF * 2;
+        // Segment 4 is lost: the USTAT comes with the fifth, and there is no other.
+        let leaves = s.ack(4, &[(5, 6)]);
+        assert_eq!((leaves.first(), s.conn.counters().fast_retransmits, s.cwnd()), (Some(&4), 1, 8));
         s.ack(4, &[(5, 20)]);
-        s.conn.counters().retransmitted_segments
-    };
-    // SRTT 500 ms, RTTVAR 3/4 of 250 ms: what is missing after 1.25 s was lost again.
-    s.conn.tcb.sender.rtt.arm(s.now + HALF * 2, &mut s.conn.tcb.cx.timers);
-    assert_eq!(again(&mut s, Duration::from_millis(1240)), 1);
-    assert_eq!(again(&mut s, Duration::from_millis(20)), 2);
-    assert_eq!((s.conn.counters().timeouts, s.cwnd()), (0, 8), "one loss for a window");
+        let again = |s: &mut Bench, after: Duration| {
+            s.now += after;
+            s.conn.handle_wakeup(s.now);
+            s.ack(4, &[(5, 20)]);
+            s.conn.counters().retransmitted_segments
+        };
+        // SRTT 500 ms, RTTVAR 3/4 of 250 ms: what is missing after 1.25 s was lost again.
+        s.conn.tcb.sender.rtt.arm(s.now + HALF * 2, &mut s.conn.tcb.cx.timers);
+        assert_eq!((again(&mut s, Duration::from_millis(1240)), s.cwnd()), (1, 8));
+        assert_eq!(again(&mut s, Duration::from_millis(20)), 2);
+        assert_eq!((s.conn.counters().timeouts, s.cwnd() < 8), (0, is_lower), "{second_reduction:?}");
+    }
 }
 
 #[test]

@@ -103,7 +103,7 @@ pub(crate) trait Detect {
 
     /// The segment that is retransmitted first, whatever the window.
     fn first(&self, board: &mut Scoreboard) -> Option<u64> {
-        board.first()
+        board.first_missing()
     }
     /// What recovery by SACK retransmits when nothing is known to be lost and no new data can be sent; true: it counts in pipe.
     fn next_doubtful(&self, episode: &mut Episode, una: u64, board: &mut Scoreboard) -> Option<(u64, bool)> {

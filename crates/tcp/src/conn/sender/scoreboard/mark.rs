@@ -1,6 +1,8 @@
 //! What is lost: the one entrance for whatever declares segments lost.
 
-use super::{is_unrepaired, LossNotice, Scoreboard, Sent, Transmitted, DUP_THRESH, LOST, RETRANSMITTED, SACKED};
+use super::{
+    is_unrepaired, LossNotice, Scoreboard, Sent, Transmitted, DUP_THRESH, LOST, PENDING, RETRANSMITTED, SACKED,
+};
 use bentpipe_units::{Duration, Time};
 
 /// What shows that segments are lost.
@@ -90,6 +92,9 @@ impl Scoreboard {
         let lost = self.total_bytes - self.sacked_bytes;
         self.lost_ever += lost - self.unrepaired_bytes;
         self.lost_bytes = lost;
+        if let Some(detail) = &mut self.detail {
+            detail.reported_bytes = 0;
+        }
         self.unrepaired_bytes = lost;
         self.retransmitted_bytes = 0;
         self.bytes_above = 0;
@@ -160,7 +165,7 @@ impl Scoreboard {
     fn mark_sent_ago(&mut self, now: Time, timeout: Duration) {
         for index in self.base..self.end() {
             let sent = &self.ring[(index - self.base) as usize];
-            if !sent.has(SACKED) && (index == self.base || sent.xmit_ts + timeout <= now) {
+            if !sent.has(SACKED) && (index == self.base || !sent.has(PENDING) && sent.xmit_ts + timeout <= now) {
                 self.mark_lost_again(index);
             }
         }
@@ -174,7 +179,7 @@ impl Scoreboard {
                 break;
             }
             let is_embargoed = sent.retransmits > 0 && now < sent.xmit_ts + embargo;
-            if !sent.has(SACKED) && !is_unrepaired(sent.bits) && !is_embargoed {
+            if !sent.has(SACKED | PENDING) && !is_unrepaired(sent.bits) && !is_embargoed {
                 self.mark_lost_again(self.base + at as u64);
             }
         }
@@ -189,11 +194,27 @@ impl Scoreboard {
         let is_news = !is_unrepaired(sent.bits);
         self.unrepaired_bytes += if is_news { len } else { 0 };
         self.lost_ever += if is_news { len } else { 0 };
-        sent.bits = LOST;
+        let (bits, xmit_ts) = (std::mem::replace(&mut sent.bits, LOST), sent.xmit_ts);
+        if let (true, Some(detail)) = (bits & RETRANSMITTED != 0, &mut self.detail) {
+            detail.is_lost_again |= xmit_ts >= detail.reduced_at;
+        }
+        self.forget_reported(bits, len);
         self.high_rxt = self.high_rxt.min(index);
         if is_news {
             self.note_lost(index, self.lost_ever);
         }
+    }
+
+    /// An episode begins, or the window was reduced again in it: only the loss of what is retransmitted from now on counts again.
+    pub(crate) fn note_reduction(&mut self, now: Time) {
+        if let Some(detail) = &mut self.detail {
+            (detail.reduced_at, detail.is_lost_again) = (now, false);
+        }
+    }
+
+    /// Whether a retransmission that left since the last reduction is newly known to be lost.
+    pub(crate) fn take_lost_again(&mut self) -> bool {
+        self.detail.as_mut().is_some_and(|detail| std::mem::take(&mut detail.is_lost_again))
     }
 
     fn mark_lost_at(&mut self, index: u64) {

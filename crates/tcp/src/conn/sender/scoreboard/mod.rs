@@ -26,6 +26,10 @@ const SACKED: u8 = 1;
 const LOST: u8 = 2;
 /// Retransmitted since it was last declared lost: it counts in pipe once more.
 const RETRANSMITTED: u8 = 4;
+/// Lost by the report of a node alone, and retransmitted for it: the loss is no evidence of congestion. Always with the two above.
+const REPORTED: u8 = 8;
+/// The retransmission that a report asks for has not left yet: nothing shows that it is lost.
+const PENDING: u8 = 16;
 
 #[derive(Clone, Debug)]
 struct Sent {
@@ -111,6 +115,12 @@ struct Detail {
     order: Option<VecDeque<Transmission>>,
     /// Loss notifications not yet delivered to the controller; kept only for those that take them.
     lost: Option<Vec<LossNotice>>,
+    /// Bytes of the segments that are lost by reports alone: part of `lost_bytes` and of `retransmitted_bytes`.
+    reported_bytes: u64,
+    /// When an episode began, or the window was reduced again in it.
+    reduced_at: Time,
+    /// A retransmission that left since then is lost.
+    is_lost_again: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -263,6 +273,7 @@ impl Scoreboard {
             self.unrepaired_bytes -= if is_unrepaired(bits) { len } else { 0 };
             self.lost_bytes -= if bits & LOST != 0 { len } else { 0 };
             self.retransmitted_bytes -= if bits & RETRANSMITTED != 0 { len } else { 0 };
+            self.forget_reported(bits, len);
             self.sacked_end = self.sacked_end.max(index + 1);
             if index >= self.lost_end {
                 let joins = u64::from(index > self.lost_end && self.is_sacked(index - 1))
@@ -275,19 +286,22 @@ impl Scoreboard {
         newly
     }
 
-    /// The losses were spurious: what is not SACKed is on its way, as before any was declared.
+    /// The losses were spurious: what is not SACKed is on its way, as before any was declared. What was reported stays lost and
+    /// retransmitted.
     pub(crate) fn unmark_lost(&mut self) {
         self.lost_end = self.base;
         self.high_rxt = self.base;
         (self.bytes_above, self.runs_above) = (0, 0);
-        (self.lost_bytes, self.unrepaired_bytes, self.retransmitted_bytes) = (0, 0, 0);
+        self.unrepaired_bytes = 0;
+        self.lost_bytes = self.reported_bytes();
+        self.retransmitted_bytes = self.lost_bytes;
         let mut in_run = false;
         for sent in &mut self.ring {
             let is_sacked = sent.has(SACKED);
             if is_sacked {
                 self.bytes_above += u64::from(sent.len);
                 self.runs_above += u64::from(!in_run);
-            } else {
+            } else if !sent.has(REPORTED) {
                 sent.bits = 0;
             }
             in_run = is_sacked;
@@ -323,6 +337,10 @@ impl Scoreboard {
     /// NextSeg rule 3).
     pub(crate) fn next_unsacked_below_highest(&mut self) -> Option<u64> {
         self.high_rxt = self.next_unsacked(self.high_rxt);
+        while self.ring.get((self.high_rxt - self.base) as usize).is_some_and(|sent| sent.has(REPORTED)) {
+            // Its retransmission is on its way.
+            self.high_rxt = self.next_unsacked(self.high_rxt + 1);
+        }
         (self.high_rxt < self.sacked_end).then_some(self.high_rxt)
     }
 
@@ -330,6 +348,14 @@ impl Scoreboard {
     pub(crate) fn highest_unsacked(&self) -> Option<u64> {
         let from_end = self.ring.iter().rev().position(|sent| !sent.has(SACKED))?;
         Some(self.end() - 1 - from_end as u64)
+    }
+
+    /// The segment to retransmit first if the oldest is missing; another one if a report had the oldest retransmitted.
+    pub(crate) fn first_missing(&mut self) -> Option<u64> {
+        match self.ring.front() {
+            Some(first) if first.has(REPORTED) => self.next_lost(),
+            _ => self.first(),
+        }
     }
 
     /// The oldest segment outstanding.
@@ -342,6 +368,7 @@ impl Scoreboard {
         let position = (index - self.base) as usize;
         let sent = &mut self.ring[position];
         sent.retransmits = sent.retransmits.saturating_add(1);
+        sent.bits &= !PENDING;
         sent.xmit_ts = now;
         self.note_transmission(index, now);
         let sent = &mut self.ring[position];
@@ -401,14 +428,14 @@ impl Scoreboard {
         self.unrepaired_bytes > 0
     }
 
-    /// Whether retransmissions are outstanding.
+    /// Whether retransmissions are outstanding, other than those that reports asked for.
     pub(crate) fn has_retransmitted(&self) -> bool {
-        self.retransmitted_bytes > 0
+        self.retransmitted_bytes > self.reported_bytes()
     }
 
-    /// Whether something lost has not arrived yet, retransmitted or not.
+    /// Whether something lost has not arrived yet, retransmitted or not, for other evidence than reports.
     pub(crate) fn has_lost(&self) -> bool {
-        self.lost_bytes > 0
+        self.lost_bytes > self.reported_bytes()
     }
 
     /// Index of the segment that ends the sequence, plus one.
@@ -438,7 +465,9 @@ impl Scoreboard {
     fn is_current(&self, transmission: Transmission) -> bool {
         let position = transmission.index.checked_sub(self.base);
         let sent = position.and_then(|position| self.ring.get(position as usize));
-        sent.is_some_and(|sent| sent.xmit_ts == transmission.xmit_ts && !sent.has(SACKED) && !is_unrepaired(sent.bits))
+        sent.is_some_and(|sent| {
+            sent.xmit_ts == transmission.xmit_ts && !sent.has(SACKED | PENDING) && !is_unrepaired(sent.bits)
+        })
     }
 
     fn get_mut(&mut self, index: u64) -> Option<&mut Sent> {
@@ -452,7 +481,22 @@ impl Scoreboard {
             self.lost_bytes -= if bits & LOST != 0 { len } else { 0 };
             self.retransmitted_bytes -= if bits & RETRANSMITTED != 0 { len } else { 0 };
             self.unrepaired_bytes -= if is_unrepaired(bits) { len } else { 0 };
+            self.forget_reported(bits, len);
         }
+    }
+
+    /// `len` bytes with these bits are no longer lost by reports alone, if they were.
+    #[inline]
+    fn forget_reported(&mut self, bits: u8, len: u64) {
+        if let (true, Some(detail)) = (bits & REPORTED != 0, &mut self.detail) {
+            detail.reported_bytes -= len;
+        }
+    }
+
+    /// Bytes that are lost by reports alone, and retransmitted for them.
+    #[inline]
+    fn reported_bytes(&self) -> u64 {
+        self.detail.as_ref().map_or(0, |detail| detail.reported_bytes)
     }
 
     /// The first index from `index` on that is not SACKed. Shortens the chain that it followed, so that long

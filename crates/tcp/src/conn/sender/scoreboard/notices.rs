@@ -1,6 +1,6 @@
 //! Which segments were declared lost, for controllers that are notified of each.
 
-use super::{is_unrepaired, Scoreboard, SeqRange, LOST, RETRANSMITTED, SACKED};
+use super::{is_unrepaired, Scoreboard, SeqRange, LOST, PENDING, REPORTED, RETRANSMITTED, SACKED};
 
 /// A segment that was declared lost.
 #[derive(Clone, Copy, Debug)]
@@ -61,21 +61,36 @@ impl Scoreboard {
         within.filter(|sent| !sent.has(SACKED)).map(|sent| u64::from(sent.len)).sum()
     }
 
-    /// A node of the network has seen segment `index` corrupted: it is lost, and on its way again at once, so that pipe stays as it
-    /// is. False: it arrived, or waits to be retransmitted anyway.
+    /// A node of the network has seen segment `index` corrupted: it is lost, and leaves again at once, so that pipe stays as it is. It
+    /// does not count among the losses that controllers and detectors see, unless its retransmission is lost unreported. False: it
+    /// arrived, or waits to be retransmitted anyway.
     pub(crate) fn declare_corrupted(&mut self, index: u64) -> bool {
         let Some(sent) = self.get_mut(index) else { return false };
         if sent.has(SACKED) || is_unrepaired(sent.bits) {
             return false;
         }
-        let (len, is_news) = (u64::from(sent.len), !sent.has(LOST));
-        let enters = !sent.has(RETRANSMITTED);
-        sent.bits |= LOST | RETRANSMITTED;
-        self.lost_bytes += if is_news { len } else { 0 };
+        sent.bits |= PENDING;
+        if sent.has(LOST) {
+            // Its retransmission was corrupted: the loss is what it was.
+            return true;
+        }
+        let (len, enters) = (u64::from(sent.len), !sent.has(RETRANSMITTED));
+        sent.bits |= LOST | RETRANSMITTED | REPORTED;
+        self.lost_bytes += len;
         self.retransmitted_bytes += if enters { len } else { 0 };
-        self.lost_ever += len;
-        self.note_lost(index, self.lost_ever);
+        if let Some(detail) = &mut self.detail {
+            detail.reported_bytes += len;
+        }
         true
+    }
+
+    /// The same for all segments of [start, end), as soon as the report comes: the ACK that follows it may already show the hole.
+    pub(crate) fn declare_range_corrupted(&mut self, start: u64, end: u64) {
+        let first = self.ring.partition_point(|sent| sent.end() <= start);
+        let last = self.ring.partition_point(|sent| sent.start < end);
+        for at in first..last {
+            self.declare_corrupted(self.base + at as u64);
+        }
     }
 
     /// Segment `index`; of length 0 if it is not outstanding any more.
