@@ -2246,6 +2246,9 @@ class Tcp(TypedDict, total=False):
     reduction :
         How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK. Default: "at-once".
 
+    second_reduction :
+        What the loss of a retransmission leads to, where the recovery finds it without the timer: `rack`, `snack`, and `sack` with `evidence = "status"`. Default: "rfc5681".
+
     dsack :
         Report segments that arrived twice in the first SACK block (DSACK). Default: false.
 
@@ -2371,6 +2374,7 @@ class Tcp(TypedDict, total=False):
     limited_retransmit: bool
     early_retransmit: bool
     reduction: Literal["at-once", "prr", "prr-ssrb", "prr-crb"]
+    second_reduction: Literal["off", "after-timeout", "rfc5681"]
     dsack: bool
     spurious_detection: Literal["off", "frto", "eifel", "dsack", "any"]
     spurious_response: Literal["rfc4015", "restore", "conservative"]
@@ -2606,6 +2610,9 @@ class Config(TypedDict, total=False):
     reduction :
         How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK. Default: "at-once".
 
+    second_reduction :
+        What the loss of a retransmission leads to, where the recovery finds it without the timer: `rack`, `snack`, and `sack` with `evidence = "status"`. Default: "rfc5681".
+
     dsack :
         Report segments that arrived twice in the first SACK block (DSACK). Default: false.
 
@@ -2721,6 +2728,7 @@ class Config(TypedDict, total=False):
     limited_retransmit: bool
     early_retransmit: bool
     reduction: Literal["at-once", "prr", "prr-ssrb", "prr-crb"]
+    second_reduction: Literal["off", "after-timeout", "rfc5681"]
     dsack: bool
     spurious_detection: Literal["off", "frto", "eifel", "dsack", "any"]
     spurious_response: Literal["rfc4015", "restore", "conservative"]

@@ -611,3 +611,14 @@ fn the_round_trip_of_a_hole_is_not_that_of_what_was_sacked_above_it() {
         assert_eq!((ms_of(&mut s), s.conn.srtt() == srtt), (expected, expected.is_none()));
     }
 }
+
+/// RFC 9293 §3.8.6: RACK knows of no loss, and the oldest segment probes the window all the same.
+#[test]
+fn rfc9293_3_8_6_a_window_that_shrank_to_nothing_is_probed_with_rack_too() {
+    let mut s = rack(10, |config| config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() }));
+    s.send(10);
+    let closed = Segment { window: 0, ..s.peer_segment(SMSS) };
+    s.at(ms(100)).conn.handle_segment(ms(100), &closed);
+    assert_eq!(s.leaving(), NONE);
+    assert_eq!([s.wake_up(), s.wake_up()], [[1], [1]]);
+}

@@ -430,12 +430,12 @@ impl Scoreboard {
 
     /// Whether retransmissions are outstanding, other than those that reports asked for.
     pub(crate) fn has_retransmitted(&self) -> bool {
-        self.retransmitted_bytes > self.reported_bytes()
+        self.retransmitted_bytes > 0 && self.retransmitted_bytes > self.reported_bytes()
     }
 
     /// Whether something lost has not arrived yet, retransmitted or not, for other evidence than reports.
     pub(crate) fn has_lost(&self) -> bool {
-        self.lost_bytes > self.reported_bytes()
+        self.lost_bytes > 0 && self.lost_bytes > self.reported_bytes()
     }
 
     /// Index of the segment that ends the sequence, plus one.
