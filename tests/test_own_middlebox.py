@@ -1,5 +1,6 @@
 """Functions of the network of one's own, in Python."""
 
+import os
 import random
 import re
 import subprocess
@@ -603,23 +604,48 @@ def test_the_guide_names_every_hook_and_call():
     text = GUIDE.read_text()
     for name in HOOKS:
         assert f"`{name}(" in text
-    for name in ("drop", "send_back", "consume", "delay", "hold", "release", "discard", "duplicate", "segment_size"):
+    for name in (
+        "drop",
+        "send_back",
+        "consume",
+        "delay",
+        "hold",
+        "release",
+        "discard",
+        "duplicate",
+        "segment_size",
+        "notify",
+    ):
         assert f"`self.{name}(" in text
 
 
 def test_the_python_of_the_guide_runs(tmp_path, monkeypatch, capsys):
-    blocks = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), flags=re.DOTALL | re.MULTILINE)
-    (tmp_path / "shed.py").write_text(blocks[0])
+    text = GUIDE.read_text()
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "shed", raising=False)
-    for block in blocks[1:]:
-        exec(block, {})
-    (said,) = re.findall(r"^```text\n(.*?)^```$", GUIDE.read_text(), flags=re.DOTALL | re.MULTILINE)
-    printed = capsys.readouterr().out
-    assert printed.endswith(said)
-    overflow = re.search(r"queue-overflow +┆ (\d+)", printed)[1]
-    assert f"takes {overflow} packets" in " ".join(GUIDE.read_text().split())
+    printed = ""
+    named = re.findall(
+        r"(?:`([\w.]+)`[^`]*)?\n\n```(python|toml|text)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE
+    )
+    for file, kind, content in named:
+        if kind == "text" and os.environ.get("BLESS"):
+            text = text.replace(
+                f"```text\n{content}```",
+                "```text\n" + "".join(printed.splitlines(True)[-content.count("\n") :]) + "```",
+            )
+        elif kind == "text":
+            assert printed.endswith(content)
+        elif file:
+            (tmp_path / file).write_text(content)
+            monkeypatch.delitem(sys.modules, file.removesuffix(".py"), raising=False)
+        else:
+            exec(content, {})
+            printed = capsys.readouterr().out
+            if overflow := re.search(r"queue-overflow +┆ (\d+)", printed):
+                assert f"takes {overflow[1]} packets" in " ".join(text.split())
+    assert [file for file, *_ in named if file] == ["shed.py", "uplink.toml", "bayes.py"]
+    if os.environ.get("BLESS"):
+        GUIDE.write_text(text)
 
 
 def test_the_rust_of_the_guide_is_that_of_a_test():

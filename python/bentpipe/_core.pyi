@@ -436,7 +436,7 @@ class CongestionControl:
         """Data are about to be sent while nothing is outstanding."""
 
     def on_error_report(self, start: int | None, end: int | None, error_rate: float | None, path: PathState) -> None:
-        """A node reported a corrupted range of what is outstanding, the error rate of a link, or both.
+        """A node reported a corrupted range of outstanding data, the error rate of a link, or both.
 
         `start` and `end` are offsets in the data, bytes, as `path.snd_una`; `end` is the last byte plus one. Both are
         None if only the rate is reported. `error_rate` is 0 to 1 in the unit of the node that estimates, or None. The

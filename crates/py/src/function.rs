@@ -106,7 +106,7 @@ pub(crate) struct Function {
     node: String,
     changes: Arc<[Time]>,
     seed: u64,
-    /// The packet in hand is one that the node drops.
+    /// Whether the packet in hand is corrupted, so that the node drops it.
     is_corrupted: bool,
     /// The packet in hand, by what is in front of it and what becomes of it; none outside `on_packet`.
     given: Option<(Option<QueueView>, Fate)>,
@@ -118,7 +118,7 @@ pub(crate) struct Function {
     held: BTreeMap<u64, Packet>,
     /// Packets that were held, in the order in which they were let go, and whether they go on.
     let_go: Vec<(Packet, bool)>,
-    /// What the senders of packets are notified of.
+    /// Notices for the senders of packets, each with the header of a packet from there.
     notices: Vec<(Packet, Notice)>,
 }
 
@@ -382,7 +382,6 @@ impl PyFunction {
         }
         let made = Python::attach(|py| {
             let object = Object::new(py, class, place, seed)?;
-            // Nobody has sent anything yet, so that there is nobody to notify.
             let timer = object.function.bind(py).try_borrow()?.timer;
             Ok((object, timer))
         });
@@ -455,7 +454,7 @@ impl PyFunction {
         }
     }
 
-    /// What a hook wants that is not about the packet in hand.
+    /// Sends notices, and lets held packets go.
     fn carry_out(packets: Vec<(Packet, bool)>, notices: Vec<(Packet, Notice)>, cx: &mut Context<'_>) {
         for (header, notice) in notices {
             cx.notify_sender(&header, notice);

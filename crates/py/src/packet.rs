@@ -1,4 +1,4 @@
-//! Packets as functions of the network in Python see them, and what those say of them to their senders.
+//! Packets as custom middleboxes in Python see them, and the arguments of their notices.
 
 use bentpipe_sim::spec::Flow;
 use bentpipe_sim::Packet;
@@ -23,7 +23,7 @@ impl Flows {
 #[pyclass(name = "Packet", module = "bentpipe._core")]
 pub(crate) struct View {
     pub(crate) packet: Packet,
-    /// None: it is a datagram.
+    /// Without one it is a datagram.
     pub(crate) segment: Option<Segment>,
     /// Whether the segment is another one than came.
     pub(crate) is_rewritten: bool,
@@ -185,7 +185,7 @@ pub(crate) fn notified(sender: &Bound<'_, PyAny>) -> PyResult<Packet> {
     }
     let Ok(packet) = sender.cast::<View>() else {
         let found = if sender.is_none() { "None".to_owned() } else { sender.get_type().name()?.to_string() };
-        let hint = if sender.is_none() { "; it is None of a datagram, whose sender reads no reports" } else { "" };
+        let hint = if sender.is_none() { "; a datagram has no such sender" } else { "" };
         return Err(PyTypeError::new_err(format!("notify of {found}: expected packet.sender or a packet{hint}")));
     };
     let packet = packet.try_borrow()?;

@@ -92,7 +92,7 @@ pub trait CongestionControl {
         *self = before;
     }
 
-    /// A node reported bytes [start, end) of what is outstanding as corrupted, the error rate of a link, or both.
+    /// A node reported a corrupted range of outstanding data, [start, end), the error rate of a link, or both.
     fn on_error_report(&mut self, range: Option<(u64, u64)>, error_rate: Option<f32>, path: &PathState) {
         let _ = (range, error_rate, path);
     }

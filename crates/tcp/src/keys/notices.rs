@@ -14,11 +14,11 @@ words! {
 }
 
 words! {
-    /// What leaves at once when a segment is reported, if segments have become smaller since it left.
+    /// Retransmission of a reported segment if segments have become smaller since it left.
     pub enum ReportResend {
-        /// All of it, in segments of the present size, whatever the window.
+        /// All its data leave immediately in segments of the present size, even above the window.
         "whole" => Whole,
-        /// One segment of the present size, whatever the window. The rest of it leaves before new data, as the window permits.
+        /// One segment of the present size leaves immediately, even above the window. The rest of the data leaves before new data, as the window permits.
         "packet" => Packet,
     }
 }

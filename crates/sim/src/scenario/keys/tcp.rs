@@ -325,7 +325,7 @@ fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
     }
 }
 
-/// What makes no sense together about reports of errors.
+/// Refuses keys about reports of errors that contradict one another.
 fn check_notices(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
     let is_ignored = config.error_reports == ErrorReports::Ignore;
     if config.report_copies > 1 && is_ignored {

@@ -163,7 +163,7 @@ impl Sender {
         self.retransmit_reported(now, index, cx)
     }
 
-    /// The first segment of what was reported leaves: the others wait. For whatever finds losses they are on their way.
+    /// The first segment of a reported range leaves, and the others wait. The detectors of losses take them for segments on their way.
     #[cold]
     fn keep_rest(&mut self) {
         let Some(notified) = &mut self.notified else { return };
@@ -176,7 +176,7 @@ impl Sender {
         notified.rest.push_back((start, end));
     }
 
-    /// What [waits](Self::keep_rest), while the window has room. A timeout makes it a matter of the recovery after it.
+    /// The next segment that [waits](Self::keep_rest), if the window has room. After a timeout its recovery retransmits them.
     fn next_of_rest(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         let (una, window) = (self.space.una, self.cc.cwnd().saturating_add_signed(self.episode.inflation));
         let notified = self.notified.as_mut()?;

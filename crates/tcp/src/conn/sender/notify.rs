@@ -69,7 +69,7 @@ impl Sender {
         self.board.give_back(notices);
     }
 
-    /// The controller hears of what a node reports of errors. Nothing that is not outstanding is believed.
+    /// Passes the report of a node to the controller, as far as it is about outstanding data.
     #[cold]
     pub(crate) fn notify_error_report(&mut self, now: Time, range: (u64, u64), rate: Option<f32>, cx: &Context) {
         let (start, end) = (range.0.max(self.space.una), range.1.min(self.space.nxt));

@@ -161,7 +161,7 @@ fn each_ack_within_recovery_is_notified() {
     assert_eq!(notes(), ["resume at 0", "congestion", "duplicate", "duplicate", "partial"]);
 }
 
-/// Whatever `error_reports` has the connection do with them.
+/// With each value of `error_reports`.
 #[test]
 fn reports_of_errors_are_notified_as_far_as_they_are_about_what_is_outstanding() {
     for reports in [ErrorReports::Ignore, ErrorReports::Resend] {

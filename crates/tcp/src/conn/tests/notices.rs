@@ -122,7 +122,7 @@ fn cut(cc: CcKind, resend: ReportResend, window: u32) -> Bench {
 }
 
 impl Bench {
-    /// Offset and length of what leaves.
+    /// Offset and length of each segment that leaves.
     fn bytes_leaving(&mut self) -> Vec<(u64, u16)> {
         let first = self.conn.tcb.wire.iss.at(1);
         std::iter::from_fn(|| self.conn.poll_transmit(self.now))
@@ -170,7 +170,7 @@ fn a_reported_segment_leaves_whole_or_one_packet_for_one() {
     }
 }
 
-/// What waits is no evidence of congestion, and the recovery after a timeout repairs it as it repairs all.
+/// The recovery after a timeout retransmits waiting segments as all others.
 #[test]
 fn what_waits_behind_the_first_packet_is_repaired_once() {
     let mut bench = cut(CcKind::Sack, ReportResend::Packet, 4);
