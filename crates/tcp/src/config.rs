@@ -110,6 +110,14 @@ settings! {
 }
 
 impl Config {
+    /// The settings of SNACK, or the defaults.
+    pub(crate) fn snack(&self) -> Snack {
+        match self.recovery {
+            Recovery::Snack(snack) => snack,
+            _ => Snack::default(),
+        }
+    }
+
     /// Whether notices of errors change what is sent.
     pub(crate) fn heeds_notices(&self) -> bool {
         self.error_reports != ErrorReports::Ignore || self.packet_size != PacketSize::Fixed

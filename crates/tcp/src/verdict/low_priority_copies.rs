@@ -21,7 +21,7 @@
 
 use super::{Loss, LossVerdict, Verdict};
 use crate::facts::PathState;
-use crate::keys::Copies;
+use crate::keys::{Copies, Snack};
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -67,7 +67,7 @@ impl LossVerdict for LowPriorityCopies {
         }
     }
 
-    fn configure(&mut self, copies: Copies) {
+    fn configure(&mut self, copies: Copies, _: Snack) {
         self.settings = copies;
     }
 
