@@ -6,7 +6,8 @@
 //!
 //! - `hole`: one report explains one hole in the data that were outstanding when it arrived, within two smoothed round-trip times.
 //!   The first new hole uses it up, and the next hole without a report is congestion. Packets that were damaged side by side leave
-//!   one hole and need one report.
+//!   one hole and need one report. A timeout uses a report up as well, because a retransmission may have arrived damaged, but not in a
+//!   recovery that congestion began.
 //! - `round-trips`: a report explains every loss of the next two smoothed round-trip times.
 //!
 //! The receiver repeats a report on `resnacks` ACKs, because ACKs are lost too. A longer run of such ACKs is more than one report: each
@@ -87,7 +88,7 @@ impl Indications {
         }
         let is_corruption = match self.snack.corruption_covers {
             CorruptionCovers::RoundTrips => self.corruption.is_some_and(|at| is_recent(at, path)),
-            CorruptionCovers::Hole if loss.by_timeout => self.use_up(path.snd_una, path),
+            CorruptionCovers::Hole if loss.by_timeout => !loss.was_reduced && self.use_up(path.snd_una, path),
             CorruptionCovers::Hole => self.is_covered,
         };
         if is_corruption {
@@ -127,7 +128,7 @@ pub(super) mod tests {
     }
 
     fn loss(by_timeout: bool) -> Loss {
-        Loss { offset: 0, by_timeout, sent_segments: 0, retransmitted_segments: 0 }
+        Loss { offset: 0, by_timeout, was_reduced: false, sent_segments: 0, retransmitted_segments: 0 }
     }
 
     fn assume_congestion(corruption_covers: CorruptionCovers) -> AssumeCongestion {
@@ -201,6 +202,10 @@ pub(super) mod tests {
         };
         assert!(timeout(&mut policy, 4000), "a retransmission arrived damaged");
         assert!(!timeout(&mut policy, 4000), "the report is used up");
+        policy.on_corruption(false, &at(100));
+        policy.on_corruption(true, &at(100));
+        let in_congestion = Loss { was_reduced: true, ..loss(true) };
+        assert_eq!(policy.judge(&in_congestion, &at(1000)), Verdict::Congestion);
         policy.on_corruption(false, &at(100));
         policy.on_corruption(true, &at(100));
         assert_eq!(policy.covers((6000, 7000), &at(1101)), Some(false), "more than two round trips ago");

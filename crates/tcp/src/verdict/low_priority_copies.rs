@@ -97,7 +97,7 @@ mod tests {
         }
         // Those of the last round trip are on the way.
         (600..620).for_each(|ms| policy.on_copy(false, &at(ms)));
-        let loss = Loss { offset: 0, by_timeout, sent_segments: 0, retransmitted_segments: 0 };
+        let loss = Loss { offset: 0, by_timeout, was_reduced: false, sent_segments: 0, retransmitted_segments: 0 };
         policy.judge(&loss, &at(1000))
     }
 

@@ -43,6 +43,8 @@ pub struct Loss {
     pub offset: u64,
     /// Whether the retransmission timer found it; otherwise duplicate or selective ACKs did.
     pub by_timeout: bool,
+    /// Whether it lies in a recovery that reduced the window.
+    pub was_reduced: bool,
     /// Segments sent so far.
     pub sent_segments: u64,
     /// Of those, retransmissions.

@@ -127,7 +127,9 @@ impl Reducer {
             // A mark is congestion, and was compared with the last reduction when it was read.
             let (sent_segments, retransmitted_segments) =
                 (cx.counters.sent_segments, cx.counters.retransmitted_segments);
-            match self.verdict.judge(&Loss { offset, by_timeout, sent_segments, retransmitted_segments }, path) {
+            let was_reduced = episode.phase.is_recovery() && episode.is_reduced;
+            let loss = Loss { offset, by_timeout, was_reduced, sent_segments, retransmitted_segments };
+            match self.verdict.judge(&loss, path) {
                 Verdict::LinkError => {
                     cx.report(Event::NoReduction(path.snd_nxt));
                     return ReduceOutcome::LinkError;
