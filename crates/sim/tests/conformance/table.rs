@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Requirements of RFCs, with what holds each.
+/// Requirements of RFCs, each with its tests, deviations or reasons.
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
 /// Levels of RFC 2119 that must not be absent.
@@ -21,11 +21,11 @@ pub(crate) struct Requirement {
     held: Vec<Held>,
 }
 
-/// What holds a requirement.
+/// Evidence for a requirement.
 enum Held {
     /// The title of a case, or the name of a test; with a star all tests that begin so.
     By(String),
-    /// A comment in the code says why it is not met: its section.
+    /// The section of a comment in the code that gives the reason for a deviation.
     Deviation(String),
     /// It does not apply, or is not met, for this reason.
     Reason(String),
@@ -57,7 +57,7 @@ pub(crate) fn requirements() -> Vec<Requirement> {
     found
 }
 
-/// What is wrong with the requirements: they name what is not there.
+/// The requirements that name a missing test, case or deviation.
 pub(crate) fn unheld(scripts: &[(String, Vec<String>)]) -> Vec<String> {
     let rows = rows(scripts);
     let tests = test_names();
@@ -83,7 +83,7 @@ pub(crate) fn unheld(scripts: &[(String, Vec<String>)]) -> Vec<String> {
     wrong
 }
 
-/// What a title says after its section.
+/// The title of a case without its section.
 fn said(title: &str) -> &str {
     title.split_once("  ").map_or(title, |(_, what)| what).trim()
 }

@@ -2,7 +2,7 @@
 //! congestion for two smoothed round-trip times (a reading). The receiver indicates corruption (Corruption Experienced).
 //! Congestion overrides corruption.
 //!
-//! The option says only that packets arrived damaged. It names neither packets nor a period, so its range is a reading:
+//! The option reports only that packets arrived damaged. It names neither packets nor a period, so its range is a reading:
 //!
 //! - `hole`: one report explains one hole in the data that were outstanding when it arrived, within two smoothed round-trip times.
 //!   The first new hole uses it up, and the next hole without a report is congestion. Packets that were damaged side by side leave
@@ -19,7 +19,7 @@ use crate::keys::{CorruptionCovers, Snack};
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 
-/// What was indicated.
+/// Indications of the receiver and of the network.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Indications {
     snack: Snack,

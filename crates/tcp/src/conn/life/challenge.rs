@@ -6,7 +6,7 @@ use crate::config::AcceptableAcks;
 use crate::conn::tcb::Tcb;
 use bentpipe_units::{Seq, Time};
 
-/// How many challenge ACKs left lately.
+/// The challenge ACKs of the present interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Challenges {
     since: Time,

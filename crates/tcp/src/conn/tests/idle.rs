@@ -20,7 +20,7 @@ fn idle(keepalive: Keepalive) -> Bench {
     s
 }
 
-/// Lets time pass to the next timer, and gives it with what leaves then.
+/// Lets time pass to the next timer. Returns its instant, and the segments that leave then.
 fn next(s: &mut Bench) -> (f64, Vec<Segment>) {
     s.now = s.conn.next_wakeup();
     s.conn.handle_wakeup(s.now);
@@ -114,7 +114,7 @@ fn rfc9293_3_8_4_a_probe_may_carry_a_byte() {
     assert_eq!((left[0].len, left[0].seq, s.conn.flight_size()), (1, last, 0));
 }
 
-/// Both ends probe, and answer: nothing is delivered, resent or reduced.
+/// Both ends probe, and answer: nothing is delivered twice or retransmitted.
 #[test]
 fn rfc9293_3_8_4_two_ends_keep_a_connection_alive() {
     for byte in [false, true] {
@@ -164,7 +164,7 @@ fn rfc5961_5_segments_with_an_ack_that_is_not_acceptable_are_dropped() {
         (is_kept, s.conn.counters().challenged, acks)
     };
     let strict = [934_465, 934_464, 1_050_001].map(|acked| judge(AcceptableAcks::Rfc5961, acked));
-    // Data out of order are acknowledged; what is dropped is challenged.
+    // Data out of order are acknowledged, dropped segments are challenged.
     assert_eq!(strict, [(true, 0, 1), (false, 1, 1), (false, 1, 1)]);
     let lax = [934_465, 934_464, 1_050_001].map(|acked| judge(AcceptableAcks::Rfc9293, acked));
     assert_eq!(lax, [(true, 0, 1), (true, 0, 1), (false, 0, 1)]);
