@@ -136,6 +136,35 @@ fn a_receiver_that_tells_of_corruption_keeps_the_window_open() {
     assert!((deaf / untold - 1.0).abs() < 0.01, "{deaf} {untold}");
 }
 
+/// The same link with one damaged packet in a thousand, about as many as round trips, and slow start without a threshold: a report
+/// in each round trip, and a queue that overflows. The overflow ends slow start, and is no damage.
+#[test]
+fn queue_drops_end_slow_start_while_damage_is_reported() {
+    let run = |rate: &str, recovery: &str| {
+        let text = format!(
+            "duration = \"40 s\"\n[tcp]\ncc = \"scps\"\nsmss = \"1000 B\"\nrecovery = {{ kind = \"snack\"{recovery} }}\n\
+             [link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
+             [link.l.forward]\nerror = {{ kind = \"packet\", rate = {rate} }}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n"
+        );
+        let scenario = scenario::from_toml(&text, "ends", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+        let mut network = Network::build(&scenario, 1);
+        while !network.run(10_000) {}
+        network.finish().unwrap()
+    };
+    let [clean, damaged, lasting] = [("0", ""), ("0.001", ""), ("0.001", ", corruption_covers = \"round-trips\"")]
+        .map(|(rate, recovery)| run(rate, recovery));
+    let goodput = |result: &RunResult| result.flows.real("goodput_bps")[0];
+    let whole = |result: &RunResult, name: &str| result.flows.whole(name)[0];
+    assert!(goodput(&damaged) > 0.8 * goodput(&clean), "{} {}", goodput(&damaged), goodput(&clean));
+    assert!(whole(&damaged, "reductions") >= 1 && whole(&damaged, "error_reductions") == 0);
+    // Losses of the overflow that the first report of the same window could not cover.
+    let share = |result: &RunResult| {
+        whole(result, "congestion_taken_for_errors") as f64 / whole(result, "congestion_losses") as f64
+    };
+    assert!(share(&damaged) < 0.05 && share(&lasting) > 0.5, "{} {}", share(&damaged), share(&lasting));
+    assert!(whole(&lasting, "retransmissions") > 10 * whole(&damaged, "retransmissions"));
+}
+
 /// Without congestion control the rate is the limit, whatever is lost.
 #[test]
 fn rate_control_alone_fills_its_rate() {

@@ -490,3 +490,25 @@ fn proxies_outlive_a_handover() {
         assert!(result.links.whole("carried_packets")[carried] > 5_000, "{proxy}");
     }
 }
+
+/// Three transfers on one connection that is idle for 100 s between them: probes and their answers pass each proxy, a split probes
+/// on each leg. A link that never comes back ends the connection in a pause.
+#[test]
+fn keepalive_works_through_proxies_and_notices_a_dead_path() {
+    let sets = [
+        ("flow.f.app", "{ kind = 'bulk', size = '20 kB', pause = '100 s', count = 3 }"),
+        ("tcp.keepalive", "{ kind = 'on', idle = '30 s', interval = '5 s', probes = 3 }"),
+    ];
+    let dead = [sets[0], sets[1], ("link.lan.outage", "{ spans = [['20 s', '399 s']] }")];
+    for proxy in [None, Some("split"), Some("spoof"), Some("snoop")] {
+        let text = proxy.map_or(GEO.to_owned(), |kind| at(GEO, "gw", &[&format!("{{ kind = \"{kind}\" }}")]));
+        let result = run(&text, &sets);
+        let flow = |name: &str| result.flows.whole(name)[0];
+        assert_eq!(result.completions.whole("transfers")[0], 3, "{proxy:?}");
+        assert_eq!([flow("retransmissions"), flow("timeouts"), flow("spurious_retransmissions")], [0; 3], "{proxy:?}");
+        assert!(flow("keepalives") >= 4, "{proxy:?}: {}", flow("keepalives"));
+        let result = run(&text, &dead);
+        assert_eq!(result.completions.whole("transfers")[0], 1, "{proxy:?}");
+        assert_eq!((result.flows.whole("keepalives")[0], result.flows.whole("timeouts")[0]), (3, 0), "{proxy:?}");
+    }
+}

@@ -62,6 +62,12 @@ settings! {
         ssthresh_base: SsthreshBase = SsthreshBase::FlightSize, "RFC 5681 §3.1 eq. 4";
         /// When a connection that gets no answer is given up.
         give_up: GiveUp = GiveUp::AfterTime(bentpipe_units::Duration::from_secs(100)), "RFC 1122 §4.2.3.5";
+        /// Probes on an idle connection, which is given up if the peer does not answer them. Each end probes.
+        keepalive: Option<Keepalive> as OnOff = None, "RFC 9293 §3.8.4: off unless asked for";
+        /// ACKs below SND.UNA that a segment may carry.
+        acceptable_acks: AcceptableAcks = AcceptableAcks::Rfc9293, "RFC 9293 §3.10.7.4; RFC 5961 §5 is a further check";
+        /// The number of challenge ACKs: answers to resets and SYNs in the window, and to ACKs that are not acceptable (RFC 5961).
+        challenge_acks: ChallengeAcks = ChallengeAcks::default(), "RFC 5961 §7";
         /// Timestamps: 12 bytes in every segment, a round-trip sample from every ACK.
         timestamps: bool = false, "the five papers do not use them";
         /// Window scaling; without it the advertised window ends at 65535 B.
@@ -114,6 +120,14 @@ settings! {
 }
 
 impl Config {
+    /// The settings of SNACK, or the defaults.
+    pub(crate) fn snack(&self) -> Snack {
+        match self.recovery {
+            Recovery::Snack(snack) => snack,
+            _ => Snack::default(),
+        }
+    }
+
     /// Whether notices of errors change what is sent.
     pub(crate) fn heeds_notices(&self) -> bool {
         self.error_reports != ErrorReports::Ignore || self.packet_size != PacketSize::Fixed

@@ -69,6 +69,8 @@ table! {
         marked_packets: whole, "1", "Packets with data that reached the receiver marked by a queue (CE, RFC 3168), where the flow uses marks.";
         ecn_reductions: whole, "1", "Times that marks reduced the congestion window.";
         dummy_packets: whole, "1", "Dummy segments sent, which probe for room and are not among the bytes sent (TCP-Peach).";
+        keepalives: whole, "1", "Keepalive probes of the sender on idle connections (RFC 9293 §3.8.4).";
+        challenged: whole, "1", "Segments that asked the sender for a challenge ACK (RFC 5961), whether one was sent or not.";
         tcp_efficiency_pct: real, "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2).";
         information_efficiency: real, "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005).";
         rtt_min_s: real, "s", "Smallest round-trip time seen, never from retransmitted segments.";
@@ -271,6 +273,8 @@ names! {
         ZeroWindow "zero_window", "B", "The receiver's window closed; value: offset acknowledged.";
         Completed "completed", "B", "All data are acknowledged; value: bytes.";
         Transfer "transfer", "B", "A transfer of a flow that makes several is complete; value: its bytes.";
+        Keepalive "keepalive", "1", "A keepalive probe is sent; value: probes without an answer so far, this one included.";
+        PeerLost "peer_lost", "1", "Keepalive probes got no answer, and the connection is given up; value: their number.";
         Aborted "aborted", "B", "The connection gave up; value: offset of the missing byte.";
         LinkError "link_error", "B", "A loss is taken for a link error, as the advertised window has not fallen; value: offset of the missing byte.";
     }

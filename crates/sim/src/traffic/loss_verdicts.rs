@@ -158,8 +158,16 @@ impl LossVerdicts {
 
     fn decide(&mut self, is_reduction: bool, until: u64, acked: u64) {
         let before = (self.lost_until > acked).then(|| self.is_of_errors());
-        self.settle();
-        self.latest = Some(Decision { is_reduction, until, losses: std::mem::take(&mut self.unjudged), before });
+        let mut losses = std::mem::take(&mut self.unjudged);
+        match self.latest {
+            // A window that errors began, and in which the sender reduces after all.
+            Some(latest) if is_reduction && !latest.is_reduction && acked < latest.until => {
+                losses.congestion += latest.losses.congestion;
+                losses.errors += latest.losses.errors;
+            }
+            _ => self.settle(),
+        }
+        self.latest = Some(Decision { is_reduction, until, losses, before });
     }
 
     fn enter(&mut self, offset: u64, is_congestion: bool) {
@@ -301,6 +309,22 @@ mod tests {
         verdicts.on_decision(at(2), false, 9000, 1000);
         let counts = verdicts.counts(at(9));
         assert_eq!((counts.congestion_taken_for_errors, counts.reductions), (2, 0));
+    }
+
+    /// The first hole of a window is an error, the next one is congestion: the sender answers both.
+    #[test]
+    fn a_reduction_in_the_same_window_makes_up_for_congestion_taken_for_errors() {
+        let losses = [(1, 1000, Cause::BitError), (1, 2000, Cause::QueueOverflow)];
+        let counts = |acked: u64| {
+            let mut verdicts = verdicts(&losses);
+            verdicts.on_decision(at(2), false, 9000, 1000);
+            verdicts.on_decision(at(3), true, 20_000, acked);
+            verdicts.counts(at(9))
+        };
+        let same = counts(1000);
+        assert_eq!((same.congestion_taken_for_errors, same.reductions, same.spurious_reductions), (0, 1, 0));
+        let next = counts(9000);
+        assert_eq!((next.congestion_taken_for_errors, next.spurious_reductions), (1, 1));
     }
 
     #[test]

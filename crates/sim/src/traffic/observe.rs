@@ -105,6 +105,8 @@ pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u6
         Event::ErrorReport(offset) => (EventKind::ErrorReport, offset),
         Event::EcnReduction(offset) => (EventKind::EcnReduction, offset),
         Event::ZeroWindow(offset) => (EventKind::ZeroWindow, offset),
+        Event::Keepalive(probes) => (EventKind::Keepalive, probes),
+        Event::PeerLost(probes) => (EventKind::PeerLost, probes),
         Event::Aborted(offset) => (EventKind::Aborted, offset),
         Event::Established | Event::PeerFinished | Event::Closed | Event::Skipped(..) | Event::RecordEnd(_) => {
             return None
@@ -162,6 +164,8 @@ fn flow_row<'a>(flow: &'a Flow, state: &FlowState, totals: &super::Totals, at: T
         marked_packets: received.ce_segments,
         ecn_reductions: sent.ecn_reductions,
         dummy_packets: sent.dummy_segments,
+        keepalives: sent.keepalives,
+        challenged: sent.challenged,
         tcp_efficiency_pct: 100.0 * ratio((sent.sent_bytes - sent.retransmitted_bytes) as f64, sent.sent_bytes as f64),
         information_efficiency: ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)
             * ratio(received.arrived_segments as f64, sent.sent_segments as f64),

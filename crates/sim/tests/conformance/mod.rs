@@ -26,13 +26,28 @@ fn connections_do_what_the_rfcs_ask_for() {
     assert!(cases >= 400, "the scripts were found");
 }
 
-#[test]
-fn the_page_of_conformance_is_current() {
+/// The titles of the cases of each script.
+fn titles() -> Vec<(String, Vec<String>)> {
     let titles = SCRIPTS.iter().map(|&(file, text)| {
-        let cases = drill(text, &mut unchanged).unwrap_or_else(|problem| panic!("{file}: {problem:?}"));
+        let cases = cases(text).unwrap_or_else(|problem| panic!("{file}: {problem:?}"));
         (file.to_owned(), cases.into_iter().map(|case| case.title).collect())
     });
-    let page = table::page(&titles.collect::<Vec<_>>());
+    titles.collect()
+}
+
+/// Each requirement names a test, a deviation or a reason, and all of them are there.
+#[test]
+fn what_holds_the_requirements_is_there() {
+    let wrong = table::unheld(&titles());
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+    let count = |rfc: u32| table::requirements().iter().filter(|requirement| requirement.rfc == rfc).count();
+    let least = [(5681, 35), (6298, 15), (6582, 8), (6675, 15), (8985, 18), (9293, 30), (9438, 14)];
+    assert!(least.into_iter().all(|(rfc, least)| count(rfc) >= least), "{:?}", least.map(|(rfc, _)| count(rfc)));
+}
+
+#[test]
+fn the_page_of_conformance_is_current() {
+    let page = table::page(&titles());
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(table::path(), &page).unwrap();
     }

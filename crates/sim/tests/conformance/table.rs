@@ -6,6 +6,134 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+/// Requirements of RFCs, each with its tests, deviations or reasons.
+const REQUIREMENTS: &str = include_str!("requirements.txt");
+
+/// Levels of RFC 2119 that must not be absent.
+const LEVELS: [&str; 4] = ["MUST NOT", "MUST", "SHOULD NOT", "SHOULD"];
+
+/// A requirement of an RFC.
+pub(crate) struct Requirement {
+    pub(crate) rfc: u32,
+    section: String,
+    level: &'static str,
+    what: String,
+    held: Vec<Held>,
+}
+
+/// Evidence for a requirement.
+enum Held {
+    /// The title of a case, or the name of a test; with a star all tests that begin so.
+    By(String),
+    /// The section of a comment in the code that gives the reason for a deviation.
+    Deviation(String),
+    /// It does not apply, or is not met, for this reason.
+    Reason(String),
+}
+
+/// The requirements in the order of the file.
+pub(crate) fn requirements() -> Vec<Requirement> {
+    let (mut rfc, mut found): (u32, Vec<Requirement>) = (0, Vec::new());
+    for line in REQUIREMENTS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(number) = line.strip_prefix("RFC ") {
+            rfc = number.parse().unwrap();
+        } else if let Some(text) = line.strip_prefix('§') {
+            let (section, text) = text.split_once(' ').unwrap();
+            let level =
+                LEVELS.into_iter().find(|level| text.strip_prefix(level).is_some_and(|rest| rest.starts_with(':')));
+            let level = level.unwrap_or_else(|| panic!("no level: {line}"));
+            let (section, what) = (section.to_owned(), text[level.len() + 1..].trim().to_owned());
+            found.push(Requirement { rfc, section, level, what, held: Vec::new() });
+        } else {
+            let held = match line.trim().split_once(' ').unwrap() {
+                (">", what) => Held::By(what.to_owned()),
+                ("~", section) => Held::Deviation(section.trim_start_matches('§').to_owned()),
+                ("-", reason) => Held::Reason(reason.to_owned()),
+                _ => panic!("neither >, ~ nor -: {line}"),
+            };
+            found.last_mut().unwrap().held.push(held);
+        }
+    }
+    found
+}
+
+/// The requirements that name a missing test, case or deviation.
+pub(crate) fn unheld(scripts: &[(String, Vec<String>)]) -> Vec<String> {
+    let rows = rows(scripts);
+    let tests = test_names();
+    let titles: BTreeSet<&str> = scripts.iter().flat_map(|(_, titles)| titles).map(|title| said(title)).collect();
+    let exists = |rfc: u32, held: &Held| match held {
+        Held::By(what) => match what.strip_suffix('*') {
+            Some(start) => tests.iter().any(|name| name.starts_with(start)),
+            None => titles.contains(what.as_str()) || tests.contains(what),
+        },
+        Held::Deviation(section) => rows.get(&Section::new(rfc, section)).is_some_and(|row| !row.deviations.is_empty()),
+        Held::Reason(reason) => reason.ends_with('.'),
+    };
+    let mut wrong = Vec::new();
+    for Requirement { rfc, section, what, held, .. } in requirements() {
+        let name = |held: &Held| match held {
+            Held::By(what) | Held::Deviation(what) | Held::Reason(what) => what.clone(),
+        };
+        let absent: Vec<String> = held.iter().filter(|held| !exists(rfc, held)).map(name).collect();
+        if held.is_empty() || !absent.is_empty() {
+            wrong.push(format!("RFC {rfc} §{section}: {what}\n    not there: {absent:?}"));
+        }
+    }
+    wrong
+}
+
+/// The title of a case without its section.
+fn said(title: &str) -> &str {
+    title.split_once("  ").map_or(title, |(_, what)| what).trim()
+}
+
+/// The names of all functions that are tests.
+fn test_names() -> BTreeSet<String> {
+    let mut files = Vec::new();
+    for part in ["tcp/src", "sim/src", "sim/tests"] {
+        sources(&root().join("crates").join(part), &mut files);
+    }
+    let mut names = BTreeSet::new();
+    for path in files {
+        let text = std::fs::read_to_string(path).unwrap();
+        for part in text.split("#[test]").skip(1) {
+            names.extend(part.split("fn ").nth(1).and_then(|rest| rest.split('(').next()).map(str::to_owned));
+        }
+    }
+    names
+}
+
+/// The requirements of an RFC as a table.
+fn requirement_table(rfc: u32, out: &mut String) {
+    let all = requirements();
+    let mut of_rfc = all.iter().filter(|requirement| requirement.rfc == rfc).peekable();
+    if of_rfc.peek().is_none() {
+        return;
+    }
+    let _ = write!(
+        out,
+        "\n### Requirements of RFC {rfc}\n\n| section | level | requirement | held by |\n|---|---|---|---|\n"
+    );
+    for Requirement { section, level, what, held, .. } in of_rfc {
+        let held: Vec<String> = held
+            .iter()
+            .map(|held| match held {
+                Held::By(what) if what.contains(' ') => what.clone(),
+                Held::By(name) => format!("`{name}`"),
+                Held::Deviation(section) => format!("Deviation: see §{section} above."),
+                Held::Reason(reason) => format!("Note: {reason}"),
+            })
+            .collect();
+        let _ = writeln!(
+            out,
+            "| §{section} | {level} | {} | {} |",
+            what.replace('|', "/"),
+            held.join("; ").replace('|', "/")
+        );
+    }
+}
+
 /// An RFC and a section of it, in the order of a table of contents; none: the RFC as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Section {
@@ -124,11 +252,15 @@ pub(crate) fn page(scripts: &[(String, Vec<String>)]) -> String {
          For each section of an RFC that the code speaks of: where it is implemented, what tests it, and where bentpipe\n\
          deviates and why. Tests in sentences are conformance scripts (`crates/sim/src/conformance/scripts/`): a connection, what its\n\
          application and its peer do, and what it must send at which instant. Names like `rfc5681_3_2_fast_recovery` are unit\n\
-         tests. `bentpipe drill` runs the scripts.\n",
+         tests. `bentpipe drill` runs the scripts.\n\n\
+         For the RFCs of congestion control and of section 3.8 of RFC 9293 a second table lists every MUST and SHOULD, in our words, with the\n\
+         test that holds it, the deviation, or the reason why it does not apply\n\
+         (`crates/sim/tests/conformance/requirements.txt`).\n",
     );
     let mut last = 0;
     for (section, row) in rows(scripts) {
         if section.rfc != last {
+            requirement_table(last, &mut out);
             let _ =
                 write!(out, "\n## RFC {}\n\n| section | code | tests | deviation |\n|---|---|---|---|\n", section.rfc);
             last = section.rfc;
@@ -145,6 +277,7 @@ pub(crate) fn page(scripts: &[(String, Vec<String>)]) -> String {
             join(&row.deviations, "; "),
         );
     }
+    requirement_table(last, &mut out);
     out
 }
 

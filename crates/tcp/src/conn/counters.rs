@@ -33,6 +33,10 @@ pub struct Counters {
     pub ecn_reductions: u64,
     /// Dummy segments sent; not among the bytes sent.
     pub dummy_segments: u64,
+    /// Keepalive probes sent (RFC 9293 §3.8.4).
+    pub keepalives: u64,
+    /// Segments that asked for a challenge ACK (RFC 5961), whether one left or not.
+    pub challenged: u64,
 }
 
 /// What two connections have done together.
@@ -55,6 +59,8 @@ impl std::ops::AddAssign for Counters {
             ce_segments,
             ecn_reductions,
             dummy_segments,
+            keepalives,
+            challenged,
         } = other;
         self.sent_segments += sent_segments;
         self.sent_bytes += sent_bytes;
@@ -71,5 +77,7 @@ impl std::ops::AddAssign for Counters {
         self.ce_segments += ce_segments;
         self.ecn_reductions += ecn_reductions;
         self.dummy_segments += dummy_segments;
+        self.keepalives += keepalives;
+        self.challenged += challenged;
     }
 }

@@ -33,6 +33,10 @@ pub enum Event {
     RecordEnd(u64),
     /// The peer has sent all it will send, and all of it was delivered.
     PeerFinished,
+    /// A keepalive probe leaves; probes without an answer so far, this one included.
+    Keepalive(u64),
+    /// So many keepalive probes got no answer: the connection is given up.
+    PeerLost(u64),
     /// Gave up, or was reset by the peer; the offset that was never acknowledged.
     Aborted(u64),
     /// Both directions are finished.

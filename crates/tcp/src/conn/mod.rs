@@ -149,14 +149,16 @@ impl Connection {
         tcb.cx.counters.arrived_segments += 1;
         if let Some(rest) = life.handle_control(now, segment, tcb) {
             self.tcb.cx.counters.arrived_segments -= 1;
-            self.handle_segment(now, &rest);
+            return self.handle_segment(now, &rest);
         }
+        life.on_heard(now, tcb);
     }
 
     /// A segment for an open connection, one of which has more than the basics.
     #[inline(never)]
     fn handle_with_options(&mut self, now: Time, segment: &Segment) {
         self.handle_open(now, segment.into());
+        self.life.on_heard(now, &mut self.tcb);
     }
 
     /// A segment for an open connection.
@@ -175,10 +177,10 @@ impl Connection {
             return;
         }
         let ack = wire.acked_offset(plain.ack, sender.space.una);
-        if ack > sender.space.nxt {
-            // RFC 9293 §3.10.7.4: it acknowledges what was never sent.
-            return receiver.ack_soon();
+        if (ack < sender.space.una || sender.space.nxt < ack) && life.refuses_ack(now, plain.ack, ack, tcb) {
+            return;
         }
+        let Tcb { receiver, wire, .. } = tcb;
         if plain.sequence_len() > 0 {
             tcb.receive_data(now, segment);
         } else if plain.seq != wire.ack_field(receiver) && wire.is_probe(plain.seq, receiver.ack_offset()) {
@@ -246,7 +248,7 @@ impl Connection {
         }
         sender.after_timers(now, cx);
         if cx.timers.take_expired(Timer::TimeWait, now) {
-            life.enter(State::Closed, tcb);
+            life.on_idle_timer(now, tcb);
         }
     }
 
@@ -584,8 +586,7 @@ impl Connection {
         if self.life.state.is_synchronised() {
             return self.tcb.sender.limit(&self.tcb.cx);
         }
-        let is_opening = matches!(self.life.state, State::SynSent | State::SynReceived);
-        is_opening.then_some(SendLimit::StartUp)
+        matches!(self.life.state, State::SynSent | State::SynReceived).then_some(SendLimit::StartUp)
     }
 
     /// When the retransmission timer was started, or the last partial ACK came, before it expired; none if no losses are

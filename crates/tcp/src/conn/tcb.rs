@@ -283,7 +283,15 @@ impl Tcb {
     pub(crate) fn window_probe(&mut self, now: Time) -> Segment {
         let Self { sender, receiver, wire, cx } = self;
         let seq = wire.iss.at(sender.space.una);
-        wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::ACK, receiver, cx)
+        let probe = wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::ACK, receiver, cx);
+        let has_byte = self.cx.config.keepalive.is_some_and(|keepalive| keepalive.byte) && self.is_idle();
+        Segment { len: u16::from(has_byte), ..probe }
+    }
+
+    /// Nothing is outstanding, and nothing waits to be sent.
+    pub(crate) fn is_idle(&self) -> bool {
+        let space = &self.sender.space;
+        self.sender.flight_size() == 0 && space.nxt >= space.offered && (!space.is_closing || space.fin_is_sent())
     }
 
     /// A reset, with this sequence number.

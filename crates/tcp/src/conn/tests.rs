@@ -7,6 +7,7 @@ mod feedback;
 mod growth;
 mod hooks;
 mod hostile_peer;
+mod idle;
 mod losses;
 mod notices;
 mod opening;
@@ -15,6 +16,7 @@ mod polls;
 mod probe_segments;
 mod random;
 mod records;
+mod requirements;
 mod snack;
 mod windows;
 

@@ -23,6 +23,8 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
+    /// An idle connection is probed (RFC 9293 §3.8.4). In TIME-WAIT it is not, so both have one place.
+    pub(crate) const KEEPALIVE: Self = Self::TimeWait;
     const COUNT: usize = Self::Pace as usize + 1;
 }
 

@@ -35,8 +35,10 @@ pub(crate) struct Pending {
     pub(crate) syn: bool,
     /// A reset, with this sequence number.
     pub(crate) rst: Option<Seq>,
-    /// A segment that asks for the peer's window.
+    /// A segment that asks for the peer's window, or whether the peer is there.
     pub(crate) window_probe: bool,
+    /// Keepalive probes in a row that got no answer.
+    pub(crate) unanswered: u8,
     /// An ACK that must not be merged with the next waits in the receiver's ECN state.
     pub(crate) owed: bool,
 }

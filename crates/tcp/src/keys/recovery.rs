@@ -136,6 +136,18 @@ settings! {
         grows: bool = true, "reading: CCSDS 714.0-B has no fast recovery";
         /// Let the receiver tell of packets that arrived corrupted; the verdicts `assume-congestion` and `assume-corruption` listen.
         corruption_experienced: bool = true, "CCSDS 714.0-B";
+        /// Losses that a report of corruption covers, for the verdict `assume-congestion`.
+        corruption_covers: enum CorruptionCovers = CorruptionCovers::Hole, "reading: the option has no range; a packet that arrived damaged explains one hole";
+    }
+}
+
+words! {
+    /// Losses that a report of corruption covers.
+    pub enum CorruptionCovers {
+        /// One hole in the data that were outstanding when the report arrived. Every further hole is congestion.
+        "hole" => Hole,
+        /// All losses of the next two smoothed round-trip times, losses by full queues too.
+        "round-trips" => RoundTrips,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The retransmission timer, and when the receiver acknowledges.
 
-use bentpipe_units::settings::{Plain, Shape, Typed, Unfit, Value, Written};
+use bentpipe_units::settings::{Plain, Shape, Switch, Typed, Unfit, Value, Written};
 use bentpipe_units::{amounts, settings, words, Duration};
 
 settings! {
@@ -101,7 +101,7 @@ settings! {
     /// When the receiver acknowledges.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct AckPolicy as "Ack" {
-        /// Acknowledge at every n-th full segment; 1: every segment.
+        /// Acknowledge at every n-th segment that arrives in order, of any size; 1: every segment. RFC 5681 §4.2 asks for one ACK for at least every second full-sized segment and allows more: two small segments are acknowledged at once, too.
         every: u32 = 2, [1, 1_000_000], "RFC 5681 §4.2";
         /// Longest delay of an acknowledgement.
         delay: Duration = Duration::from_millis(200), "within RFC 1122 §4.2.3.2; usual";
@@ -164,5 +164,45 @@ words! {
         "delayed" => Delayed,
         /// Each segment at once; the sender sets a reserved header bit while cwnd is below ssthresh (RFC 2760 §3.2.3.3).
         "every" => Every,
+    }
+}
+
+settings! {
+    /// Probes on a connection that carries nothing (RFC 9293 §3.8.4).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Keepalive {
+        /// Time without a segment of the peer, and without outstanding data, before the first probe leaves. At least 1 s.
+        idle: Duration = Duration::from_secs(7200), "RFC 9293 §3.8.4: no less than two hours by default";
+        /// Time from a probe to the next one, or to the end of the connection. At least 1 s.
+        interval: Duration = Duration::from_secs(75), "Linux: tcp_keepalive_intvl";
+        /// Probes without an answer before the connection is given up.
+        probes: u32 = 9, [1, 127], "Linux: tcp_keepalive_probes";
+        /// Send a byte with the probe, for a peer that does not answer empty segments. The receiver counts it as a duplicate.
+        byte: bool = false, "RFC 9293 §3.8.4: no data, or one byte";
+    }
+}
+
+impl Switch for Keepalive {
+    const OFF: &'static str = "An idle connection sends nothing.";
+}
+
+words! {
+    /// ACKs below SND.UNA that a segment may carry.
+    pub enum AcceptableAcks {
+        /// Any: the ACK is old and is ignored, the data of its segment count.
+        "rfc9293" => Rfc9293,
+        /// Down to the largest window of the peer below SND.UNA. A segment with an older ACK is dropped with its data and answered by a challenge ACK.
+        "rfc5961" => Rfc5961,
+    }
+}
+
+settings! {
+    /// The number of challenge ACKs (RFC 5961 §7).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ChallengeAcks {
+        /// Challenge ACKs in one interval.
+        limit: u32 = 10, [1, 1_000_000], "RFC 5961 §7: the example";
+        /// The interval. It begins with the first challenge ACK after the last interval.
+        interval: Duration = Duration::from_secs(5), "RFC 5961 §7: the example";
     }
 }

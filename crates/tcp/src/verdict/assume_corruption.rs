@@ -7,12 +7,8 @@ use crate::facts::PathState;
 pub struct AssumeCorruption(Indications);
 
 impl LossVerdict for AssumeCorruption {
-    fn judge(&mut self, _loss: &Loss, path: &PathState) -> Verdict {
-        self.0.judge(Verdict::LinkError, path)
-    }
-
-    fn on_corruption(&mut self, path: &PathState) {
-        self.0.corruption = Some(path.now);
+    fn judge(&mut self, loss: &Loss, path: &PathState) -> Verdict {
+        self.0.judge(Verdict::LinkError, loss, path)
     }
 
     fn on_mark(&mut self, path: &PathState) {

@@ -115,7 +115,10 @@ mod tests {
         let judge = |policy: &mut dyn LossVerdict, number: u64| {
             // Four in a hundred packets are lost.
             let (sent_segments, retransmitted_segments) = (25 * number, number - 1);
-            policy.judge(&Loss { offset: 0, by_timeout: false, sent_segments, retransmitted_segments }, &path)
+            policy.judge(
+                &Loss { offset: 0, by_timeout: false, was_reduced: false, sent_segments, retransmitted_segments },
+                &path,
+            )
         };
         assert_eq!(judge(&mut p, 1), Verdict::Congestion, "nothing is known");
         assert_eq!(judge(&mut a, 1), Verdict::Partly { left: 500 });

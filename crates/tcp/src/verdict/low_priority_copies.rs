@@ -21,7 +21,7 @@
 
 use super::{Loss, LossVerdict, Verdict};
 use crate::facts::PathState;
-use crate::keys::Copies;
+use crate::keys::{Copies, Snack};
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -67,7 +67,7 @@ impl LossVerdict for LowPriorityCopies {
         }
     }
 
-    fn configure(&mut self, copies: Copies) {
+    fn configure(&mut self, copies: Copies, _: Snack) {
         self.settings = copies;
     }
 
@@ -97,7 +97,7 @@ mod tests {
         }
         // Those of the last round trip are on the way.
         (600..620).for_each(|ms| policy.on_copy(false, &at(ms)));
-        let loss = Loss { offset: 0, by_timeout, sent_segments: 0, retransmitted_segments: 0 };
+        let loss = Loss { offset: 0, by_timeout, was_reduced: false, sent_segments: 0, retransmitted_segments: 0 };
         policy.judge(&loss, &at(1000))
     }
 

@@ -19,7 +19,7 @@ pub use ceten::{CetenA, CetenP};
 pub use low_priority_copies::LowPriorityCopies;
 
 use crate::facts::PathState;
-use crate::keys::Copies;
+use crate::keys::{Copies, Snack};
 use bentpipe_units::settings::{Fields, Shape, Table, Typed, Unfit, Value};
 
 /// What a loss is attributed to.
@@ -43,6 +43,8 @@ pub struct Loss {
     pub offset: u64,
     /// Whether the retransmission timer found it; otherwise duplicate or selective ACKs did.
     pub by_timeout: bool,
+    /// Whether it lies in a recovery that reduced the window.
+    pub was_reduced: bool,
     /// Segments sent so far.
     pub sent_segments: u64,
     /// Of those, retransmissions.
@@ -54,9 +56,16 @@ pub trait LossVerdict {
     /// Asked once per loss episode, before the window changes.
     fn judge(&mut self, loss: &Loss, path: &PathState) -> Verdict;
 
-    /// The receiver reported that packets arrived corrupted (SCPS-TP).
-    fn on_corruption(&mut self, path: &PathState) {
-        let _ = path;
+    /// An ACK arrived that reports packets as corrupted, or does not (SCPS-TP).
+    fn on_corruption(&mut self, is_reported: bool, path: &PathState) {
+        let _ = (is_reported, path);
+    }
+
+    /// The receiver reported the hole [start, end) for the first time. Returns whether a report of corruption covers it; none if
+    /// the policy does not tell holes apart.
+    fn covers(&mut self, hole: (u64, u64), path: &PathState) -> Option<bool> {
+        let _ = (hole, path);
+        None
     }
 
     /// The receiver reported ECN marks.
@@ -69,9 +78,9 @@ pub trait LossVerdict {
         let _ = survival;
     }
 
-    /// [`Config::copies`](crate::Config::copies), before anything else.
-    fn configure(&mut self, copies: Copies) {
-        let _ = copies;
+    /// [`Config::copies`](crate::Config::copies) and the settings of SNACK, before anything else.
+    fn configure(&mut self, copies: Copies, snack: Snack) {
+        let _ = (copies, snack);
     }
 
     /// Data segments for each copy of low priority that it wants; none without copies.
@@ -105,9 +114,9 @@ macro_rules! registry {
                 match self { $(Self::$type => concat!($($doc),+).trim_ascii(),)+ }
             }
 
-            pub(crate) fn build(self, copies: Copies) -> Policy {
+            pub(crate) fn build(self, copies: Copies, snack: Snack) -> Policy {
                 let mut policy = match self { $(Self::$type => Policy::$type(Box::default()),)+ };
-                policy.configure(copies);
+                policy.configure(copies, snack);
                 policy
             }
         }
@@ -136,8 +145,11 @@ macro_rules! registry {
             fn judge(&mut self, loss: &Loss, path: &PathState) -> Verdict {
                 match self { $(Self::$type(p) => p.judge(loss, path),)+ }
             }
-            fn on_corruption(&mut self, path: &PathState) {
-                match self { $(Self::$type(p) => p.on_corruption(path),)+ }
+            fn on_corruption(&mut self, is_reported: bool, path: &PathState) {
+                match self { $(Self::$type(p) => p.on_corruption(is_reported, path),)+ }
+            }
+            fn covers(&mut self, hole: (u64, u64), path: &PathState) -> Option<bool> {
+                match self { $(Self::$type(p) => p.covers(hole, path),)+ }
             }
             fn on_mark(&mut self, path: &PathState) {
                 match self { $(Self::$type(p) => p.on_mark(path),)+ }
@@ -145,8 +157,8 @@ macro_rules! registry {
             fn on_survival(&mut self, survival: f32) {
                 match self { $(Self::$type(p) => p.on_survival(survival),)+ }
             }
-            fn configure(&mut self, copies: Copies) {
-                match self { $(Self::$type(p) => p.configure(copies),)+ }
+            fn configure(&mut self, copies: Copies, snack: Snack) {
+                match self { $(Self::$type(p) => p.configure(copies, snack),)+ }
             }
             fn copies_every(&self) -> Option<u32> {
                 match self { $(Self::$type(p) => p.copies_every(),)+ }
@@ -163,7 +175,7 @@ registry! {
     "always-congestion" => AlwaysCongestion;
     /// Losses found by duplicate ACKs never reduce the window: the bound that no discrimination can beat on a path without congestion.
     "always-link-error" => AlwaysLinkError;
-    /// A loss is congestion, unless the receiver told of corruption within two round trips and marks did not tell of congestion (SCPS-TP).
+    /// A loss is congestion, unless a report of corruption covers it and no mark indicated congestion within two round trips (SCPS-TP).
     "assume-congestion" => AssumeCongestion;
     /// A loss, timeouts too, is an error of the link, unless marks told of congestion within two round trips (SCPS-TP).
     "assume-corruption" => AssumeCorruption;

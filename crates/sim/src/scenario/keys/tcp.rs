@@ -71,6 +71,7 @@ const WINDOW_UNSCALED: u64 = 65_535;
 pub(super) const WINDOW_MAX: u64 = 1 << 40;
 /// The shortest timeout that is not mistaken for a typing error.
 const TIMEOUT_MIN: Duration = Duration::from_millis(1);
+const KEEPALIVE_MIN: Duration = Duration::from_secs(1);
 
 /// The transport's table at `path`, of which `tcp` was read.
 struct Reading<'a, 'b> {
@@ -224,6 +225,13 @@ fn check_timers(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
             let expected =
                 format!("expected rto.{} at most rto.max", if key == "max" { "min and rto.initial" } else { key });
             report.value(&of.path(&["rto", key]), "does not fit the other bound", &expected);
+        }
+    }
+    if let Some(keepalive) = config.keepalive {
+        for (key, value) in [("idle", keepalive.idle), ("interval", keepalive.interval)] {
+            if value < KEEPALIVE_MIN {
+                report.value(&of.path(&["keepalive", key]), "is out of range", "expected at least 1 s");
+            }
         }
     }
     if matches!(rto.phase, ClockPhase::At(phase) if phase != Duration::ZERO && phase >= rto.granularity) {

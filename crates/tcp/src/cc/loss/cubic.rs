@@ -436,6 +436,20 @@ mod tests {
     }
 
     #[test]
+    fn rfc9438_4_9_a_spurious_reduction_is_undone_as_a_whole() {
+        let mut cc = cubic(100);
+        lose(&mut cc);
+        (0..20).for_each(|i| ack(&mut cc, 0.1 * f64::from(i)));
+        let before = cc.clone();
+        lose(&mut cc);
+        (20..25).for_each(|i| ack(&mut cc, 0.1 * f64::from(i)));
+        assert_ne!(format!("{cc:?}"), format!("{before:?}"));
+        // Window, threshold, plateau, K, epoch and estimate.
+        cc.undo(before.clone());
+        assert_eq!(format!("{cc:?}"), format!("{before:?}"));
+    }
+
+    #[test]
     fn rfc9438_4_8_after_a_timeout_the_plateau_begins_where_slow_start_ends() {
         for after_rto in [CubicAfterRto::Rfc, CubicAfterRto::Reset] {
             let mut cc = with(100, CubicSettings { after_rto, ..CubicSettings::default() });

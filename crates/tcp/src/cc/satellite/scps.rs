@@ -9,26 +9,47 @@
 //! ```
 //!
 //! on which new data, retransmissions and ACKs all draw, and recovery by SNACK, which needs no duplicate ACKs and repairs
-//! as many holes in a round trip as there are. Whether a loss is congestion is not asked here but by the verdict:
-//! `assume-congestion` is this sender's own, `assume-corruption` the other assumption that a route may have. Where the
+//! as many holes in a round trip as there are. The loss verdict decides whether a loss is congestion, not this sender:
+//! `assume-congestion` is the verdict of this sender, `assume-corruption` the other assumption that a route may have. If the
 //! verdict is corruption, neither window nor timer change.
 //!
-//! What differs: Vegas measures the smallest round-trip time of each round, as [`Vegas`](super::Vegas) does here, not that of each
-//! segment. The fourth choice, a flow control threshold, is not there, nor is header compression. Best-effort delivery is the key
-//! `best_effort`. The bucket fills continuously, not by the tick.
+//! # Reports of corruption
+//!
+//! The link layer of the receiver hands up that a packet arrived damaged, and the next ACKs carry the option Corruption Experienced.
+//! The option names neither packets nor a period, so its range is a reading (`recovery.corruption_covers`):
+//!
+//! - `hole`, the default: a report explains one hole in the data that were outstanding when it arrived, for two round-trip
+//!   times. A hole without a report is congestion, also where an earlier hole of the same window was damage. The first queue drop
+//!   therefore ends slow start, regardless of the number of reports.
+//! - `round-trips`: a report explains every loss of the next two round-trip times. If the link damages a packet in each round
+//!   trip, the reports never end. Queue drops are then taken for damage, and no loss stops the window.
+//!
+//! The receiver repeats a report on `resnacks` ACKs, because ACKs are lost too. Each further ACK in a row counts as another
+//! damaged packet. A damaged retransmission leaves no new hole: the timer finds it, and the report keeps window and timer. In a
+//! recovery that congestion began a timeout is congestion.
+//!
+//! # Differences from the source
+//!
+//! - Vegas measures the smallest round-trip time of each round, as [`Vegas`](super::Vegas) does here, not that of each segment.
+//! - The fourth choice, a flow control threshold, and header compression are not implemented.
+//! - Best-effort delivery is the key `best_effort`.
+//! - The bucket fills continuously, not by the tick.
 //!
 //! # On satellite paths
 //!
-//! It helps where corruption, not congestion, loses packets and the receiver can report it: the link layer hands up that a
-//! packet arrived damaged, the window stays, and SNACK repairs in one round trip. With a rate and no congestion
-//! control it fills a link that nobody shares from the first round trip on. It hurts others where they share the link:
-//! a flow without congestion control takes what its rate says, and one that assumes corruption answers to queues only
-//! where these mark. Where routers drop damaged packets the receiver has nothing to report, each loss is congestion
-//! again, and only the faster repair is left.
+//! It helps where corruption loses packets and the receiver can report it: the window stays, and SNACK repairs in one round
+//! trip. On a geostationary link that damages one packet in a thousand it keeps the goodput of the link without damage, as long as
+//! the first slow start ends without a timeout. A retransmission that is lost or damaged in that overshoot costs a timeout: SNACK
+//! then retransmits all outstanding data. With a rate and no congestion control it fills a link without other flows from the
+//! first round trip on.
 //!
-//! Where a geostationary link loses several per cent of the packets without a trace, SNACK alone gains little over
-//! SACK. To assume corruption gains more than ten times as much, and no congestion control, with a rate for each flow,
-//! gets most of what the link can carry.
+//! It hurts others where they share the link: a flow without congestion control takes its rate, and a flow that
+//! assumes corruption answers to queues only where these mark. If routers drop damaged packets, the receiver has nothing to
+//! report: each loss is congestion again, and only the faster repair is left.
+//!
+//! SNACK gains little over SACK on a geostationary link that loses several per cent of the packets without a report. To
+//! assume corruption gains more than ten times as much. A rate for each flow without congestion control gets most of the link
+//! rate.
 
 use crate::cc::settings::{settings, NoSettings};
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, Pace, PathState, Reno, Vegas, VegasSettings, Window};

@@ -44,7 +44,7 @@ impl Life {
         counts.and_then(|counts| counts.time_wait(now, tcb.sender.rtt.rto())).unwrap_or(TIME_WAIT)
     }
 
-    pub(super) fn handle_reset(&mut self, segment: &Segment, tcb: &mut Tcb) {
+    pub(super) fn handle_reset(&mut self, now: Time, segment: &Segment, tcb: &mut Tcb) {
         let Tcb { receiver, wire, .. } = &mut *tcb;
         let is_syns = [0, self.fast_open.sent].map(|sent| wire.ours(sent)).contains(&segment.ack);
         let answers_syn = segment.flags.has(Flags::ACK) && is_syns;
@@ -53,7 +53,7 @@ impl Life {
         let may_listen = self.role == Role::Passive && !(self.counts.is_some() && self.has_early_data());
         match Reset::of(self.state, may_listen, answers_syn, ahead, receiver.room()) {
             Reset::Ignore => {}
-            Reset::Challenge => receiver.ack_soon(),
+            Reset::Challenge => self.challenge(now, tcb),
             Reset::Listen => {
                 tcb.stop_timers();
                 tcb.wire.pending.syn = false;

@@ -1,7 +1,9 @@
 //! Opening and closing (RFC 9293 §3.5, §3.6): the state, what the handshake settles, and what earlier connections taught.
 
+mod challenge;
 mod close;
 mod fast_open;
+mod idle;
 mod open;
 mod state;
 mod transactions;
@@ -15,6 +17,7 @@ use crate::conn::receiver::EcnReceiver;
 use crate::scps::ScpsCapabilities;
 use crate::segment::{FastOpenOption, Flags, Options, Segment, SynOptions};
 use bentpipe_units::{Duration, Time};
+use challenge::Challenges;
 use fast_open::FastOpenState;
 use transactions::Counts;
 
@@ -44,7 +47,9 @@ pub(crate) struct Life {
     /// T/TCP: the connection counts.
     pub(crate) counts: Option<Box<Counts>>,
     /// What earlier connections to the same place taught.
-    pub(crate) learnt: Box<Learnt>,
+    pub(crate) learnt: Option<Box<Learnt>>,
+    /// Challenge ACKs that left lately; none did so far.
+    challenges: Option<Box<Challenges>>,
     /// For what the congestion control chooses at random.
     pub(crate) random_seed: u64,
 }
@@ -57,7 +62,8 @@ impl Life {
             syn_retransmits: 0,
             fast_open: Box::new(FastOpenState::new(config.fast_open)),
             counts: config.transactions.map(|transactions| Box::new(Counts::new(transactions.is_known))),
-            learnt: Box::default(),
+            learnt: None,
+            challenges: None,
             random_seed: 0,
         }
     }
@@ -73,7 +79,7 @@ impl Life {
             counts.known = known;
         }
         let (learnt, rtt) = cache.recall(now, config)?;
-        *self.learnt = learnt;
+        self.learnt = Some(Box::new(learnt));
         rtt
     }
 

@@ -41,7 +41,7 @@ impl Life {
     pub(crate) fn handle_control(&mut self, now: Time, segment: &Segment, tcb: &mut Tcb) -> Option<Segment> {
         let state = self.state;
         if segment.flags.has(Flags::RST) {
-            self.handle_reset(segment, tcb);
+            self.handle_reset(now, segment, tcb);
             return None;
         }
         if state.is_synchronised() && segment.is_dummy() {
@@ -79,7 +79,7 @@ impl Life {
                 tcb.receiver.ack_soon();
             }
             Handshake::Repeat => wire.pending.syn = true,
-            Handshake::Acknowledge => tcb.receiver.ack_soon(),
+            Handshake::Acknowledge => self.challenge(now, tcb),
         }
         None
     }
@@ -285,12 +285,14 @@ impl Life {
         self.begin_sending(now, tcb);
         tcb.sender.on_established(now, syn_window, self.syn_retransmits > 0, &mut tcb.cx);
         tcb.cx.report(Event::Established);
+        self.on_heard(now, tcb);
     }
 
     /// The window with which data transfer begins.
     fn begin_sending(&mut self, now: Time, tcb: &mut Tcb) {
         let Tcb { sender, cx, .. } = tcb;
-        sender.begin(now, &self.learnt, self.random_seed, cx);
+        let learnt = self.learnt.as_deref().copied().unwrap_or_default();
+        sender.begin(now, &learnt, self.random_seed, cx);
         sender.begin_explicit(now, cx);
         let config = &cx.config;
         cx.agreed.is_plain = sender.ecn.is_none()
@@ -303,7 +305,9 @@ impl Life {
             && !cx.agreed.counts
             && !cx.agreed.best_effort
             && (cx.agreed.timestamps || config.auto_buffer.is_none())
-            && self.fast_open.sent == 0;
+            && self.fast_open.sent == 0
+            // Each segment of the peer restarts its timer.
+            && config.keepalive.is_none();
         cx.agreed.omits_options = cx.agreed.is_plain && cx.agreed.snack.is_none();
     }
 

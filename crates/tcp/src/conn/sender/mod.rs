@@ -130,9 +130,10 @@ impl Sender {
         let echo = ack.timestamps.filter(|_| cx.agreed.timestamps);
         let echo = echo.map(|timestamps| instant_of(now, timestamps.echo));
         self.note_window(ack.offset);
-        if ack.scps.is_some_and(|scps| scps.corruption_experienced) && cx.agreed.snack.is_some() {
+        if cx.agreed.snack.is_some() {
+            let is_reported = ack.scps.is_some_and(|scps| scps.corruption_experienced);
             let path = self.path(now, cx);
-            self.reducer.on_corruption(&path);
+            self.reducer.on_corruption(is_reported, &path);
         }
         let min_rtt = self.detector.min_rtt();
         self.board.begin_ack(Doubt { now, min_rtt, echo, clock: Duration::from_millis(1) });

@@ -39,7 +39,14 @@ impl Sender {
     pub(super) fn find_hole(&mut self, now: Time, hole: (u64, u64), cx: &mut Context) {
         let (view, _) = view(now, &self.space, &self.episode, &self.rtt, cx);
         let finding = self.detector.find_hole(&view, hole, &mut self.board);
+        let path = self.path(now, cx);
+        let covers = finding.new_hole.and_then(|hole| self.reducer.covers(hole, &path));
+        // Recovery that errors began reduces nothing: the first hole in it that is congestion begins another.
+        let is_unanswered = self.episode.phase == Phase::Snack && !self.episode.is_reduced;
         self.answer(now, finding, cx);
+        if is_unanswered && covers == Some(false) {
+            self.enter_recovery(now, cx);
+        }
         if self.cc.cwnd() < finding.window_min {
             self.cc.set_window(finding.window_min, self.cc.ssthresh());
         }

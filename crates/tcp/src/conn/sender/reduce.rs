@@ -68,9 +68,14 @@ impl Reducer {
         Self { verdict, reduced_until: None, marked_until: 0, probed_until: 0, cwr_pending: false }
     }
 
-    /// The receiver reports that packets arrived corrupted (SCPS-TP).
-    pub(crate) fn on_corruption(&mut self, path: &PathState) {
-        self.verdict.on_corruption(path);
+    /// An ACK arrived that reports packets as corrupted, or does not (SCPS-TP).
+    pub(crate) fn on_corruption(&mut self, is_reported: bool, path: &PathState) {
+        self.verdict.on_corruption(is_reported, path);
+    }
+
+    /// A hole was reported for the first time: whether a report of corruption covers it, if the verdict tells holes apart.
+    pub(crate) fn covers(&mut self, hole: (u64, u64), path: &PathState) -> Option<bool> {
+        self.verdict.covers(hole, path)
     }
 
     /// The network says which share of packets survives.
@@ -124,7 +129,9 @@ impl Reducer {
             // A mark is congestion, and was compared with the last reduction when it was read.
             let (sent_segments, retransmitted_segments) =
                 (cx.counters.sent_segments, cx.counters.retransmitted_segments);
-            match self.verdict.judge(&Loss { offset, by_timeout, sent_segments, retransmitted_segments }, path) {
+            let was_reduced = episode.phase.is_recovery() && episode.is_reduced;
+            let loss = Loss { offset, by_timeout, was_reduced, sent_segments, retransmitted_segments };
+            match self.verdict.judge(&loss, path) {
                 Verdict::LinkError => {
                     cx.report(Event::NoReduction(path.snd_nxt));
                     return ReduceOutcome::LinkError;

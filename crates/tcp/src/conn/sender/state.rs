@@ -90,7 +90,7 @@ impl Sender {
             episode: Episode::default(),
             usage: Usage::new(config.cwnd_validation),
             detector: Detector::of(config, &cx.agreed),
-            reducer: Reducer::new(config.verdict.build(config.copies)),
+            reducer: Reducer::new(config.verdict.build(config.copies, config.snack())),
             pacer: Pacer::default(),
             is_detailed,
             is_paced: false,

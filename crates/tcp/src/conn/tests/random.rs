@@ -38,6 +38,7 @@ fn any_config() -> impl Strategy<Value = Config> {
                 resnacks: every,
                 grows: flags[0],
                 corruption_experienced: true,
+                corruption_covers: CorruptionCovers::Hole,
             }),
             _ => cc.recovery(),
         },

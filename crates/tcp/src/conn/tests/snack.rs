@@ -313,6 +313,49 @@ fn test_6_corruption_leaves_window_and_timer_alone() {
     }
 }
 
+/// An ACK of everything below `ack` with a hole, and with a report of corruption.
+fn damaged(offset: u16, size: u16) -> Options {
+    let Options::Scps(options) = snacked(offset, size) else { unreachable!() };
+    Options::Scps(ScpsOptions { corruption_experienced: true, ..options })
+}
+
+/// One packet of twenty arrived damaged, a full queue dropped another: the report covers the hole that came with it.
+#[test]
+fn a_queue_drop_is_no_damage_because_damage_was_reported() {
+    for (covers, window) in [(CorruptionCovers::Hole, 10), (CorruptionCovers::RoundTrips, 20)] {
+        let mut s = sender(|config| {
+            config.verdict = VerdictKind::AssumeCongestion;
+            config.recovery = snack(|snack| snack.corruption_covers = covers);
+        });
+        assert_eq!(s.ack_with(1, damaged(2, 1)), [3]);
+        assert_eq!((s.cwnd(), s.conn.counters().fast_retransmits), (20, 1), "damage");
+        // The receiver repeats report and hole.
+        s.ack_with(1, damaged(2, 1));
+        s.ack_with(1, damaged(2, 1));
+        assert_eq!(s.cwnd(), 20);
+        assert_eq!(s.snack(1, 6, 1), [7]);
+        assert_eq!(s.cwnd(), window, "{covers:?}");
+        // Once for this window of data.
+        assert_eq!(s.snack(1, 9, 1), [10]);
+        assert_eq!(s.cwnd(), window);
+    }
+}
+
+#[test]
+fn damage_in_a_window_that_was_reduced_is_no_excuse_later() {
+    let mut s = sender(|config| config.verdict = VerdictKind::AssumeCongestion);
+    s.conn.offer(40 * SMSS);
+    s.snack(1, 2, 1);
+    assert_eq!(s.cwnd(), 10);
+    // The report is used up by its own hole, although nothing is judged then.
+    s.ack_with(1, damaged(8, 1));
+    s.now += ms(540);
+    s.ack(21, &[]);
+    let before = s.cwnd();
+    s.snack(21, 3, 1);
+    assert!(s.cwnd() < before, "congestion");
+}
+
 #[test]
 fn marks_override_reports_of_corruption() {
     let mut s = sender(|config| {

@@ -50,6 +50,8 @@ pub(crate) struct Finding {
     pub(crate) is_proven: bool,
     /// The window must hold so many bytes.
     pub(crate) window_min: u64,
+    /// A hole that was never reported before.
+    pub(crate) new_hole: Option<(u64, u64)>,
 }
 
 /// How what a detector finds is repaired.

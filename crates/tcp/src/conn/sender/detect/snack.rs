@@ -65,6 +65,7 @@ impl Detect for ByReport {
             is_further: is_news,
             is_proven: is_news && !is_older && view.episode.phase == Phase::Open,
             window_min: if is_news { end - start } else { 0 },
+            new_hole: (is_news && !is_older).then_some((start, end)),
         }
     }
 
