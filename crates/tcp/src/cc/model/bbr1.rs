@@ -285,7 +285,8 @@ impl Bbr1 {
 
     fn update_min_rtt(&mut self, delivery: &Delivery, sample: Option<&Sample>, now: Time) {
         let has_expired = now.saturating_since(self.min_rtt_at) > MIN_RTT_WINDOW;
-        if let Some(rtt) = sample.and_then(|sample| sample.rtt) {
+        // Linux: without a segment that was sent once, the echo of the timestamp is the sample, and perhaps the least one.
+        if let Some(rtt) = sample.and_then(|sample| sample.rtt).or(delivery.echoed_rtt) {
             let is_new_path = self.reallocations.is_first_rtt(now, rtt);
             if is_new_path || has_expired || self.min_rtt.is_none_or(|least| rtt < least) {
                 self.min_rtt = Some(rtt);

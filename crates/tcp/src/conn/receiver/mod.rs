@@ -20,6 +20,7 @@ use crate::segment::{Options, SackBlocks, Timestamps};
 use ack_policy::AckDuty;
 use bentpipe_units::{Duration, Seq, Time};
 use reassembly::Reassembly;
+use tuning::Held;
 use window::ReceiveWindow;
 
 /// What one end makes of the peer's data. Positions are offsets from the peer's first data byte.
@@ -163,7 +164,8 @@ impl Receiver {
     fn do_tune(&mut self, now: Time, timestamps: Option<Timestamps>) {
         let nxt = self.data.nxt;
         let last = self.data.runs.back().map_or(nxt, |&(_, right)| right);
-        self.window.tune(now, nxt, last, timestamps.map(|timestamps| since(now, timestamps.echo)));
+        let held = Held { last, beyond: self.data.beyond };
+        self.window.tune(now, nxt, held, timestamps.map(|timestamps| since(now, timestamps.echo)));
     }
 
     /// Whether any of [start, start + len) lies in the window (RFC 9293 §3.4).

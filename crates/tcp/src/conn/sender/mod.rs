@@ -214,7 +214,7 @@ impl Sender {
         self.find_holes(now, &ack, cx);
         self.end_ack(now, &facts, is_further, cx);
         advance.in_recovery |= is_undone;
-        self.notify_delivery(now, &ack, cx);
+        self.notify_delivery(now, &ack, true, cx);
         advance
     }
 
@@ -252,7 +252,7 @@ impl Sender {
             }
         }
         if self.is_detailed {
-            self.notify_delivery(now, &ack, cx);
+            self.notify_delivery(now, &ack, false, cx);
         }
     }
 

@@ -152,6 +152,7 @@ fn delivery(newly: u64, in_flight: u64, delivered: u64) -> Delivery {
         rate: None,
         one_way_delay: None,
         receiver_clock: None,
+        echoed_rtt: None,
     }
 }
 
