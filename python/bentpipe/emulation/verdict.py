@@ -144,6 +144,8 @@ class Spread:
     """Variance of the difference of one pair, if pairs are compared."""
     least: float
     """Least half of the interval times emulated runs: a few runs do not meet a rare loss."""
+    freedom: int = 0
+    """Degrees of freedom of the variances, if they do not rest on the emulated runs."""
 
     def half(self, runs: int, confidence: float) -> float:
         """Half of the interval of the difference, of so many emulated runs."""
@@ -154,7 +156,7 @@ class Spread:
             # Further emulated runs come with as many simulated ones.
             variance = self.emulated + self.simulated * runs / max(self.simulations, runs)
         # One degree of freedom less than emulated runs: the simulated ones, of which there are more, count for nothing.
-        quantile = float(stats.t.ppf((1 + confidence) / 2, runs - 1))
+        quantile = float(stats.t.ppf((1 + confidence) / 2, max(runs - 1, self.freedom)))
         return max(quantile * math.sqrt(variance / runs), self.least / runs)
 
 

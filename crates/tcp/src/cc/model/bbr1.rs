@@ -20,7 +20,8 @@
 //!
 //! In the first round trip of loss recovery as much is sent as is delivered, then the model rules again; each lost
 //! segment leaves the window at once, and the end of recovery restores it. Recoveries of which one begins with the ACK that
-//! ends another are one. The least round-trip time begins with that of the handshake. A timeout leaves one segment. Two intervals
+//! ends another are one. The least round-trip time begins with that of the handshake. An ACK of retransmissions alone gives the
+//! round-trip time that its timestamp shows, which is short by up to a millisecond. A timeout leaves one segment. Two intervals
 //! that lose more than a fifth at the same rate betray a policer, whose rate is then used for 48 round trips
 //! (`policer`). ECN marks change nothing.
 //!

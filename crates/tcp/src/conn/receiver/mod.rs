@@ -341,6 +341,20 @@ mod tests {
         assert!(!r.has_duplicate());
     }
 
+    /// Data out of order take room in the buffer of Linux: each byte once.
+    #[test]
+    fn bytes_behind_a_gap_are_counted() {
+        let mut r = receiver(1);
+        let mut beyond = |i| {
+            arrive(&mut r, i);
+            let runs: u64 = r.data.runs.iter().map(|(left, right)| right - left).sum();
+            assert_eq!(r.data.beyond, runs);
+            r.data.beyond / D
+        };
+        assert_eq!([5, 2, 8, 6, 6, 7, 0, 1].map(&mut beyond), [1, 2, 3, 4, 4, 5, 5, 4]);
+        assert_eq!([3, 4].map(beyond), [4, 0]);
+    }
+
     #[test]
     fn windows_close_and_reopen_in_worthwhile_steps() {
         let mut r = Receiver::new(AckPolicy::default(), D as u32, 4 * D, None);
