@@ -298,7 +298,7 @@ def test_the_kernels_bbr_is_found_by_either_name(cc):
     except EmulationError as error:
         pytest.skip(str(error))
     assert found.kernel["cc"] == "bbr"
-    assert found.scenario.to_dict()["flow"]["bulk"]["tcp"]["cc"]["kind"] == "bbr1"
+    assert found.scenario.to_dict()["tcp"]["cc"]["kind"] == "bbr1"
 
 
 def test_a_congestion_control_that_the_kernel_lacks_is_refused_with_those_that_it_has():

@@ -3,7 +3,7 @@
     .venv/bin/python validation/twins.py --fresh         # measure all of it, and write docs/validation/twins.md
     .venv/bin/python validation/twins.py                 # go on with what is missing or not decided
     .venv/bin/python validation/twins.py --minutes 5     # stop after so long; the next call goes on
-    .venv/bin/python validation/twins.py --again bbr     # do rows with this in their names again
+    .venv/bin/python validation/twins.py --again bbr     # do rows with this in their names again, and no others
     .venv/bin/python validation/twins.py --text          # judge again what is there, and write the page
 
 It needs Linux and private namespaces, takes about 100 minutes of real time, and wants a quiet machine: an emulated run
@@ -294,9 +294,9 @@ def wanted(found: dict[str, Any], most: int) -> int:
     return min(more, 3, most - tried) if more is not None and tried + more <= most else 0
 
 
-def next_bulk(rows: dict[str, Any], most: int) -> tuple[Bulk, int] | None:
+def next_bulk(rows: dict[str, Any], most: int, only: str = "") -> tuple[Bulk, int] | None:
     """The transfer that needs the least real time to be decided, and how many runs it gets."""
-    open_ones = [(row, wanted(rows.get(row.key, {}), most)) for row in BULK]
+    open_ones = [(row, wanted(rows.get(row.key, {}), most)) for row in BULK if only in row.key]
     open_ones = [(row, runs) for row, runs in open_ones if runs]
 
     def cost(each: tuple[Bulk, int]) -> tuple[bool, float]:
@@ -311,20 +311,21 @@ def next_bulk(rows: dict[str, Any], most: int) -> tuple[Bulk, int] | None:
 def measure(minutes: float, again: str | None, most: int) -> None:
     """Do what is missing: first all rows, then what decides them."""
     rows, until = load(), time.monotonic() + 60 * minutes
+    only = again or ""
     if again is not None:
         rows = {key: row for key, row in rows.items() if again not in key}
     for short in SHORT:
-        if time.monotonic() < until and not rows.get(short.key, {}).get("trusted"):
+        if only in short.key and time.monotonic() < until and not rows.get(short.key, {}).get("trusted"):
             rows[short.key] = short.measured()
             save(rows)
             print(f"{short.key}: {rows[short.key]['verdict']}", flush=True)
-    while time.monotonic() < until and (following := next_bulk(rows, most)):
+    while time.monotonic() < until and (following := next_bulk(rows, most, only)):
         row, runs = following
         found = rows.get(row.key, {})
         rows[row.key] = row.measured(found if "runs" in found else {}, runs)
         save(rows)
         print(f"{row.key}, {rows[row.key]['trusted']} runs: {rows[row.key]['verdict']}", flush=True)
-    if next_bulk(rows, most):
+    if next_bulk(rows, most, only):
         print("out of time: call again for the rest")
 
 
