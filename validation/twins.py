@@ -1,10 +1,10 @@
 """Set the TCP of this machine's kernel beside the simulator: the same transfers in real time and in virtual time.
 
     .venv/bin/python validation/twins.py --fresh         # measure all of it, and write docs/validation/twins.md
-    .venv/bin/python validation/twins.py                 # go on with what is missing or not decided
+    .venv/bin/python validation/twins.py                 # go on: rows that are missing or not decided
     .venv/bin/python validation/twins.py --minutes 5     # stop after so long; the next call goes on
     .venv/bin/python validation/twins.py --again bbr     # do rows with this in their names again, and no others
-    .venv/bin/python validation/twins.py --text          # judge again what is there, and write the page
+    .venv/bin/python validation/twins.py --text          # judge the kept runs again, and write the page
 
 It needs Linux and private namespaces, takes about 100 minutes of real time, and wants a quiet machine: an emulated run
 that is not trustworthy is done again, and counts for nothing if it stays so. Each row has at least 3 emulated runs.
@@ -34,7 +34,7 @@ REPLICATIONS = 30
 EMULATIONS = 3
 """Of each row, at least."""
 WORTHWHILE = 8
-"""Up to so many runs a row is tried that is not decided; then only if as many as may be done decide it."""
+"""An undecided row gets this many runs. It gets more only if the number allowed is expected to decide it."""
 RUNS = 24
 TRIES = 3
 SHORT_MARGIN = 0.05
@@ -117,7 +117,7 @@ class Bulk:
         )
 
     def measured(self, found: dict[str, Any], runs: int) -> dict[str, Any]:
-        """What was found, with so many emulated runs more."""
+        """The row with `runs` further emulated runs."""
         rows = found.get("runs", [])
         seeds = [row["seed"] for row in rows if row["side"] == "emulated"]
         first = max(seeds, default=0) + 1
@@ -155,7 +155,7 @@ def judged(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_kept(each: dict[str, Any], found: dict[str, Any]) -> verdict.Judged:
-    """A quantity of which only means and the simulated interval were kept: emulated runs spread as simulated ones."""
+    """Judge means and an interval of older files: emulated runs are assumed to spread as simulated ones."""
     mean, emulated, runs = each["simulated"], each["emulated"], found["trusted"]
     # The interval was one of prediction, by Student's t with 29 degrees of freedom.
     deviation = (each["high"] - mean) / (2.0452 * math.sqrt(1 / runs + 1 / REPLICATIONS))
@@ -261,7 +261,7 @@ REASONS = {
 
 
 def load() -> dict[str, Any]:
-    """What is kept, judged again; of older files only the means of each quantity."""
+    """The kept rows, judged again. Older files have only the means of each quantity."""
     rows = dict(json.loads(KEPT.read_text())) if KEPT.is_file() else {}
     for row in BULK:
         if (found := rows.get(row.key)) and found.get("trusted"):
@@ -281,7 +281,7 @@ def save(rows: dict[str, Any]) -> None:
 
 
 def wanted(found: dict[str, Any], most: int) -> int:
-    """How many emulated runs a bulk transfer gets next; 0: it is decided, or no number that may be done decides it."""
+    """Emulated runs that a bulk transfer gets next; 0: it is decided, or the runs allowed cannot decide it."""
     if "runs" not in found:
         return EMULATIONS
     tried, trusted, more = sum(row["side"] == "emulated" for row in found["runs"]), found["trusted"], found["more_runs"]
@@ -309,7 +309,7 @@ def next_bulk(rows: dict[str, Any], most: int, only: str = "") -> tuple[Bulk, in
 
 
 def measure(minutes: float, again: str | None, most: int) -> None:
-    """Do what is missing: first all rows, then what decides them."""
+    """Measure missing rows, then the runs that decide rows."""
     rows, until = load(), time.monotonic() + 60 * minutes
     only = again or ""
     if again is not None:

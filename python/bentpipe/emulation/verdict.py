@@ -24,7 +24,7 @@ MORE_MOST = 1000
 
 @dataclass(frozen=True)
 class Margin:
-    """How large a difference matters: a share of the simulated value, and a least one in its unit."""
+    """Least difference that matters: a share of the simulated value, and a minimum in its unit."""
 
     share: float
     least: float = 0.0
@@ -148,7 +148,7 @@ class Spread:
     """Degrees of freedom of the variances, if they do not rest on the emulated runs."""
 
     def half(self, runs: int, confidence: float) -> float:
-        """Half of the interval of the difference, of so many emulated runs."""
+        """Half of the interval of the difference after `runs` emulated runs."""
         from scipy import stats
 
         variance = self.paired
@@ -181,7 +181,7 @@ def judged(
 
 
 def decided(quantity: str, simulated: float, emulated: float, matters: float, spread: Spread, runs: int) -> Judged:
-    """The verdict on two means whose spread is known, and what more runs would bring."""
+    """The verdict on two means whose spread is known, and the number of runs that would decide it."""
     verdict, more = _outcome(spread, runs, matters), None
     if verdict == "cannot tell":
         more = _more(spread, runs, matters)
@@ -201,7 +201,7 @@ def _spread(
     if quantity in COUNTS:
         # Two equal counts show no spread. They have that of a Poisson count, or of the simulated seeds if that is less.
         both = max(both[0], min(both[1], max(mean, found))), both[1]
-        # The rule of three: what happens in less than 3 of so many runs may happen in none.
+        # The rule of three: an event with a rate of 3 / runs is missed by all of them with a probability of 5 %.
         least = 3.0
     if len(pairs) == runs >= PAIRS_FROM:
         paired = _variance([there - here for here, there in pairs])
@@ -260,7 +260,7 @@ def whole(quantities: Sequence[Judged]) -> str:
 def _advice(open_ones: Sequence[Judged]) -> str:
     more = more_runs(open_ones)
     if more is None:
-        return f"More than {MORE_MOST} further emulated runs would be needed: a longer duration tells more."
+        return f"More than {MORE_MOST} further emulated runs would be needed: runs of a longer duration spread less."
     if any(each.difference_low is None for each in open_ones):
         return f"At least {more} more emulated run{'s' if more > 1 else ''}: a single one has no spread."
     return f"{more} more emulated run{'s' if more > 1 else ''} would settle it, with this spread and difference."

@@ -14,7 +14,7 @@ pub(crate) struct Held {
     pub(crate) beyond: u64,
 }
 
-/// How large the receive buffer should be.
+/// Size of the receive buffer, and the part of it that is advertised.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
     buffer: u64,
