@@ -1,19 +1,22 @@
 """Set the TCP of this machine's kernel beside the simulator: the same transfers in real time and in virtual time.
 
-    .venv/bin/python validation/twins.py               # do what is missing, and write docs/validation/twins.md
-    .venv/bin/python validation/twins.py --minutes 5   # stop after so long; the next call goes on
-    .venv/bin/python validation/twins.py --again bbr   # do rows with this in their names again
-    .venv/bin/python validation/twins.py --text        # write the page from what is there
+    .venv/bin/python validation/twins.py --fresh         # measure all of it, and write docs/validation/twins.md
+    .venv/bin/python validation/twins.py                 # go on: rows that are missing or not decided
+    .venv/bin/python validation/twins.py --minutes 5     # stop after so long; the next call goes on
+    .venv/bin/python validation/twins.py --again bbr     # do rows with this in their names again, and no others
+    .venv/bin/python validation/twins.py --text          # judge the kept runs again, and write the page
 
-It needs Linux and private namespaces, takes 20 minutes of real time, and wants a quiet machine: an emulated run that
-is not trustworthy is done again, and a row without a trustworthy run stays missing. What is finished is kept in
-`validation/data/twins.json`.
+It needs Linux and private namespaces, takes about 100 minutes of real time, and wants a quiet machine: an emulated run
+that is not trustworthy is done again, and counts for nothing if it stays so. Each row has at least 3 emulated runs.
+Rows that are not decided get 5 more, and then as many as decide them, up to 24 (`--runs`). Every run is kept in
+`validation/data/twins.json` as soon as it is over.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import sys
 import time
@@ -22,15 +25,20 @@ from pathlib import Path
 from typing import Any
 
 import bentpipe as bp
+from bentpipe.emulation import verdict
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "validation" / "twins.md"
 KEPT = HERE / "data" / "twins.json"
 REPLICATIONS = 30
-EMULATIONS = 2
+EMULATIONS = 3
+"""Of each row, at least."""
+WORTHWHILE = 8
+"""An undecided row gets this many runs. It gets more only if the number allowed is expected to decide it."""
+RUNS = 24
 TRIES = 3
-AGREES = 0.05
-"""How far times of short transfers may differ."""
+SHORT_MARGIN = 0.05
+"""The least difference between times of short transfers that matters."""
 
 PATHS = {
     "50 ms": {"duration": "10 s", "delay": "25 ms", "queue": "83 packets"},
@@ -108,14 +116,54 @@ class Bulk:
             }
         )
 
-    def measure(self) -> dict[str, Any]:
-        say = lambda text: print(f"  {text}", end="\r", flush=True)  # noqa: E731
-        found = bp.twin(
-            self.scenario(), cc=self.cc, replications=REPLICATIONS, emulations=EMULATIONS, progress=say
-        ).to_dict()
-        kept = ("verdict", "quantities", "notes", "kernel")
-        trusted = sum(each["is_trustworthy"] for each in found["trust"])
-        return {**{key: found[key] for key in kept}, "trusted": trusted, "runs": len(found["trust"])}
+    def measured(self, found: dict[str, Any], runs: int) -> dict[str, Any]:
+        """The row with `runs` further emulated runs."""
+        rows = found.get("runs", [])
+        seeds = [row["seed"] for row in rows if row["side"] == "emulated"]
+        first = max(seeds, default=0) + 1
+        new = bp.twin(
+            self.scenario().with_seed(first),
+            cc=self.cc,
+            replications=REPLICATIONS if not rows else max(runs, 2),
+            emulations=runs,
+            progress=lambda text: print(f"  {text}", end="\r", flush=True),
+        )
+        known = {(row["side"], row["seed"]) for row in rows}
+        rows = rows + [rounded(row) for row in new.runs.to_dicts() if (row["side"], row["seed"]) not in known]
+        notes = found.get("notes") or list(new.notes)
+        return judged({"kernel": new.kernel, "notes": notes, "runs": rows})
+
+
+def rounded(row: dict[str, Any]) -> dict[str, Any]:
+    """With as many digits as anybody reads."""
+    return {key: float(f"{value:.7g}") if isinstance(value, float) else value for key, value in row.items()}
+
+
+def judged(found: dict[str, Any]) -> dict[str, Any]:
+    """A bulk transfer with its verdict."""
+    quantities = (
+        verdict.of_runs(found["runs"], {}) if "runs" in found else [as_kept(each, found) for each in found["kept"]]
+    )
+    trusted = sum(row["side"] == "emulated" and row["is_trustworthy"] for row in found.get("runs", []))
+    return {
+        **found,
+        "verdict": verdict.whole(quantities),
+        "more_runs": verdict.more_runs(quantities),
+        "quantities": [each.to_dict() for each in quantities],
+        "trusted": trusted if "runs" in found else found["trusted"],
+    }
+
+
+def as_kept(each: dict[str, Any], found: dict[str, Any]) -> verdict.Judged:
+    """Judge means and an interval of older files: emulated runs are assumed to spread as simulated ones."""
+    mean, emulated, runs = each["simulated"], each["emulated"], found["trusted"]
+    # The interval was one of prediction, by Student's t with 29 degrees of freedom.
+    deviation = (each["high"] - mean) / (2.0452 * math.sqrt(1 / runs + 1 / REPLICATIONS))
+    spread = verdict.Spread(
+        emulated - mean, deviation**2, deviation**2, REPLICATIONS, None, 0.0, freedom=REPLICATIONS - 1
+    )
+    matters = verdict.MARGINS[each["quantity"]].of(mean)
+    return verdict.decided(each["quantity"], mean, emulated, matters, spread, runs)
 
 
 @dataclass(frozen=True)
@@ -151,7 +199,7 @@ class Short:
             }
         )
 
-    def measure(self) -> dict[str, Any]:
+    def measured(self) -> dict[str, Any]:
         app = {"kind": "file", "size": f"{self.size_bytes} B"}
         simulated_s = bp.run(self.scenario(app)).flows["completion_s"][0]
         times, trusted = [], 0
@@ -175,12 +223,25 @@ class Short:
                 break
         if not times:
             return {"verdict": "No verdict: no emulated run was trustworthy.", "trusted": 0}
-        emulated_s = statistics.fmean(times)
-        off = emulated_s / simulated_s - 1
-        verdict = "Agrees." if abs(off) <= AGREES else f"Differs by {off:+.0%}."
-        about = {"simulated_s": simulated_s, "emulated_s": emulated_s, "times_s": times, "kernel": found.kernel}
-        return {"verdict": verdict, "trusted": trusted, "runs": trusted, **about}
+        about = {"simulated_s": simulated_s, "emulated_s": statistics.fmean(times), "times_s": times}
+        return judged_short({**about, "kernel": found.kernel, "trusted": trusted})
 
+
+def judged_short(found: dict[str, Any]) -> dict[str, Any]:
+    """A short transfer with its verdict."""
+    simulated, times = found["simulated_s"], found["times_s"]
+    if len(times) < 2:
+        return {**found, "verdict": "Cannot tell."}
+    # The simulated transfer meets no chance.
+    spread = verdict.Spread(found["emulated_s"] - simulated, statistics.variance(times), 0.0, REPLICATIONS, None, 0.0)
+    each = verdict.decided("completion_s", simulated, found["emulated_s"], SHORT_MARGIN * simulated, spread, len(times))
+    return {**found, "verdict": f"{each.verdict.capitalize()}."}
+
+
+OLD = (
+    "Rows with * were measured before the simulated receiver opened its window as the kernel does. Only the means of up"
+    "\nto two runs were kept. Their intervals assume that emulated runs spread as simulated ones."
+)
 
 BULK = [Bulk(path, cc, loss) for path in PATHS for cc in SENDERS for loss in LOSSES]
 SHORT = [
@@ -190,37 +251,82 @@ SHORT = [
 
 REASONS = {
     "reno, 50 ms, 0.0%": "The kernel's window is read every 20 ms, in which slow start goes on: its peak is missed.",
-    "reno, 50 ms, 1.0%": (
-        "The seeds of the two emulated runs: in one of them slow start meets no loss, and fills the queue. Simulated"
-        " with these two alone the 95 % round trip is 67.9 ms, too."
-    ),
     "bbr, 50 ms": "The kernel's window is read every 20 ms, in which start-up goes on: its peak is missed.",
     "bbr, GEO, 0.0%": (
         "The kernel probes the round trip twice in these 30 s, a simulated sender once or twice, as chance has it that"
         " a lower one is seen: with two probes it has 14.9 Mbit/s as well, with one 15.7."
     ),
-    "bbr, GEO, 1.0%": "The receiver's window, which the simulated receiver has as large as can be.",
 }
 """Why rows differ, by the beginnings of their names: causes that were taken away, and what was left then."""
 
 
 def load() -> dict[str, Any]:
-    return dict(json.loads(KEPT.read_text())) if KEPT.is_file() else {}
+    """The kept rows, judged again. Older files have only the means of each quantity."""
+    rows = dict(json.loads(KEPT.read_text())) if KEPT.is_file() else {}
+    for row in BULK:
+        if (found := rows.get(row.key)) and found.get("trusted"):
+            if "runs" not in found or isinstance(found["runs"], int):
+                kept = found.get("kept") or found["quantities"]
+                found = {"kernel": found["kernel"], "notes": found["notes"], "trusted": found["trusted"], "kept": kept}
+            rows[row.key] = judged(found)
+    for short in SHORT:
+        if (found := rows.get(short.key)) and found.get("trusted"):
+            rows[short.key] = judged_short(found)
+    return rows
 
 
-def measure(minutes: float, again: str | None) -> None:
+def save(rows: dict[str, Any]) -> None:
+    """One line for each row and run."""
+    KEPT.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def wanted(found: dict[str, Any], most: int) -> int:
+    """Emulated runs that a bulk transfer gets next; 0: it is decided, or the runs allowed cannot decide it."""
+    if "runs" not in found:
+        return EMULATIONS
+    tried, trusted, more = sum(row["side"] == "emulated" for row in found["runs"]), found["trusted"], found["more_runs"]
+    if trusted < EMULATIONS:
+        return EMULATIONS - trusted if tried < TRIES * EMULATIONS else 0
+    if more == 0 or tried >= most:
+        return 0
+    if trusted < WORTHWHILE:
+        return 1
+    return min(more, 3, most - tried) if more is not None and tried + more <= most else 0
+
+
+def next_bulk(rows: dict[str, Any], most: int, only: str = "") -> tuple[Bulk, int] | None:
+    """The transfer that needs the least real time to be decided, and how many runs it gets."""
+    open_ones = [(row, wanted(rows.get(row.key, {}), most)) for row in BULK if only in row.key]
+    open_ones = [(row, runs) for row, runs in open_ones if runs]
+
+    def cost(each: tuple[Bulk, int]) -> tuple[bool, float]:
+        found = rows.get(each[0].key, {})
+        is_begun = found.get("trusted", 0) >= EMULATIONS and "runs" in found
+        more = (found["more_runs"] or verdict.MORE_MOST) if is_begun else 0
+        return is_begun, more * float(PATHS[each[0].path]["duration"].split()[0])
+
+    return min(open_ones, key=cost, default=None)
+
+
+def measure(minutes: float, again: str | None, most: int) -> None:
+    """Measure missing rows, then the runs that decide rows."""
     rows, until = load(), time.monotonic() + 60 * minutes
+    only = again or ""
     if again is not None:
         rows = {key: row for key, row in rows.items() if again not in key}
-    for row in [*BULK, *SHORT]:
-        if rows.get(row.key, {}).get("trusted"):
-            continue
-        if time.monotonic() > until:
-            print("out of time: call again for the rest")
-            return
-        rows[row.key] = row.measure()
-        KEPT.write_text(json.dumps(rows, indent=1) + "\n")
-        print(f"{row.key}: {rows[row.key]['verdict']}", flush=True)
+    for short in SHORT:
+        if only in short.key and time.monotonic() < until and not rows.get(short.key, {}).get("trusted"):
+            rows[short.key] = short.measured()
+            save(rows)
+            print(f"{short.key}: {rows[short.key]['verdict']}", flush=True)
+    while time.monotonic() < until and (following := next_bulk(rows, most, only)):
+        row, runs = following
+        found = rows.get(row.key, {})
+        rows[row.key] = row.measured(found if "runs" in found else {}, runs)
+        save(rows)
+        print(f"{row.key}, {rows[row.key]['trusted']} runs: {rows[row.key]['verdict']}", flush=True)
+    if next_bulk(rows, most, only):
+        print("out of time: call again for the rest")
 
 
 def number(value: float, digits: int) -> str:
@@ -232,11 +338,26 @@ def bulk_row(row: Bulk, found: dict[str, Any]) -> str:
     cells = []
     for name, (_, factor, digits) in QUANTITIES.items():
         each = quantities[name]
-        low, high, simulated, emulated = (each[key] * factor for key in ("low", "high", "simulated", "emulated"))
-        interval = f" ({number(low, digits)} to {number(high, digits)})" if row.loss and name == "goodput_bps" else ""
-        cells.append(f"{number(simulated, digits)}{interval} / {number(emulated, digits)}")
-    verdict = found["verdict"].rstrip(".")
-    return f"| {row.cc}, {row.path}, {row.loss:.1%} | {' | '.join(cells)} | {verdict[0].lower()}{verdict[1:]} |"
+        simulated, emulated = (number(each[key] * factor, digits) for key in ("simulated", "emulated"))
+        edges = (each["difference_low"], each["difference_high"])
+        interval = f" ({' to '.join(number(edge * factor, digits) for edge in edges)})" if None not in edges else ""
+        cells.append(f"{simulated} / {emulated}{interval}")
+    words = "; ".join(
+        f"{word}{': ' if word != 'agrees' else ''}{', '.join(names)}" for word, names in outcomes(found).items()
+    )
+    if found["more_runs"]:
+        words += f" ({found['more_runs']} more)"
+    about = f"{row.cc}, {row.path}, {row.loss:.1%}{'' if 'runs' in found else ' *'}"
+    return f"| {about} | {found['trusted']} | {' | '.join(cells)} | {words} |"
+
+
+def outcomes(found: dict[str, Any]) -> dict[str, list[str]]:
+    """Quantities by verdict; `agrees` alone if all of them do."""
+    words = {
+        word: [verdict.NAMES[each["quantity"]] for each in found["quantities"] if each["verdict"] == word]
+        for word in ("differs", "cannot tell")
+    }
+    return {word: names for word, names in words.items() if names} or {"agrees": []}
 
 
 def page(rows: dict[str, Any]) -> str:
@@ -252,25 +373,30 @@ def page(rows: dict[str, Any]) -> str:
         "",
         f"The TCP of Linux {series} did these transfers in real time over [the simulated path](../guides/emulate.md),",
         "and the simulator did the same with the preset `linux-6`. `python validation/twins.py` measures both again on",
-        "your kernel; it takes 20 minutes and wants a quiet machine.",
+        "your kernel; it takes about 100 minutes and wants a quiet machine.",
         "[How far can I trust the simulator?](../guides/twin.md) says how the two are compared.",
         "",
         "## Bulk transfers",
         "",
         "20 Mbit/s, tail drop: 10 s over 50 ms with a queue of 83 packets, 30 s over GEO: 600 ms, 1000 packets.",
-        f"Packets are lost at random. Each cell is simulated / emulated: means of {REPLICATIONS} seeds and of up to",
-        f"{EMULATIONS} runs of the kernel that could be trusted, over the same losses.",
-        "In parentheses stands the simulator's interval of prediction, in which the mean of so many runs lies with a",
-        "probability of 95 % if kernel and simulator do the same.",
+        "Packets are lost at random. Each cell is simulated / emulated: the mean over the simulator's seeds, at least",
+        f"{REPLICATIONS}, and the mean over the trustworthy runs of the kernel, which meet the same losses.",
+        "The 95 % interval of the difference is in parentheses.",
         "",
-        f"| case | {' | '.join(heads)} | verdict |",
-        f"|---|{'---|' * len(heads)}---|",
+        "A row agrees if every interval is within the margin of its quantity: 10 % of the simulated value, 15 % for",
+        "windows, at least 1 ms or 3 packets. A row differs if an interval is not, and excludes zero. A row cannot",
+        f"tell if the runs are too few for either. Such a row has up to {RUNS} runs. The number of further runs that",
+        "would decide it follows in parentheses.",
+        "",
+        *([OLD, ""] if any("runs" not in rows[row.key] for row in bulk) else []),
+        f"| case | runs | {' | '.join(heads)} | verdict |",
+        f"|---|---:|{'---|' * len(heads)}---|",
         *(bulk_row(row, rows[row.key]) for row in bulk),
         "",
     ]
     for row in bulk:
         found = rows[row.key]
-        if found["verdict"] != "Agrees.":
+        if "differs" in outcomes(found):
             reason = next((text for key, text in REASONS.items() if row.key.startswith(key)), "")
             said = " ".join(found["notes"])
             lines += [f"**{row.key}.** {reason} {said}".replace("  ", " "), ""]
@@ -279,7 +405,7 @@ def page(rows: dict[str, Any]) -> str:
         "",
         "The time from a sender's SYN to the last acknowledgement, Reno, 1536 kbit/s, a round trip of 530 ms:",
         "100 kB with the initial windows of [GEO-15 to GEO-19](../papers/geo.md#geo-15) and a receiver's window of",
-        f"64 kB, and 500 kB with other windows of the receiver. They agree within {AGREES:.0%}.",
+        f"64 kB, and 500 kB with other windows of the receiver. The margin is {SHORT_MARGIN:.0%}.",
         "",
         "| transfer | simulated, s | emulated, s | verdict |",
         "|---|---:|---:|---|",
@@ -297,12 +423,16 @@ def page(rows: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=25.0)
+    parser.add_argument("--minutes", type=float, default=240.0)
+    parser.add_argument("--runs", type=int, default=RUNS, help="Emulated runs of a row, at most.")
     parser.add_argument("--again", metavar="TEXT")
+    parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--text", action="store_true")
     asked = parser.parse_args()
     if not asked.text:
-        measure(asked.minutes, asked.again)
+        measure(asked.minutes, "" if asked.fresh else asked.again, asked.runs)
+    elif KEPT.is_file():
+        save(load())
     PAGE.write_text(page(load()))
 
 

@@ -36,7 +36,7 @@ __all__ = [
     "schema",
 ]
 if sys.platform == "linux":
-    __all__ += ["Emulation", "Isolated", "end_with_parent", "isolate"]
+    __all__ += ["Emulation", "Isolated", "end_with_parent", "isolate", "simulated_cc"]
 
 RESULTS: int
 """Which results this simulator gives: equal numbers, scenarios (by their digest) and seeds, equal results."""
@@ -596,6 +596,9 @@ class Emulation:
 
 def end_with_parent(parent: int | None = None) -> bool:
     """End when the parent ends; whether it is still there."""
+
+def simulated_cc(name: str) -> str:
+    """Bentpipe's name of a congestion control of the kernel."""
 
 def isolate() -> tuple[Isolated, bool]:
     """Leave the namespaces of the machine; the caller, and whether real-time priority was given."""

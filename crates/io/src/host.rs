@@ -312,6 +312,21 @@ pub fn congestion_controls() -> Vec<String> {
     names.unwrap_or_default().split_whitespace().map(String::from).collect()
 }
 
+/// Congestion controls with another name in the kernel: bentpipe's, the kernel's. Of bentpipe's names for one module, the first
+/// is its twin.
+const CC_NAMES: [(&str, &str); 5] =
+    [("reno", "reno"), ("newreno", "reno"), ("sack", "reno"), ("bbr1", "bbr"), ("westwood-plus", "westwood")];
+
+/// The kernel's name of a congestion control: of one that bentpipe has, or the kernel.
+pub fn kernel_cc(name: &str) -> &str {
+    CC_NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, kernels)| kernels)
+}
+
+/// Bentpipe's name of a congestion control of the kernel.
+pub fn simulated_cc(name: &str) -> &str {
+    CC_NAMES.iter().find(|(_, kernels)| *kernels == name).map_or(name, |(ours, _)| ours)
+}
+
 /// What a host of an emulation is told; what this system does not have stays as it is.
 fn sysctls() {
     let buffers = |least| format!("4096 {least} {BUFFER_MAX}");
@@ -376,6 +391,15 @@ fn set_v6(address: Ipv6Addr) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn congestion_controls_are_found_by_either_name() {
+        for (ours, kernels) in [("bbr1", "bbr"), ("westwood-plus", "westwood"), ("cubic", "cubic"), ("reno", "reno")] {
+            assert_eq!([kernel_cc(ours), kernel_cc(kernels), simulated_cc(kernels)], [kernels, kernels, ours]);
+        }
+        // RFC 6582 and RFC 6675 are recoveries of Reno's window.
+        assert_eq!([kernel_cc("sack"), kernel_cc("newreno"), kernel_cc("bbr3")], ["reno", "reno", "bbr3"]);
+    }
 
     /// Where this process may have priority at all.
     #[test]

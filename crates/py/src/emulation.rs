@@ -42,6 +42,12 @@ fn no_congestion_control(name: &str, error: &std::io::Error) -> PyErr {
     ))
 }
 
+/// Bentpipe's name of a congestion control of the kernel.
+#[pyfunction]
+pub(crate) fn simulated_cc(name: &str) -> &str {
+    host::simulated_cc(name)
+}
+
 /// Ends with its parent, given by its id; whether that is still there.
 #[pyfunction]
 #[pyo3(signature = (parent=None))]
@@ -168,7 +174,8 @@ impl Emulation {
         let make = |at| Host::with(address(at).0, address(at).1, &wanted);
         let hosts: Vec<Host> = (0..names.len()).map(make).collect::<Result<_, _>>().map_err(not_allowed)?;
         if cc.is_some() || initial_window.is_some() {
-            let set = hosts.iter().try_for_each(|host| host.set_beginning(Beginning { cc, initial_window }));
+            let beginning = || Beginning { cc: cc.map(host::kernel_cc), initial_window };
+            let set = hosts.iter().try_for_each(|host| host.set_beginning(beginning()));
             set.map_err(|error| no_congestion_control(cc.unwrap_or_default(), &error))?;
         }
         let nodes = scenario.nodes.iter().map(|node| node.name.clone()).collect();

@@ -198,6 +198,7 @@ impl Default for Delivery {
             rate: None,
             one_way_delay: None,
             receiver_clock: None,
+            echoed_rtt: None,
         })
     }
 }

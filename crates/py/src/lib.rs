@@ -46,7 +46,7 @@ mod _core {
     use super::drill::{conformance_scripts, drill};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::emulation::{end_with_parent, isolate, Emulation, Isolated};
+    use super::emulation::{end_with_parent, isolate, simulated_cc, Emulation, Isolated};
     #[pymodule_export]
     use super::facts::{Ack, Delivery, Init, Path, Why};
     #[pymodule_export]

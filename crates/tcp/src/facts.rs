@@ -80,6 +80,9 @@ pub struct Delivery {
     /// When the receiver sent this ACK, by its own clock in milliseconds, whose origin is not known and which wraps; only with
     /// timestamps (RFC 7323: TSval).
     pub receiver_clock: Option<u32>,
+    /// Round-trip time by the echoed timestamp, in steps of a millisecond, so that it may be up to a millisecond too short.
+    /// Retransmissions have one, too. Only with timestamps, and only from an ACK of new data (RFC 7323 §4.1).
+    pub echoed_rtt: Option<Duration>,
 }
 
 /// What one ACK says about the rate of delivery.

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 )
 @options.file
 @click.option("--flow", metavar="NAME", help="Flow to compare; by default the first bulk flow.")
-@click.option("--cc", metavar="NAME", help="The kernel's congestion control: reno, cubic, bbr ...; by default its own.")
+@click.option(
+    "--cc", metavar="NAME", help="Congestion control, by the kernel's name or bentpipe's. Default: the kernel's."
+)
 @options.replications(30, "Simulated runs, all with different seeds.")
 @click.option(
     "--emulations",
@@ -38,6 +40,13 @@ if TYPE_CHECKING:
     show_default=True,
     metavar="N",
     help="Emulated runs, in real time.",
+)
+@click.option(
+    "--margin",
+    "margins",
+    metavar="[NAME=]SHARE",
+    multiple=True,
+    help="Least difference that matters: 5%, goodput=0.05. Repeatable. Default: 10 %, 15 % for windows.",
 )
 @options.sets
 @options.seed
@@ -51,6 +60,7 @@ def command(
     cc: str | None,
     replications: int,
     emulations: int,
+    margins: tuple[str, ...],
     sets: tuple[str, ...],
     seed: int | None,
     save: Path | None,
@@ -61,9 +71,11 @@ def command(
     """Compare the simulator with this machine.
 
     A bulk transfer is simulated with the settings of the kernel, and done by the kernel itself over the same path in
-    real time. A table says quantity by quantity whether they agree, and a sentence says it of the whole.
+    real time. A table shows for each quantity the 95 % interval of the difference and whether the two agree, differ, or
+    need more runs. A sentence gives the overall verdict.
     """
     check_places(save, plot)
+    shares = _shares(margins)
     from bentpipe.emulation.twin import twin
 
     scenario = load(file, sets, seed, is_quiet=quiet)
@@ -79,6 +91,7 @@ def command(
         cc=cc,
         replications=replications,
         emulations=emulations,
+        margin=shares,
         progress=say if is_watched else None,
     )
     if save is not None:
@@ -90,6 +103,23 @@ def command(
     print_result(found.to_dict, lambda: _shown(found), json=json, quiet=quiet)
 
 
+def _shares(written: tuple[str, ...]) -> float | dict[str, float] | None:
+    """The margins of the command line: one for all quantities, or some by name."""
+    found: dict[str, float] = {}
+    for each in written:
+        name, _, share = each.rpartition("=")
+        try:
+            number = float(share.removesuffix("%")) / (100 if share.endswith("%") else 1)
+        except ValueError:
+            raise click.BadParameter(f"{each!r} has no share such as 5% or 0.05", param_hint="--margin") from None
+        if not name and len(written) == 1:
+            return number
+        if not name:
+            raise click.BadParameter(f"{each!r} is for all quantities, beside others", param_hint="--margin")
+        found[name] = number
+    return found or None
+
+
 def _shown(found: Twin) -> Iterator[RenderableType]:
     from rich.table import Table
 
@@ -98,11 +128,12 @@ def _shown(found: Twin) -> Iterator[RenderableType]:
     title = f"Linux {found.kernel['release']} with {found.kernel['cc']}, and its simulation"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column()
-    for head in ("simulated", "from", "to", "emulated"):
+    for head in ("simulated", "emulated", "difference", "from", "to", "margin"):
         table.add_column(head, justify="right")
     table.add_column("verdict")
     for each in found.quantities:
-        values = (each.simulated, each.low, each.high, each.emulated)
+        edges = (each.difference_low, each.difference_high)
+        values = (each.simulated, each.emulated, each.difference, *edges, each.margin)
         shown, unit = formatting.column(values, UNITS.get(each.quantity, ""))
         table.add_row(f"{each.name} ({unit})" if unit else each.name, *shown, each.verdict)
     yield table

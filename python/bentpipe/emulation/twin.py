@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe import files
+from bentpipe import _core, files
 from bentpipe.catalog import unknown
 from bentpipe.emulation import packets, verdict
 from bentpipe.emulation.connections import of_flow
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 FORM = "bentpipe twin"
 BULK = ("greedy", "bulk", "port")
-SIMULATED = {"bbr": "bbr1"}
-"""Congestion controls of the kernel that have another name here."""
 AS_IN_THE_KERNEL = {"bbr1": {"quantum": "offload"}}
 """Settings of congestion controls that the kernel's have: it hands down as much at once as offload takes."""
 SPARE_S = 5.0
@@ -43,6 +41,8 @@ TRIES = 3
 HEADERS = 128
 """Bytes that the headers of a packet have at most."""
 LIMITED_SHARE = 0.01
+UNSCALED = 65_535
+"""The largest window without scaling, bytes."""
 SERIES = ("cwnd_bytes", "srtt_s", "losses")
 
 
@@ -67,6 +67,8 @@ class Twin:
         explain a difference.
     windows : mapping
         `simulated`, `emulated`: the window of one run of each side, `time_s` since the first data.
+    margins : mapping
+        Shares that were given for some quantities, instead of the defaults.
     """
 
     scenario: Scenario
@@ -75,20 +77,22 @@ class Twin:
     trust: tuple[Trust, ...]
     notes: tuple[str, ...]
     windows: Mapping[str, pl.DataFrame] = field(repr=False)
+    margins: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def quantities(self) -> list[verdict.Judged]:
         """Each quantity on both sides, with its verdict; none if no emulated run was trustworthy."""
-        simulated = self.runs.filter(side="simulated")
-        emulated = self.runs.filter(side="emulated", is_trustworthy=True)
-        if emulated.is_empty():
-            return []
-        return [verdict.judged(name, simulated[name].to_list(), emulated[name].to_list()) for name in verdict.LIMITS]
+        return verdict.of_runs(self.runs.to_dicts(), self.margins)
 
     @property
     def verdict(self) -> str:
-        """Agrees; differs in what; or why there is no verdict."""
+        """A sentence: the twins agree, differ in some quantities, or the runs cannot tell; without runs, why."""
         return verdict.whole(self.quantities)
+
+    @property
+    def more_runs(self) -> int | None:
+        """Further emulated runs that would decide all quantities; 0: all are decided, None: more than 1000."""
+        return verdict.more_runs(self.quantities)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
@@ -96,6 +100,7 @@ class Twin:
             "title": self.scenario.title,
             "version": __version__,
             "verdict": self.verdict,
+            "more_runs": self.more_runs,
             "quantities": [each.to_dict() for each in self.quantities],
             "notes": list(self.notes),
             "kernel": self.kernel,
@@ -133,6 +138,7 @@ def twin(
     cc: str | None = None,
     replications: int = 30,
     emulations: int = 3,
+    margin: float | Mapping[str, float] | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Twin:
     """Simulate a bulk transfer, run it by the kernel's TCP over the same path, and say where they differ.
@@ -148,17 +154,23 @@ def twin(
     flow : str, optional
         By default the first bulk flow, or the first with a port. It starts at 0 s and sends until the end.
     cc : str, optional
-        Congestion control by its name in the kernel; by default that of the machine.
+        Congestion control by its name in the kernel or in bentpipe (`bbr`, `bbr1`); by default that of the machine.
     replications, emulations : int
-        Runs on each side, at least 2 and 1, with seeds from the scenario's own on.
+        Runs on each side, at least 2 and 1, with seeds from the scenario's own on. There are at least as many simulated
+        runs as emulated ones: one of each seed.
+    margin : float or mapping, optional
+        The least difference that matters, as a share of the simulated value: of all quantities, or by quantity
+        (`goodput`, `cwnd`, `first-loss`, `srtt`, `srtt-p95`, `lost`, `retransmissions`). By default 0.1, and 0.15 for
+        windows. A difference of a millisecond or three packets never matters.
     progress : callable, optional
         Called with a sentence before each part.
 
     Raises
     ------
     EmulationError
-        As `emulate`; there is no bulk flow, or the simulator has no such congestion control.
+        As `emulate`; there is no bulk flow, the simulator has no such congestion control, or a margin is not valid.
     """
+    margins = verdict.margins(margin)
     scenario = scenario_of(scenario)
     content = scenario.to_dict()
     name = _bulk(content["flow"]) if flow is None else flow
@@ -167,7 +179,8 @@ def twin(
     if replications < 2 or emulations < 1:
         raise EmulationError("too few runs\n  expected at least 2 simulated and 1 emulated")
     with tempfile.TemporaryDirectory() as folder:
-        return _twin(scenario, name, cc, replications, emulations, progress or (lambda _: None), Path(folder))
+        say = progress or (lambda _: None)
+        return _twin(scenario, name, cc, max(replications, emulations), emulations, margins, say, Path(folder))
 
 
 def _twin(
@@ -176,6 +189,7 @@ def _twin(
     cc: str | None,
     replications: int,
     emulations: int,
+    margins: Mapping[str, float],
     say: Callable[[str], object],
     folder: Path,
 ) -> Twin:
@@ -209,6 +223,7 @@ def _twin(
         trust=tuple(side.trust for side in emulated if side.trust is not None),
         notes=(apart, parts, *dict.fromkeys(note for side in (beside, *emulated) for note in side.notes)),
         windows={"simulated": beside.window, "emulated": emulated[shown].window},
+        margins=margins,
     )
 
 
@@ -316,7 +331,7 @@ def _losses(result: RunResult, name: str) -> pl.DataFrame:
 def _simulated_cc(name: str) -> str:
     from bentpipe.catalog import choices
 
-    simulated = SIMULATED.get(name, name)
+    simulated = _core.simulated_cc(name)
     known = [each["name"] for each in choices()["cc"]]
     if simulated not in known:
         raise EmulationError(f"the kernel's {unknown(name, 'a congestion control of the simulator', known)}")
@@ -336,13 +351,18 @@ def _like(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Sce
     return Scenario(content, source=scenario.source, folder=scenario.folder)
 
 
-def _buffers(kernel: dict[str, str]) -> dict[str, str]:
-    """The largest that the kernel allows: it lets them grow faster than windows do."""
+def _buffers(kernel: dict[str, str]) -> dict[str, Any]:
+    """Buffers that begin and end as those of the kernel; the send buffer has its largest size at once."""
     # Half of a receive buffer is for the window (tcp_adv_win_scale), the rest for what the kernel keeps of each packet.
-    most = {"receive_buffer": ("tcp_rmem", 2), "send_buffer": ("tcp_wmem", 1)}
-    return {
-        key: f"{int(kernel[sysctl].split()[2]) // parts} B" for key, (sysctl, parts) in most.items() if sysctl in kernel
-    }
+    buffers: dict[str, Any] = {}
+    if "tcp_rmem" in kernel:
+        _, start, limit = (f"{int(each) // 2} B" for each in kernel["tcp_rmem"].split())
+        # At first a window has no scale.
+        start = min(start, f"{UNSCALED} B", key=lambda size: int(size.split()[0]))
+        buffers |= {"receive_buffer": "auto", "auto_buffer": {"start": start, "limit": limit, "growth": "linux"}}
+    if "tcp_wmem" in kernel:
+        buffers["send_buffer"] = f"{kernel['tcp_wmem'].split()[2]} B"
+    return buffers
 
 
 def _limits(about: dict[str, Any], took_s: float, who: str) -> tuple[str, ...]:

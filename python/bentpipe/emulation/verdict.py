@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bentpipe.catalog import unknown
+from bentpipe.errors import EmulationError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 CONFIDENCE = 0.95
+"""Of the interval of each difference."""
+PAIRS_FROM = 4
+"""Least number of emulated runs that may be compared in pairs with those of their seeds: fewer show no correlation."""
+MORE_MOST = 1000
+"""Further runs that are looked ahead."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How far the mean of emulated runs may be from that of simulated ones: shares, and a least one in its unit."""
+class Margin:
+    """Least difference that matters: a share of the simulated value, and a minimum in its unit."""
 
-    agrees: float
-    differs: float
+    share: float
     least: float = 0.0
 
+    def of(self, simulated: float) -> float:
+        """In the unit of the quantity."""
+        return max(self.share * abs(simulated), self.least)
 
-LIMITS = {
-    "goodput_bps": Limits(0.02, 0.05),
-    "cwnd_mean_bytes": Limits(0.05, 0.15),
-    "cwnd_first_loss_bytes": Limits(0.05, 0.15),
-    "srtt_p50_s": Limits(0.03, 0.10, least=0.001),
-    "srtt_p95_s": Limits(0.03, 0.10, least=0.001),
-    "drops": Limits(0.10, 0.30, least=3),
-    "retransmissions": Limits(0.10, 0.30, least=3),
+
+MARGINS = {
+    "goodput_bps": Margin(0.10),
+    "cwnd_mean_bytes": Margin(0.15),
+    "cwnd_first_loss_bytes": Margin(0.15),
+    "srtt_p50_s": Margin(0.10, least=0.001),
+    "srtt_p95_s": Margin(0.10, least=0.001),
+    "drops": Margin(0.10, least=3),
+    "retransmissions": Margin(0.10, least=3),
 }
-"""By quantity."""
+"""By quantity. A difference of three packets or a millisecond does not matter."""
+COUNTS = ("drops", "retransmissions")
+SHORT_NAMES = {
+    "goodput": "goodput_bps",
+    "cwnd": "cwnd_mean_bytes",
+    "first-loss": "cwnd_first_loss_bytes",
+    "srtt": "srtt_p50_s",
+    "srtt-p95": "srtt_p95_s",
+    "lost": "drops",
+    "retransmissions": "retransmissions",
+}
+"""Names of quantities for `--margin`."""
 NAMES = {
     "goodput_bps": "goodput",
     "cwnd_mean_bytes": "mean window",
@@ -60,52 +82,165 @@ class Judged:
     quantity : str
     simulated, emulated : float
         Means over the runs.
-    low, high : float
-        Where the mean of so many emulated runs lies with a probability of 95 % if they are like the simulated ones.
+    margin : float
+        The least difference that matters, in the unit of the quantity.
+    difference : float
+        Emulated less simulated: of the means, or the mean of pairs.
+    difference_low, difference_high : float or None
+        95 % interval of the difference. It covers the spread of the runs on both sides. None: a single emulated run has
+        no spread.
+    is_paired : bool
+        The interval is of the differences between runs of the same seed.
     verdict : str
-        `agrees`, `nearly agrees` or `differs`.
+        `agrees`: the whole interval is within the margin. `differs`: it is not, and the interval at the confidence of
+        all quantities together excludes zero. `cannot tell`: the runs are too few for either.
+    more_runs : int or None
+        For `cannot tell`: further emulated runs that would decide it if they spread like these; None if 1000 would not.
     """
 
     quantity: str
     simulated: float
-    low: float
-    high: float
     emulated: float
+    margin: float
+    difference: float
+    difference_low: float | None
+    difference_high: float | None
+    is_paired: bool
     verdict: str
+    more_runs: int | None = None
 
     @property
     def name(self) -> str:
-        """The quantity in words."""
+        """In words."""
         return NAMES[self.quantity]
 
     @property
     def sentence(self) -> str:
-        """What differs, and by how much."""
+        """The quantity with its difference: as a share, and its interval."""
         if not self.simulated:
             return self.name
-        return f"{self.name} ({(self.emulated / self.simulated - 1):+.0%})"
+        share = f"{self.difference / self.simulated:+.0%}"
+        if self.difference_low is None or self.difference_high is None:
+            return f"{self.name} ({share})"
+        low, high = (edge / self.simulated for edge in (self.difference_low, self.difference_high))
+        return f"{self.name} ({share}, 95 % interval {low:+.0%} to {high:+.0%})"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
         return asdict(self)
 
 
-def judged(quantity: str, simulated: Sequence[float], emulated: Sequence[float]) -> Judged:
-    """Compare the means: within the limits or the interval of prediction they agree, beyond both limits they differ."""
-    from scipy import stats
+@dataclass(frozen=True)
+class Spread:
+    """Difference of the means, and how its variance falls with the number of emulated runs."""
 
-    count, mean = len(simulated), math.fsum(simulated) / len(simulated)
-    found, half = math.fsum(emulated) / len(emulated), 0.0
-    if count > 1:
-        variance = math.fsum((value - mean) ** 2 for value in simulated) / (count - 1)
-        quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1))
-        half = quantile * math.sqrt(variance * (1 / len(emulated) + 1 / count))
-    limits, off = LIMITS[quantity], abs(found - mean)
-    if off <= max(limits.agrees * abs(mean), limits.least, half):
-        verdict = "agrees"
-    else:
-        verdict = "differs" if off > max(limits.differs * abs(mean), 2 * limits.least) else "nearly agrees"
-    return Judged(quantity, mean, mean - half, mean + half, found, verdict)
+    difference: float
+    emulated: float
+    """Variance of one emulated run."""
+    simulated: float
+    """Variance of one simulated run."""
+    simulations: int
+    paired: float | None
+    """Variance of the difference of one pair, if pairs are compared."""
+    least: float
+    """Least half of the interval times emulated runs: a few runs do not meet a rare loss."""
+    freedom: int = 0
+    """Degrees of freedom of the variances, if they do not rest on the emulated runs."""
+
+    def half(self, runs: int, confidence: float) -> float:
+        """Half of the interval of the difference after `runs` emulated runs."""
+        from scipy import stats
+
+        variance = self.paired
+        if variance is None:
+            # Further emulated runs come with as many simulated ones.
+            variance = self.emulated + self.simulated * runs / max(self.simulations, runs)
+        # One degree of freedom less than emulated runs: the simulated ones, of which there are more, count for nothing.
+        quantile = float(stats.t.ppf((1 + confidence) / 2, max(runs - 1, self.freedom)))
+        return max(quantile * math.sqrt(variance / runs), self.least / runs)
+
+
+def judged(
+    quantity: str,
+    simulated: Sequence[float],
+    emulated: Sequence[float],
+    *,
+    pairs: Sequence[tuple[float, float]] = (),
+    margin: float | None = None,
+) -> Judged:
+    """Compare the means of two sides.
+
+    `pairs` are simulated and emulated values of the same seeds, one for each emulated run; `margin` is a share.
+    """
+    mean, found = math.fsum(simulated) / len(simulated), math.fsum(emulated) / len(emulated)
+    matters = (MARGINS[quantity] if margin is None else replace(MARGINS[quantity], share=margin)).of(mean)
+    if len(emulated) < 2:
+        return Judged(quantity, mean, found, matters, found - mean, None, None, False, "cannot tell", 1)
+    spread = _spread(quantity, simulated, emulated, pairs)
+    return decided(quantity, mean, found, matters, spread, len(emulated))
+
+
+def decided(quantity: str, simulated: float, emulated: float, matters: float, spread: Spread, runs: int) -> Judged:
+    """The verdict on two means whose spread is known, and the number of runs that would decide it."""
+    verdict, more = _outcome(spread, runs, matters), None
+    if verdict == "cannot tell":
+        more = _more(spread, runs, matters)
+    half = spread.half(runs, CONFIDENCE)
+    difference, is_paired = spread.difference, spread.paired is not None
+    low, high = difference - half, difference + half
+    return Judged(quantity, simulated, emulated, matters, difference, low, high, is_paired, verdict, more)
+
+
+def _spread(
+    quantity: str, simulated: Sequence[float], emulated: Sequence[float], pairs: Sequence[tuple[float, float]]
+) -> Spread:
+    runs = len(emulated)
+    mean, found = math.fsum(simulated) / len(simulated), math.fsum(emulated) / runs
+    both = _variance(emulated), _variance(simulated)
+    least = 0.0
+    if quantity in COUNTS:
+        # Two equal counts show no spread. They have that of a Poisson count, or of the simulated seeds if that is less.
+        both = max(both[0], min(both[1], max(mean, found))), both[1]
+        # The rule of three: an event with a rate of 3 / runs is missed by all of them with a probability of 5 %.
+        least = 3.0
+    if len(pairs) == runs >= PAIRS_FROM:
+        paired = _variance([there - here for here, there in pairs])
+        if paired < both[0] + both[1] * runs / len(simulated):
+            difference = math.fsum(there - here for here, there in pairs) / runs
+            return Spread(difference, *both, len(simulated), paired, least)
+    return Spread(found - mean, *both, len(simulated), None, least)
+
+
+def _variance(values: Sequence[float]) -> float:
+    if len(values) < 2:
+        return 0.0
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _outcome(spread: Spread, runs: int, matters: float) -> str:
+    if abs(spread.difference) + spread.half(runs, CONFIDENCE) <= matters:
+        return "agrees"
+    # Any of the quantities would make the twins differ: together they do so by chance in 5 % at most.
+    if abs(spread.difference) > spread.half(runs, 1 - (1 - CONFIDENCE) / len(MARGINS)):
+        return "differs"
+    return "cannot tell"
+
+
+def _more(spread: Spread, runs: int, matters: float) -> int | None:
+    """The least number of further runs that decide; intervals shrink with each."""
+    few, many = 0, 1
+    while _outcome(spread, runs + many, matters) == "cannot tell":
+        few, many = many, 2 * many
+        if few >= MORE_MOST:
+            return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        if _outcome(spread, runs + middle, matters) == "cannot tell":
+            few = middle
+        else:
+            many = middle
+    return many
 
 
 def whole(quantities: Sequence[Judged]) -> str:
@@ -113,10 +248,68 @@ def whole(quantities: Sequence[Judged]) -> str:
     if not quantities:
         return "No verdict: no emulated run was trustworthy."
     differ = [each.sentence for each in quantities if each.verdict == "differs"]
-    if differ:
-        return f"Differs in {', '.join(differ)}."
-    nearly = [each.sentence for each in quantities if each.verdict != "agrees"]
-    return "Agrees." if not nearly else f"Agrees, nearly in {', '.join(nearly)}."
+    open_ones = [each for each in quantities if each.verdict == "cannot tell"]
+    if not differ and not open_ones:
+        return "Agrees."
+    parts = [f"Differs in {', '.join(differ)}."] if differ else []
+    if open_ones:
+        parts += [f"Cannot tell {', '.join(each.sentence for each in open_ones)}.", _advice(open_ones)]
+    return " ".join(parts)
+
+
+def _advice(open_ones: Sequence[Judged]) -> str:
+    more = more_runs(open_ones)
+    if more is None:
+        return f"More than {MORE_MOST} further emulated runs would be needed: runs of a longer duration spread less."
+    if any(each.difference_low is None for each in open_ones):
+        return f"At least {more} more emulated run{'s' if more > 1 else ''}: a single one has no spread."
+    return f"{more} more emulated run{'s' if more > 1 else ''} would settle it, with this spread and difference."
+
+
+def of_runs(runs: Sequence[Mapping[str, Any]], margins: Mapping[str, float]) -> list[Judged]:
+    """Each quantity of runs with `side`, `seed` and `is_trustworthy`; none if no emulated run was trustworthy."""
+    simulated = [run for run in runs if run["side"] == "simulated"]
+    emulated = [run for run in runs if run["side"] == "emulated" and run["is_trustworthy"]]
+    if not emulated:
+        return []
+    by_seed = {run["seed"]: run for run in simulated}
+
+    def of(name: str) -> Judged:
+        pairs = [(by_seed[run["seed"]][name], run[name]) for run in emulated if run["seed"] in by_seed]
+        sides = ([run[name] for run in side] for side in (simulated, emulated))
+        return judged(name, *sides, pairs=pairs, margin=margins.get(name))
+
+    return [of(name) for name in MARGINS]
+
+
+def more_runs(quantities: Sequence[Judged]) -> int | None:
+    """Further emulated runs that would decide all quantities; 0: all are decided, None: more than are looked ahead."""
+    numbers = [each.more_runs for each in quantities if each.verdict == "cannot tell"]
+    known = [number for number in numbers if number is not None]
+    return None if len(known) < len(numbers) else max(known, default=0)
+
+
+def margins(written: float | Mapping[str, float] | None) -> dict[str, float]:
+    """The share of each quantity that was given one: one for all, or by quantity, by its name here or its short name.
+
+    Raises
+    ------
+    EmulationError
+        There is no such quantity, or a share is not above 0.
+    """
+    if written is None:
+        return {}
+    if isinstance(written, (int, float)):
+        written = dict.fromkeys(MARGINS, float(written))
+    found = {}
+    for name, share in written.items():
+        quantity = SHORT_NAMES.get(name, name)
+        if quantity not in MARGINS:
+            raise EmulationError(unknown(name, "a quantity of twin", SHORT_NAMES))
+        if not 0 < share < math.inf:
+            raise EmulationError(f"a margin of {share:g}\n  expected a share above 0, such as 0.1 for 10 %")
+        found[quantity] = float(share)
+    return found
 
 
 def measured(

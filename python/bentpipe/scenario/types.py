@@ -1877,7 +1877,7 @@ class Rto(TypedDict, total=False):
         Which ACKs give a round-trip sample when timestamps are off. Default: "per-ack".
 
     sack_samples :
-        With timestamps, take samples of what is acknowledged selectively too, by when it was sent; else the timer knows nothing of a queue that grows during recovery. Default: false.
+        With timestamps, take samples of what is acknowledged selectively too, by when it was sent; else the timer knows nothing of a queue that grows during recovery. What was sent before the oldest segment was sent again restarts the timer, too. Default: false.
 
     karn :
         Take no sample from a segment that was sent again. Default: true.

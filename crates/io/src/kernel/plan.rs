@@ -1,8 +1,8 @@
 //! What the kernel has to be told so that its TCP has the settings of a case, and which settings it does not have.
 
+use crate::host::{congestion_controls, kernel_cc, simulated_cc};
 use crate::system;
 use bentpipe_sim::conformance::Case;
-use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{
     AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, Growth, InitialSsthresh, NewReno, Rack,
     Recovery, Reduction, RtoConfig, SackEvidence, SackOnRto, SecondReduction, SpuriousDetection, SsthreshBase,
@@ -54,7 +54,7 @@ pub(crate) struct Plan {
     pub(crate) has_timestamps: bool,
     /// ECN without a handshake in the script.
     pub(crate) agrees_on_ecn: bool,
-    cc: &'static str,
+    cc: String,
     nagle: bool,
     pub(crate) delays_acks: bool,
     user_timeout: Option<u32>,
@@ -241,14 +241,23 @@ fn milliseconds(span: Duration) -> u32 {
     (span.as_ps() / 1_000_000_000) as u32
 }
 
+/// The kernel's name of the congestion control `ours`, if it is among those that it has.
+fn kernels(ours: &str, available: &[String]) -> Result<String, String> {
+    let name = kernel_cc(ours);
+    // A module of the same name may be another algorithm: `westwood` is Westwood+.
+    let is_same = name != ours || simulated_cc(name) == ours;
+    if is_same && available.iter().any(|each| each == name) {
+        return Ok(name.into());
+    }
+    Err(format!("cc = {ours:?}, of which this kernel has {}", available.join(", ")))
+}
+
 /// The congestion control; whether selective acknowledgements are in use; with RACK, whether it probes.
-fn recovery(config: &Config) -> Result<(&'static str, bool, Option<bool>), String> {
-    let cc = match config.cc.kind() {
-        _ if config.own_cc.is_some() => return Err("cc".into()),
-        CcKind::Reno | CcKind::NewReno | CcKind::Sack => "reno",
-        CcKind::Cubic => "cubic",
-        other => return Err(format!("cc = {:?}", other.name())),
-    };
+fn recovery(config: &Config) -> Result<(String, bool, Option<bool>), String> {
+    if config.own_cc.is_some() {
+        return Err("cc".into());
+    }
+    let cc = kernels(config.cc.kind().name(), &congestion_controls())?;
     match config.recovery {
         Recovery::NewReno(variant) if variant == NewReno::default() => Ok((cc, false, None)),
         Recovery::NewReno(_) => Err("variants of recovery = \"newreno\"".into()),
@@ -338,7 +347,7 @@ mod tests {
         let keys =
             "timestamps = true\ncc = \"sack\"\nrecovery = \"rack\"\ninitial_ssthresh = \"3000 B\"\nrto.min = \"0.4 s\"";
         let plan = of(&case(keys, "")).unwrap();
-        assert_eq!((plan.mtu, plan.mss, plan.cc), (1052, 1012, "reno"));
+        assert_eq!((plan.mtu, plan.mss, plan.cc.as_str()), (1052, 1012, "reno"));
         assert!(plan.is_remembered && plan.repair.contains(&(SACK_PERMITTED, 0)));
         // 0.6 s and the bound of 0.4 s are the second before the first sample; and three thirds where that is less.
         assert_eq!(
@@ -362,13 +371,22 @@ mod tests {
     fn what_the_kernel_does_not_have_is_refused_by_name() {
         for (keys, name) in [
             ("recovery = \"timeout-only\"", "recovery"),
-            ("cc = \"hybla\"", "cc = \"hybla\""),
             ("pacing = { kind = \"window\", burst = \"1 segments\" }", "pacing"),
             ("give_up = \"never\"", "give_up other than a time"),
             ("initial_ssthresh = \"2500 B\"", "initial_ssthresh"),
         ] {
             assert_eq!(of(&case(keys, "")).err().as_deref(), Some(name), "{keys}");
         }
+    }
+
+    #[test]
+    fn congestion_controls_that_the_kernel_lacks_are_refused_with_those_it_has() {
+        let available = ["reno", "bbr", "westwood"].map(String::from);
+        let found = ["sack", "bbr1", "westwood-plus"].map(|ours| kernels(ours, &available).unwrap());
+        assert_eq!(found, ["reno", "bbr", "westwood"]);
+        let refused = ["hybla", "tahoe", "westwood", "cubic"].map(|ours| kernels(ours, &available).unwrap_err());
+        assert_eq!(refused[0], "cc = \"hybla\", of which this kernel has reno, bbr, westwood");
+        assert!(refused.iter().all(|text| text.ends_with("has reno, bbr, westwood")));
     }
 
     #[test]

@@ -459,6 +459,7 @@ mod tests {
             rate: None,
             one_way_delay: None,
             receiver_clock: None,
+            echoed_rtt: None,
         };
         let mut sender = twenty(1.0);
         let path = *sender.view();

@@ -263,6 +263,7 @@ mod tests {
             rate: None,
             one_way_delay: Some(Duration::from_millis(one_way_ms)),
             receiver_clock: None,
+            echoed_rtt: None,
         }
     }
 

@@ -20,7 +20,8 @@
 //!
 //! In the first round trip of loss recovery as much is sent as is delivered, then the model rules again; each lost
 //! segment leaves the window at once, and the end of recovery restores it. Recoveries of which one begins with the ACK that
-//! ends another are one. The least round-trip time begins with that of the handshake. A timeout leaves one segment. Two intervals
+//! ends another are one. The least round-trip time begins with that of the handshake. An ACK of retransmissions alone gives the
+//! round-trip time that its timestamp shows, which is short by up to a millisecond. A timeout leaves one segment. Two intervals
 //! that lose more than a fifth at the same rate betray a policer, whose rate is then used for 48 round trips
 //! (`policer`). ECN marks change nothing.
 //!
@@ -285,7 +286,8 @@ impl Bbr1 {
 
     fn update_min_rtt(&mut self, delivery: &Delivery, sample: Option<&Sample>, now: Time) {
         let has_expired = now.saturating_since(self.min_rtt_at) > MIN_RTT_WINDOW;
-        if let Some(rtt) = sample.and_then(|sample| sample.rtt) {
+        // Linux: without a segment that was sent once, the echo of the timestamp is the sample, and perhaps the least one.
+        if let Some(rtt) = sample.and_then(|sample| sample.rtt).or(delivery.echoed_rtt) {
             let is_new_path = self.reallocations.is_first_rtt(now, rtt);
             if is_new_path || has_expired || self.min_rtt.is_none_or(|least| rtt < least) {
                 self.min_rtt = Some(rtt);

@@ -425,6 +425,7 @@ mod tests {
                 rate: Some(rate),
                 one_way_delay: None,
                 receiver_clock: None,
+                echoed_rtt: None,
             };
             self.cc.on_delivery(&delivery, &PathState { now: self.now, srtt: Some(ms(100)), ..path(0) }.smss(SMSS));
         }

@@ -467,6 +467,7 @@ mod tests {
                 rate: None,
                 one_way_delay: None,
                 receiver_clock: None,
+                echoed_rtt: None,
             };
             bench.cc.measure_errors(&delivery, view.smss);
         }

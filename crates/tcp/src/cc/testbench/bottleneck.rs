@@ -217,6 +217,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             rate: Some(sample),
             one_way_delay: None,
             receiver_clock: None,
+            echoed_rtt: None,
         };
         let view = self.view();
         self.cc.on_delivery(&delivery, &view);

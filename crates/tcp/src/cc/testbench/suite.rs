@@ -282,6 +282,7 @@ fn deliver(cc: &mut Cc, arrived: &Arrived, totals: [u64; 2], view: &PathState) {
         rate: (arrived.segments != 3).then_some(rate),
         one_way_delay: rtt.map(|rtt| rtt / 2),
         receiver_clock: rtt.map(|_| (view.now.as_ps() >> 30) as u32),
+        echoed_rtt: rtt.map(|rtt| Duration::from_millis(rtt.as_ps() / 1_000_000_000)),
     };
     cc.on_delivery(&delivery, view);
 }

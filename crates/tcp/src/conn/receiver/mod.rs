@@ -20,6 +20,7 @@ use crate::segment::{Options, SackBlocks, Timestamps};
 use ack_policy::AckDuty;
 use bentpipe_units::{Duration, Seq, Time};
 use reassembly::Reassembly;
+use tuning::Held;
 use window::ReceiveWindow;
 
 /// What one end makes of the peer's data. Positions are offsets from the peer's first data byte.
@@ -163,7 +164,8 @@ impl Receiver {
     fn do_tune(&mut self, now: Time, timestamps: Option<Timestamps>) {
         let nxt = self.data.nxt;
         let last = self.data.runs.back().map_or(nxt, |&(_, right)| right);
-        self.window.tune(now, nxt, last, timestamps.map(|timestamps| since(now, timestamps.echo)));
+        let held = Held { last, beyond: self.data.beyond };
+        self.window.tune(now, nxt, held, timestamps.map(|timestamps| since(now, timestamps.echo)));
     }
 
     /// Whether any of [start, start + len) lies in the window (RFC 9293 §3.4).
@@ -337,6 +339,20 @@ mod tests {
         r.on_ack_sent(&mut Timers::stopped());
         assert_eq!(blocks(&r), [(2500, 4000)]);
         assert!(!r.has_duplicate());
+    }
+
+    /// Data out of order take room in the buffer of Linux: each byte once.
+    #[test]
+    fn bytes_behind_a_gap_are_counted() {
+        let mut r = receiver(1);
+        let mut beyond = |i| {
+            arrive(&mut r, i);
+            let runs: u64 = r.data.runs.iter().map(|(left, right)| right - left).sum();
+            assert_eq!(r.data.beyond, runs);
+            r.data.beyond / D
+        };
+        assert_eq!([5, 2, 8, 6, 6, 7, 0, 1].map(&mut beyond), [1, 2, 3, 4, 4, 5, 5, 4]);
+        assert_eq!([3, 4].map(beyond), [4, 0]);
     }
 
     #[test]

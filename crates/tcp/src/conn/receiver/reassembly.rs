@@ -11,6 +11,8 @@ pub(crate) struct Reassembly {
     pub(super) nxt: u64,
     /// Runs beyond `nxt`, sorted, not touching.
     pub(super) runs: VecDeque<(u64, u64)>,
+    /// Bytes of all runs.
+    pub(super) beyond: u64,
     /// Left edges of the runs that changed last, the newest first.
     recent: [u64; 4],
     /// Since it was asked last, a gap opened or was filled.
@@ -27,6 +29,7 @@ impl Default for Reassembly {
         Self {
             nxt: 0,
             runs: VecDeque::new(),
+            beyond: 0,
             recent: [u64::MAX; 4],
             has_gap_news: false,
             duplicate: None,
@@ -53,6 +56,7 @@ impl Reassembly {
         if let Some(&(left, right)) = self.runs.front() {
             if left <= self.nxt {
                 self.nxt = right;
+                self.beyond -= right - left;
                 self.runs.pop_front();
             }
         }
@@ -64,6 +68,7 @@ impl Reassembly {
     pub(super) fn skip_hole(&mut self) -> Option<(u64, u64)> {
         let run = self.runs.pop_front()?;
         self.nxt = run.1;
+        self.beyond -= run.1 - run.0;
         self.has_gap_news = true;
         self.finish();
         Some(run)
@@ -89,6 +94,7 @@ impl Reassembly {
         }
         let merged = if first == last {
             self.runs.insert(first, (start, end));
+            self.beyond += end - start;
             (start, end)
         } else {
             if self.runs[first].0 <= start && end <= self.runs[first].1 {
@@ -96,6 +102,8 @@ impl Reassembly {
                 return false;
             }
             let merged = (self.runs[first].0.min(start), self.runs[last - 1].1.max(end));
+            let before: u64 = self.runs.range(first..last).map(|(left, right)| right - left).sum();
+            self.beyond += merged.1 - merged.0 - before;
             self.runs[first] = merged;
             self.runs.drain(first + 1..last);
             merged

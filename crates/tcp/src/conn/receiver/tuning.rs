@@ -1,14 +1,28 @@
-//! A receive buffer that grows with the path, with what the application read in one round trip (M. Fisk and W. Feng, "Dynamic
-//! right-sizing", 2001). It never shrinks.
+//! A receive buffer that grows with the path: with the bytes that the application read in one round trip (M. Fisk and W. Feng,
+//! "Dynamic right-sizing", 2001). It never shrinks. As Linux does it, the window follows a larger buffer by two segments for
+//! each segment that arrives, and data out of order take room in the buffer.
 
 use crate::config::BufferGrowth;
 use bentpipe_units::{Duration, Time};
 
-/// How large the receive buffer should be.
+/// Data that wait behind a gap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    /// End of the last of them; the next byte expected if there are none.
+    pub(crate) last: u64,
+    /// Their bytes.
+    pub(crate) beyond: u64,
+}
+
+/// Size of the receive buffer, and the part of it that is advertised.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
+    buffer: u64,
     limit: u64,
     growth: BufferGrowth,
+    smss: u64,
+    /// The most that Linux advertises of the buffer (rcv_ssthresh).
+    open: u64,
     /// The most that a round trip brought so far; Linux begins with ten segments.
     most: u64,
     /// The receiver's estimate of the round-trip time.
@@ -20,8 +34,8 @@ pub(crate) struct Tuning {
 }
 
 impl Tuning {
-    pub(super) fn new(limit: u64, growth: BufferGrowth, smss: u64) -> Self {
-        Self { limit, growth, most: 10 * smss, rtt: None, timed: None, round: None }
+    pub(super) fn new(buffer: u64, limit: u64, growth: BufferGrowth, smss: u64) -> Self {
+        Self { buffer, limit, growth, smss, open: buffer, most: 10 * smss, rtt: None, timed: None, round: None }
     }
 
     /// Data arrived: `nxt` is the next byte expected, `edge` the end of the window that was advertised.
@@ -43,15 +57,14 @@ impl Tuning {
         }
     }
 
-    /// The buffer to have from now on, when `read` bytes were read altogether, and `ahead` bytes beyond the next one are held or
-    /// missing.
-    pub(crate) fn buffer(&mut self, now: Time, read: u64, ahead: u64, buffer: u64) -> u64 {
+    /// `read` bytes were read altogether, and `ahead` bytes beyond the next one are held or missing: the buffer may grow.
+    pub(crate) fn tune(&mut self, now: Time, read: u64, ahead: u64) {
         let Some((since, before)) = self.round else {
             self.round = Some((now, read));
-            return buffer;
+            return;
         };
         if self.rtt.is_none_or(|rtt| now.saturating_since(since) < rtt) {
-            return buffer;
+            return;
         }
         self.round = Some((now, read));
         let brought = read - before;
@@ -65,7 +78,18 @@ impl Tuning {
                 (2 * brought).saturating_add((2 * rise).try_into().unwrap_or(u64::MAX)).saturating_add(ahead)
             }
         };
-        buffer.max(wanted).min(self.limit)
+        self.buffer = self.buffer.max(wanted).min(self.limit);
+    }
+
+    /// The bytes that the window and unread data may take together, as a segment arrives: `beyond` and `unread` bytes are held.
+    pub(crate) fn offered(&mut self, beyond: u64, unread: u64) -> u64 {
+        if self.growth == BufferGrowth::Twice {
+            return self.buffer;
+        }
+        let free = self.buffer.saturating_sub(beyond);
+        let room = free.saturating_sub(unread).saturating_sub(self.open);
+        self.open += room.min(2 * self.smss);
+        free.min(self.open + unread)
     }
 }
 
@@ -80,23 +104,31 @@ mod tests {
     /// `specs/timestamps-window-scaling.md`, auto-tuning: 100,000 bytes in a round trip ask for 200,000.
     #[test]
     fn buffers_grow_to_twice_what_a_round_trip_brings() {
-        let mut tuning = Tuning::new(4_000_000, BufferGrowth::Twice, 1000);
+        let mut tuning = Tuning::new(65_535, 4_000_000, BufferGrowth::Twice, 1000);
         let rtt = Some(Duration::from_millis(500));
         tuning.on_arrival(at(0), 0, 65_535, rtt);
-        assert_eq!(tuning.buffer(at(0), 0, 0, 65_535), 65_535);
-        assert_eq!(tuning.buffer(at(499), 60_000, 0, 65_535), 65_535);
-        assert_eq!(tuning.buffer(at(500), 100_000, 0, 65_535), 200_000);
-        assert_eq!(tuning.buffer(at(1000), 110_000, 0, 200_000), 200_000, "never shrinks");
-        assert_eq!(tuning.buffer(at(1500), 9_000_000, 0, 200_000), 4_000_000, "up to the limit");
+        let mut buffer = |ms, read| {
+            tuning.tune(at(ms), read, 0);
+            tuning.offered(0, 0)
+        };
+        assert_eq!(buffer(0, 0), 65_535);
+        assert_eq!(buffer(499, 60_000), 65_535);
+        assert_eq!(buffer(500, 100_000), 200_000);
+        assert_eq!(buffer(1000, 110_000), 200_000, "never shrinks");
+        assert_eq!(buffer(1500, 9_000_000), 4_000_000, "up to the limit");
     }
 
     /// tcp_rcvbuf_grow of Linux 6.18, by hand: 2 x 40,000 and twice 80,000 x (40,000 - 20,000) / 20,000.
     #[test]
     fn linux_gives_a_sender_in_slow_start_room_to_double_again() {
-        let mut tuning = Tuning::new(4_000_000, BufferGrowth::Linux, 1000);
+        let mut tuning = Tuning::new(65_535, 4_000_000, BufferGrowth::Linux, 1000);
         let rtt = Some(Duration::from_millis(500));
         tuning.on_arrival(at(0), 0, 65_535, rtt);
-        let mut buffer = |ms, read, ahead, buffer| tuning.buffer(at(ms), read, ahead, buffer);
+        let mut buffer = |ms, read, ahead, buffer| {
+            tuning.buffer = buffer;
+            tuning.tune(at(ms), read, ahead);
+            tuning.buffer
+        };
         assert_eq!(buffer(0, 0, 0, 65_535), 65_535);
         assert_eq!(buffer(500, 10_000, 0, 65_535), 65_535, "no more than at first");
         assert_eq!(buffer(1000, 30_000, 0, 65_535), 40_000 + 2 * 40_000);
@@ -105,9 +137,24 @@ mod tests {
         assert_eq!(buffer(2500, 165_000, 0, 1), 100_000 + 2 * 11_111);
     }
 
+    /// tcp_grow_window of Linux: two segments of window for each segment that arrives, and data out of order take room.
+    #[test]
+    fn linux_opens_the_window_by_two_segments_for_each_that_arrives() {
+        let mut tuning = Tuning::new(10_000, 4_000_000, BufferGrowth::Linux, 1000);
+        assert_eq!(tuning.offered(0, 0), 10_000);
+        tuning.buffer = 15_000;
+        assert_eq!([0, 0, 0, 0].map(|beyond| tuning.offered(beyond, 0)), [12_000, 14_000, 15_000, 15_000]);
+        assert_eq!([1000, 2000].map(|beyond| tuning.offered(beyond, 0)), [14_000, 13_000], "behind a gap");
+        tuning.buffer = 20_000;
+        assert_eq!(tuning.offered(5000, 0), 15_000, "no room to open in");
+        assert_eq!(tuning.offered(1000, 0), 17_000);
+        // Unread data take room of the buffer, not of the window.
+        assert_eq!([1000, 6000, 20_000].map(|unread| tuning.offered(0, unread) - unread), [19_000, 14_000, 0]);
+    }
+
     #[test]
     fn without_timestamps_the_fastest_window_is_the_round_trip() {
-        let mut tuning = Tuning::new(4_000_000, BufferGrowth::Twice, 1000);
+        let mut tuning = Tuning::new(65_535, 4_000_000, BufferGrowth::Twice, 1000);
         for (ms, nxt, edge) in
             [(0, 0, 1000), (300, 500, 1500), (900, 1000, 2000), (1400, 2000, 3000), (2100, 3000, 4000)]
         {

@@ -1,6 +1,6 @@
 //! The window to advertise: what the buffer allows, in worthwhile steps.
 
-use super::tuning::Tuning;
+use super::tuning::{Held, Tuning};
 use crate::config::BufferGrowth;
 use bentpipe_units::{Duration, Time};
 
@@ -26,7 +26,7 @@ impl ReceiveWindow {
         Self {
             smss: u64::from(smss),
             buffer,
-            tuning: start.map(|(_, growth)| Box::new(Tuning::new(limit, growth, u64::from(smss)))),
+            tuning: start.map(|(_, growth)| Box::new(Tuning::new(buffer, limit, growth, u64::from(smss)))),
             unread: 0,
             reads_at_once: true,
             edge: buffer,
@@ -57,11 +57,12 @@ impl ReceiveWindow {
         self.tuning.is_some()
     }
 
-    /// Data arrived, the last of them at `last`, on a segment whose echo left `echoed` ago: is the buffer as large as it should be?
-    pub(super) fn tune(&mut self, now: Time, nxt: u64, last: u64, echoed: Option<Duration>) {
+    /// Adapts the buffer. A segment with data arrived whose echo left `echoed` ago; `held` was held before it.
+    pub(super) fn tune(&mut self, now: Time, nxt: u64, held: Held, echoed: Option<Duration>) {
         if let Some(tuning) = &mut self.tuning {
             tuning.on_arrival(now, nxt, self.edge, echoed);
-            self.buffer = tuning.buffer(now, nxt - self.unread, last - nxt, self.buffer);
+            tuning.tune(now, nxt - self.unread, held.last - nxt);
+            self.buffer = tuning.offered(held.beyond, self.unread);
         }
     }
 

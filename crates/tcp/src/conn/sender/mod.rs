@@ -215,7 +215,7 @@ impl Sender {
         self.find_holes(now, &ack, cx);
         self.end_ack(now, &facts, is_further, cx);
         advance.in_recovery |= is_undone;
-        self.notify_delivery(now, &ack, cx);
+        self.notify_delivery(now, &ack, true, cx);
         advance
     }
 
@@ -230,6 +230,7 @@ impl Sender {
         let facts = self.enter(&ack, false);
         if facts.newly_sacked > 0 {
             self.sample_rtt(now, &Ack { timestamps: None, ..ack }, &facts, cx);
+            self.restart_by_sack(now, &facts, cx);
         }
         if self.is_detailed && self.undo_if_spurious(now, &ack, &facts, cx) {
             return;
@@ -253,7 +254,7 @@ impl Sender {
             }
         }
         if self.is_detailed {
-            self.notify_delivery(now, &ack, cx);
+            self.notify_delivery(now, &ack, false, cx);
         }
     }
 
@@ -306,6 +307,17 @@ impl Sender {
         // RFC 6298 here, whatever gives the samples.
         if let Some(timestamps) = ack.timestamps {
             self.rtt.update(since(now, timestamps.echo));
+        }
+    }
+
+    /// Restarts the retransmission timer, as Linux does, if all that was SACKed now was sent before the oldest segment was last sent:
+    /// no ACK could report that segment yet. A retransmission that is lost again is found by RACK before the timer expires.
+    fn restart_by_sack(&mut self, now: Time, facts: &AckFacts, cx: &mut Context) {
+        if !cx.config.rto.sack_samples || facts.acked.newest().is_none() {
+            return;
+        }
+        if facts.acked.oldest().zip(self.board.first_sent_at()).is_some_and(|(sacked, first)| sacked < first) {
+            self.rtt.arm(now, &mut cx.timers);
         }
     }
 

@@ -5,6 +5,7 @@ use super::episode::Phase;
 use super::state::Sender;
 use crate::cc::{CongestionControl, Delivery, LostSegment, PathState};
 use crate::config::{SsthreshBase, SsthreshRounding};
+use crate::conn::clock::since;
 use crate::conn::context::Context;
 use crate::notice::ExplicitHeader;
 use bentpipe_units::{Duration, Time};
@@ -18,7 +19,7 @@ impl Sender {
 
     /// The controller that asked for it learns what the ACK said of delivery.
     #[inline(never)]
-    pub(super) fn notify_delivery(&mut self, now: Time, ack: &Ack<'_>, cx: &Context) {
+    pub(super) fn notify_delivery(&mut self, now: Time, ack: &Ack<'_>, advances: bool, cx: &Context) {
         if !self.cc.takes_deliveries() {
             return;
         }
@@ -30,6 +31,7 @@ impl Sender {
             return;
         }
         let (delivered, rate) = (rates.delivered(), rates.last);
+        let timestamps = ack.timestamps.filter(|_| cx.agreed.timestamps);
         let delivery = Delivery {
             newly_delivered,
             delivered,
@@ -39,11 +41,12 @@ impl Sender {
             is_cwnd_limited: self.usage.is_window_used(&self.space, self.board.flight_size(), &self.cc),
             is_repairing: self.is_repairing(),
             rate,
-            one_way_delay: ack.timestamps.filter(|_| cx.agreed.timestamps).map(|timestamps| {
+            one_way_delay: timestamps.map(|timestamps| {
                 // Both clocks count the same milliseconds, but a sender must not rely on that.
                 Duration::from_millis(u64::from(timestamps.value.wrapping_sub(timestamps.echo)))
             }),
-            receiver_clock: ack.timestamps.filter(|_| cx.agreed.timestamps).map(|timestamps| timestamps.value),
+            receiver_clock: timestamps.map(|timestamps| timestamps.value),
+            echoed_rtt: timestamps.filter(|_| advances).map(|timestamps| since(now, timestamps.echo)),
         };
         let path = self.path(now, cx);
         self.cc.on_delivery(&delivery, &path);

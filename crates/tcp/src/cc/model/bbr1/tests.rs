@@ -1,6 +1,7 @@
 use super::*;
 use crate::cc::testbench::bottleneck::{Bottleneck, SMSS};
 use crate::cc::testbench::path;
+use crate::facts::RateSample;
 
 const BW: f64 = 1_250_000.0;
 
@@ -152,6 +153,7 @@ fn delivery(newly: u64, in_flight: u64, delivered: u64) -> Delivery {
         rate: None,
         one_way_delay: None,
         receiver_clock: None,
+        echoed_rtt: None,
     }
 }
 
@@ -229,6 +231,29 @@ fn the_handshake_gives_the_first_round_trip_time() {
     let rtt = Some(Duration::from_millis(600));
     let cc = Bbr1::new(Init { rtt, ..Init::default() }, Bbr1Settings::default());
     assert_eq!(cc.min_rtt, rtt);
+}
+
+/// tcp_ack_update_rtt of Linux: a retransmission has no other round-trip time.
+#[test]
+fn the_echo_of_a_retransmission_is_a_round_trip_time() {
+    let ms = Duration::from_millis;
+    let mut cc = knowing(100, State::ProbeBw { phase: 3 });
+    let view = PathState { smss: SMSS, now: Time::ZERO + ms(5000), ..path(100 * SMSS) };
+    cc.on_delivery(&Delivery { echoed_rtt: Some(ms(99)), ..delivery(1, 50, 100) }, &view);
+    assert_eq!((cc.min_rtt, cc.min_rtt_at), (Some(ms(99)), view.now));
+    // The segment that was sent once says it exactly.
+    let rate = RateSample {
+        delivered: SMSS,
+        interval: ms(100),
+        rtt: Some(ms(100)),
+        is_app_limited: false,
+        flight_before: SMSS,
+        lost: 0,
+        prior_delivered: 0,
+        is_too_short: false,
+    };
+    cc.on_delivery(&Delivery { rate: Some(rate), echoed_rtt: Some(ms(98)), ..delivery(1, 50, 101) }, &view);
+    assert_eq!(cc.min_rtt, Some(ms(99)));
 }
 
 /// All but the phase of 0.75, and for each seed the same.

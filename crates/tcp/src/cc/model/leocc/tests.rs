@@ -37,6 +37,7 @@ fn delivery(in_flight: u64) -> Delivery {
         rate: None,
         one_way_delay: None,
         receiver_clock: None,
+        echoed_rtt: None,
     }
 }
 

@@ -363,6 +363,11 @@ impl Scoreboard {
         (!self.ring.is_empty()).then_some(self.base)
     }
 
+    /// When the oldest segment outstanding was last sent.
+    pub(crate) fn first_sent_at(&self) -> Option<Time> {
+        self.ring.front().map(|sent| sent.xmit_ts)
+    }
+
     /// Segment `index` is retransmitted. With `counts` it enters pipe (and, in order, HighRxt passes it).
     pub(crate) fn retransmit(&mut self, index: u64, now: Time, counts: bool) -> SeqRange {
         let position = (index - self.base) as usize;
