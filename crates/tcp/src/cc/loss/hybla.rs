@@ -32,7 +32,7 @@
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Unbounded, Window, HALF};
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
@@ -69,7 +69,7 @@ settings! {
         /// The largest ρ in the exponent of slow start.
         exponent_max: f64 = 16.0, [1.0, 40.0], "Linux";
         /// Whether slow start is the standard's as long as there is no threshold.
-        needs_ssthresh: bool = false, "Caini and Firrincieli 2004; Linux";
+        needs_ssthresh: bool = true, "Caini and Firrincieli 2004: packet pairs give the threshold; Linux: false";
         /// The initial window.
         initial_window: enum HyblaWindow = HyblaWindow::Rho, "Linux";
         /// Whether the initial threshold is multiplied by ρ.
@@ -162,6 +162,14 @@ impl Hybla {
 }
 
 impl CongestionControl for Hybla {
+    fn unbounded(&self) -> Option<Unbounded> {
+        let is_accelerated = self.window.ssthresh() == u64::MAX && !self.settings.needs_ssthresh;
+        is_accelerated.then(|| Unbounded {
+            does: "opens a window of tens of thousands of segments by a few ACKs on a long path".into(),
+            is_probes: false,
+        })
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
         self.watch(path);

@@ -91,7 +91,7 @@ settings! {
         /// The shortest time of a sample; longer ones take a round trip.
         shortest_sample: Duration = Duration::from_millis(50), "Grieco and Mascolo 2004; Linux";
         /// When a loss takes effect on the window.
-        cut: enum WestwoodCut = WestwoodCut::AtLoss, "Grieco and Mascolo 2004";
+        cut: enum WestwoodCut = WestwoodCut::AtExit, "Linux; Grieco and Mascolo 2004: at-loss, with mean-of-two";
         /// Whether a timeout resets the least round-trip time.
         forget_min_rtt: bool = true, "Linux";
         /// By what the estimate is multiplied, to learn what a wrong one costs.

@@ -62,6 +62,16 @@ bentpipe_units::words! {
     }
 }
 
+bentpipe_units::words! {
+    /// BaseTD, to which TD is compared.
+    pub enum HswaBase {
+        /// The least TD so far.
+        "least-td" => LeastTd,
+        /// Half of the least round-trip time: the TD of a path without a queue.
+        "min-rtt" => MinRtt,
+    }
+}
+
 settings! {
     /// Settings of HSWA.
     pub struct HswaSettings {
@@ -81,6 +91,8 @@ settings! {
         epsilon: f64 = 0.01, [0.0, 0.5], "reading: means are never quite equal";
         /// Which mean of the round-trip times counts.
         avg_rtt: enum HswaMean = HswaMean::All, "Pandya and Shaikh";
+        /// BaseTD, to which TD is compared.
+        base_td: enum HswaBase = HswaBase::LeastTd, "Pandya and Shaikh";
         /// Whether the rule takes the place of the first slow start.
         from_start: bool = false, "reading: only congestion avoidance is HSWA's";
     }
@@ -146,7 +158,10 @@ impl Rule {
         self.least = self.least.min(rtt);
         let mean = if self.mean.samples == 0 { rtt } else { self.mean.value };
         let td = mean - self.least / 2.0;
-        self.base_td = self.base_td.min(td);
+        self.base_td = match self.settings.base_td {
+            HswaBase::LeastTd => self.base_td.min(td),
+            HswaBase::MinRtt => self.least / 2.0,
+        };
         let excess = (td - self.base_td) / self.base_td;
         self.share = if excess <= self.settings.epsilon {
             1.0

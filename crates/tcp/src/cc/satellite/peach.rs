@@ -53,14 +53,26 @@
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::probe_segments::ProbeSegments;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Unbounded, Window, HALF};
 use bentpipe_units::{Duration, Time};
+
+bentpipe_units::words! {
+    /// The window that Sudden Start probes for after the first time.
+    pub enum PeachAgain {
+        /// Twice the largest window so far.
+        "known" => Known,
+        /// That of the first time.
+        "all" => All,
+    }
+}
 
 settings! {
     /// Settings of Peach.
     pub struct PeachSettings {
         /// Largest window that Sudden Start probes for, segments; the receiver's window if that is smaller.
         probe_max: u64 = 1024, [1, 1_000_000], "a GEO path of 20 Mbit/s";
+        /// The window that Sudden Start probes for after a timeout or an idle time, within the same limits.
+        probe_again: enum PeachAgain = PeachAgain::Known, "reading; Akyildiz 2001: rwnd";
         /// Whether duplicate ACKs inflate the window in recovery, as Reno's.
         inflate: bool = false, "reading";
         /// Whether the receiver knows dummy segments; if not, this is Reno.
@@ -73,6 +85,8 @@ settings! {
     pub struct PeachPlusSettings {
         /// Largest window that Jump Start probes for, segments; the receiver's window if that is smaller.
         probe_max: u64 = 1024, [1, 1_000_000], "a GEO path of 20 Mbit/s";
+        /// The window that Jump Start probes for after a timeout or an idle time, within the same limits.
+        probe_again: enum PeachAgain = PeachAgain::Known, "reading; Akyildiz 2002: rwnd";
         /// Whether dummies carry the oldest data that were not acknowledged, or those sent last as Peach's.
         repair: bool = true, "Akyildiz 2002";
         /// Whether the receiver knows dummy segments; if not, this is Reno.
@@ -84,6 +98,7 @@ settings! {
 #[derive(Clone, Copy, Debug)]
 pub struct PeachRules {
     probe_max: u64,
+    probe_again: PeachAgain,
     inflates: bool,
     repairs: bool,
     receiver_knows: bool,
@@ -91,16 +106,16 @@ pub struct PeachRules {
 
 impl From<PeachSettings> for PeachRules {
     fn from(settings: PeachSettings) -> Self {
-        let PeachSettings { probe_max, inflate, receiver_knows } = settings;
-        Self { probe_max, inflates: inflate, repairs: false, receiver_knows }
+        let PeachSettings { probe_max, probe_again, inflate, receiver_knows } = settings;
+        Self { probe_max, probe_again, inflates: inflate, repairs: false, receiver_knows }
     }
 }
 
 impl From<PeachPlusSettings> for PeachRules {
     /// What SACK does not need is left as it is.
     fn from(settings: PeachPlusSettings) -> Self {
-        let PeachPlusSettings { probe_max, repair, receiver_knows } = settings;
-        Self { probe_max, inflates: true, repairs: repair, receiver_knows }
+        let PeachPlusSettings { probe_max, probe_again, repair, receiver_knows } = settings;
+        Self { probe_max, probe_again, inflates: true, repairs: repair, receiver_knows }
     }
 }
 
@@ -116,6 +131,8 @@ pub struct Peach {
     /// What the handshake showed.
     first_rtt: Option<Duration>,
     sudden_start: Option<SuddenStart>,
+    /// The largest window before a reduction, bytes; 0: there was none.
+    largest: u64,
     /// In Rapid Recovery.
     is_recovering: bool,
     /// Dummies of Rapid Recovery: still to be sent, those of them that may leave now, and answers to be ignored.
@@ -175,6 +192,7 @@ impl Peach {
             has_begun: false,
             first_rtt: init.rtt,
             sudden_start: None,
+            largest: 0,
             is_recovering: false,
             adsn: 0,
             ready: 0,
@@ -197,7 +215,16 @@ impl Peach {
 
     /// The window that Sudden Start probes for, segments.
     fn probed(&self, path: &PathState) -> u64 {
-        (path.rwnd / path.smss.max(1)).min(self.rules.probe_max)
+        let limit = (path.rwnd / path.smss.max(1)).min(self.rules.probe_max);
+        match self.rules.probe_again {
+            PeachAgain::Known if self.largest > 0 => limit.min(2 * self.largest / path.smss.max(1)),
+            _ => limit,
+        }
+    }
+
+    /// A reduction follows.
+    fn note_largest(&mut self) {
+        self.largest = self.largest.max(self.window.cwnd());
     }
 
     fn watch_sudden_start(&mut self, path: &PathState) {
@@ -234,6 +261,7 @@ impl CongestionControl for Peach {
             return self.window.reduce(path.as_ssthresh(left), left);
         }
         (self.sudden_start, self.resumed) = (None, None);
+        self.note_largest();
         let before = self.window.cwnd();
         let left = (before * u64::from(why.left(HALF)) / 1000).max(2 * path.smss);
         self.window.reduce(path.as_ssthresh(left).max(2 * path.smss), left);
@@ -259,6 +287,7 @@ impl CongestionControl for Peach {
 
     fn on_rto(&mut self, first: bool, path: &PathState) {
         if self.has_probe_segments {
+            self.note_largest();
             self.window.restart(Some(path.smss));
             self.start_suddenly(path);
         } else {
@@ -276,11 +305,22 @@ impl CongestionControl for Peach {
         }
     }
 
+    fn unbounded(&self) -> Option<Unbounded> {
+        let probes = self.rules.probe_max - 1;
+        // A smaller limit was chosen for the path.
+        let is_chosen = self.rules.probe_max < PeachSettings::default().probe_max;
+        (self.rules.receiver_knows && !is_chosen).then(|| Unbounded {
+            does: format!("sends up to {probes} dummy segments in the first round trip, and a plain queue drops data for them"),
+            is_probes: true,
+        })
+    }
+
     fn limit_cwnd(&mut self, max: u64) {
         let before = self.window.cwnd();
         self.window.limit(max);
         if self.window.cwnd() < before {
             if let Some(path) = self.resumed.take() {
+                self.largest = self.largest.max(before);
                 self.start_suddenly(&path);
             }
         }

@@ -61,7 +61,7 @@ mod probe_rtt;
 mod startup;
 mod version;
 
-pub use version::{Bbr2Settings, Bbr3Profile, Bbr3Settings};
+pub use version::{Bbr2Settings, Bbr2Up, Bbr3Profile, Bbr3Settings};
 
 use crate::cc::model::common::{
     model_hooks, Aggregation, BbrPace, Dice, FullPipe, KnownReallocations, ProbeRtt, Rounds, Sample,
