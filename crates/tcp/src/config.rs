@@ -122,8 +122,7 @@ impl Config {
         if receiver_bounds || self.own_cc.is_some() {
             return None;
         }
-        let has_threshold =
-            !matches!(self.initial_ssthresh, InitialSsthresh::Unlimited | InitialSsthresh::PeerWindow);
+        let has_threshold = !matches!(self.initial_ssthresh, InitialSsthresh::Unlimited | InitialSsthresh::PeerWindow);
         let ssthresh = if has_threshold { self.smss.into() } else { u64::MAX };
         let cc = self.cc.build(Init { smss: self.smss.into(), ssthresh, ..Init::default() });
         cc.unbounded().filter(|unbounded| unbounded.is_probes || !sender_bounds)

@@ -35,7 +35,7 @@
 //! gives way. On low orbits the round trip is above its mean for minutes while a satellite leaves: then it does not
 //! grow at all.
 
-use super::hswa::{HswaBase, HswaMean, HswaPer, HswaSettings, Rule};
+use super::hswa::{HswaMean, HswaPer, HswaSettings, Rule};
 use crate::cc::parts::bandwidth_filter::Tustin;
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;
@@ -104,7 +104,6 @@ impl EnhancedHswaSettings {
             third_case_from: self.third_case_from,
             epsilon: self.epsilon,
             avg_rtt: self.avg_rtt,
-            base_td: HswaBase::LeastTd,
             from_start: self.from_start,
         }
     }

@@ -9,7 +9,7 @@ mod stp;
 mod swift;
 
 pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
-pub use hswa::{Hswa, HswaBase, HswaMean, HswaPer, HswaSettings};
+pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
 pub use peach::{Peach, PeachAgain, PeachPlusSettings, PeachSettings};
 pub use satcp::{SaTcp, SaTcpSettings};
 pub use scps::{Scps, ScpsCongestion, ScpsSettings};
