@@ -277,6 +277,11 @@ impl Scenario {
     }
 
     #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.resolved.scenario.notes()
+    }
+
+    #[getter]
     fn flow_names(&self) -> Vec<&str> {
         self.resolved.scenario.flows.iter().map(|flow| flow.name.as_str()).collect()
     }

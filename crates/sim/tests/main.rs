@@ -4,6 +4,7 @@ mod bbr;
 mod been;
 mod cache;
 mod conformance;
+mod defaults;
 mod determinism;
 mod ends;
 mod erasure;

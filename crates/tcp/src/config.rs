@@ -3,7 +3,7 @@
 
 pub use crate::keys::*;
 
-use crate::cc::{CcConfig, CcKind, CustomCc};
+use crate::cc::{CcConfig, CcKind, CongestionControl, CustomCc, Init, Unbounded};
 use crate::verdict::VerdictKind;
 use bentpipe_units::settings;
 use bentpipe_units::settings::{Bytes, Include, OnOff, Open};
@@ -38,8 +38,8 @@ settings! {
         reduction: Reduction = Reduction::AtOnce, "RFC 5681 §3.2, RFC 6675 §5";
         /// What the loss of a retransmission leads to, where the recovery finds it without the timer: `rack`, `snack`, and `sack` with `evidence = "status"`.
         second_reduction: SecondReduction = SecondReduction::Rfc5681, "RFC 5681 §4.3";
-        /// Report segments that arrived twice in the first SACK block (DSACK).
-        dsack: bool = false, "RFC 2018; RFC 2883 is an extension";
+        /// Report segments that arrived twice in the first SACK block (DSACK). Without it, true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), else false (RFC 2018; RFC 2883 is an extension).
+        dsack: bool as Open = false;
         /// How the sender finds out that it resent needlessly.
         spurious_detection: SpuriousDetection = SpuriousDetection::Off, "the five papers do not use any";
         /// What it undoes then.
@@ -131,6 +131,19 @@ impl Config {
     /// Whether notices of errors change what is sent.
     pub(crate) fn heeds_notices(&self) -> bool {
         self.error_reports != ErrorReports::Ignore || self.packet_size != PacketSize::Fixed
+    }
+
+    /// What the congestion control does to a path because no buffer bounds its window; none: a buffer bounds it, or it needs none.
+    pub fn unbounded(&self) -> Option<Unbounded> {
+        let receiver_bounds = self.receive_buffer < Self::RECEIVE_BUFFER_MAX || !self.window_scaling;
+        let sender_bounds = self.send_buffer < Self::UNLIMITED;
+        if receiver_bounds || self.own_cc.is_some() {
+            return None;
+        }
+        let has_threshold = !matches!(self.initial_ssthresh, InitialSsthresh::Unlimited | InitialSsthresh::PeerWindow);
+        let ssthresh = if has_threshold { self.smss.into() } else { u64::MAX };
+        let cc = self.cc.build(Init { smss: self.smss.into(), ssthresh, ..Init::default() });
+        cc.unbounded().filter(|unbounded| unbounded.is_probes || !sender_bounds)
     }
 
     /// The largest window that RFC 7323 can advertise.

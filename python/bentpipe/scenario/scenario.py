@@ -364,6 +364,11 @@ class Scenario:
         return self._core.flow_names
 
     @property
+    def notes(self) -> list[str]:
+        """What a reader of results should know before a run, such as senders that nothing bounds; the notes of runs have it, too."""
+        return self._core.notes
+
+    @property
     def link_names(self) -> list[str]:
         return self._core.link_names
 

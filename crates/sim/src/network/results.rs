@@ -42,7 +42,9 @@ pub(crate) fn assemble(
     };
     let flows = traffic.flow_rows(scenario, end.at);
     let summary = summary(scenario, end, &flows, links, traffic);
-    let Recorded { series, events, transfers, notes } = recorder.finish(&names);
+    let Recorded { series, events, transfers, notes: of_tables } = recorder.finish(&names);
+    let mut notes = scenario.notes();
+    notes.extend(of_tables);
     RunResult {
         flows: FlowRow::table(flows),
         links: LinkRow::table(names.links.iter().zip(links).map(|(name, link)| link.row(name, end.at))),

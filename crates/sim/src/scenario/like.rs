@@ -71,9 +71,11 @@ const LINUX_6: &[Row] = &[
     row_for(CUBIC, "slow_start", "{ kind = 'hystart' }", "hystart = 1"),
     row_for(CUBIC, "cc.first_growth", "0.05", "cnt is at most 20 before the first loss"),
     row_for(CUBIC, "cc.after_rto", "'reset'", "bictcp_reset"),
+    row_for(HYBLA, "cc.needs_ssthresh", "false", "hybla_cong_avoid: below any threshold"),
 ];
 
 const CUBIC: &[&str] = &["cubic"];
+const HYBLA: &[&str] = &["hybla"];
 
 const LINUX_6_PACED: &[Row] = &[
     row("pacing", "{ kind = 'window' }", "tcp_pacing_ss_ratio = 200, tcp_pacing_ca_ratio = 120"),

@@ -136,6 +136,7 @@ impl Resolved {
         let Some(written) = written else {
             return match path.last() {
                 Some(&"idle_restart") => "default, as cwnd_validation asks".into(),
+                Some(&"dsack") => "default, as recovery asks".into(),
                 Some(&"recovery") => "default, published with this congestion control".into(),
                 Some(&("route" | "reverse_route")) => "default, shortest delay".into(),
                 _ => "default".into(),

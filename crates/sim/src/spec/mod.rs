@@ -4,6 +4,7 @@
 mod app;
 mod channel;
 mod coding;
+mod notes;
 mod pairs;
 mod queue;
 mod timeline;

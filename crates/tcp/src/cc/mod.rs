@@ -134,10 +134,23 @@ pub trait CongestionControl {
     fn polls(&self) -> Option<u32> {
         None
     }
+    /// What it does to a path if no buffer bounds its window; none: nothing that others do not do. Asked for before data transfer.
+    fn unbounded(&self) -> Option<Unbounded> {
+        None
+    }
     /// Its probe segments; none: it sends none. Never changes.
     fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
         None
     }
+}
+
+/// What a congestion control does to a path if no buffer bounds its window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unbounded {
+    /// A clause whose subject is the congestion control.
+    pub does: String,
+    /// The harm is that of probe segments: queues with priorities prevent it, and a send buffer does not bound them.
+    pub is_probes: bool,
 }
 
 /// What a congestion control takes and does, as its line of the registry names it.
@@ -399,6 +412,9 @@ macro_rules! registry {
             }
             fn polls(&self) -> Option<u32> {
                 each!(&self.of, c => c.polls())
+            }
+            fn unbounded(&self) -> Option<Unbounded> {
+                each!(&self.of, c => c.unbounded())
             }
             fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
                 each!(&mut self.of, c => c.probe_segments())

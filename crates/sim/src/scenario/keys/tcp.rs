@@ -103,6 +103,10 @@ pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Tr
     if !of.is_given("recovery") {
         config.recovery = kind.recovery();
     }
+    if !of.is_given("dsack") {
+        // RFC 8985 §6.2, step 4: the reordering window follows what DSACK reports.
+        config.dsack = matches!(config.recovery, Recovery::Rack(_));
+    }
     if !of.is_given("verdict") {
         config.verdict = kind.verdict();
     }

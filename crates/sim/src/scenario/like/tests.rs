@@ -1,5 +1,6 @@
 use super::*;
 use crate::scenario::{from_json, from_toml, Flow, Problems, Resolved};
+use bentpipe_tcp::cc::CcConfig;
 use bentpipe_tcp::{Config, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RttSampling, SackEvidence};
 use bentpipe_units::Duration;
 
@@ -144,6 +145,23 @@ fn senders_with_a_recovery_of_their_own_keep_it() {
             assert_eq!((tcp.dsack, tcp.reduction), (false, Reduction::AtOnce), "{} {}", like.name(), cc.name());
         }
     }
+    // RACK brings DSACK, with a host or without; a file that says otherwise keeps what it says.
+    for (tcp, dsack) in [
+        ("recovery = \"rack\"", true),
+        ("recovery = \"rack\"\ndsack = false", false),
+        ("recovery = \"sack\"", false),
+        ("cc = \"bbr3\"", true),
+        ("cc = \"bbr3\"\nrecovery = \"sack\"", false),
+        ("like = \"windows-11\"", true),
+        ("like = \"linux-6\"\ncc = \"hybla\"", true),
+    ] {
+        assert_eq!(config(tcp).dsack, dsack, "{tcp}");
+    }
+    let hybla = |tcp: &str| match config(tcp).cc {
+        CcConfig::Hybla(settings) => settings.needs_ssthresh,
+        _ => unreachable!(),
+    };
+    assert_eq!(["cc = \"hybla\"", "like = \"linux-6\"\ncc = \"hybla\""].map(hybla), [true, false]);
     // And so does a file that names one.
     let tcp = config("like = \"linux-6\"\nrecovery = \"newreno\"");
     assert_eq!((tcp.recovery, tcp.dsack), (Recovery::NewReno(NewReno::default()), false));

@@ -7,9 +7,9 @@
 //! and ((t - tγ) / RTT0 + γ) / RTT0 after it, whatever the round-trip time.
 //!
 //! What differs: slow start goes no further than the threshold with one ACK. The paper finds the threshold with packet
-//! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. Without one, as in
-//! Linux, each ACK of a geostationary path asks for 65,535 segments, and the estimate of `hoe` comes too late; with
-//! `needs_ssthresh` slow start is the standard's until there is one. ρ is not known before the first ACK, so that a
+//! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. As long as there is no
+//! threshold, slow start is the standard's. In Linux it is Hybla's at any threshold (`needs_ssthresh = false`): each ACK
+//! of a geostationary path then asks for 65,535 segments, and the estimate of `hoe` comes too late. ρ is not known before the first ACK, so that a
 //! scaled initial window (Linux: ρ segments) or threshold takes effect there and not before. ACKs count, or bytes, as
 //! `byte_counting` has it for Reno, but one ACK never more than doubles the window in congestion avoidance (this
 //! matters below ρ segments). Until what was sent before a timeout is repaired, growth is Reno's, as in Linux. Linux's
@@ -22,17 +22,17 @@
 //! rate of that link in a few round trips, as it accelerates from the first ACK on, and recovers from random losses as
 //! fast as a terrestrial flow. In `s2` it has ten times the goodput of `sack` and more from a loss rate of 1e-4 on.
 //!
-//! On a long path it needs a threshold (`initial_ssthresh`) or a bounded window (`receive_buffer` or `send_buffer`).
-//! Without either, a few ACKs open a window of hundreds of thousands of segments: the flood overflows the queue, and
-//! two minutes of `geo` do not suffice to repair it. Pacing softens the flood and does not prevent it. With
-//! `needs_ssthresh` the flood does not come, and the acceleration neither as long as there is no threshold. It adds
+//! Its first slow start needs a threshold (`initial_ssthresh`), or it is the standard's and takes ten round trips over
+//! GEO. With `needs_ssthresh = false` and no threshold it needs a bounded window (`receive_buffer` or `send_buffer`): a
+//! few ACKs open a window of hundreds of thousands of segments, the flood overflows the queue, and two minutes of `geo`
+//! do not suffice to repair it. Pacing softens the flood and does not prevent it. The notes of a run warn of it. It adds
 //! 467 segments in a geostationary round trip whether or not others share the link, and leaves as many flows of `sack`
 //! next to nothing of `geo` and little of `s1`. Where the path changes, a minimum round-trip time that is out of date
 //! makes it too cautious.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Unbounded, Window, HALF};
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
@@ -69,7 +69,7 @@ settings! {
         /// The largest ρ in the exponent of slow start.
         exponent_max: f64 = 16.0, [1.0, 40.0], "Linux";
         /// Whether slow start is the standard's as long as there is no threshold.
-        needs_ssthresh: bool = false, "Caini and Firrincieli 2004; Linux";
+        needs_ssthresh: bool = true, "Caini and Firrincieli 2004: packet pairs give the threshold; Linux: false";
         /// The initial window.
         initial_window: enum HyblaWindow = HyblaWindow::Rho, "Linux";
         /// Whether the initial threshold is multiplied by ρ.
@@ -162,6 +162,14 @@ impl Hybla {
 }
 
 impl CongestionControl for Hybla {
+    fn unbounded(&self) -> Option<Unbounded> {
+        let is_accelerated = self.window.ssthresh() == u64::MAX && !self.settings.needs_ssthresh;
+        is_accelerated.then(|| Unbounded {
+            does: "opens a window of tens of thousands of segments by a few ACKs on a long path".into(),
+            is_probes: false,
+        })
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
         self.watch(path);
@@ -228,7 +236,7 @@ mod tests {
 
     /// With the initial window of the connection, so that the first ACK adds what any ACK adds.
     fn as_linux() -> HyblaSettings {
-        HyblaSettings { initial_window: HyblaWindow::Connection, ..HyblaSettings::default() }
+        HyblaSettings { needs_ssthresh: false, initial_window: HyblaWindow::Connection, ..HyblaSettings::default() }
     }
 
     fn hybla(segments: u64, ssthresh: u64) -> Hybla {
@@ -268,6 +276,9 @@ mod tests {
         is_close(added(hybla(1000, 2), |cc| round(cc, 100)), 16.0, 0.01);
         is_close(added(hybla(100_000, 2), |cc| round(cc, 540)), 466.56, 0.003);
         assert_eq!(added(hybla(10, u64::MAX), |cc| ack(cc, 540)), 65_535.0);
+        // By default not before there is a threshold.
+        let default = HyblaSettings { initial_window: HyblaWindow::Connection, ..HyblaSettings::default() };
+        assert_eq!(added(Hybla::new(init(10, u64::MAX), default), |cc| ack(cc, 540)), 1.0);
     }
 
     /// ρ is 1 at 20 ms, and before a round trip was measured.

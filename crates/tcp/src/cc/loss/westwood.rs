@@ -45,9 +45,14 @@
 //!
 //! # westwood-plus
 //!
+//! Filter and cut come in pairs. The default is that of Linux: `smoothing = "linux"` with `cut = "at-exit"`, half of the
+//! window when a loss is found and the estimate when it is repaired. The paper's is `smoothing = "mean-of-two"` with
+//! `cut = "at-loss"`. Both fill a third of a clean geostationary path in two minutes; Linux's filter with the paper's
+//! cut fills a fifth.
+//!
 //! The filter of Linux keeps seven eighths of its old value for each sample, twice over, and takes one sample for each
 //! round trip. So it lags far behind a rate that doubles in each round trip: the first loss after slow start on a long
-//! path leaves a small part of what the path holds, and from there the window grows by one segment in a round trip.
+//! path leaves a part of what the path holds, and from there the window grows by one segment in a round trip.
 //! Over GEO that takes minutes. Beside `sack` it has half of `s1` and an eighth of `geo`.
 
 use crate::cc::parts::bandwidth_filter::{PerRound, Tustin, WestwoodSmoothing};
@@ -91,7 +96,7 @@ settings! {
         /// The shortest time of a sample; longer ones take a round trip.
         shortest_sample: Duration = Duration::from_millis(50), "Grieco and Mascolo 2004; Linux";
         /// When a loss takes effect on the window.
-        cut: enum WestwoodCut = WestwoodCut::AtLoss, "Grieco and Mascolo 2004";
+        cut: enum WestwoodCut = WestwoodCut::AtExit, "Linux; Grieco and Mascolo 2004: at-loss, with mean-of-two";
         /// Whether a timeout resets the least round-trip time.
         forget_min_rtt: bool = true, "Linux";
         /// By what the estimate is multiplied, to learn what a wrong one costs.
@@ -268,7 +273,8 @@ mod tests {
     }
 
     fn forms() -> [WestwoodForm; 2] {
-        [WestwoodSettings::default().into(), WestwoodPlusSettings::default().into()]
+        let at_loss = WestwoodPlusSettings { cut: WestwoodCut::AtLoss, ..WestwoodPlusSettings::default() };
+        [WestwoodSettings::default().into(), at_loss.into()]
     }
 
     /// `specs/westwood.md`, test 5: 1 MB/s and 0.5 s are 500 segments.
@@ -312,7 +318,7 @@ mod tests {
     /// As in Linux: half in recovery, and at its end what the path holds, even if that is more.
     #[test]
     fn the_window_may_wait_for_the_end_of_recovery() {
-        let mut cc = fed(WestwoodPlusSettings { cut: WestwoodCut::AtExit, ..Default::default() }, 800);
+        let mut cc = fed(WestwoodPlusSettings::default(), 800);
         cc.on_congestion(Congestion::FastRetransmit, &view(&cc, 10_000));
         assert_eq!(cc.cwnd(), 400 * SMSS);
         for _ in 0..2 {

@@ -10,7 +10,7 @@ mod swift;
 
 pub use enhanced_hswa::{EnhancedHswa, EnhancedHswaRto, EnhancedHswaSettings};
 pub use hswa::{Hswa, HswaMean, HswaPer, HswaSettings};
-pub use peach::{Peach, PeachPlusSettings, PeachSettings};
+pub use peach::{Peach, PeachAgain, PeachPlusSettings, PeachSettings};
 pub use satcp::{SaTcp, SaTcpSettings};
 pub use scps::{Scps, ScpsCongestion, ScpsSettings};
 pub use stp::{Stp, StpSettings};

@@ -25,6 +25,10 @@
 //! - Sudden Start probes for the receiver's window, but for no more than `probe_max` segments: windows were small when
 //!   Peach was made, and a buffer of a gigabyte would ask for a flood. The window of a SYN is not scaled; when the
 //!   first ACK shows a larger one, dummies go on for what is missing, and Sudden Start takes a round trip longer.
+//! - After a timeout or an idle time Sudden Start probes no further than the largest window so far (`probe_again`), as
+//!   Rapid Recovery goes back to the window before the loss. It does not probe if a timeout comes before all data of the
+//!   last timeout are acknowledged: the probes may be the cause. The paper probes for the receiver's window each time
+//!   (`"all"`), which in a plain queue can lose one retransmission after the other, each with a doubled timeout.
 //! - Sudden Start waits for the first round-trip time if there was no handshake. An idle time that costs the window
 //!   begins it again, as a timeout does.
 //! - An ECN mark halves the window; nothing is probed then.
@@ -47,20 +51,33 @@
 //! is left. Where the narrowest hop of a busy path has a plain queue, Peach loses more than half of its goodput, and
 //! Peach+, which repairs with its dummies, a little. In the scenario `peach` five flows of either have more than five
 //! of NewReno, the more so the more packets the link loses, and from a loss rate of 1e-2 on Peach+ has more than
-//! Peach. Both need a receiver's window near what the path holds, as that is what they probe for. Between networks
-//! they cannot be used.
+//! Peach. Both need a receiver's window near what the path holds, as that is what they probe for. With an unlimited receive
+//! buffer the first probe has `probe_max` - 1 dummies, which is a flood on a slow link: the notes of a run say so.
+//! Between networks they cannot be used.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::probe_segments::ProbeSegments;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Unbounded, Window, HALF};
 use bentpipe_units::{Duration, Time};
+
+bentpipe_units::words! {
+    /// The window that Sudden Start probes for after the first time.
+    pub enum PeachAgain {
+        /// The largest window so far; nothing, if the data of before the last timeout are not acknowledged yet.
+        "known" => Known,
+        /// The window of the first time.
+        "all" => All,
+    }
+}
 
 settings! {
     /// Settings of Peach.
     pub struct PeachSettings {
         /// Largest window that Sudden Start probes for, segments; the receiver's window if that is smaller.
         probe_max: u64 = 1024, [1, 1_000_000], "a GEO path of 20 Mbit/s";
+        /// The window that Sudden Start probes for after a timeout or an idle time, within the same limits.
+        probe_again: enum PeachAgain = PeachAgain::Known, "reading; Akyildiz 2001: rwnd";
         /// Whether duplicate ACKs inflate the window in recovery, as Reno's.
         inflate: bool = false, "reading";
         /// Whether the receiver knows dummy segments; if not, this is Reno.
@@ -73,6 +90,8 @@ settings! {
     pub struct PeachPlusSettings {
         /// Largest window that Jump Start probes for, segments; the receiver's window if that is smaller.
         probe_max: u64 = 1024, [1, 1_000_000], "a GEO path of 20 Mbit/s";
+        /// The window that Jump Start probes for after a timeout or an idle time, within the same limits.
+        probe_again: enum PeachAgain = PeachAgain::Known, "reading; Akyildiz 2002: rwnd";
         /// Whether dummies carry the oldest data that were not acknowledged, or those sent last as Peach's.
         repair: bool = true, "Akyildiz 2002";
         /// Whether the receiver knows dummy segments; if not, this is Reno.
@@ -84,6 +103,7 @@ settings! {
 #[derive(Clone, Copy, Debug)]
 pub struct PeachRules {
     probe_max: u64,
+    probe_again: PeachAgain,
     inflates: bool,
     repairs: bool,
     receiver_knows: bool,
@@ -91,16 +111,16 @@ pub struct PeachRules {
 
 impl From<PeachSettings> for PeachRules {
     fn from(settings: PeachSettings) -> Self {
-        let PeachSettings { probe_max, inflate, receiver_knows } = settings;
-        Self { probe_max, inflates: inflate, repairs: false, receiver_knows }
+        let PeachSettings { probe_max, probe_again, inflate, receiver_knows } = settings;
+        Self { probe_max, probe_again, inflates: inflate, repairs: false, receiver_knows }
     }
 }
 
 impl From<PeachPlusSettings> for PeachRules {
     /// What SACK does not need is left as it is.
     fn from(settings: PeachPlusSettings) -> Self {
-        let PeachPlusSettings { probe_max, repair, receiver_knows } = settings;
-        Self { probe_max, inflates: true, repairs: repair, receiver_knows }
+        let PeachPlusSettings { probe_max, probe_again, repair, receiver_knows } = settings;
+        Self { probe_max, probe_again, inflates: true, repairs: repair, receiver_knows }
     }
 }
 
@@ -116,6 +136,10 @@ pub struct Peach {
     /// What the handshake showed.
     first_rtt: Option<Duration>,
     sudden_start: Option<SuddenStart>,
+    /// The largest window before a reduction, bytes; 0: there was none.
+    largest: u64,
+    /// End of the data that were sent before the last timeout.
+    repair_end: u64,
     /// In Rapid Recovery.
     is_recovering: bool,
     /// Dummies of Rapid Recovery: still to be sent, those of them that may leave now, and answers to be ignored.
@@ -175,6 +199,8 @@ impl Peach {
             has_begun: false,
             first_rtt: init.rtt,
             sudden_start: None,
+            largest: 0,
+            repair_end: 0,
             is_recovering: false,
             adsn: 0,
             ready: 0,
@@ -197,7 +223,16 @@ impl Peach {
 
     /// The window that Sudden Start probes for, segments.
     fn probed(&self, path: &PathState) -> u64 {
-        (path.rwnd / path.smss.max(1)).min(self.rules.probe_max)
+        let limit = (path.rwnd / path.smss.max(1)).min(self.rules.probe_max);
+        match self.rules.probe_again {
+            PeachAgain::Known if self.largest > 0 => limit.min(self.largest / path.smss.max(1)),
+            _ => limit,
+        }
+    }
+
+    /// A reduction follows.
+    fn note_largest(&mut self) {
+        self.largest = self.largest.max(self.window.cwnd());
     }
 
     fn watch_sudden_start(&mut self, path: &PathState) {
@@ -234,6 +269,7 @@ impl CongestionControl for Peach {
             return self.window.reduce(path.as_ssthresh(left), left);
         }
         (self.sudden_start, self.resumed) = (None, None);
+        self.note_largest();
         let before = self.window.cwnd();
         let left = (before * u64::from(why.left(HALF)) / 1000).max(2 * path.smss);
         self.window.reduce(path.as_ssthresh(left).max(2 * path.smss), left);
@@ -259,8 +295,14 @@ impl CongestionControl for Peach {
 
     fn on_rto(&mut self, first: bool, path: &PathState) {
         if self.has_probe_segments {
+            self.note_largest();
             self.window.restart(Some(path.smss));
             self.start_suddenly(path);
+            // The probes of the last timeout may be the cause of this one.
+            if self.rules.probe_again == PeachAgain::Known && path.snd_una < self.repair_end {
+                self.sudden_start = None;
+            }
+            self.repair_end = path.snd_nxt;
         } else {
             self.window.restart(first.then(|| path.half_as_ssthresh()));
         }
@@ -276,11 +318,24 @@ impl CongestionControl for Peach {
         }
     }
 
+    fn unbounded(&self) -> Option<Unbounded> {
+        let probes = self.rules.probe_max - 1;
+        // A smaller limit was chosen for the path.
+        let is_chosen = self.rules.probe_max < PeachSettings::default().probe_max;
+        (self.rules.receiver_knows && !is_chosen).then(|| Unbounded {
+            does: format!(
+                "sends up to {probes} dummy segments in the first round trip, and a plain queue drops data for them"
+            ),
+            is_probes: true,
+        })
+    }
+
     fn limit_cwnd(&mut self, max: u64) {
         let before = self.window.cwnd();
         self.window.limit(max);
         if self.window.cwnd() < before {
             if let Some(path) = self.resumed.take() {
+                self.largest = self.largest.max(before);
                 self.start_suddenly(&path);
             }
         }
@@ -485,16 +540,34 @@ mod tests {
         peach.on_recovery_ack(false, &path(0.0));
         peach.on_rto(true, &path(1000.0));
         assert_eq!((peach.cwnd(), peach.wdsn, peach.ready), (SMSS, 0, 0));
-        assert_eq!(dummies(&mut peach, 64 * SMSS, 5000.0).len(), 63);
+        assert_eq!(dummies(&mut peach, 64 * SMSS, 5000.0).len(), 19);
 
         let mut peach = steady(20);
         peach.on_resume(&path(60_000.0));
         peach.limit_cwnd(4 * SMSS);
-        assert_eq!((peach.cwnd(), dummies(&mut peach, 64 * SMSS, 70_000.0).len()), (4 * SMSS, 63));
+        assert_eq!((peach.cwnd(), dummies(&mut peach, 64 * SMSS, 70_000.0).len()), (4 * SMSS, 19));
         // What recovery limits is no idle time.
         let mut peach = steady(20);
         peach.limit_cwnd(4 * SMSS);
         assert_eq!(peach.due(), Time::NEVER);
+    }
+
+    /// 20 segments were the most; the second timeout comes before the data of the first one are acknowledged.
+    #[test]
+    fn later_probes_go_no_further_than_the_largest_window_and_stop_if_they_do_harm() {
+        let course = |probe_again| {
+            let mut peach = peach(PeachSettings { probe_again, ..PeachSettings::default() });
+            peach.on_resume(&path(0.0));
+            peach.sudden_start = None;
+            peach.set_window(20 * SMSS, SMSS);
+            [(1000.0, 10), (10_000.0, 20), (20_000.0, 30)].map(|(ms, una)| {
+                let snd_una = una * SMSS;
+                peach.on_rto(true, &PathState { snd_una, snd_nxt: 30 * SMSS, ..path(ms) });
+                dummies(&mut peach, 64 * SMSS, ms + 5000.0).len()
+            })
+        };
+        assert_eq!(course(PeachAgain::Known), [19, 0, 19]);
+        assert_eq!(course(PeachAgain::All), [63, 63, 63]);
     }
 
     #[test]

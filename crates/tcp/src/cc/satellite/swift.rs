@@ -35,7 +35,7 @@
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, Pace, PathState, Window, HALF};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Pace, PathState, Unbounded, Window, HALF};
 use bentpipe_units::{Duration, Rate, Time};
 
 settings! {
@@ -208,6 +208,15 @@ impl CongestionControl for Swift {
             let goal = path.rwnd.min(self.settings.probe_max.saturating_mul(path.smss));
             self.probe(rtt, goal, path);
         }
+    }
+
+    fn unbounded(&self) -> Option<Unbounded> {
+        let most = self.settings.probe_max;
+        // A smaller limit was chosen for the path.
+        (most >= SwiftSettings::default().probe_max).then(|| Unbounded {
+            does: format!("sends up to {most} segments in the first round trip"),
+            is_probes: false,
+        })
     }
 
     fn limit_cwnd(&mut self, max: u64) {

@@ -15,6 +15,16 @@ bentpipe_units::words! {
     }
 }
 
+bentpipe_units::words! {
+    /// The end of Up, if losses do not end it.
+    pub enum Bbr2Up {
+        /// Up has lasted a least round-trip time, and 1.25 times bandwidth · min_rtt is in flight.
+        "queue" => Queue,
+        /// The rate of delivery has not grown by a quarter for three round trips, as in v3.
+        "plateau" => Plateau,
+    }
+}
+
 settings! {
     /// Settings of BBR v3.
     pub struct Bbr3Settings {
@@ -49,6 +59,8 @@ settings! {
         beta: f64 = 0.7, [0.1, 0.99], "alpha release of 2019";
         /// Share of the long-term bound that is left free between probes.
         headroom: f64 = 0.15, [0.0, 0.9], "alpha release of 2019";
+        /// The end of Up, if losses do not end it.
+        up_ends: enum Bbr2Up = Bbr2Up::Queue, "alpha release of 2019";
         /// How much is handed down at once.
         quantum: enum BbrQuantum = BbrQuantum::Segment, "reading: the simulator sends segments one by one; Linux: offload";
         /// Whether samples at the limit of the receiver's window only raise the bandwidth.
@@ -103,8 +115,17 @@ impl From<Bbr3Settings> for Version {
 
 impl From<Bbr2Settings> for Version {
     fn from(v2: Bbr2Settings) -> Self {
-        let Bbr2Settings { loss_threshold, beta, headroom, quantum, rwnd_limited_is_app_limited, leo, period, offset } =
-            v2;
+        let Bbr2Settings {
+            loss_threshold,
+            beta,
+            headroom,
+            up_ends,
+            quantum,
+            rwnd_limited_is_app_limited,
+            leo,
+            period,
+            offset,
+        } = v2;
         let profile = Bbr3Profile::Code;
         let settings = Bbr3Settings {
             profile,
@@ -123,7 +144,7 @@ impl From<Bbr2Settings> for Version {
             down_pacing: 0.75,
             up_window: 2.0,
             startup_losses: 8,
-            up_ends_with_queue: true,
+            up_ends_with_queue: up_ends == Bbr2Up::Queue,
             ..Self::from(settings)
         }
     }

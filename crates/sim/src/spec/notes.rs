@@ -1,0 +1,46 @@
+//! What a reader of results should know of a scenario before it runs: senders that no buffer bounds and that need a bound.
+
+use super::{App, Flow, Queue, Scenario};
+use bentpipe_tcp::cc::Unbounded;
+
+/// Names that a note gives before it counts.
+const NAMED: usize = 3;
+
+impl Scenario {
+    /// A line for each congestion control that harms its path because nothing bounds its window, in the order of the flows.
+    pub fn notes(&self) -> Vec<String> {
+        let mut found: Vec<(&str, Unbounded, Vec<&str>)> = Vec::new();
+        for flow in &self.flows {
+            let Some(unbounded) = self.unbounded(flow) else { continue };
+            let cc = flow.tcp.cc.kind().name();
+            match found.iter_mut().find(|(name, what, _)| *name == cc && *what == unbounded) {
+                Some((_, _, flows)) => flows.push(&flow.name),
+                None => found.push((cc, unbounded, vec![&flow.name])),
+            }
+        }
+        let line = |(cc, unbounded, flows): (&str, Unbounded, Vec<&str>)| {
+            let named = flows.iter().take(NAMED).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+            let more = match flows.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let plural = if flows.len() > 1 { "s" } else { "" };
+            format!(
+                "{cc} {} (flow{plural} {named}{more}): tcp.receive_buffer is unlimited; set it to a few bdp",
+                unbounded.does
+            )
+        };
+        found.into_iter().map(line).collect()
+    }
+
+    fn unbounded(&self, flow: &Flow) -> Option<Unbounded> {
+        if matches!(&*flow.app, App::Datagrams(_) | App::Port) {
+            return None;
+        }
+        let serves_probes_last = || {
+            let mut queues = flow.route.iter().map(|&link| &self.links[link].queue);
+            queues.all(|queue| matches!(queue, Queue::Priority { .. }))
+        };
+        flow.tcp.unbounded().filter(|unbounded| !(unbounded.is_probes && serves_probes_last()))
+    }
+}
