@@ -239,7 +239,7 @@ def _write(result: Reproduction, place: Path) -> None:
     table.writeheader()
     table.writerows(row for each in found for row in each.rows)
     files.replace_text(place / "claims.csv", text.getvalue())
-    # The page before the data that says which sections it has.
+    # The page before the data, which list its sections.
     files.replace_text(place / PAGE, webpage.page(found, result.papers))
     files.replace_text(place / NAME, json.dumps(document(found), indent=1, ensure_ascii=False) + "\n")
     files.replace_text(place / "index.md", pages.index(found))

@@ -70,7 +70,7 @@ def world(reproduced: Reproduced) -> str:
 
 
 def attacks(reproduced: Reproduced) -> Iterator[str]:
-    """Outcomes of the attacks: how many claims fail without their mechanism, and each one that does not."""
+    """Outcomes of the attacks: how many claims fail without their mechanism, and each claim that holds all the same."""
     if not reproduced.is_attacked:
         return
     found = [part.attack for verdict in reproduced.verdicts for part in verdict.judged if part.attack is not None]
