@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from bentpipe.papers import claims, summary, worlds
 from bentpipe.papers.claims import Reading
 from bentpipe.papers.lab import Finding
@@ -95,3 +97,43 @@ def test_no_world_has_more_claims_than_hold_in_some_reading():
     world = worlds.best(found)
     assert len(world.claims) == max(sum((k + at) % 3 == 0 for k in range(9)) for at in range(3))
     assert len(world.claims) < sum(verdict.kind != "not reproduced" for verdict in found)
+
+
+def belonging(verdict, *worlds_):
+    """The same, with the worlds to which its readings belong."""
+    found = zip(verdict.found, worlds_, strict=True)
+    return replace(
+        verdict, found=tuple(replace(each, reading=replace(each.reading, world=world)) for each, world in found)
+    )
+
+
+def test_a_variant_belongs_to_the_world_of_the_reading_that_it_names():
+    variant = part("X-1", {"bit": False, "byte, in pieces": True})
+    others = [part("X-2", {"bit": False, "byte": True}), part("X-3", {"bit": False, "byte": True})]
+    assert worlds.best([variant, *others]).claims == ("X-2", "X-3")
+    assert worlds.best([belonging(variant, None, "byte"), *others]) == worlds.World(("byte",), ("X-1", "X-2", "X-3"))
+    # A claim with one reading is bound, too, if it names a world.
+    alone = belonging(part("X-1", {"as printed": True}), "bit")
+    assert worlds.best([alone, *others]).claims == ("X-2", "X-3")
+
+
+def test_readings_with_several_choices_have_to_agree_in_each():
+    one, three = {"senders": ("one",), "start": ("SYN",)}, {"senders": ("three",), "start": ("SYN", "data")}
+    found = [
+        belonging(part("X-1", {"a": True, "b": False}), one, three),
+        belonging(part("X-2", {"c": False, "d": True}), one, three),
+        belonging(part("X-3", {"e": False, "f": True}), {"start": ("SYN",)}, {"start": ("data",)}),
+        belonging(part("X-4", {"g": False, "h": True}), {"senders": ("one",)}, {"senders": ("three",)}),
+    ]
+    world = worlds.best(found)
+    assert (world.readings, world.claims) == (("senders: three", "start: data"), ("X-2", "X-3", "X-4"))
+
+
+def test_a_world_that_is_none_is_refused():
+    assert claims._reading({"name": "a", "world": "b"}).world == "b"
+    assert claims._reading({"name": "a", "world": {"k": "v", "l": ["x", "y"]}, "rate": 1}) == Reading(
+        "a", {"rate": 1}, {"k": ("v",), "l": ("x", "y")}
+    )
+    for wrong in (1, {"k": 1}, {"k": []}, ["a"]):
+        with pytest.raises(ValueError, match="the reading 'a' has world"):
+            claims._reading({"name": "a", "world": wrong})
