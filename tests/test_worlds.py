@@ -100,7 +100,7 @@ def test_no_world_has_more_claims_than_hold_in_some_reading():
 
 
 def belonging(verdict, *worlds_):
-    """The same, with the worlds to which its readings belong."""
+    """A verdict with the worlds to which its readings belong."""
     found = zip(verdict.found, worlds_, strict=True)
     return replace(
         verdict, found=tuple(replace(each, reading=replace(each.reading, world=world)) for each, world in found)

@@ -1,9 +1,9 @@
 """Counts the claims that hold together in one world: one choice of readings for all claims of a paper.
 
 A world has one value for each choice that several claims share. Readings with one name are the same value, and the
-readings of a claim are the values of one choice. `world` of a reading says otherwise: a text is the name of the reading
-to which it belongs, and a table has its values by choice, such as `{ senders = "three", buffer = "router" }`. A reading
-without a value for a choice goes with all its values.
+readings of a claim are the values of one choice. The key `world` of a reading replaces its name in this. Its text is the
+name of another reading. Its table has the values by choice: `{ senders = "three", buffer = "router" }`. A reading without
+a value for a choice goes with all values of the choice.
 
 A claim holds in a world if all its parts hold there, each in at least one reading that belongs to the world. A claim
 without such a reading was not tried there, so it does not hold. A choice that a single claim has binds no other claim.
@@ -43,7 +43,7 @@ class World:
 
 
 def best(found: Sequence[Verdict]) -> World:
-    """The world in which most claims hold; of several, the one whose readings come first."""
+    """Finds the world in which most claims hold; of equal worlds, the world with the first readings."""
     by_claim = _by_claim(found)
     choices = _shared(by_claim)
     world: dict[str, str] = {}
@@ -98,7 +98,7 @@ def _choices(parts: Parts) -> set[str]:
 
 
 def _shared(by_claim: Sequence[Parts]) -> dict[str, list[str]]:
-    """By choice that several claims have, its values; both in the order in which claims have them."""
+    """Finds the choices that several claims have, with their values, both in the order of the claims."""
     users: dict[str, int] = {}
     known: dict[str, dict[str, None]] = {}
     for parts in by_claim:

@@ -320,10 +320,7 @@ def tracking(lab: Lab, *, granularity: str) -> Finding:
 
 
 def premature_timeouts(lab: Lab) -> Finding:
-    """Timeouts that were premature, at least, in experiment 1: both rates and senders, buffers of 64 and 3.3 kB.
-
-    Those that `runs.premature` finds, or those that are more than the packets lost, data and ACKs.
-    """
+    """Premature timeouts, at least: those of `runs.premature`, or those that are more than the lost packets."""
     counts = {}
     for buffer in (LARGE, HALF):
         for cc in SENDERS:
@@ -390,10 +387,13 @@ def _degradation(
     return mean_normalised(lab, rate, cc=cc, buffer=buffer, settings=settings) - 1
 
 
+MIDDLE = (("reno", LARGE), ("reno", HALF), ("tcpmin", HALF))
+"""The graphs of figure 6 that lie close to each other."""
+
+
 def middle_graphs(lab: Lab, *, rate: float = LOW_RATE) -> Finding:
     """Largest degradation at 2e-8 (time of the file over that without errors, less 1) of the three middle graphs."""
-    chosen = (("reno", LARGE), ("reno", HALF), ("tcpmin", HALF))
-    graphs = {(cc, b): _degradation(lab, cc, b, rate=rate) for cc, b in chosen}
+    graphs = {(cc, b): _degradation(lab, cc, b, rate=rate) for cc, b in MIDDLE}
     worst = max(graphs, key=lambda key: float(graphs[key].mean()))
     note = "; ".join(f"{cc}, {b}: {100 * d.mean():.2f} %" for (cc, b), d in graphs.items())
     return Finding.mean(100 * graphs[worst], note)
@@ -402,10 +402,9 @@ def middle_graphs(lab: Lab, *, rate: float = LOW_RATE) -> Finding:
 def upper_graph(lab: Lab, *, cc: str = "tcpmin") -> Finding:
     """Degradation at 2e-8 of TCPmin with 64 kB less the largest of the others, percentage points, paired."""
     upper = _degradation(lab, cc, LARGE)
-    chosen = (("reno", LARGE), ("reno", HALF), ("tcpmin", HALF))
-    others = {(other, b): _degradation(lab, other, b) for other, b in chosen}
+    others = {(other, b): _degradation(lab, other, b) for other, b in MIDDLE}
     nearest = max(others, key=lambda key: float(others[key].mean()))
-    note = f"{100 * upper.mean():.2f} % against {100 * others[nearest].mean():.2f} % ({nearest[0]}, {nearest[1]})"
+    note = f"{100 * upper.mean():.2f} % against {100 * others[nearest].mean():.2f} % ({', '.join(nearest)})"
     return Finding.mean(100 * (upper - others[nearest]), note)
 
 
