@@ -1,9 +1,9 @@
 """Counts the claims that hold together in one world: one choice of readings for all claims of a paper.
 
 A world has one value for each choice that several claims share. Readings with one name are the same value, and the
-readings of a claim are the values of one choice. The key `world` of a reading replaces its name in this. Its text is the
-name of another reading. Its table has the values by choice: `{ senders = "three", buffer = "router" }`. A reading without
-a value for a choice goes with all values of the choice.
+readings of a claim are the values of one choice. The key `world` of a reading replaces its name in this. Its text is
+the name of another reading. Its table has the values by choice: `{ senders = "three", buffer = "router" }`. A reading
+without a value for a choice goes with all values of the choice.
 
 A claim holds in a world if all its parts hold there, each in at least one reading that belongs to the world. A claim
 without such a reading was not tried there, so it does not hold. A choice that a single claim has binds no other claim.

@@ -444,20 +444,12 @@ def outcomes(lab: Lab, *, give_up: str, outcome: str, settings: list[str]) -> Fi
 
 def fast_share(lab: Lab, *, buffer: str, rate: float = HIGH_RATE) -> Finding:
     """Fast retransmits over fast retransmits and timeouts together, Reno, settings 1 to 12."""
-    rows = _rows(lab, "reno", buffer, rate)
+    chosen = (pl.col("error_rate") == rate) & (pl.col("cc") == "reno") & (pl.col("buffer") == buffer)
+    rows = runs.grid(lab).filter(chosen & (pl.col("case") != "s200"))
     each = rows.group_by("replication").agg(pl.col("fast_retransmits").sum(), pl.col("timeouts").sum())
     fast, slow = each["fast_retransmits"].to_numpy().astype(float), each["timeouts"].to_numpy().astype(float)
     note = f"{int(fast.sum()):,} fast retransmits, {int(slow.sum()):,} timeouts"
     return runs.ratio(fast, fast + slow, note)
-
-
-def _rows(lab: Lab, cc: str, buffer: str, rate: float) -> pl.DataFrame:
-    return runs.grid(lab).filter(
-        (pl.col("error_rate") == rate)
-        & (pl.col("cc") == cc)
-        & (pl.col("buffer") == buffer)
-        & (pl.col("case") != "s200")
-    )
 
 
 def sender_over_buffer(lab: Lab, *, buffers: Sequence[str] = BUFFERS) -> Finding:
@@ -483,7 +475,7 @@ def segment_window(lab: Lab) -> Finding:
 
 def segment_window_possible(lab: Lab) -> Possible:
     """The least that losses cost with one segment in flight."""
-    wrong = 1 - (1 - HIGH_RATE) ** (8 * 1500) * (1 - HIGH_RATE) ** (8 * 40)
+    wrong = 1 - (1 - HIGH_RATE) ** (8 * 1540)
     expected = wrong / (1 - wrong)
     shortest_s, longest_s = 0.2, 0.2 + 2 * float(runs.one_way_s(np.array([0.0]), 2)[0]) + DATA_S + ACK_S
     least = 1 + expected * shortest_s / longest_s
