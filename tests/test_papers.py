@@ -17,6 +17,8 @@ import math
 import os
 import re
 import shutil
+import subprocess
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -29,7 +31,7 @@ from bentpipe.catalog import choices
 from bentpipe.cli import render
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.grid import Grid
-from bentpipe.papers import claims, fingerprint, loading, pages, reproduce, verdicts
+from bentpipe.papers import claims, falsify, fingerprint, loading, pages, reproduce, verdicts
 from bentpipe.papers import lab as lab_module
 from bentpipe.papers.claims import Criterion
 from bentpipe.papers.lab import Finding, Lab
@@ -175,6 +177,31 @@ def test_the_scale_multiplies_replications_of_sweeps_and_of_single_runs():
         assert len(lab.sweep("bent-pipe", sets, vary={}, replications=2, is_scaled=False).runs) == 2
 
 
+def test_a_run_keeps_no_text_of_its_events_beside_the_data_frame():
+    # The bound on traces counts what is kept: texts of events took three times as much, and it did not count them.
+    with Lab(claims.paper("hswa").folder) as lab:
+        result = lab.run("bent-pipe", {"duration": "6 s"}, seed=1, series=["events", "cwnd_bytes"])
+        assert result.events.height > 1000
+        assert "events" not in result.tables._columns
+        assert "cwnd_bytes" not in result.recorded._columns
+        assert lab._traces_bytes > lab_module.RUN_BYTES + 16 * result.events.height
+        assert result.tables.rows("events")[0] == result.events.row(0, named=True)
+        assert result.tables.rows("flows") == result.flows.to_dicts()
+
+
+@pytest.mark.skipif(not ALL, reason="takes a minute: BENTPIPE_ALL=1")
+@pytest.mark.skipif(sys.platform == "win32", reason="the system does not say how much memory a process took")
+@pytest.mark.parametrize("id_", ["BEEN-33", "HSWA-29"])
+def test_a_quick_reproduction_stays_below_a_gigabyte(id_):
+    # The claims with the most and with the longest traces: they took 2.8 and 1.6 GB.
+    code = (
+        f"import resource, bentpipe as bp; bp.reproduce(only=['{id_}'], jobs=1); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) * (1 if sys.platform == "darwin" else 1024) < 1e9
+
+
 def test_traces_are_kept_up_to_a_bound(monkeypatch):
     with Lab(claims.paper("hswa").folder) as lab:
 
@@ -206,7 +233,9 @@ def kept_verdicts(text):
 def test_the_pages_in_the_documentation_are_of_what_is_here(paper):
     text = (ROOT / "docs" / "papers" / f"{paper.name}.md").read_text(encoding="utf-8")
     assert f"`{fingerprint.fingerprint(paper)}`" in text, f"stale; run: python validation/papers.py {paper.name}"
-    assert f"`bentpipe reproduce {paper.name} --full`" in text
+    assert f"`bentpipe reproduce {paper.name} --full --falsify`" in text
+    headline = r"^\*\*\d+ of \d+ claims hold together in one world.*hold in some reading\.\*\*"
+    assert re.search(headline, text, re.MULTILINE)
     assert kept_verdicts(text).keys() == {claim.id for claim in paper.claims}
 
 
@@ -382,13 +411,17 @@ def deciding(paper, claim, asked, known):
 def measured(paper, claim, store, known):
     """The verdict on a claim, as it is recorded."""
     with Watched(paper.folder, store=store) as lab:
-        verdict = verdicts.judge(paper, claim, lab)
+        verdict = falsify.attacked(paper, verdicts.judge(paper, claim, lab), lab)
     return {
         "digest": deciding(paper, claim, lab.asked, known),
         "verdict": verdict.text,
         "says_why": bool(verdict.detail),
         "parts": [
-            {"verdict": part.text, "readings": {found.reading.name: found.holds for found in part.found}}
+            {
+                "verdict": part.text,
+                "readings": {found.reading.name: found.holds for found in part.found},
+                "without": part.attack.kind,
+            }
             for part in verdict.judged
         ],
         "experiments": sorted(lab.asked),
@@ -537,6 +570,23 @@ def test_nothing_that_can_be_measured_is_open(paper):
             assert bool(found["readings"]) or bool(missing), claim.id
             if found["verdict"].startswith("needs"):
                 assert found["verdict"] == f"needs {', '.join(missing)}", claim.id
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_every_claim_names_its_mechanism_or_says_why_it_has_none(paper):
+    parts = [part for claim in paper.claims for part in claim.parts or (claim,) if part.by == claims.RUNS]
+    assert [f"{part.id} {part.part}" for part in parts if part.without is None] == []
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_no_claim_holds_without_its_mechanism_unless_it_says_why(paper):
+    kept = recorded(paper)
+    for claim in paper.claims:
+        for part, found in zip(claim.parts or (claim,), kept[claim.id]["parts"], strict=True):
+            kind = found.get("without", "not attacked; run BLESS=1 pytest tests/test_papers.py")
+            reason = part.without.why if part.without is not None else ""
+            assert falsify.Attack(kind, note=reason).is_explained, f"{claim.id} {part.part}: {kind}"
+            assert kind != falsify.UNNAMED, f"{claim.id} {part.part}"
 
 
 def test_a_paper_that_is_not_there_is_said():

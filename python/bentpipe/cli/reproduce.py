@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         "reproduce hswa",
         "reproduce hswa --claim HSWA-13",
         "reproduce --full --out reproduction",
+        "reproduce hswa --falsify",
         "reproduce --new mypaper",
     ),
 )
@@ -51,6 +52,11 @@ if TYPE_CHECKING:
     help="Only this claim, at length, without figures: HSWA-13. Repeat for each.",
 )
 @click.option(
+    "--falsify",
+    is_flag=True,
+    help="Also measure each claim that holds without its mechanism, and list the claims that hold all the same.",
+)
+@click.option(
     "-o",
     "--out",
     type=options.PLACE,
@@ -67,6 +73,7 @@ def command(
     new: Path | None,
     quick: bool,
     claims: tuple[str, ...],
+    falsify: bool,
     out: Path,
     jobs: int | None,
     json: bool,
@@ -75,7 +82,7 @@ def command(
     """Measure what published papers claim.
 
     Runs the experiments of each paper, and reports for each claim the printed value, the measured one with its interval
-    and the verdict. Redraws the figures.
+    and the verdict. Redraws the figures. A measure that fails costs its claim only; the exit status is then 1.
     """
     if new is not None:
         from bentpipe.papers import scaffold
@@ -86,6 +93,8 @@ def command(
     from bentpipe.papers.reproduce import reproduce
 
     with Bar(is_quiet=quiet) as bar:
-        result = reproduce(papers, only=claims, is_full=not quick, folder=out, jobs=jobs, progress=bar)
+        result = reproduce(papers, only=claims, is_full=not quick, falsify=falsify, folder=out, jobs=jobs, progress=bar)
     place = None if claims else out
     print_result(result.to_dict, lambda: render.reproduction(result, place), json=json, quiet=quiet)
+    if result.errors:
+        raise click.exceptions.Exit(1)

@@ -41,6 +41,8 @@ class Reading:
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
+    world: str | dict[str, tuple[str, ...]] | None = None
+    """The world to which it belongs, if its name does not say so: see `worlds`."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,27 @@ class Criterion:
     def has(self, value: float) -> bool:
         """Whether a value lies in the band."""
         return self.low < value < self.high if self.is_open else self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Without:
+    """The change that takes a claim's mechanism away. A claim about the mechanism must then fail."""
+
+    what: str = ""
+    """The mechanism, as a noun: "delayed ACKs"."""
+    keys: dict[str, Any] = field(default_factory=dict)
+    """Dotted keys put over every scenario that the measure runs, also over the axes of its sweeps."""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    """Arguments of the measure, put over those of the reading."""
+    case: str | None = None
+    """Case of every scenario that the measure runs."""
+    why: str = ""
+    """Reason why the claim holds without the mechanism, or why it has none."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is a mechanism to take away."""
+        return bool(self.keys or self.arguments or self.case)
 
 
 @dataclass(frozen=True)
@@ -89,6 +112,8 @@ class Claim:
     """What decides it: runs, or `arithmetic` or a `definition`, which holds whatever is simulated."""
     one_run: bool = False
     """Whether the paper shows a single run: then it is reported, too, where single runs of ours lie."""
+    without: Without | None = None
+    """What takes its mechanism away, or why there is none."""
     part: str = ""
     """Name of this part of a claim; empty for a whole claim."""
     parts: tuple[Claim, ...] = ()
@@ -322,6 +347,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "why": (str, dict),
     "by": str,
     "one_run": bool,
+    "without": (dict, str),
     "parts": list,
 }
 _OF_PARTS = {"name": str, **{key: kind for key, kind in _KEYS.items() if key not in ("where", "parts")}}
@@ -335,7 +361,23 @@ def _line(text: str) -> str:
 def _reading(entry: Any) -> Reading:
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         raise ValueError(f"{entry!r} is no reading\n  expected a table with a name, and arguments of measures")
-    return Reading(entry["name"], {key: value for key, value in entry.items() if key != "name"})
+    arguments = {key: value for key, value in entry.items() if key not in ("name", "world")}
+    return Reading(entry["name"], arguments, _world(entry["name"], entry.get("world")))
+
+
+def _world(name: str, entry: Any) -> str | dict[str, tuple[str, ...]] | None:
+    if entry is None or isinstance(entry, str):
+        return entry
+    found: dict[str, tuple[str, ...]] = {}
+    for key, some in (entry if isinstance(entry, dict) else {"": None}).items():
+        values = [some] if isinstance(some, str) else some
+        if not (isinstance(values, list) and values and all(isinstance(each, str) for each in values)):
+            raise ValueError(
+                f"the reading {name!r} has world = {entry!r}\n"
+                "  expected the name of a reading, or a table with a text or a list of texts for each choice"
+            )
+        found[key] = tuple(values)
+    return found
 
 
 def _readings(id_: str, entry: dict[str, Any], shared: list[Reading]) -> list[Reading]:
@@ -371,12 +413,13 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str =
         value=value,
         measure=entry.get("measure"),
         criterion=_criterion(id_, entry["passes"], value) if "passes" in entry else None,
-        readings=tuple(Reading(each.name, {**arguments, **each.arguments}) for each in chosen),
+        readings=tuple(Reading(each.name, {**arguments, **each.arguments}, each.world) for each in chosen),
         possible=entry.get("possible"),
         needs=tuple(entry.get("needs", ())),
         why=_why(id_, entry.get("why", {})),
         by=entry.get("by", RUNS),
         one_run=entry.get("one_run", False),
+        without=_without(id_, entry["without"]) if "without" in entry else None,
         part=part,
         parts=tuple(_part(id_, entry, each, readings) for each in entry.get("parts", ())),
     )
@@ -404,6 +447,33 @@ def _part(id_: str, whole: dict[str, Any], entry: dict[str, Any], readings: list
         taken.pop("measure", None)
     own = {key: value for key, value in entry.items() if key != "name"}
     return _claim(id_, taken | own, readings, entry["name"])
+
+
+def _without(id_: str, entry: str | dict[str, Any]) -> Without:
+    """A plain text is the reason why there is no mechanism to take away."""
+    if isinstance(entry, str):
+        entry = {"why": entry}
+    what = f"{id_}, its without,"
+    _check(what, entry, {"what": str, "keys": dict, "with": dict, "case": str, "why": str})
+    found = Without(
+        what=_line(entry.get("what", "")),
+        keys=dict(entry.get("keys", {})),
+        arguments=dict(entry.get("with", {})),
+        case=entry.get("case"),
+        why=_line(entry.get("why", "")),
+    )
+    if found.changes and not found.what:
+        raise ValueError(f"{what} has no what\n  expected the mechanism that is taken away, as a noun")
+    if not found.changes and (found.what or not found.why):
+        raise ValueError(
+            f"{what} takes nothing away\n  expected keys, with (arguments of the measure), a case, or a text that says "
+            "why there is no mechanism"
+        )
+    if nested := next((key for key, value in found.keys.items() if isinstance(value, dict) and "." not in key), None):
+        raise ValueError(
+            f'{what} has the table {nested} in keys\n  expected dotted keys in quotes: "{nested}.KEY" = VALUE'
+        )
+    return found
 
 
 def _why(id_: str, text: str | dict[str, str]) -> dict[str, str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bentpipe.papers.claims import Claim, Criterion, Paper, Reading
+    from bentpipe.papers.falsify import Attack
     from bentpipe.papers.lab import Finding, Lab, Possible
 
 REPRODUCED = "reproduced"
@@ -26,9 +27,11 @@ IMPOSSIBLE = "impossible as printed"
 UNDECIDED = "undecided"
 """The interval of our value reaches over the edge of what passes: more replications would decide."""
 NEEDS = "needs"
+ERROR = "error"
+"""The measure failed: nothing is known of the claim."""
 SCALE_MAX = 4
 """How many times its replications a full reproduction runs at most for what stays undecided."""
-KINDS = (REPRODUCED, UNDER_READING, IN_PART, NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS)
+KINDS = (REPRODUCED, UNDER_READING, IN_PART, NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS, ERROR)
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Verdict:
     """By reading; empty where the claim has parts, which have theirs."""
     parts: tuple[Verdict, ...] = ()
     """Of the claim's parts, in their order."""
+    attack: Attack | None = None
+    """The outcome without the mechanism, if the claim was attacked. Of a claim with parts, each part has one."""
 
     @property
     def judged(self) -> tuple[Verdict, ...]:
@@ -95,9 +100,14 @@ class Verdict:
         return held, tried
 
     @property
+    def joint(self) -> list[str]:
+        """Readings of the claim in which all parts that share its readings hold."""
+        return _joint(self.claim, _bound(self.claim, self.parts))
+
+    @property
     def is_open(self) -> bool:
         """Whether it is not known yet."""
-        return self.kind in (NEEDS, UNDECIDED)
+        return self.kind in (NEEDS, UNDECIDED, ERROR)
 
     @property
     def holds_in(self) -> tuple[str, ...]:
@@ -116,6 +126,14 @@ class Verdict:
         known = [each for each in self.found if each.finding.value is not None]
         possible = [each for each in known if not each.contradiction]
         return min(possible or known, key=lambda each: abs((each.finding.value or 0.0) - claimed), default=None)
+
+
+def settled(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
+    """The verdict of `decide`, or an error: a measure that fails costs its claim and no other."""
+    try:
+        return decide(paper, claim, lab)
+    except PaperError as error:
+        return Verdict(claim, ERROR, "", str(error), ())
 
 
 def decide(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
