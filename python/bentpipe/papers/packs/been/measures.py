@@ -25,7 +25,8 @@ from .formulas import (
     smoothed,
     survival,
 )
-from .proposal import *  # noqa: F403 - the measures of the proposal are looked up here
+from .notices import *  # noqa: F403 - the measures of the proposal are looked up here
+from .proposal import *  # noqa: F403
 from .runs import ERROR, PATH, SATPEP, SCHEMES, SMSS, column, gateways, hop_window_packets, scheme_flows, share
 
 if TYPE_CHECKING:
