@@ -29,7 +29,7 @@ from bentpipe.catalog import choices
 from bentpipe.cli import render
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.grid import Grid
-from bentpipe.papers import claims, fingerprint, loading, pages, reproduce, verdicts
+from bentpipe.papers import claims, falsify, fingerprint, loading, pages, reproduce, verdicts
 from bentpipe.papers import lab as lab_module
 from bentpipe.papers.claims import Criterion
 from bentpipe.papers.lab import Finding, Lab
@@ -382,13 +382,17 @@ def deciding(paper, claim, asked, known):
 def measured(paper, claim, store, known):
     """The verdict on a claim, as it is recorded."""
     with Watched(paper.folder, store=store) as lab:
-        verdict = verdicts.judge(paper, claim, lab)
+        verdict = falsify.attacked(paper, verdicts.judge(paper, claim, lab), lab)
     return {
         "digest": deciding(paper, claim, lab.asked, known),
         "verdict": verdict.text,
         "says_why": bool(verdict.detail),
         "parts": [
-            {"verdict": part.text, "readings": {found.reading.name: found.holds for found in part.found}}
+            {
+                "verdict": part.text,
+                "readings": {found.reading.name: found.holds for found in part.found},
+                "without": part.attack.kind,
+            }
             for part in verdict.judged
         ],
         "experiments": sorted(lab.asked),
@@ -537,6 +541,23 @@ def test_nothing_that_can_be_measured_is_open(paper):
             assert bool(found["readings"]) or bool(missing), claim.id
             if found["verdict"].startswith("needs"):
                 assert found["verdict"] == f"needs {', '.join(missing)}", claim.id
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_every_claim_names_its_mechanism_or_says_why_it_has_none(paper):
+    parts = [part for claim in paper.claims for part in claim.parts or (claim,) if part.by == claims.RUNS]
+    assert [f"{part.id} {part.part}" for part in parts if part.without is None] == []
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_no_claim_holds_without_its_mechanism_unless_it_says_why(paper):
+    kept = recorded(paper)
+    for claim in paper.claims:
+        for part, found in zip(claim.parts or (claim,), kept[claim.id]["parts"], strict=True):
+            kind = found.get("without", "not attacked; run BLESS=1 pytest tests/test_papers.py")
+            reason = part.without.why if part.without is not None else ""
+            assert falsify.Attack(kind, note=reason).is_explained, f"{claim.id} {part.part}: {kind}"
+            assert kind != falsify.UNNAMED, f"{claim.id} {part.part}"
 
 
 def test_a_paper_that_is_not_there_is_said():

@@ -187,6 +187,7 @@ def reproduction(result: Reproduction, place: Path | None) -> Iterator[Renderabl
                 yield Text("\n".join(pages.claim(verdict)).replace("**", "").replace("### ", ""))
         else:
             yield from map(Text, summary.in_words(each))
+        yield from map(Text, summary.attacks(each))
     if place is None:
         return
     counts = make_table("Verdicts", "paper", [])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         "reproduce hswa",
         "reproduce hswa --claim HSWA-13",
         "reproduce --full --out reproduction",
+        "reproduce hswa --falsify",
         "reproduce --new mypaper",
     ),
 )
@@ -51,6 +52,11 @@ if TYPE_CHECKING:
     help="Only this claim, at length, without figures: HSWA-13. Repeat for each.",
 )
 @click.option(
+    "--falsify",
+    is_flag=True,
+    help="Also measure each claim that holds without its mechanism, and list the claims that hold all the same.",
+)
+@click.option(
     "-o",
     "--out",
     type=options.PLACE,
@@ -67,6 +73,7 @@ def command(
     new: Path | None,
     quick: bool,
     claims: tuple[str, ...],
+    falsify: bool,
     out: Path,
     jobs: int | None,
     json: bool,
@@ -86,6 +93,6 @@ def command(
     from bentpipe.papers.reproduce import reproduce
 
     with Bar(is_quiet=quiet) as bar:
-        result = reproduce(papers, only=claims, is_full=not quick, folder=out, jobs=jobs, progress=bar)
+        result = reproduce(papers, only=claims, is_full=not quick, falsify=falsify, folder=out, jobs=jobs, progress=bar)
     place = None if claims else out
     print_result(result.to_dict, lambda: render.reproduction(result, place), json=json, quiet=quiet)

@@ -59,6 +59,27 @@ class Criterion:
 
 
 @dataclass(frozen=True)
+class Without:
+    """The change that takes a claim's mechanism away. A claim about the mechanism must then fail."""
+
+    what: str = ""
+    """The mechanism, as a noun: "delayed ACKs"."""
+    keys: dict[str, Any] = field(default_factory=dict)
+    """Dotted keys put over every scenario that the measure runs, also over the axes of its sweeps."""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    """Arguments of the measure, put over those of the reading."""
+    case: str | None = None
+    """Case of every scenario that the measure runs."""
+    why: str = ""
+    """Reason why the claim holds without the mechanism, or why it has none."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is a mechanism to take away."""
+        return bool(self.keys or self.arguments or self.case)
+
+
+@dataclass(frozen=True)
 class Claim:
     """One checkable statement of a paper."""
 
@@ -89,6 +110,8 @@ class Claim:
     """What decides it: runs, or `arithmetic` or a `definition`, which holds whatever is simulated."""
     one_run: bool = False
     """Whether the paper shows a single run: then it is reported, too, where single runs of ours lie."""
+    without: Without | None = None
+    """What takes its mechanism away, or why there is none."""
     part: str = ""
     """Name of this part of a claim; empty for a whole claim."""
     parts: tuple[Claim, ...] = ()
@@ -322,6 +345,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "why": (str, dict),
     "by": str,
     "one_run": bool,
+    "without": (dict, str),
     "parts": list,
 }
 _OF_PARTS = {"name": str, **{key: kind for key, kind in _KEYS.items() if key not in ("where", "parts")}}
@@ -377,6 +401,7 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str =
         why=_why(id_, entry.get("why", {})),
         by=entry.get("by", RUNS),
         one_run=entry.get("one_run", False),
+        without=_without(id_, entry["without"]) if "without" in entry else None,
         part=part,
         parts=tuple(_part(id_, entry, each, readings) for each in entry.get("parts", ())),
     )
@@ -404,6 +429,33 @@ def _part(id_: str, whole: dict[str, Any], entry: dict[str, Any], readings: list
         taken.pop("measure", None)
     own = {key: value for key, value in entry.items() if key != "name"}
     return _claim(id_, taken | own, readings, entry["name"])
+
+
+def _without(id_: str, entry: str | dict[str, Any]) -> Without:
+    """A plain text is the reason why there is no mechanism to take away."""
+    if isinstance(entry, str):
+        entry = {"why": entry}
+    what = f"{id_}, its without,"
+    _check(what, entry, {"what": str, "keys": dict, "with": dict, "case": str, "why": str})
+    found = Without(
+        what=_line(entry.get("what", "")),
+        keys=dict(entry.get("keys", {})),
+        arguments=dict(entry.get("with", {})),
+        case=entry.get("case"),
+        why=_line(entry.get("why", "")),
+    )
+    if found.changes and not found.what:
+        raise ValueError(f"{what} has no what\n  expected the mechanism that is taken away, as a noun")
+    if not found.changes and (found.what or not found.why):
+        raise ValueError(
+            f"{what} takes nothing away\n  expected keys, with (arguments of the measure), a case, or a text that says "
+            "why there is no mechanism"
+        )
+    if nested := next((key for key, value in found.keys.items() if isinstance(value, dict) and "." not in key), None):
+        raise ValueError(
+            f'{what} has the table {nested} in keys\n  expected dotted keys in quotes: "{nested}.KEY" = VALUE'
+        )
+    return found
 
 
 def _why(id_: str, text: str | dict[str, str]) -> dict[str, str]:

@@ -5,8 +5,12 @@ It decides no verdict: what runs give is covered by the number of results.
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.execution import Execution
@@ -16,11 +20,14 @@ from bentpipe.experiment.store import Store
 from bentpipe.experiment.workers import Threads, cores
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
-
-    import polars as pl
+    from typing import TypeAlias
 
     from bentpipe.scenario.scenario import Scenario
+
+    Axis: TypeAlias = tuple[list[str], list[list[Any]]]
+    """Keys whose values go together, and a row of them for each place on the axis."""
 
 
 def opened(folder: Path | None) -> Store:
@@ -29,18 +36,83 @@ def opened(folder: Path | None) -> Store:
 
 
 def swept(
-    scenario: Scenario, store: Store, *, replications: int | None, tables: list[str], jobs: int | None
+    scenario: Scenario,
+    store: Store,
+    *,
+    replications: int | None,
+    tables: list[str],
+    jobs: int | None,
+    held: Collection[str] = (),
 ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
     """A row per run, and the tables that are kept of each.
+
+    Axes of `held` keys, or of parts of them, do not vary: all their values have the runs of the scenario as it is.
 
     Raises
     ------
     BentpipeError
-        A run failed.
+        A run failed, or an axis sets the whole of which a held key is a part.
     """
+    axes = Grid(scenario).axes if held else []
+    is_flat = [_is_held(keys, held) for keys, _ in axes]
     asked = arguments(replications=replications, tables=tables or None)
+    if any(is_flat):
+        left = [axis for axis, is_held in zip(axes, is_flat, strict=True) if not is_held]
+        vary = {keys[0]: [row[0] for row in values] for keys, values in left if len(keys) == 1}
+        together = [
+            {key: [row[at] for row in values] for at, key in enumerate(keys)} for keys, values in left if len(keys) > 1
+        ]
+        asked += [("sweep.vary", vary), ("sweep.together", together)]
     with closing(Threads(jobs or cores())) as workers:
         found = Execution(Grid(scenario.with_sets(asked))).run(store, workers)
     if found.failures:
         raise BentpipeError(f"a run failed: {found.failures[0]['message']}")
-    return found.runs.drop("point"), {table: found.kept(table) for table in tables}
+    frames = {name: found.kept(name) for name in tables}
+    if any(is_flat):
+        frames = {name: _copied(frame, axes, is_flat) for name, frame in frames.items()}
+    runs = _copied(found.runs, axes, is_flat) if any(is_flat) else found.runs
+    return runs.drop("point"), frames
+
+
+def _is_held(keys: list[str], held: Collection[str]) -> bool:
+    """Whether an axis does not vary, because all its keys are held or parts of what is held."""
+    parts = [key for key in keys for other in held if other.startswith(f"{key}.")]
+    covered = [key for key in keys if any(key == other or key.startswith(f"{other}.") for other in held)]
+    if parts or 0 < len(covered) < len(keys):
+        key, what = (parts[0], "one of its parts") if parts else (" and ".join(keys), covered[0])
+        raise BentpipeError(f"{key} varies, and {what} is taken away\n  expected all that varies there")
+    return bool(covered)
+
+
+def _series(values: list[Any]) -> pl.Series:
+    """Values of an axis, typed as in the tables of a sweep."""
+    if all(type(value) in (int, float) for value in values):
+        values = [float(value) for value in values]
+    return pl.Series(values)
+
+
+def _copied(frame: pl.DataFrame, axes: list[Axis], is_flat: list[bool]) -> pl.DataFrame:
+    """The rows once for each combination of values of the axes that do not vary, as points of the whole grid."""
+    sizes = [len(values) for _, values in axes]
+    strides = [math.prod(sizes[at + 1 :]) for at in range(len(axes))]
+    # Points are numbered in the order of the grid, the last axis first.
+    place, rest = pl.lit(0, dtype=pl.Int64), pl.col("point")
+    for size, stride, is_held in reversed(list(zip(sizes, strides, is_flat, strict=True))):
+        if not is_held:
+            place, rest = place + rest % size * stride, rest // size
+    frame = frame.with_columns(place.alias("point"))
+    held = [(axis, stride) for axis, stride, is_held in zip(axes, strides, is_flat, strict=True) if is_held]
+    parts = []
+    for at in product(*(range(len(values)) for (_, values), _ in held)):
+        columns = []
+        for ((keys, rows), _), k in zip(held, at, strict=True):
+            each = [_series([row[column] for row in rows]) for column in range(len(keys))]
+            columns += [
+                pl.lit(values[k], dtype=values.dtype).alias(key) for key, values in zip(keys, each, strict=True)
+            ]
+        offset = sum(k * stride for k, (_, stride) in zip(at, held, strict=True))
+        # Runs that are the same have names of their own, so that tables can be joined by them.
+        name = pl.col("run") + f"~{'.'.join(map(str, at))}"
+        parts.append(frame.with_columns(*columns, name, pl.col("point") + offset))
+    order = ["point", *(key for keys, _ in axes for key in keys)]
+    return pl.concat(parts).sort("point", maintain_order=True).select(*order, pl.exclude(*order))

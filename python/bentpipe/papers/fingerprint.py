@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 RESULTS = _core.RESULTS
 DECIDING = (
     FOLDER / "claims.py",
+    FOLDER / "engine.py",
+    FOLDER / "falsify.py",
     FOLDER / "lab.py",
     FOLDER / "verdicts.py",
     FOLDER.parent / "statistics" / "estimates.py",

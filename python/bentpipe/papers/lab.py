@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -17,7 +17,7 @@ from bentpipe.scenario.scenario import load
 from bentpipe.statistics.estimates import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     import polars as pl
@@ -136,6 +136,8 @@ class Lab:
         self.is_full = is_full
         self.jobs = jobs
         self.scale = 1
+        self._over: dict[str, Any] = {}
+        self._case: str | None = None
         self._known: dict[str, Any] = {}
         self._traces: dict[str, RunResult] = {}
         self._traces_bytes = 0
@@ -173,8 +175,27 @@ class Lab:
         ScenarioError
             There is no such file, or it makes no sense with these values.
         """
-        scenario = load(self.folder / "scenarios" / f"{name}.toml", sets or {})
+        under = {key: value for key, value in (sets or {}).items() if key not in self._over}
+        # Put over the sets last, so that they win where one key is a part of another.
+        scenario = load(self.folder / "scenarios" / f"{name}.toml", {**under, **self._over})
+        if self._over and scenario.cases:
+            over = {f"case.{each}.{key}": value for each in scenario.cases for key, value in self._over.items()}
+            scenario = scenario.with_sets(over)
+        case = case if self._case is None else self._case
         return scenario if case is None else scenario.cases[case]
+
+    @contextmanager
+    def without(self, keys: Mapping[str, Any], case: str | None = None) -> Iterator[None]:
+        """Until the end of the block, put keys over every scenario and every axis of a sweep, or take a case of it."""
+        before = self._over, self._case
+        self._over, self._case = dict(keys), case
+        try:
+            yield
+        finally:
+            self._over, self._case = before
+
+    def _key(self, *what: Any) -> str:
+        return json.dumps([*what, self._over, self._case])
 
     def run(
         self,
@@ -187,7 +208,7 @@ class Lab:
     ) -> RunResult:
         """One run with time series, for traces."""
         series = list(series)
-        key = json.dumps(["run", name, dict(sets or {}), case, seed, series])
+        key = self._key("run", name, dict(sets or {}), case, seed, series)
         result = self._traces.pop(key, None)
         if result is None:
             result = run(self.load(name, sets, case=case), seed=seed, series=series)
@@ -220,19 +241,26 @@ class Lab:
             replications *= self.scale
         axes = None if vary is None else {key: list(values) for key, values in vary.items()}
         tables = list(tables)
-        key = json.dumps(["sweep", name, dict(sets or {}), axes, replications, tables])
+        key = self._key("sweep", name, dict(sets or {}), axes, replications, tables)
         if key not in self._known:
             # In place of the file's axes, not besides.
             over = {} if axes is None else {"sweep.vary": axes, "sweep.together": []}
             scenario = self.load(name, {**(sets or {}), **over})
             self._known[key] = Runs(
-                *engine.swept(scenario, self._opened(name), replications=replications, tables=tables, jobs=self.jobs)
+                *engine.swept(
+                    scenario,
+                    self._opened(name),
+                    replications=replications,
+                    tables=tables,
+                    jobs=self.jobs,
+                    held=self._over,
+                )
             )
         return cast("Runs", self._known[key])
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """What is worked out from runs, such as a table of several sweeps; `name` says what."""
-        key = json.dumps(["once", name, self.scale])
+        key = self._key("once", name, self.scale)
         if key not in self._known:
             self._known[key] = make()
         return cast("T", self._known[key])

@@ -65,12 +65,15 @@ def check(paper: Paper) -> None:
         for claim in whole.parts or (whole,):
             for name in filter(None, (claim.measure, claim.possible)):
                 found = _function(paper, MEASURES, name, claim.id)
-                for reading in claim.readings:
+                given = [(reading.name, reading.arguments) for reading in claim.readings]
+                if claim.without is not None and name == claim.measure:
+                    given += [(f"{label}, without", {**sets, **claim.without.arguments}) for label, sets in given]
+                for label, arguments in given:
                     try:
-                        inspect.signature(found).bind(None, **reading.arguments)
+                        inspect.signature(found).bind(None, **arguments)
                     except TypeError as error:
                         raise PaperError(
-                            f"{paper.folder / 'claims.toml'}: {claim.id} ({reading.name}): {error}\n"
+                            f"{paper.folder / 'claims.toml'}: {claim.id} ({label}): {error}\n"
                             f"  expected what {name} in measures.py takes besides the lab"
                         ) from None
     for figure in paper.figures:

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from bentpipe import formatting
-from bentpipe.papers import claims, fingerprint, summary, verdicts
+from bentpipe.papers import claims, falsify, fingerprint, summary, verdicts
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -139,6 +139,13 @@ def compared(verdict: Verdict) -> Iterator[tuple[str, str, str, str, str]]:
         yield "", part.claim.part, claimed, ours(part), part.text
 
 
+def attacks(verdict: Verdict) -> Iterator[str]:
+    """The outcomes without the mechanism, one for each row of `compared`; empty where none was asked or possible."""
+    for part in (verdict, *verdict.parts):
+        attack = part.attack
+        yield "" if attack is None or attack.kind == falsify.NOT_HELD else attack.text
+
+
 def _claimed(verdict: Verdict) -> str:
     claim = verdict.claim
     if isinstance(claim.printed, (int, float)):
@@ -174,10 +181,15 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     yield "\n## Printed and ours\n"
     yield "A claim about an order or a shape has no printed number: what has to hold stands there. Ours is in the"
     yield "reading that decided, with its 95 % interval.\n"
-    yield "| claim | what | printed, or what has to hold | ours | verdict |\n|---|---|---|---|---|"
+    head = ["claim", "what", "printed, or what has to hold", "ours", "verdict"]
+    if reproduced.is_attacked:
+        head.insert(-1, "without its mechanism")
+    yield f"| {' | '.join(head)} |\n|{'---|' * len(head)}"
     for verdict in reproduced.verdicts:
-        for id_, *cells in compared(verdict):
+        for (id_, *cells), attack in zip(compared(verdict), attacks(verdict), strict=True):
             link = f"[{id_}](#{id_.lower()})" if id_ else ""
+            if reproduced.is_attacked:
+                cells.insert(-1, attack)
             yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in (link, *cells))} |"
     yield from _by_reading(reproduced)
     yield "\n## Claim by claim"
@@ -255,8 +267,22 @@ def _judged(verdict: Verdict) -> Iterator[str]:
         runs = f" ({each.finding.replications} runs)" if each.finding.replications > 1 else ""
         note = _one_run(each, claim) + (f" {each.finding.note}" if each.finding.note else "")
         yield f"- {each.reading.name}: **{value(each.finding, claim.unit)}**{runs}, {holds}.{note}"
+    yield from _attack(verdict)
     if verdict.detail:
         yield f"- Why: {verdict.detail}"
+
+
+def _attack(verdict: Verdict) -> Iterator[str]:
+    attack = verdict.attack
+    if attack is None or attack.kind in (falsify.NOT_HELD, falsify.UNNAMED):
+        return
+    if attack.finding is None:
+        yield f"- Attacked: {attack.text}."
+        return
+    runs = f" ({attack.finding.replications} runs)" if attack.finding.replications > 1 else ""
+    note = f" {attack.finding.note}" if attack.finding.note else ""
+    ours = value(attack.finding, verdict.claim.unit)
+    yield f"- Attacked ({attack.reading}): **{ours}**{runs}, {attack.text.removesuffix('.')}.{note}"
 
 
 def _passes(claim: Claim) -> str:

@@ -15,6 +15,7 @@ from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.errors import PaperError
 from bentpipe.papers import claims, loading, pages, verdicts, webpage
+from bentpipe.papers.falsify import attacked
 from bentpipe.papers.lab import Lab
 from bentpipe.progress import Progress
 from bentpipe.reports.figures import Drawn
@@ -41,6 +42,11 @@ class Reproduced:
         """Claims of each kind of verdict, in the order of `verdicts.KINDS`."""
         found = Counter(verdict.kind for verdict in self.verdicts)
         return {kind: found[kind] for kind in verdicts.KINDS if found[kind]}
+
+    @property
+    def is_attacked(self) -> bool:
+        """Whether claims were measured again without their mechanism."""
+        return any(part.attack is not None for verdict in self.verdicts for part in verdict.judged)
 
     @property
     def readings(self) -> tuple[int, int]:
@@ -91,6 +97,7 @@ def reproduce(
     *,
     only: Sequence[str] = (),
     is_full: bool = False,
+    falsify: bool = False,
     folder: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -105,6 +112,9 @@ def reproduce(
         Claims, such as HSWA-13: no others are measured, nothing is drawn, and only runs are kept in the folder.
     is_full : bool
         Enough replications for the tolerances, and up to four times as many for what stays undecided, instead of few.
+    falsify : bool
+        Measure each claim that holds a second time without its mechanism, which `without` in `claims.toml` names.
+        `Verdict.attack` has the outcome. A claim that holds also then does not depend on what it names.
     folder : path, optional
         Where tables, figures and pages are written; nothing is without it. Runs are kept there, so that what was
         interrupted goes on where it was.
@@ -143,7 +153,11 @@ def reproduce(
             judged = []
             for claim in paper.claims:
                 tell(claim.id)
-                judged.append(verdicts.decide(paper, claim, lab))
+                verdict = verdicts.decide(paper, claim, lab)
+                if falsify:
+                    tell(f"{claim.id} without its mechanism")
+                    verdict = attacked(paper, verdict, lab)
+                judged.append(verdict)
                 how_far.done += 1
             drawn = {}
             for figure in paper.figures:
@@ -206,6 +220,19 @@ def _write(result: Reproduction, place: Path) -> None:
         files.replace_text(place / f"{each.paper.name}.md", pages.page(each, result.is_full))
 
 
+def _attack(verdict: Verdict) -> dict[str, Any]:
+    attack = verdict.attack
+    if attack is None:
+        return dict.fromkeys(("without", "without_outcome", "without_reading", "without_value", "without_note"), "")
+    return {
+        "without": attack.what,
+        "without_outcome": attack.kind,
+        "without_reading": attack.reading,
+        "without_value": "" if attack.finding is None else attack.finding.value,
+        "without_note": attack.note,
+    }
+
+
 def _rows(paper: Paper, verdict: Verdict) -> list[dict[str, Any]]:
     """A row per part and reading; where nothing is measured, one per part."""
     rows = []
@@ -226,6 +253,7 @@ def _rows(paper: Paper, verdict: Verdict) -> list[dict[str, Any]]:
             "readings_tried": tried,
             "part_verdict": each.text if claim.part else "",
             "passes": "" if claim.criterion is None else claim.criterion.text,
+            **_attack(each),
         }
         if not each.found:
             empty = dict.fromkeys(("reading", "value", "low", "high", "replications", "holds", "fits_one_run"))

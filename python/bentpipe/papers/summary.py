@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from bentpipe.papers import claims, verdicts
+from bentpipe.papers import claims, falsify, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,6 +53,23 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
     for (kind, number), found in sorted(places.items()):
         if len(found) > 1:
             yield f"{kind.capitalize()} {number}: {_together(found)}"
+
+
+def attacks(reproduced: Reproduced) -> Iterator[str]:
+    """Outcomes of the attacks: how many claims fail without their mechanism, and each one that does not."""
+    if not reproduced.is_attacked:
+        return
+    found = [part.attack for verdict in reproduced.verdicts for part in verdict.judged if part.attack is not None]
+    tried = [attack for attack in found if attack.finding is not None or attack.kind == falsify.ERROR]
+    counts = Counter(attack.kind for attack in tried)
+    several = " or parts of them" if any(verdict.parts for verdict in reproduced.verdicts) else ""
+    fail, undecided, hold = (counts[kind] for kind in (falsify.FAILS, falsify.UNDECIDED, falsify.HOLDS))
+    yield (
+        f"Of {len(tried)} claims{several} that were measured again without their mechanism, {fail} fail, {undecided} "
+        f"are undecided and {hold} hold also then."
+    )
+    for whole, part, attack in falsify.survivors(reproduced.verdicts):
+        yield f"{whole.claim.id}{f' ({part.part})' if part.part else ''}: {attack.text}."
 
 
 def count(reproduced: Reproduced, kind: str) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bentpipe.papers.claims import Claim, Criterion, Paper, Reading
+    from bentpipe.papers.falsify import Attack
     from bentpipe.papers.lab import Finding, Lab, Possible
 
 REPRODUCED = "reproduced"
@@ -65,6 +66,8 @@ class Verdict:
     """By reading; empty where the claim has parts, which have theirs."""
     parts: tuple[Verdict, ...] = ()
     """Of the claim's parts, in their order."""
+    attack: Attack | None = None
+    """Its outcome without the mechanism, where that was asked; of a claim with parts, they have theirs."""
 
     @property
     def judged(self) -> tuple[Verdict, ...]:
@@ -93,6 +96,11 @@ class Verdict:
             if part not in bound:
                 held, tried = held * len(part.holds_in), tried * len(part.found)
         return held, tried
+
+    @property
+    def joint(self) -> list[str]:
+        """Readings of the claim in which all parts that share its readings hold."""
+        return _joint(self.claim, _bound(self.claim, self.parts))
 
     @property
     def is_open(self) -> bool:
