@@ -190,7 +190,7 @@ def _doubles_to(lab: Lab, path: str, sets: Sets, payload: int) -> Finding:
         bursts = np.split(times, np.flatnonzero(np.diff(times) > 3) + 1)
         packets = [round(sent[burst].sum() / (payload + HEADER_BYTES)) for burst in bursts]
         rounds = [count for count in packets if count][:6]
-        found.append(next(now for now, later in itertools.pairwise(rounds) if later < 2 * now))
+        found.append(next((now for now, later in itertools.pairwise(rounds) if later < 2 * now), rounds[-1]))
         notes.append(", ".join(map(str, rounds)))
     return Finding.exact(found[0], f"packets in round trips: {notes[0]}; without a loss {notes[1]}")
 

@@ -29,6 +29,7 @@ FORWARD: Sets = {
 }
 """Notices that go forward: the satellite marks the next packet of the flow, and the receiver echoes the mark."""
 SILENT: Sets = {"tcp.error_reports": "ignore"}
+WATCHED = ["decisions", "losses", "cwnd_bytes", "ssthresh_bytes"]
 LOST_PACKET = 200
 """Number of the packet that is corrupted: slow start is over, and ACKs space the packets."""
 
@@ -72,7 +73,9 @@ def fall_after_loss(lab: Lab, *, payload: int, rounds: int, **reading: Any) -> F
     counts = {"losses": 0, "reports": 0}
     for seed in lab.seeds(3, 20):
         for name, more in (("with", {}), ("without", SILENT)):
-            result = lab.run(BEEN, sets | more, seed=seed, series=["decisions", "losses", "cwnd_bytes", "ssthresh_bytes"])
+            result = lab.run(
+                BEEN, sets | more, seed=seed, series=["decisions", "losses", "cwnd_bytes", "ssthresh_bytes"]
+            )
             falls[name].append(_largest_fall(result, rounds) / payload)
             if name == "with":
                 counts["losses"] += len(result.series("losses"))

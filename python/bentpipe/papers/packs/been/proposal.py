@@ -124,12 +124,22 @@ def efficiency_spread(lab: Lab, **reading: Any) -> Finding:
     return Finding.mean(max(found, key=lambda each: float(each.mean())), "; ".join(notes))
 
 
-def scheme_spread(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
-    """Largest difference of TCP efficiency between two schemes over the five initial sizes, in points."""
-    sets, schemes = world(**reading), ["BEEN", *others]
+def scheme_spread(lab: Lab, *, others: list[str], than: float | None = None, **reading: Any) -> Finding:
+    """Largest difference of TCP efficiency between two schemes over the five initial sizes, in points.
+
+    `than`: the difference at this error rate is subtracted, so that less than 0 is closer than there.
+    """
+    spread, means = _spread(lab, ["BEEN", *others], world(**reading))
+    if than is None:
+        return Finding.mean(spread, means)
+    other, _ = _spread(lab, ["BEEN", *others], world(**{**reading, "rate": than}))
+    return Finding.mean(spread - other, f"{np.nanmean(spread):.1f} points; at {than:g} {np.nanmean(other):.1f} points")
+
+
+def _spread(lab: Lab, schemes: list[str], sets: Sets) -> tuple[NDArray[np.float64], str]:
     values = np.array([table(lab, scheme, "tcp_efficiency_pct", sets) for scheme in schemes])
     means = "; ".join(f"{scheme}: {by_size(each)}" for scheme, each in zip(schemes, values, strict=True))
-    return Finding.mean((values.max(axis=0) - values.min(axis=0)).max(axis=0), means)
+    return (values.max(axis=0) - values.min(axis=0)).max(axis=0), means
 
 
 # Orders
@@ -139,10 +149,10 @@ def quotient(mine: NDArray[np.float64], its: NDArray[np.float64], least: float) 
     """Ratio of the means of paired runs: values whose mean is this ratio and whose spread gives its interval.
 
     The ratio is linearised at the means, so runs in which nothing arrives count as well. If nothing of the second
-    arrives in any run, `least` takes its place: the ratio is a lower bound. If nothing of either arrives, it is 1.
+    arrives in any run, `least` in one of them takes its place. If nothing of either arrives, the ratio is 1.
     """
     if not its.any():
-        return mine / least if mine.any() else np.ones_like(mine)
+        return len(its) * mine / least if mine.any() else np.ones_like(mine)
     ratio = mine.mean() / its.mean()
     values: NDArray[np.float64] = ratio + (mine - ratio * its) / its.mean()
     return values
