@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "before_first_ack",
-    "change_at_report",
     "efficiency_spread",
     "first_packet_of_second",
     "goodput_by_largest",
@@ -65,6 +64,11 @@ def world(
     if unit == "bit":
         sets["node.gateway.middlebox"] = '[{ kind = "been", role = "gateway", mle_unit = "bit" }]'
     return sets | {"tcp.cwnd_unit": cwnd_unit, "tcp.packet_size.gives": gives, **more}
+
+
+def one_size(sets: Sets) -> Sets:
+    """The same with packets that keep their size."""
+    return {key: value for key, value in sets.items() if "packet_size" not in key} | {"tcp.packet_size": "fixed"}
 
 
 def flows_of(lab: Lab, scheme: str, payload: int, sets: Sets) -> pl.DataFrame:
@@ -112,7 +116,9 @@ def efficiency_spread(lab: Lab, **reading: Any) -> Finding:
 
     Of the TCP and the information efficiency the one that differs more. What never arrives has no efficiency.
     """
-    sets, found, notes = world(**reading), [], []
+    sets = world(**reading)
+    found: list[NDArray[np.float64]] = []
+    notes = []
     if not table(lab, "BEEN", "delivered_bytes", sets).any():
         return Finding.exact(1.0, "nothing arrives")
     for name, factor in (("tcp_efficiency_pct", 1), ("information_efficiency", 100)):
@@ -121,7 +127,8 @@ def efficiency_spread(lab: Lab, **reading: Any) -> Finding:
         # Positive, since something arrives and nothing is counted twice.
         found.append(1 - quotient(values[means.argmin()], values[means.argmax()], 1.0))
         notes.append(by_size(values, 2))
-    return Finding.mean(max(found, key=lambda each: float(each.mean())), "; ".join(notes))
+    largest = max(found, key=lambda values: float(np.mean(values)))
+    return Finding.mean(largest, "; ".join(notes))
 
 
 def scheme_spread(lab: Lab, *, others: list[str], than: float | None = None, **reading: Any) -> Finding:
@@ -220,8 +227,7 @@ def goodput_by_largest(lab: Lab, **reading: Any) -> Finding:
 def notices_alone(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """Goodput of BEEN with packets of one size over that of NewReno with the same."""
     sets = world(**reading)
-    fixed = {key: value for key, value in sets.items() if "packet_size" not in key} | {"tcp.packet_size": "fixed"}
-    been = column(flows_of(lab, "BEEN", payload, fixed), "goodput_bps")
+    been = column(flows_of(lab, "BEEN", payload, one_size(sets)), "goodput_bps")
     newreno = column(flows_of(lab, "NewReno", payload, sets), "goodput_bps")
     least = one_packet("goodput_bps", payload)
     return Finding.mean(quotient(been, newreno, least), f"{been.mean():.4g} and {newreno.mean():.4g} bit/s")
@@ -274,21 +280,6 @@ def values_at(result: RunResult, name: str, times_s: NDArray[np.floating[Any]], 
     return np.where(place >= 0, values[np.maximum(place, 0)], math.nan)
 
 
-def change_at_report(lab: Lab, *, payload: int, **reading: Any) -> Finding:
-    """Largest change of window or threshold at an instant at which a report came, in segments of one size."""
-    sets = {key: value for key, value in world(**reading).items() if "packet_size" not in key}
-    changes, reports = [], 0
-    for seed in lab.seeds(3, 20):
-        result = trace(lab, payload, sets | {"tcp.packet_size": "fixed"}, seed)
-        acked_s = events(result, "acked")["time_s"].to_numpy()
-        times_s = np.setdiff1d(events(result, "error_report")["time_s"].to_numpy(), acked_s)
-        reports += len(times_s)
-        for name in ("cwnd_bytes", "ssthresh_bytes"):
-            change = values_at(result, name, times_s, "right") - values_at(result, name, times_s, "left")
-            changes.append(np.nanmax(np.abs(change), initial=0) / payload)
-    return Finding.exact(max(changes), f"{reports} reports")
-
-
 def packets_above_smallest(lab: Lab, *, is_warm: bool, **reading: Any) -> Finding:
     """Packets of more than 80 B at the start of a connection, mean over the five initial sizes.
 
@@ -338,13 +329,14 @@ def before_first_ack(lab: Lab) -> Finding:
 def inflations(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """Share of recoveries in which more is in flight than the window, which then is what it was before, and grows.
 
-    The window with its inflation is not recorded: what it lets out is, as data in flight beyond the window. A recovery
-    at the largest window, which cannot grow, does not count; the others are few, so that a value is of four runs.
+    The series of the window does not contain the inflation; data in flight beyond the window shows it. Recoveries with
+    20 packets or more do not count, as the receiver's window lets no more out. The others are few: a value is of four
+    runs.
     """
-    sets = {key: value for key, value in world(**reading).items() if "packet_size" not in key}
+    sets = one_size(world(**reading))
     groups: list[list[bool]] = []
     for number, seed in enumerate(lab.seeds(20, 100)):
-        result = trace(lab, payload, sets | {"tcp.packet_size": "fixed"}, seed)
+        result = trace(lab, payload, sets, seed)
         ends_s = events(result, "recovery_exit")["time_s"].to_numpy()
         begins_s = np.append(0.0, ends_s[:-1])
         flight = result.series("flight_size_bytes")

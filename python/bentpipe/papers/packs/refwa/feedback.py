@@ -194,8 +194,8 @@ def _normal_acks(found: RunResult, flow: str) -> NDArray[np.float64]:
 def window_after_error(lab: Lab) -> Finding:
     """Window, and threshold, over feedback after each loss that duplicate ACKs showed and that was taken for an error.
 
-    At a loss rate of 1e-2; of the two means the one farther from 1. If no loss is taken for an error, no window is set to
-    the feedback: 0.
+    At a loss rate of 1e-2; of the two means the one farther from 1. If no loss is taken for an error, no window is set
+    to the feedback: 0.
     """
     found = _trace(lab, PLUS, {**SHORT, RATE: 1e-2})
     ratios: dict[str, list[float]] = {"cwnd_bytes": [], "ssthresh_bytes": []}
@@ -304,8 +304,8 @@ def cost_of_tolerance(lab: Lab, *, quantity: str, counted: str = "half") -> Find
 def feedback_sum(lab: Lab, *, product: str = "path", counted: str = "half") -> Finding:
     """Sum of the windows fed back over the bandwidth-delay product, mean over a run from 20 s on.
 
-    Round trips of 80 to 240 ms. `product`: "path", capacity times mean round trip, or "free", which adds the free part of
-    half of the buffer. `counted`: the share of its buffer that REFWA counts.
+    Round trips of 80 to 240 ms. `product`: "path", capacity times mean round trip, or "free", which adds the free part
+    of half of the buffer. `counted`: the share of its buffer that REFWA counts.
     """
     found, told, grid = _fed_back(lab, counted)
     waiting = found.series("queue_bytes", link="isl1.forward").filter(pl.col("time_s") >= grid[0])["queue_bytes"]
