@@ -172,7 +172,7 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
 
 def reproduction(result: Reproduction, place: Path | None) -> Iterator[RenderableType]:
     """Papers: a row per claim, then how many of each verdict; without a place, claims at length."""
-    from bentpipe.papers import pages, summary, verdicts
+    from bentpipe.papers import entries, pages, summary
 
     for each in result.papers:
         table = make_table(f"{each.paper.name}: {each.paper.title}", "claim", [])
@@ -188,14 +188,16 @@ def reproduction(result: Reproduction, place: Path | None) -> Iterator[Renderabl
         else:
             yield from map(Text, summary.in_words(each))
         yield from map(Text, summary.attacks(each))
+        for message in each.errors:
+            yield Text(f"error: {message}", style="red")
     if place is None:
         return
     counts = make_table("Verdicts", "paper", [])
-    kinds = [kind for kind in verdicts.KINDS if any(kind in each.counts for each in result.papers)]
-    for kind in kinds:
+    kinds = entries.kinds(result.entries)
+    for kind in ("one world", "some reading", *kinds):
         counts.add_column(kind.replace(" ", "\n", 1), justify="right", vertical="bottom")
-    for each in result.papers:
-        counts.add_row(Text(each.paper.name), *(summary.count(each, kind) for kind in kinds))
+    for entry in result.entries:
+        counts.add_row(Text(entry.name), str(entry.world), str(entry.some), *map(entry.count, kinds))
     yield counts
     yield f"\nPages, figures and claims.csv are in {place}"
 

@@ -82,7 +82,7 @@ def command(
     """Measure what published papers claim.
 
     Runs the experiments of each paper, and reports for each claim the printed value, the measured one with its interval
-    and the verdict. Redraws the figures.
+    and the verdict. Redraws the figures. A measure that fails costs its claim only; the exit status is then 1.
     """
     if new is not None:
         from bentpipe.papers import scaffold
@@ -96,3 +96,5 @@ def command(
         result = reproduce(papers, only=claims, is_full=not quick, falsify=falsify, folder=out, jobs=jobs, progress=bar)
     place = None if claims else out
     print_result(result.to_dict, lambda: render.reproduction(result, place), json=json, quiet=quiet)
+    if result.errors:
+        raise click.exceptions.Exit(1)

@@ -14,6 +14,7 @@ import polars as pl
 
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.execution import Execution
+from bentpipe.experiment.frames import column
 from bentpipe.experiment.grid import Grid, arguments
 from bentpipe.experiment.memory import Memory
 from bentpipe.experiment.store import Store
@@ -84,13 +85,6 @@ def _is_held(keys: list[str], held: Collection[str]) -> bool:
     return bool(covered)
 
 
-def _series(values: list[Any]) -> pl.Series:
-    """Values of an axis, typed as in the tables of a sweep."""
-    if all(type(value) in (int, float) for value in values):
-        values = [float(value) for value in values]
-    return pl.Series(values)
-
-
 def _copied(frame: pl.DataFrame, axes: list[Axis], is_flat: list[bool]) -> pl.DataFrame:
     """The rows once for each combination of values of the axes that do not vary, as points of the whole grid."""
     sizes = [len(values) for _, values in axes]
@@ -106,10 +100,9 @@ def _copied(frame: pl.DataFrame, axes: list[Axis], is_flat: list[bool]) -> pl.Da
     for at in product(*(range(len(values)) for (_, values), _ in held)):
         columns = []
         for ((keys, rows), _), k in zip(held, at, strict=True):
-            each = [_series([row[column] for row in rows]) for column in range(len(keys))]
-            columns += [
-                pl.lit(values[k], dtype=values.dtype).alias(key) for key, values in zip(keys, each, strict=True)
-            ]
+            for place_in_row, key in enumerate(keys):
+                values = column(key, [row[place_in_row] for row in rows])
+                columns.append(pl.lit(values[k], dtype=values.dtype).alias(key))
         offset = sum(k * stride for k, (_, stride) in zip(at, held, strict=True))
         # Runs that are the same have names of their own, so that tables can be joined by them.
         name = pl.col("run") + f"~{'.'.join(map(str, at))}"

@@ -7,15 +7,16 @@ import shlex
 from typing import TYPE_CHECKING
 
 from bentpipe import formatting
-from bentpipe.papers import claims, falsify, fingerprint, summary, verdicts
+from bentpipe.papers import claims, entries, falsify, fingerprint, summary, verdicts
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bentpipe.papers.claims import Claim, Figure, Paper
+    from bentpipe.papers.entries import Entry
     from bentpipe.papers.lab import Finding
-    from bentpipe.papers.reproduce import Reproduced, Reproduction
+    from bentpipe.papers.reproduce import Reproduced
     from bentpipe.papers.verdicts import Found, Verdict
 
 FULL_TIME = "half an hour"
@@ -30,6 +31,7 @@ _MEANINGS = {
     verdicts.IMPOSSIBLE: "arithmetic or physics rules the printed value out in every reading, whatever the simulator",
     verdicts.UNDECIDED: "the interval of our value reaches over the edge of what passes",
     verdicts.NEEDS: "a feature that bentpipe does not have yet",
+    verdicts.ERROR: "the measure failed: the page has its message",
 }
 
 
@@ -38,28 +40,38 @@ def page(reproduced: Reproduced, is_full: bool) -> str:
     return "\n".join(_lines(reproduced, is_full)) + "\n"
 
 
-def index(result: Reproduction) -> str:
+def index(found: Sequence[Entry]) -> str:
     """The page that leads to the papers: verdicts of each."""
-    kinds = [kind for kind in verdicts.KINDS if any(kind in each.counts for each in result.papers)]
-    again = command([each.paper.called for each in result.papers], result.is_full)
+    kinds = entries.kinds(found)
     lines = [
         "# Papers, claim by claim\n",
-        f"Made by `{again}`; do not edit. Each page says what a paper",
+        f"Made by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. Each page says what a paper",
         "proposed, what of it holds, what does not, and what we assumed where it is silent. All papers take",
         f"about {FULL_TIME} on two cores with `--full`, a few minutes with `--quick`.\n",
-        f"| paper | {' | '.join(kinds)} | all |",
-        f"|---|{'---|' * (len(kinds) + 1)}",
+        "One world: the claims that hold together with one choice of readings. Some reading: the claims that hold in",
+        "at least one reading, which may be a different one for each claim.\n",
+        f"| paper | one world | some reading | {' | '.join(kinds)} | all |",
+        f"|---|{'---|' * (len(kinds) + 3)}",
     ]
-    for each in result.papers:
-        counts = " | ".join(summary.count(each, kind) for kind in kinds)
-        lines.append(f"| [{each.paper.title}]({each.paper.name}.md) | {counts} | {len(each.verdicts)} |")
+    for each in found:
+        counts = " | ".join([str(each.world), str(each.some), *map(each.count, kinds), str(each.claims)])
+        lines.append(f"| [{each.title}]({each.name}.md) | {counts} |")
     return "\n".join(lines) + "\n"
 
 
-def command(papers: Sequence[str], is_full: bool) -> str:
+def commands(found: Sequence[Entry]) -> list[str]:
+    """What makes these papers again: one command for those that were made alike."""
+    alike: dict[tuple[bool, bool], list[str]] = {}
+    for each in found:
+        alike.setdefault((each.is_full, each.is_attacked), []).append(each.called)
+    return [command(papers, *how) for how, papers in alike.items()]
+
+
+def command(papers: Sequence[str], is_full: bool, is_attacked: bool = False) -> str:
     """What makes the pages of these papers again."""
     chosen = [] if list(papers) == claims.names() else map(shlex.quote, papers)
-    return " ".join(["bentpipe reproduce", *chosen, "--full" if is_full else "--quick"])
+    options = ["--full" if is_full else "--quick", *(["--falsify"] if is_attacked else [])]
+    return " ".join(["bentpipe reproduce", *chosen, *options])
 
 
 def printed(verdict: Verdict) -> str:
@@ -161,7 +173,7 @@ def _number(number: float, unit: str) -> str:
 
 def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     paper = reproduced.paper
-    again = command([paper.called], is_full)
+    again = command([paper.called], is_full, reproduced.is_attacked)
     yield f"# {paper.title}\n"
     if origin := summary.origin(paper):
         yield f"{origin}\n"
@@ -170,8 +182,12 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     if is_full:
         yield f"What was undecided was judged again with up to {verdicts.SCALE_MAX} times as many runs."
     yield ""
-    for sentence in summary.in_words(reproduced):
+    headline, *others = summary.in_words(reproduced)
+    yield f"**{headline}** A world is one choice of readings for all claims.\n"
+    for sentence in [*others, *summary.attacks(reproduced)]:
         yield f"- {sentence}"
+    for figure, message in reproduced.failed.items():
+        yield f"- The figure {figure.name} could not be drawn: {one_line(message)}"
     if paper.proposed:
         yield f"\n## What it proposed\n\n{paper.proposed}"
     yield "\n## Verdicts\n\n| verdict | claims | meaning |\n|---|---|---|"
@@ -199,10 +215,10 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
         for figure in reproduced.figures:
             if places[figure] is verdict.claim:
                 yield from _figure(paper, figure)
-    others = [figure for figure in reproduced.figures if places[figure] is None]
-    if others:
+    unplaced = [figure for figure in reproduced.figures if places[figure] is None]
+    if unplaced:
         yield "\n## Other figures"
-        for figure in others:
+        for figure in unplaced:
             yield from _figure(paper, figure)
     if paper.assumed:
         yield "\n## What we assumed\n"
@@ -254,6 +270,10 @@ def claim(verdict: Verdict) -> Iterator[str]:
 
 def _judged(verdict: Verdict) -> Iterator[str]:
     claim = verdict.claim
+    if verdict.kind == verdicts.ERROR:
+        yield f"- To be measured: {claim.how}" + _passes(claim)
+        yield f"- Error: {one_line(verdict.detail)}"
+        return
     if verdict.kind == verdicts.NEEDS:
         # What has to hold is settled before it can be measured.
         yield f"- To be measured: {claim.how}" + _passes(claim)
@@ -283,6 +303,16 @@ def _attack(verdict: Verdict) -> Iterator[str]:
     note = f" {attack.finding.note}" if attack.finding.note else ""
     ours = value(attack.finding, verdict.claim.unit)
     yield f"- Attacked ({attack.reading}): **{ours}**{runs}, {attack.text.removesuffix('.')}.{note}"
+
+
+def one_line(message: str) -> str:
+    r"""The first and the last line of an error: the place, and the exception at the end of a traceback.
+
+    >>> one_line("X-1: the measure failed"), one_line("X-1: m failed\n\nTraceback\n  m()\nIndexError: no rows")
+    ('X-1: the measure failed', 'X-1: m failed: IndexError: no rows')
+    """
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return ": ".join(dict.fromkeys([lines[0], lines[-1]]))
 
 
 def _passes(claim: Claim) -> str:

@@ -7,7 +7,8 @@ import io
 import json
 import os
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,10 @@ from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.errors import PaperError
 from bentpipe.papers import claims, loading, pages, verdicts, webpage
-from bentpipe.papers.falsify import attacked
+from bentpipe.papers.entries import NAME, PAGE, document, entry, joined
+from bentpipe.papers.falsify import ERROR, attacked
 from bentpipe.papers.lab import Lab
+from bentpipe.papers.worlds import best
 from bentpipe.progress import Progress
 from bentpipe.reports.figures import Drawn
 from bentpipe.version import __version__
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bentpipe.papers.claims import Figure, Paper
+    from bentpipe.papers.entries import Entry
     from bentpipe.papers.verdicts import Verdict
+    from bentpipe.papers.worlds import World
 
 
 @dataclass(frozen=True)
@@ -36,12 +41,26 @@ class Reproduced:
     verdicts: tuple[Verdict, ...]
     figures: dict[Figure, Drawn]
     """Those that could be drawn."""
+    failed: dict[Figure, str] = field(default_factory=dict)
+    """Messages of figures whose function failed."""
 
     @property
     def counts(self) -> dict[str, int]:
         """Claims of each kind of verdict, in the order of `verdicts.KINDS`."""
         found = Counter(verdict.kind for verdict in self.verdicts)
         return {kind: found[kind] for kind in verdicts.KINDS if found[kind]}
+
+    @property
+    def errors(self) -> list[str]:
+        """Messages of measures and figures that failed."""
+        measures = [verdict.detail for verdict in self.verdicts if verdict.kind == verdicts.ERROR]
+        parts = (part.attack for verdict in self.verdicts for part in verdict.judged if part.attack is not None)
+        return [*measures, *(attack.note for attack in parts if attack.kind == ERROR), *self.failed.values()]
+
+    @cached_property
+    def world(self) -> World:
+        """The one choice of readings in which most claims hold together."""
+        return best(self.verdicts)
 
     @property
     def is_attacked(self) -> bool:
@@ -72,24 +91,24 @@ class Reproduction:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per claim, part and reading, as in `claims.csv`."""
-        return [row for each in self.papers for verdict in each.verdicts for row in _rows(each.paper, verdict)]
+        return [row for each in self.entries for row in each.rows]
+
+    @property
+    def errors(self) -> list[str]:
+        """Messages of measures and figures that failed. Each of them costs its claim or figure and no other."""
+        return [message for each in self.papers for message in each.errors]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The papers as the index has them."""
+        return [
+            entry(each, self.is_full, [row for verdict in each.verdicts for row in _rows(each, verdict)])
+            for each in self.papers
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
-        return {
-            "version": __version__,
-            "scale": "full" if self.is_full else "quick",
-            "papers": [
-                {
-                    "paper": each.paper.name,
-                    "title": each.paper.title,
-                    "verdicts": each.counts,
-                    "under_a_reading": dict(zip(("held", "tried"), each.readings, strict=True)),
-                }
-                for each in self.papers
-            ],
-            "claims": self.rows(),
-        }
+        return document(self.entries)
 
 
 def reproduce(
@@ -117,7 +136,7 @@ def reproduce(
         `Verdict.attack` has the outcome. A claim that holds also then does not depend on what it names.
     folder : path, optional
         Where tables, figures and pages are written; nothing is without it. Runs are kept there, so that what was
-        interrupted goes on where it was.
+        interrupted goes on where it was. Papers that the folder has from before stay in its tables and pages.
     jobs : int, optional
         Runs at the same time; all cores if not given.
     progress : callable, optional
@@ -130,7 +149,8 @@ def reproduce(
     Raises
     ------
     PaperError
-        There is no such paper or claim, its folder makes no sense, or a measure failed.
+        There is no such paper or claim, or its folder makes no sense. A measure that fails costs its claim only, see
+        `Reproduction.errors`.
     BentpipeError
         The folder cannot be written.
     """
@@ -153,19 +173,22 @@ def reproduce(
             judged = []
             for claim in paper.claims:
                 tell(claim.id)
-                verdict = verdicts.decide(paper, claim, lab)
+                verdict = verdicts.settled(paper, claim, lab)
                 if falsify:
                     tell(f"{claim.id} without its mechanism")
                     verdict = attacked(paper, verdict, lab)
                 judged.append(verdict)
                 how_far.done += 1
-            drawn = {}
+            drawn, failed = {}, {}
             for figure in paper.figures:
                 tell(f"{paper.name}: {figure.title}")
                 if not verdicts.missing(figure.needs):
-                    drawn[figure] = _draw(paper, figure, lab, place)
+                    try:
+                        drawn[figure] = _draw(paper, figure, lab, place)
+                    except PaperError as error:
+                        failed[figure] = str(error)
                 how_far.done += 1
-        found.append(Reproduced(paper, tuple(judged), drawn))
+        found.append(Reproduced(paper, tuple(judged), drawn, failed))
         if place is not None and not only:
             # What is judged is kept, whatever becomes of the papers that follow.
             _write(Reproduction(tuple(found), is_full), place)
@@ -207,15 +230,16 @@ def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
 
 
 def _write(result: Reproduction, place: Path) -> None:
-    rows = result.rows()
+    found = joined(place, result.entries)
     text = io.StringIO()
-    table = csv.DictWriter(text, list(rows[0]))
+    table = csv.DictWriter(text, list(result.rows()[0]), restval="", extrasaction="ignore")
     table.writeheader()
-    table.writerows(rows)
+    table.writerows(row for each in found for row in each.rows)
     files.replace_text(place / "claims.csv", text.getvalue())
-    files.replace_text(place / "claims.json", json.dumps(result.to_dict(), indent=1, ensure_ascii=False) + "\n")
-    files.replace_text(place / "index.html", webpage.page(result))
-    files.replace_text(place / "index.md", pages.index(result))
+    # The page before the data that says which sections it has.
+    files.replace_text(place / PAGE, webpage.page(found, result.papers))
+    files.replace_text(place / NAME, json.dumps(document(found), indent=1, ensure_ascii=False) + "\n")
+    files.replace_text(place / "index.md", pages.index(found))
     for each in result.papers:
         files.replace_text(place / f"{each.paper.name}.md", pages.page(each, result.is_full))
 
@@ -233,14 +257,14 @@ def _attack(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _rows(paper: Paper, verdict: Verdict) -> list[dict[str, Any]]:
+def _rows(reproduced: Reproduced, verdict: Verdict) -> list[dict[str, Any]]:
     """A row per part and reading; where nothing is measured, one per part."""
     rows = []
     for each in verdict.judged:
         claim = each.claim
         held, tried = verdict.readings
         head = {
-            "paper": paper.name,
+            "paper": reproduced.paper.name,
             "claim": claim.id,
             "part": claim.part,
             "statement": claim.statement,
@@ -249,6 +273,7 @@ def _rows(paper: Paper, verdict: Verdict) -> list[dict[str, Any]]:
             "unit": claim.unit,
             "by": claim.by,
             "verdict": verdict.text,
+            "in_one_world": claim.id in reproduced.world.claims,
             "readings_held": held,
             "readings_tried": tried,
             "part_verdict": each.text if claim.part else "",

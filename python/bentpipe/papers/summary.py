@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROWS_MIN = 3
 """Claims that share a reading, for its row in the table."""
 YES, NO, OPEN = "yes", "no", "open"
-_HOLD = (verdicts.REPRODUCED, verdicts.UNDER_READING)
+HOLD = (verdicts.REPRODUCED, verdicts.UNDER_READING)
 _WORDS = {
     verdicts.REPRODUCED: ("holds", "hold", "in the paper's own words"),
     verdicts.UNDER_READING: ("holds", "hold", "under a reading that is named"),
@@ -27,6 +27,7 @@ _WORDS = {
     verdicts.IMPOSSIBLE: ("cannot", "cannot", "be as printed"),
     verdicts.UNDECIDED: ("is", "are", "undecided"),
     verdicts.NEEDS: ("is", "are", "not measured, for lack of a feature"),
+    verdicts.ERROR: ("is", "are", "not measured, because the measure failed"),
 }
 """For one claim, for several, and what follows."""
 _ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10}
@@ -39,8 +40,9 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
         f"{count} {one if count == 1 else several} {rest}{_of_readings(reproduced, kind)}"
         for kind, count, one, several, rest in words
     ]
+    yield world(reproduced)
     yield f"Of {len(reproduced.verdicts)} claims, {', '.join(counts)}."
-    held = [verdict for verdict in reproduced.verdicts if verdict.kind in _HOLD]
+    held = [verdict for verdict in reproduced.verdicts if verdict.kind in HOLD]
     others = Counter(verdict.claim.by for verdict in held if verdict.claim.by != claims.RUNS)
     if others:
         texts = [f"{count} by {by}" for by, count in sorted(others.items())]
@@ -53,6 +55,18 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
     for (kind, number), found in sorted(places.items()):
         if len(found) > 1:
             yield f"{kind.capitalize()} {number}: {_together(found)}"
+
+
+def world(reproduced: Reproduced) -> str:
+    """The headline: how many claims hold together in one world, then how many hold in some reading."""
+    entry, count = reproduced.world, len(reproduced.verdicts)
+    held = sum(verdict.kind in HOLD for verdict in reproduced.verdicts)
+    plural = "reading" if len(entry.readings) == 1 else "readings"
+    chosen = f", with the {plural} {entry.name}" if entry.readings else ""
+    return (
+        f"In one world, {len(entry.claims)} of {count} claims hold together{chosen}. In some reading, each its own, "
+        f"{held} of {count} hold."
+    )
 
 
 def attacks(reproduced: Reproduced) -> Iterator[str]:
@@ -103,7 +117,7 @@ def _together(found: Sequence[Verdict]) -> str:
     bound = {verdict.claim.id for verdict in found if not set(names).isdisjoint(_readings(verdict))}
     held = {
         name: sum(
-            holds(verdict, name) == YES if verdict.claim.id in bound else verdict.kind in _HOLD for verdict in found
+            holds(verdict, name) == YES if verdict.claim.id in bound else verdict.kind in HOLD for verdict in found
         )
         for name in names or [""]
     }

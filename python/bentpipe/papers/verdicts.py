@@ -27,9 +27,11 @@ IMPOSSIBLE = "impossible as printed"
 UNDECIDED = "undecided"
 """The interval of our value reaches over the edge of what passes: more replications would decide."""
 NEEDS = "needs"
+ERROR = "error"
+"""The measure failed: nothing is known of the claim."""
 SCALE_MAX = 4
 """How many times its replications a full reproduction runs at most for what stays undecided."""
-KINDS = (REPRODUCED, UNDER_READING, IN_PART, NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS)
+KINDS = (REPRODUCED, UNDER_READING, IN_PART, NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS, ERROR)
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Verdict:
     @property
     def is_open(self) -> bool:
         """Whether it is not known yet."""
-        return self.kind in (NEEDS, UNDECIDED)
+        return self.kind in (NEEDS, UNDECIDED, ERROR)
 
     @property
     def holds_in(self) -> tuple[str, ...]:
@@ -124,6 +126,14 @@ class Verdict:
         known = [each for each in self.found if each.finding.value is not None]
         possible = [each for each in known if not each.contradiction]
         return min(possible or known, key=lambda each: abs((each.finding.value or 0.0) - claimed), default=None)
+
+
+def settled(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
+    """The verdict of `decide`, or an error: a measure that fails costs its claim and no other."""
+    try:
+        return decide(paper, claim, lab)
+    except PaperError as error:
+        return Verdict(claim, ERROR, "", str(error), ())
 
 
 def decide(paper: Paper, claim: Claim, lab: Lab) -> Verdict:

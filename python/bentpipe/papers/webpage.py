@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from bentpipe.papers import pages, summary, verdicts
+from bentpipe.papers import entries, pages, summary
 from bentpipe.reports.figures import inline
 from bentpipe.reports.page import Folded, Page, Picture, Points, Section, Tabled, Text
 from bentpipe.reports.tables import Table
@@ -15,35 +15,48 @@ from bentpipe.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bentpipe.papers.reproduce import Reproduced, Reproduction
+    from bentpipe.papers.entries import Entry
+    from bentpipe.papers.reproduce import Reproduced
     from bentpipe.papers.verdicts import Verdict
     from bentpipe.reports.page import Block
 
 
-def page(result: Reproduction) -> str:
-    """The whole file."""
-    count = sum(len(each.verdicts) for each in result.papers)
-    again = pages.command([each.paper.called for each in result.papers], result.is_full)
-    lead = f"{count} claims; made by {again}, bentpipe {__version__}"
-    sections = [Section("Verdicts", [Tabled(_counts(result), "Claims by paper and verdict.")])]
-    sections += [_section(each) for each in result.papers]
+def page(found: Sequence[Entry], papers: Sequence[Reproduced]) -> str:
+    """The whole file: of papers that were reproduced before, the section that they have."""
+    count = sum(each.claims for each in found)
+    lead = f"{count} claims; made by {' and '.join(pages.commands(found))}, bentpipe {__version__}"
+    caption = "Claims by paper and verdict. One world: those that hold together with one choice of readings."
+    fresh = {each.paper.name: each for each in papers}
+    sections = [Section("Verdicts", [Tabled(_counts(found), caption)])]
+    for each in found:
+        made = Section(each.title, html=each.html)
+        sections.append(_section(fresh[each.name]) if each.name in fresh else made)
     return Page("Papers, claim by claim", lead, sections).html()
 
 
-def _counts(result: Reproduction) -> Table:
-    kinds = [kind for kind in verdicts.KINDS if any(kind in each.counts for each in result.papers)]
-    rows = [[each.paper.name, *(summary.count(each, kind) for kind in kinds)] for each in result.papers]
-    return _table("verdicts", ["paper", *kinds], rows, texts=1)
+def _counts(found: Sequence[Entry]) -> Table:
+    kinds = entries.kinds(found)
+    rows = [[each.name, str(each.world), str(each.some), *map(each.count, kinds)] for each in found]
+    return _table("verdicts", ["paper", "one world", "some reading", *kinds], rows, texts=1)
 
 
 def _section(each: Reproduced) -> Section:
     paper = each.paper
-    rows = [list(cells) for verdict in each.verdicts for cells in pages.compared(verdict)]
+    rows = [
+        [*cells, attack] if each.is_attacked else list(cells)
+        for verdict in each.verdicts
+        for cells, attack in zip(pages.compared(verdict), pages.attacks(verdict), strict=True)
+    ]
     head = ["claim", "what", "printed, or what has to hold", "ours, ± 95 %", "verdict"]
-    table = _table(paper.name, head, rows, texts=5)
+    head += ["without its mechanism"] if each.is_attacked else []
+    table = _table(paper.name, head, rows, texts=len(head))
     blocks: list[Block] = [
         *([Text(origin)] if (origin := summary.origin(paper)) else []),
-        Points(list(summary.in_words(each))),
+        Points([*summary.in_words(each), *summary.attacks(each)]),
+        *(
+            Text(f"The figure {figure.name} could not be drawn: {pages.one_line(message)}", is_warning=True)
+            for figure, message in each.failed.items()
+        ),
         *([Text(paper.proposed)] if paper.proposed else []),
         *(
             Picture(inline(drawn, f"{paper.name}{figure.name}".replace("-", ""), figure.title), f"{figure.title}.")
@@ -54,7 +67,7 @@ def _section(each: Reproduced) -> Section:
         Folded("Each claim: how it is measured, every reading, why", [_claim(verdict) for verdict in each.verdicts]),
         *([Folded("What we assumed", [Points(paper.assumed)])] if paper.assumed else []),
     ]
-    return Section(paper.title, blocks)
+    return Section(paper.title, blocks, anchor=entries.anchor(paper.name))
 
 
 def _by_reading(each: Reproduced) -> list[Block]:

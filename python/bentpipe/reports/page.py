@@ -82,6 +82,9 @@ class Section:
 
     title: str
     blocks: Sequence[Block] = field(default_factory=list)
+    anchor: str = ""
+    html: str = ""
+    """A section that was rendered before, which is taken as it is."""
 
 
 @dataclass(frozen=True)

@@ -414,7 +414,9 @@ def share_of_errors(lab: Lab, *, window: str, connections: int = 1) -> Finding:
     return Finding.mean(shares, note)
 
 
-def residual_loss(lab: Lab, *, span: str, rates: Sequence[float], is_burst: bool = False) -> Finding:
+def residual_loss(
+    lab: Lab, *, span: str, rates: Sequence[float], is_burst: bool = False, is_coded: bool = True
+) -> Finding:
     """Share of datagrams lost behind the code over the share lost without it, the largest over the error rates.
 
     The datagrams (table `datagrams`) leave at 10 Mbit/s and have the size of the paper's packets. In bursts of 1 ms on
@@ -427,7 +429,7 @@ def residual_loss(lab: Lab, *, span: str, rates: Sequence[float], is_burst: bool
             error = {"kind": "gilbert-elliott", "unit": "bit", "mean_good": "50 ms", "mean_bad": "1 ms"}
             error["rate_bad"] = rate
         plain = _lost_shares(lab, {"error": error})
-        coded = _lost_shares(lab, {"error": error, "interleave": {"span": span}})
+        coded = _lost_shares(lab, {"error": error, **({"interleave": {"span": span}} if is_coded else {})})
         note = f"{100 * np.mean(plain):.3g} % lost without the code, {100 * np.mean(coded):.3g} % behind it"
         findings.append(Finding.mean(coded / plain, f"at {rate:g} per bit: {note}"))
     # What was not measured must not hide behind the rest.

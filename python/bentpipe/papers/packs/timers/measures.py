@@ -30,6 +30,8 @@ from .runs import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bentpipe.papers import Lab
 
     from .runs import Floats
@@ -362,15 +364,15 @@ def above_longest(lab: Lab, *, sampling: str = "per-window", karn: bool = True) 
     return Finding.exact(float(np.mean(srtt_s > longest_s)), note)
 
 
-def jagged(lab: Lab) -> Finding:
-    """Median distance of the RTO at 2e-8 from that without errors at the same instant, over the latter; 3300 B."""
+def jagged(lab: Lab, *, rate: float = LOW_RATE) -> Finding:
+    """Median distance of the RTO from that without errors at the same instant, over the latter; 3300 B."""
     granularity = f"{runs.setting_1_ms(lab, HALF)} ms"
     evenly_s = np.arange(10.0, 718.0, 0.5)
-    clean, low = (runs.held(*_estimates(lab, rate, granularity, "rto_s"), evenly_s) for rate in (0.0, LOW_RATE))
+    clean, low = (runs.held(*_estimates(lab, each, granularity, "rto_s"), evenly_s) for each in (0.0, rate))
     smooth = runs.held(*_estimates(lab, 0.0, "1 ms", "rto_s"), evenly_s)
     rough = [float(np.abs(np.diff(each)).mean()) * 1e3 for each in (clean, low, smooth)]
     note = (
-        f"mean step in 0.5 s {rough[0]:.2f} ms without errors and {rough[1]:.2f} ms at 2e-8 with {granularity}, "
+        f"mean step in 0.5 s {rough[0]:.2f} ms without errors and {rough[1]:.2f} ms at {rate:g} with {granularity}, "
         f"{rough[2]:.2f} ms with 1 ms"
     )
     return Finding.exact(float(np.median(np.abs(low - clean) / clean)), note)
@@ -385,26 +387,28 @@ def _degradation(
     return mean_normalised(lab, rate, cc=cc, buffer=buffer, settings=settings) - 1
 
 
-def middle_graphs(lab: Lab) -> Finding:
+def middle_graphs(lab: Lab, *, rate: float = LOW_RATE) -> Finding:
     """Largest degradation at 2e-8 (time of the file over that without errors, less 1) of the three middle graphs."""
-    graphs = {(cc, b): _degradation(lab, cc, b) for cc, b in (("reno", LARGE), ("reno", HALF), ("tcpmin", HALF))}
+    chosen = (("reno", LARGE), ("reno", HALF), ("tcpmin", HALF))
+    graphs = {(cc, b): _degradation(lab, cc, b, rate=rate) for cc, b in chosen}
     worst = max(graphs, key=lambda key: float(graphs[key].mean()))
     note = "; ".join(f"{cc}, {b}: {100 * d.mean():.2f} %" for (cc, b), d in graphs.items())
     return Finding.mean(100 * graphs[worst], note)
 
 
-def upper_graph(lab: Lab) -> Finding:
+def upper_graph(lab: Lab, *, cc: str = "tcpmin") -> Finding:
     """Degradation at 2e-8 of TCPmin with 64 kB less the largest of the others, percentage points, paired."""
-    upper = _degradation(lab, "tcpmin", LARGE)
-    others = {(cc, b): _degradation(lab, cc, b) for cc, b in (("reno", LARGE), ("reno", HALF), ("tcpmin", HALF))}
+    upper = _degradation(lab, cc, LARGE)
+    chosen = (("reno", LARGE), ("reno", HALF), ("tcpmin", HALF))
+    others = {(other, b): _degradation(lab, other, b) for other, b in chosen}
     nearest = max(others, key=lambda key: float(others[key].mean()))
     note = f"{100 * upper.mean():.2f} % against {100 * others[nearest].mean():.2f} % ({nearest[0]}, {nearest[1]})"
     return Finding.mean(100 * (upper - others[nearest]), note)
 
 
-def reno_gain(lab: Lab) -> Finding:
+def reno_gain(lab: Lab, *, cc: str = "tcpmin") -> Finding:
     """Degradation at 2e-8 with 64 kB, TCPmin less Reno, percentage points, paired."""
-    return Finding.mean(100 * (_degradation(lab, "tcpmin", LARGE) - _degradation(lab, "reno", LARGE)))
+    return Finding.mean(100 * (_degradation(lab, cc, LARGE) - _degradation(lab, "reno", LARGE)))
 
 
 def window_gain(lab: Lab) -> Finding:
@@ -436,31 +440,33 @@ def outcomes(lab: Lab, *, give_up: str, outcome: str, settings: list[str]) -> Fi
     return Finding.mean(shares, f"{ended.filter(pl.col('outcome') == outcome).height} of {ended.height}")
 
 
-def fast_share(lab: Lab, *, buffer: str) -> Finding:
-    """Fast retransmits over fast retransmits and timeouts together, Reno at 2e-5, settings 1 to 12."""
-    rows = _high(lab, "reno", buffer)
+def fast_share(lab: Lab, *, buffer: str, rate: float = HIGH_RATE) -> Finding:
+    """Fast retransmits over fast retransmits and timeouts together, Reno, settings 1 to 12."""
+    rows = _rows(lab, "reno", buffer, rate)
     each = rows.group_by("replication").agg(pl.col("fast_retransmits").sum(), pl.col("timeouts").sum())
     fast, slow = each["fast_retransmits"].to_numpy().astype(float), each["timeouts"].to_numpy().astype(float)
     note = f"{int(fast.sum()):,} fast retransmits, {int(slow.sum()):,} timeouts"
     return runs.ratio(fast, fast + slow, note)
 
 
-def _high(lab: Lab, cc: str, buffer: str) -> pl.DataFrame:
+def _rows(lab: Lab, cc: str, buffer: str, rate: float) -> pl.DataFrame:
     return runs.grid(lab).filter(
-        (pl.col("error_rate") == HIGH_RATE)
+        (pl.col("error_rate") == rate)
         & (pl.col("cc") == cc)
         & (pl.col("buffer") == buffer)
         & (pl.col("case") != "s200")
     )
 
 
-def sender_over_buffer(lab: Lab) -> Finding:
+def sender_over_buffer(lab: Lab, *, buffers: Sequence[str] = BUFFERS) -> Finding:
     """Effect of the sender over that of the buffer on the normalised time at 2e-5: largest ratios, as logarithms."""
-    means = {(cc, b): mean_normalised(lab, HIGH_RATE, cc=cc, buffer=b) for cc in SENDERS for b in BUFFERS}
+    means = {(cc, b): mean_normalised(lab, HIGH_RATE, cc=cc, buffer=b) for cc in SENDERS for b in buffers}
     logs = {key: np.log(values) for key, values in means.items()}
-    by_sender = np.max([np.abs(logs["reno", b] - logs["tcpmin", b]) for b in BUFFERS], axis=0)
-    by_buffer = np.max([np.abs(logs["reno", LARGE] - logs["reno", b]) for b in BUFFERS], axis=0)
+    by_sender = np.max([np.abs(logs["reno", b] - logs["tcpmin", b]) for b in buffers], axis=0)
+    by_buffer = np.max([np.abs(logs["reno", LARGE] - logs["reno", b]) for b in buffers], axis=0)
     note = "; ".join(f"{cc}, {b}: {values.mean():.3g}" for (cc, b), values in means.items())
+    if not by_buffer.any():
+        return Finding(None, note="the buffers do not differ")
     return runs.ratio(by_sender, by_buffer, note)
 
 
@@ -487,16 +493,16 @@ def segment_window_possible(lab: Lab) -> Possible:
     )
 
 
-def by_timer(lab: Lab) -> Finding:
-    """Retransmissions that a timeout began, %, buffer of one segment, both senders and rates, settings 1 to 12."""
-    rows = runs.grid(lab).filter((pl.col("buffer") == ONE) & (pl.col("error_rate") > 0) & (pl.col("case") != "s200"))
+def by_timer(lab: Lab, *, buffer: str = ONE) -> Finding:
+    """Retransmissions that a timeout began, %, both senders and rates, settings 1 to 12."""
+    rows = runs.grid(lab).filter((pl.col("buffer") == buffer) & (pl.col("error_rate") > 0) & (pl.col("case") != "s200"))
     resent, fast = int(rows["retransmissions"].sum()), int(rows["fast_retransmits"].sum())
     return Finding.exact(100 * float(rows["timeouts"].sum()) / resent, f"{resent} retransmissions, {fast} fast ones")
 
 
-def both_follow_and_degrade(lab: Lab) -> Finding:
-    """Degradation at 2e-8, Reno: 3300 B (SRTT follows the orbit) less 64 kB (it does not), percentage points."""
-    half, large = _degradation(lab, "reno", HALF), _degradation(lab, "reno", LARGE)
+def both_follow_and_degrade(lab: Lab, *, rate: float = LOW_RATE) -> Finding:
+    """Degradation of Reno: 3300 B (SRTT follows the orbit) less 64 kB (it does not), percentage points."""
+    half, large = (_degradation(lab, "reno", buffer, rate=rate) for buffer in (HALF, LARGE))
     return Finding.mean(100 * (half - large), f"{100 * half.mean():.2f} % and {100 * large.mean():.2f} %")
 
 
@@ -524,7 +530,7 @@ def halved(lab: Lab, *, settings: list[str]) -> Finding:
     return replace(best, note=note)
 
 
-def hand_tuned(lab: Lab) -> Finding:
+def hand_tuned(lab: Lab, *, to: str = "s200") -> Finding:
     """Gain by a granularity below 200 ms over the gain from 500 to 200 ms, degradation at 2e-8, mean of four graphs.
 
     Below: experiments 2 to 4 and 7 to 9, whose values are preset, mean.
@@ -534,12 +540,14 @@ def hand_tuned(lab: Lab) -> Finding:
     def mean(settings: tuple[str, ...]) -> Floats:
         return np.asarray(np.mean([_degradation(lab, cc, b, settings) for cc, b in pairs], axis=0), dtype=float)
 
-    coarse, proposed, fine = mean(("s12",)), mean(("s200",)), mean(("s02", "s03", "s04", "s07", "s08", "s09"))
+    coarse, proposed, fine = mean(("s12",)), mean((to,)), mean(("s02", "s03", "s04", "s07", "s08", "s09"))
     tuned = mean(("s01",))
     note = ", ".join(
         f"{name} {100 * each.mean():.2f} %"
         for name, each in (("500 ms", coarse), ("200 ms", proposed), ("preset below", fine), ("hand-tuned", tuned))
     )
+    if not (coarse - proposed).any():
+        return Finding(None, note=f"500 ms are what is proposed; {note}")
     return runs.ratio(proposed - fine, coarse - proposed, note)
 
 

@@ -1,0 +1,155 @@
+"""Papers as the index has them: counts, rows and the section of the common page.
+
+A folder keeps the entries of papers that were reproduced into it before, so that a second paper joins the first one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.papers import summary, verdicts
+from bentpipe.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from bentpipe.papers.reproduce import Reproduced
+
+NAME = "claims.json"
+PAGE = "index.html"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A paper in the index."""
+
+    name: str
+    title: str
+    called: str
+    """What names it on the command line."""
+    is_full: bool
+    is_attacked: bool
+    version: str
+    claims: int
+    counts: dict[str, int]
+    """Claims of each kind of verdict."""
+    readings: tuple[int, int]
+    """In how many readings the claims that hold under a reading only hold, and in how many they were tried."""
+    world: int
+    """Claims that hold together in one world."""
+    world_readings: tuple[str, ...]
+    some: int
+    """Claims that hold in some reading."""
+    rows: list[dict[str, Any]] = field(compare=False)
+    """As in `claims.csv`."""
+    html: str = field(default="", compare=False)
+    """Its section of the common page, if it was reproduced before."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON, without the rows."""
+        return {
+            "paper": self.name,
+            "title": self.title,
+            "called": self.called,
+            "scale": "full" if self.is_full else "quick",
+            "falsified": self.is_attacked,
+            "version": self.version,
+            "claims": self.claims,
+            "one_world": {"held": self.world, "readings": list(self.world_readings)},
+            "some_reading": {"held": self.some},
+            "verdicts": self.counts,
+            "under_a_reading": dict(zip(("held", "tried"), self.readings, strict=True)),
+        }
+
+    def count(self, kind: str) -> str:
+        """Claims of a kind of verdict; for those that hold under a reading only, with how many readings in all."""
+        held, tried = self.readings
+        of = f" ({held} of {tried} readings)" if kind == verdicts.UNDER_READING and tried else ""
+        return f"{self.counts.get(kind, 0)}{of}"
+
+
+def entry(each: Reproduced, is_full: bool, rows: list[dict[str, Any]]) -> Entry:
+    """A paper that was reproduced just now."""
+    return Entry(
+        name=each.paper.name,
+        title=each.paper.title,
+        called=each.paper.called,
+        is_full=is_full,
+        is_attacked=each.is_attacked,
+        version=__version__,
+        claims=len(each.verdicts),
+        counts=each.counts,
+        readings=each.readings,
+        world=len(each.world.claims),
+        world_readings=each.world.readings,
+        some=sum(verdict.kind in summary.HOLD for verdict in each.verdicts),
+        rows=rows,
+    )
+
+
+def kinds(found: Iterable[Entry]) -> list[str]:
+    """Kinds of verdict that occur."""
+    occurring = {kind for each in found for kind in each.counts}
+    return [kind for kind in verdicts.KINDS if kind in occurring]
+
+
+def document(found: Sequence[Entry]) -> dict[str, Any]:
+    """All of it as plain data, fit for JSON."""
+    scales = {each.to_dict()["scale"] for each in found}
+    return {
+        "version": __version__,
+        "scale": scales.pop() if len(scales) == 1 else "mixed",
+        "papers": [each.to_dict() for each in found],
+        "claims": [row for each in found for row in each.rows],
+    }
+
+
+def joined(place: Path, found: Sequence[Entry]) -> list[Entry]:
+    """These entries and those of other papers that the folder has from before, in the order in which they came."""
+    fresh = {each.name: each for each in found}
+    before = _before(place)
+    names = dict.fromkeys([*(each.name for each in before), *fresh])
+    kept = {each.name: each for each in before}
+    return [fresh.get(name) or kept[name] for name in names]
+
+
+def anchor(name: str) -> str:
+    """Of a paper's section on the common page."""
+    return f"paper-{name}"
+
+
+def _before(place: Path) -> list[Entry]:
+    """What the folder has; nothing where that is missing, damaged or written by a version without entries."""
+    try:
+        known = json.loads((place / NAME).read_text(encoding="utf-8"))
+        page = (place / PAGE).read_text(encoding="utf-8")
+        return [_entry(each, known["claims"], page) for each in known["papers"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _entry(each: dict[str, Any], rows: list[dict[str, Any]], page: str) -> Entry:
+    name = each["paper"]
+    section = re.search(rf'<section id="{re.escape(anchor(name))}">.*?</section>', page, re.DOTALL)
+    if section is None:
+        raise ValueError(f"{PAGE} has no section of {name}")
+    return Entry(
+        name=name,
+        title=each["title"],
+        called=each["called"],
+        is_full=each["scale"] == "full",
+        is_attacked=each["falsified"],
+        version=each["version"],
+        claims=each["claims"],
+        counts=dict(each["verdicts"]),
+        readings=(each["under_a_reading"]["held"], each["under_a_reading"]["tried"]),
+        world=each["one_world"]["held"],
+        world_readings=tuple(each["one_world"]["readings"]),
+        some=each["some_reading"]["held"],
+        rows=[row for row in rows if row["paper"] == name],
+        html=section.group(),
+    )
