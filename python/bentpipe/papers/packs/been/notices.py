@@ -51,7 +51,7 @@ def retransmission_delay(lab: Lab, *, payload: int, beside: str) -> Finding:
 
 
 def _delay_s(lab: Lab, sets: Sets) -> float:
-    """Time from the first loss of a run to the retransmission of its data; infinite if it is never sent again."""
+    """Time from the first loss of a run to the retransmission of its data; infinite without one."""
     result = lab.run(BEEN, sets, series=["events", "losses"])
     lost = result.series("losses").row(0, named=True)
     again = result.events.filter(
