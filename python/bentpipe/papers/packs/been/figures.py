@@ -10,7 +10,7 @@ from bentpipe.papers import COLOURS, Finding, blank, intervals, label, legend_ab
 
 from .formulas import HEADER_BYTES, PAYLOADS_BYTES, RATES
 from .measures import transfers
-from .proposal import WINDOW_PACKETS, flows_of, one_size, trace, values_at, windows_packets, world
+from .proposal import DURATION_S, WINDOW_PACKETS, flows_of, one_size, trace, values_at, windows_packets, world
 from .runs import ERROR, HOP_RTT_S, SATPEP, SCHEMES, column, gateways
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ PRINTED_PROPOSAL = {
     ("information_efficiency", 1e-2): 24,
     ("information_efficiency", 1e-3): 57,
 }
-"""The same of BEEN, for all sizes."""
+"""Values in % that the text prints for BEEN with all sizes."""
 COMPARED = {"NewReno": "o", "SaTPEP": "s", "BEEN": "D"}
 """The three schemes and their markers."""
 WORLDS = ("byte", "bit")
@@ -92,12 +92,12 @@ def figure_4(lab: Lab) -> Figure:
 
 
 def figure_5(lab: Lab) -> Figure:
-    """Figure 5: the same at 0.001."""
+    """Figure 5: these metrics and windows at 0.001."""
     return _figure_of(lab, 1e-3)
 
 
 def figure_6(lab: Lab) -> Figure:
-    """Figure 6: the same at 0.0001."""
+    """Figure 6: these metrics and windows at 0.0001."""
     return _figure_of(lab, 1e-4)
 
 
@@ -126,7 +126,7 @@ def _figure_of(lab: Lab, rate: float) -> Figure:
 
 
 def _metric(panel: Axes, lab: Lab, rate: float, unit: str, metric: tuple[str, float, str, str]) -> None:
-    """A metric over the initial packet size, with what the text prints."""
+    """A metric over the initial packet size, with the values that the text prints."""
     name, factor, _, measured_in = metric
     for colour, (scheme, marker) in zip(COLOURS, COMPARED.items(), strict=False):
         runs = [flows_of(lab, scheme, payload, world(rate=rate, unit=unit)) for payload in PAYLOADS_BYTES]
@@ -170,8 +170,10 @@ def _window(lab: Lab, rate: float, unit: str, scheme: str) -> tuple[NDArray[np.f
         error: Sets = {key: value for key, value in sets.items() if key.startswith(ERROR)}
         more = error | gateways(scheme, TRACED_PAYLOAD) | {"record.interval": f"{WINDOW_MEAN_S:g} s"}
         rows = lab.run(SCHEMES[scheme], more, series=["carried_bps"]).series("carried_bps", link="up.forward")
-        packets = rows["carried_bps"].to_numpy() * HOP_RTT_S / 8 / (TRACED_PAYLOAD + HEADER_BYTES)
-        return rows["time_s"].to_numpy(), packets
+        # After the last packet there are no rows.
+        packets = np.zeros(round(DURATION_S / WINDOW_MEAN_S))
+        packets[: len(rows)] = rows["carried_bps"].to_numpy() * HOP_RTT_S / 8 / (TRACED_PAYLOAD + HEADER_BYTES)
+        return WINDOW_MEAN_S * np.arange(1.0, len(packets) + 1), packets
     result = trace(lab, TRACED_PAYLOAD, sets, scheme=scheme)
     times_s = np.arange(0.05, result.simulated_s, 0.1)
     means = windows_packets(result, times_s, TRACED_PAYLOAD).reshape(-1, round(WINDOW_MEAN_S / 0.1)).mean(axis=1)

@@ -67,7 +67,7 @@ def world(
 
 
 def one_size(sets: Sets) -> Sets:
-    """The same with packets that keep their size."""
+    """The overrides, with packets that keep their size."""
     return {key: value for key, value in sets.items() if "packet_size" not in key} | {"tcp.packet_size": "fixed"}
 
 
@@ -112,9 +112,9 @@ def proposal_information(lab: Lab, *, length: int | None = None, **reading: Any)
 
 
 def efficiency_spread(lab: Lab, **reading: Any) -> Finding:
-    """How far the mean efficiencies of BEEN differ between initial sizes: 1 - smallest / largest.
+    """Difference of the mean efficiencies of BEEN between initial sizes: 1 - smallest / largest.
 
-    Of the TCP and the information efficiency the one that differs more. What never arrives has no efficiency.
+    The larger value of TCP and information efficiency. If nothing arrives, the value is 1.
     """
     sets = world(**reading)
     found: list[NDArray[np.float64]] = []
@@ -384,7 +384,7 @@ def window_ratio(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
 
 
 def growth_per_round(lab: Lab, *, payload: int, **reading: Any) -> Finding:
-    """By how much the window of BEEN grows in a round trip of slow start, from one packet to sixteen.
+    """Growth factor of BEEN's window in a round trip of slow start, from one packet to sixteen.
 
     A round trip is the smallest one seen.
     """
@@ -399,7 +399,7 @@ def growth_per_round(lab: Lab, *, payload: int, **reading: Any) -> Finding:
 
 
 def growth_above_threshold(lab: Lab, *, payload: int, **reading: Any) -> Finding:
-    """Packets by which the window of BEEN grows in a round trip after slow start, while it has 20 packets or more.
+    """Growth of BEEN's window in packets per round trip after slow start, with 20 packets or more.
 
     Round trips in which a loss is repaired, or in which the packet size changes, do not count.
     """
