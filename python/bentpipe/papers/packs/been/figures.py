@@ -181,25 +181,27 @@ def _window(lab: Lab, rate: float, unit: str, scheme: str) -> tuple[NDArray[np.f
 
 
 def figure_growth(lab: Lab) -> Figure:
-    """BEEN's window and its data in flight in the first seconds at 0.0001 per byte: growth, inflation, deflation."""
+    """BEEN's window and its data in flight in the first seconds: growth at 0.0001 per byte, inflation at 0.001."""
     with style():
-        figure, (axes,) = blank(1, height=2.6)
-        # Packets of one size, so that data in flight and windows are counted in the same unit.
-        result = trace(lab, TRACED_PAYLOAD, one_size(world(rate=1e-4)) | {"duration": "20 s"})
-        times_s = np.arange(0, 8, 0.005)
-        flight = values_at(result, "flight_size_bytes", times_s, "right") / TRACED_PAYLOAD
-        axes.plot(times_s, flight, color="0.6", linewidth=0.8, label="data in flight")
-        axes.plot(
-            times_s, windows_packets(result, times_s, TRACED_PAYLOAD), color=COLOURS[2], label="congestion window"
-        )
-        axes.axhline(WINDOW_PACKETS, color="0.3", linestyle=":", linewidth=0.8, label="ssthresh, receive window")
-        axes.set_xlim(0, 8)
-        axes.set_ylim(0, None)
-        axes.set_xlabel(label("Time", "s"))
-        axes.set_ylabel(label("BEEN", "packets"))
-        axes.grid()
-        legend_above(axes, 1)
-        figure.suptitle("Packets of 240 B, one run", x=0.02, ha="left")
+        figure, axes = blank(2, height=4.2)
+        times_s = np.arange(0, 4, 0.002)
+        for panel, rate in zip(axes, (1e-4, 1e-3), strict=True):
+            # Packets of one size: data in flight and windows are counted in the same unit.
+            result = trace(lab, TRACED_PAYLOAD, one_size(world(rate=rate)) | {"duration": "20 s"})
+            flight = values_at(result, "flight_size_bytes", times_s, "right") / TRACED_PAYLOAD
+            windows = windows_packets(result, times_s, TRACED_PAYLOAD)
+            panel.plot(times_s, flight, color="0.6", linewidth=0.8, label="data in flight")
+            panel.plot(times_s, windows, color=COLOURS[2], label="congestion window")
+            panel.axhline(WINDOW_PACKETS, color="0.3", linestyle=":", linewidth=0.8, label="ssthresh, receive window")
+            text = f"error rate {rate:g} per byte"
+            panel.text(0.99, 0.03, text, transform=panel.transAxes, ha="right", va="bottom", fontsize=7)
+            panel.set_ylim(0, None)
+            panel.set_ylabel(label("BEEN", "packets"))
+            panel.grid()
+        axes[-1].set_xlim(0, 4)
+        axes[-1].set_xlabel(label("Time", "s"))
+        legend_above(axes[0], 1)
+        figure.suptitle("Packets of 240 B, one run each", x=0.02, ha="left")
         return figure
 
 
