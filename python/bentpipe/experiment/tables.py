@@ -71,13 +71,16 @@ class GivenTables(LazyTables):
 
     def __init__(self, columns: Mapping[str, Columns]) -> None:
         super().__init__(columns)
-        self._columns = columns
+        self._columns = dict(columns)
 
     def _make(self, name: str) -> pl.DataFrame:
-        return columns_frame(self._columns[name])
+        # Not kept beside the data frame: the texts of an event log take several times as much.
+        return columns_frame(self._columns.pop(name))
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        columns = self._columns[name]
+        columns = self._columns.get(name)
+        if columns is None:
+            return super().rows(name)
         return [dict(zip(columns, row, strict=True)) for row in zip(*map(_plain, columns.values()), strict=True)]
 
 

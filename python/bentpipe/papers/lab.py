@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CONFIDENCE = 0.95
-TRACES_BYTES_MAX = 500_000_000
-"""Of runs with time series that are kept in memory for the next claim; those asked for longest ago go first."""
+TRACES_BYTES_MAX = 150_000_000
+"""Of runs that are kept in memory for the next claim, at most. The least recently used ones go first.
+
+The process has about twice as much, and 200 MB besides: quick reproductions stay below 1 GB.
+"""
+RUN_BYTES = 250_000
+"""Of a run beside its time series: its scenario and its other tables."""
 
 
 @dataclass(frozen=True)
@@ -274,4 +279,5 @@ class Lab:
 
 
 def _bytes(result: RunResult) -> int:
-    return sum(int(table.estimated_size()) for table in (result.events, *result.recorded.values()))
+    # Also turns what the core handed over into data frames, which are smaller.
+    return RUN_BYTES + sum(int(table.estimated_size()) for table in (result.events, *result.recorded.values()))

@@ -451,7 +451,8 @@ def residual_loss_of_arq(
         channel["coding"] = {"kind": "convolutional"}
         arq["combining"] = combining
     plain = _lost_shares(lab, channel, on_board)
-    repaired = _lost_shares(lab, {**channel, "arq": arq}, on_board)
+    # A link that does not retransmit has no such setting.
+    repaired = _lost_shares(lab, {**channel, **({"arq": arq} if retransmissions else {})}, on_board)
     note = f"{100 * np.mean(plain):.3g} % lost without, {100 * np.mean(repaired):.3g} % where the link retransmits"
     return Finding.mean(repaired / plain, note)
 

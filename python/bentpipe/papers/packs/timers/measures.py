@@ -55,6 +55,9 @@ def repetition(lab: Lab) -> Finding:
     times_s, values_s = runs.line(trace(lab, {**sets, **CONTINUOUS}, ["srtt_s"]), "srtt_s")
     step_s = 0.5
     evenly = runs.held(times_s, values_s, np.arange(1.0, 2157.0, step_s))
+    if np.ptp(evenly) < 0.01 * evenly.mean():
+        # The correlation of a constant is that of its rounding errors.
+        return Finding(None, note="the delay does not change")
     lags = range(int(400 / step_s), int(1100 / step_s))
     likeness = {lag: float(np.corrcoef(evenly[:-lag], evenly[lag:])[0, 1]) for lag in lags}
     best = max(likeness, key=lambda lag: likeness[lag])
@@ -592,6 +595,8 @@ def window_after_timeout(lab: Lab) -> Finding:
         result = trace(lab, sets, ["events", "cwnd_bytes"])
         times_s, windows = runs.line(result, "cwnd_bytes")
         timeouts = result.events.filter(pl.col("event") == "timeout")["time_s"].to_numpy()
+        if not len(timeouts):
+            return Finding(None, note=f"no {name} timeout")
         after = runs.held(times_s, windows, timeouts)
         largest[name] = (len(after), float(after.max()) / SMSS_BYTES)
     note = "; ".join(f"{count} {name}" for name, (count, _) in largest.items())
