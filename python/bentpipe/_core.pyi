@@ -1,7 +1,7 @@
 """The compiled core. Not public: use `bentpipe` itself."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, final
 
 from typing_extensions import Self, disjoint_base
@@ -260,6 +260,14 @@ class Packet:
         """Sequence number, modulo 2**32."""
 
     @property
+    def data_range(self) -> tuple[int, int] | None:
+        """Sequence numbers of its payload, first and last plus one, modulo 2**32. None in a datagram."""
+
+    @property
+    def sender(self) -> PacketSender | None:
+        """The end of its connection that sent it, for `notify`; may be kept. None in a datagram."""
+
+    @property
     def ack(self) -> int | None:
         """Acknowledgement number, modulo 2**32; None without the flag ACK."""
 
@@ -288,6 +296,20 @@ class Packet:
     def mark_ce(self) -> bool:
         """Mark it, if its sender supports ECN; returns whether it is."""
 
+@final
+class PacketSender:
+    """The end of a connection that sent a packet. Equal for all its packets, and a key of dictionaries."""
+
+    @property
+    def flow(self) -> str:
+        """The name of its flow."""
+
+    @property
+    def connection(self) -> int:
+        """The number of its connection, as `Packet.connection`."""
+
+    def __hash__(self) -> int: ...
+
 @disjoint_base
 class Middlebox:
     """What a function of the network may ask and call."""
@@ -299,9 +321,23 @@ class Middlebox:
     def on_timer(self) -> None:
         """The instant that `set_timer` named has come."""
 
+    def on_corrupted(self, packet: Packet) -> None:
+        """A corrupted packet has reached the node, which drops it after this hook. Its header can be trusted.
+
+        Only nodes of kind `processing` check packets, and only packets that would go on from there. A `bent-pipe` node
+        forwards corrupted packets, and a host drops them. The packet cannot be changed, forwarded or held.
+        """
+
     @property
     def now_s(self) -> float:
         """The present, seconds of simulated time."""
+
+    @property
+    def next_change_s(self) -> float | None:
+        """The instant of the next scheduled change at this node, seconds, later than `now_s`; None: there is none.
+
+        A change: a link from or to the node goes away or comes back, or a route through the node changes.
+        """
 
     @property
     def node(self) -> str:
@@ -346,6 +382,27 @@ class Middlebox:
     def segment_size(self, bytes: int) -> None:
         """Ask the end that sent the packet for segments of so many bytes of payload; a message travels there."""
 
+    def notify(
+        self, sender: PacketSender | Packet, ranges: Iterable[tuple[int, int]], ber: float | None = None
+    ) -> None:
+        """Report corrupted data to the end of a connection that sent them, as BEEN and backward ETEN do.
+
+        Each range travels in its own datagram of 76 bytes, which queues and may be lost. With
+        `tcp.error_reports = "resend"` the sender retransmits the ranges, and with `tcp.packet_size` it chooses its
+        packet size by the error rate.
+
+        Parameters
+        ----------
+        sender : PacketSender or Packet
+            `packet.sender`, or a packet that this end has sent.
+        ranges : iterable of (int, int)
+            Sequence numbers, first and last plus one, such as `[packet.data_range]`. At most 65535 bytes each; empty
+            ranges are skipped.
+        ber : float, optional
+            The error rate of the link, 0 to 1, per byte or per bit as the sender's `packet_size.unit` has it. Without
+            ranges it is reported alone.
+        """
+
     def set_timer(self, at_s: float | None) -> None:
         """Have `on_timer` called at this instant, seconds; the one before is forgotten. None: not at all."""
 
@@ -377,6 +434,14 @@ class CongestionControl:
 
     def on_resume(self, path: PathState) -> None:
         """Data are about to be sent while nothing is outstanding."""
+
+    def on_error_report(self, start: int | None, end: int | None, error_rate: float | None, path: PathState) -> None:
+        """A node reported a corrupted range of what is outstanding, the error rate of a link, or both.
+
+        `start` and `end` are offsets in the data, bytes, as `path.snd_una`; `end` is the last byte plus one. Both are
+        None if only the rate is reported. `error_rate` is 0 to 1 in the unit of the node that estimates, or None. The
+        hook comes before the retransmission. With `tcp.error_reports = "ignore"` it comes, too.
+        """
 
     def on_smss(self, smss: int) -> None:
         """The segment size changed, bytes."""

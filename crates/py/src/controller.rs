@@ -65,6 +65,12 @@ impl Controller {
         let _ = path;
     }
 
+    #[expect(clippy::unused_self, reason = "a method for classes to override")]
+    #[pyo3(signature = (start, end, error_rate, path))]
+    fn on_error_report(&self, start: Option<u64>, end: Option<u64>, error_rate: Option<f64>, path: &Path) {
+        let _ = (start, end, error_rate, path);
+    }
+
     fn on_smss(&mut self, smss: u64) {
         self.window.on_smss(smss);
     }

@@ -26,6 +26,7 @@ enum Hook {
     Delivery,
     RecoveryExit,
     Resume,
+    ErrorReport,
     Smss,
     LimitCwnd,
     SetWindow,
@@ -34,13 +35,14 @@ enum Hook {
 }
 
 /// What a class may override.
-pub(crate) const HOOKS: [&str; 11] = [
+pub(crate) const HOOKS: [&str; 12] = [
     "on_ack",
     "on_congestion",
     "on_rto",
     "on_delivery",
     "on_recovery_exit",
     "on_resume",
+    "on_error_report",
     "on_smss",
     "limit_cwnd",
     "set_window",
@@ -333,6 +335,18 @@ impl CongestionControl for PyCc {
             let Some(hook) = object.hook(Hook::Resume) else { return Ok(()) };
             object.set_path(py, path)?;
             hook.bind(py).call1(object.of_path.bind(py)).map(|_| ())
+        });
+    }
+
+    fn on_error_report(&mut self, range: Option<(u64, u64)>, error_rate: Option<f32>, path: &PathState) {
+        if !self.maker.class.is_overridden[Hook::ErrorReport as usize] {
+            return;
+        }
+        self.with_object(Hook::ErrorReport, |py, object| {
+            let Some(hook) = object.hook(Hook::ErrorReport) else { return Ok(()) };
+            object.set_path(py, path)?;
+            let (start, end) = range.unzip();
+            hook.bind(py).call1((start, end, error_rate.map(f64::from), object.path.bind(py))).map(|_| ())
         });
     }
 

@@ -2,15 +2,15 @@
 //! [`Function`]. What a hook calls is written down in that object and carried out when the hook has returned.
 
 use crate::own::{self, Trouble};
+use crate::packet::{notified, sequence_ranges, Flows, View};
 use bentpipe_sim::dictionary::Cause;
 use bentpipe_sim::middlebox::{Context, Maker, Middlebox, OwnConfig, QueueView};
-use bentpipe_sim::spec::Flow;
 use bentpipe_sim::Packet;
-use bentpipe_tcp::{Ecn, Flags, Options, Segment};
+use bentpipe_tcp::{Notice, Segment};
 use bentpipe_units::{Duration, Time};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::PyTuple;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,10 +19,11 @@ use std::sync::Arc;
 enum Hook {
     Packet,
     Timer,
+    Corrupted,
 }
 
 /// What a class may override.
-pub(crate) const HOOKS: [&str; 2] = ["on_packet", "on_timer"];
+pub(crate) const HOOKS: [&str; 3] = ["on_packet", "on_timer", "on_corrupted"];
 
 /// Seconds that a packet may be delayed, and that a run may last: what is more is taken for a mistake.
 const SECONDS_MAX: f64 = 1e9;
@@ -52,129 +53,25 @@ impl FunctionClass {
     }
 
     /// For a node of a run, which reports to `trouble`.
-    pub(crate) fn at_node(self: &Arc<Self>, node: &str, flows: &Flows, trouble: &Arc<Trouble>) -> Maker {
-        let (class, node, flows, trouble) = (Arc::clone(self), node.to_owned(), flows.clone(), Arc::clone(trouble));
-        Maker::new(move |seed| Box::new(PyFunction::new(&class, &node, seed, &flows, &trouble)))
+    pub(crate) fn at_node(
+        self: &Arc<Self>,
+        node: &str,
+        flows: &Flows,
+        changes: &Arc<[Time]>,
+        trouble: &Arc<Trouble>,
+    ) -> Maker {
+        let place = Place { name: node.to_owned(), changes: Arc::clone(changes) };
+        let (class, flows, trouble) = (Arc::clone(self), flows.clone(), Arc::clone(trouble));
+        Maker::new(move |seed| Box::new(PyFunction::new(&class, &place, seed, &flows, &trouble)))
     }
 }
 
-/// The names of the flows of a run, in order.
+/// A node, as its functions know it.
 #[derive(Clone, Debug)]
-pub(crate) struct Flows(Arc<[Py<PyString>]>);
-
-impl Flows {
-    pub(crate) fn of(py: Python<'_>, flows: &[Flow]) -> Self {
-        Self(flows.iter().map(|flow| PyString::new(py, &flow.name).unbind()).collect())
-    }
-}
-
-/// The packet that a function was given.
-#[pyclass(name = "Packet", module = "bentpipe._core")]
-pub(crate) struct View {
-    packet: Packet,
-    /// None: it is a datagram.
-    segment: Option<Segment>,
-    /// Whether the segment is another one than came.
-    is_rewritten: bool,
-    flows: Flows,
-}
-
-impl View {
-    fn has(&self, flag: Flags) -> bool {
-        self.segment.is_some_and(|segment| segment.flags.has(flag))
-    }
-}
-
-#[pymethods]
-impl View {
-    #[getter]
-    fn flow<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        self.flows.0[self.packet.flow().index()].bind(py).clone()
-    }
-    #[getter]
-    fn connection(&self) -> u64 {
-        // The lowest bit is the direction.
-        self.packet.conversation() >> 1
-    }
-    #[getter]
-    fn is_to_sender(&self) -> bool {
-        self.packet.is_to_sender()
-    }
-    #[getter]
-    fn is_to_receiver(&self) -> bool {
-        !self.packet.is_to_sender()
-    }
-    #[getter]
-    fn is_datagram(&self) -> bool {
-        self.segment.is_none()
-    }
-    #[getter]
-    fn size(&self) -> u64 {
-        self.packet.size()
-    }
-    #[getter]
-    fn payload(&self) -> u16 {
-        self.packet.len
-    }
-    #[getter]
-    fn seq(&self) -> Option<u32> {
-        Some(self.segment?.seq.value())
-    }
-    #[getter]
-    fn ack(&self) -> Option<u32> {
-        self.has(Flags::ACK).then(|| self.packet.ack_no().value())
-    }
-    #[getter]
-    fn sack(&self) -> Vec<(u32, u32)> {
-        match &self.segment {
-            Some(Segment { options: Options::Sack(blocks), .. }) => {
-                blocks.as_slice().iter().map(|(left, right)| (left.value(), right.value())).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-    #[getter]
-    fn window(&self) -> Option<u16> {
-        Some(self.segment?.window)
-    }
-    #[setter(window)]
-    fn put_window(&mut self, window: u16) -> PyResult<()> {
-        let segment = self.segment.as_mut().ok_or_else(|| PyValueError::new_err("a datagram has no window"))?;
-        segment.window = window;
-        self.is_rewritten = true;
-        Ok(())
-    }
-    #[getter]
-    fn is_bare_ack(&self) -> bool {
-        self.segment.is_some() && self.packet.is_bare_ack()
-    }
-    #[getter]
-    fn is_syn(&self) -> bool {
-        self.has(Flags::SYN)
-    }
-    #[getter]
-    fn is_fin(&self) -> bool {
-        self.has(Flags::FIN)
-    }
-    #[getter]
-    fn is_rst(&self) -> bool {
-        self.has(Flags::RST)
-    }
-    #[getter]
-    fn is_ect(&self) -> bool {
-        self.packet.ecn() != Ecn::NotEct
-    }
-    #[getter]
-    fn is_ce(&self) -> bool {
-        self.packet.ecn() == Ecn::Ce
-    }
-    fn mark_ce(&mut self) -> bool {
-        let is_marked = self.packet.mark_ce();
-        if let Some(segment) = &mut self.segment {
-            segment.ecn = self.packet.ecn();
-        }
-        is_marked
-    }
+struct Place {
+    name: String,
+    /// When something changes there by the timeline, in order.
+    changes: Arc<[Time]>,
 }
 
 /// What becomes of the packet that a function was given.
@@ -207,7 +104,10 @@ impl Fate {
 pub(crate) struct Function {
     now: Time,
     node: String,
+    changes: Arc<[Time]>,
     seed: u64,
+    /// The packet in hand is one that the node drops.
+    is_corrupted: bool,
     /// The packet in hand, by what is in front of it and what becomes of it; none outside `on_packet`.
     given: Option<(Option<QueueView>, Fate)>,
     copies: u32,
@@ -218,16 +118,20 @@ pub(crate) struct Function {
     held: BTreeMap<u64, Packet>,
     /// Packets that were held, in the order in which they were let go, and whether they go on.
     let_go: Vec<(Packet, bool)>,
+    /// What the senders of packets are notified of.
+    notices: Vec<(Packet, Notice)>,
 }
 
 #[pymethods]
 impl Function {
     #[new]
-    const fn new() -> Self {
+    fn new() -> Self {
         Self {
             now: Time::ZERO,
             node: String::new(),
+            changes: Arc::default(),
             seed: 0,
+            is_corrupted: false,
             given: None,
             copies: 0,
             segment_size: None,
@@ -235,6 +139,7 @@ impl Function {
             handles: 0,
             held: BTreeMap::new(),
             let_go: Vec::new(),
+            notices: Vec::new(),
         }
     }
 
@@ -244,6 +149,10 @@ impl Function {
     }
     #[expect(clippy::unused_self, reason = "a method for classes to override")]
     fn on_timer(&self) {}
+    #[expect(clippy::unused_self, reason = "a method for classes to override")]
+    fn on_corrupted(&self, packet: &View) {
+        let _ = packet;
+    }
 
     #[getter]
     fn now_s(&self) -> f64 {
@@ -256,6 +165,11 @@ impl Function {
     #[getter]
     fn seed(&self) -> u64 {
         self.seed
+    }
+    #[getter]
+    fn next_change_s(&self) -> Option<f64> {
+        let next = self.changes.partition_point(|at| *at <= self.now);
+        self.changes.get(next).map(|at| at.as_secs_f64())
     }
     #[getter]
     fn queue_packets(&self) -> PyResult<usize> {
@@ -302,6 +216,28 @@ impl Function {
         self.segment_size = Some(bytes.into());
         Ok(())
     }
+    #[pyo3(signature = (sender, ranges, ber=None))]
+    fn notify(&mut self, sender: &Bound<'_, PyAny>, ranges: &Bound<'_, PyAny>, ber: Option<f64>) -> PyResult<()> {
+        let header = notified(sender)?;
+        let error_rate = match ber {
+            Some(rate) if !(0.0..=1.0).contains(&rate) => {
+                return Err(PyValueError::new_err(format!("notify with an error rate of {rate}: expected 0 to 1")));
+            }
+            rate => rate.map(|rate| rate as f32),
+        };
+        let ranges = sequence_ranges(ranges)?;
+        if ranges.is_empty() && error_rate.is_none() {
+            return Err(PyValueError::new_err("notify of nothing: expected ranges, an error rate, or both"));
+        }
+        let before = self.notices.len();
+        let corrupted = ranges.into_iter().filter(|(_, len)| *len > 0);
+        let notices = corrupted.map(|(seq, len)| (header, Notice::Corrupted { seq, len, error_rate }));
+        self.notices.extend(notices);
+        if let (true, Some(rate)) = (self.notices.len() == before, error_rate) {
+            self.notices.push((header, Notice::ErrorRate(rate)));
+        }
+        Ok(())
+    }
     #[pyo3(signature = (at_s))]
     fn set_timer(&mut self, at_s: Option<f64>) -> PyResult<()> {
         self.timer = match at_s {
@@ -323,6 +259,11 @@ fn span(what: &str, seconds: f64) -> PyResult<Duration> {
 
 impl Function {
     fn in_hand(&self, what: &str) -> PyResult<(Option<QueueView>, Fate)> {
+        if self.is_corrupted {
+            let message =
+                format!("{what} is about a packet that goes on: a corrupted one is dropped after on_corrupted");
+            return Err(PyRuntimeError::new_err(message));
+        }
         let message = || format!("{what} is about the packet that on_packet was given, and there is none now");
         self.given.ok_or_else(|| PyRuntimeError::new_err(message()))
     }
@@ -363,32 +304,33 @@ struct Object {
 
 impl Object {
     /// Makes it; what it may ask is known before its `__init__`.
-    fn new(py: Python<'_>, class: &FunctionClass, node: &str, seed: u64) -> PyResult<Self> {
+    fn new(py: Python<'_>, class: &FunctionClass, place: &Place, seed: u64) -> PyResult<Self> {
         let made = class.class.bind(py).call_method1("__new__", (&class.class,))?;
         let function = own::made::<Function>(&made, &class.name)?;
         {
             let mut function = function.try_borrow_mut()?;
-            (function.node, function.seed) = (node.to_owned(), seed);
+            (function.node, function.seed) = (place.name.clone(), seed);
+            function.changes = Arc::clone(&place.changes);
         }
         class.class.bind(py).getattr("__init__")?.call1((&made,))?;
         let hooks = own::hooks(&made, &class.name, HOOKS, class.is_overridden)?;
         Ok(Self { function: function.clone().unbind(), hooks, shown: None })
     }
 
-    /// The arguments of `on_packet`, with this packet.
+    /// The arguments of `on_packet`, with this packet; of `on_corrupted`, if it is.
     fn show<'py>(
         &mut self,
         py: Python<'py>,
-        packet: Packet,
-        segment: Option<Segment>,
+        (packet, segment): (Packet, Option<Segment>),
+        is_corrupted: bool,
         flows: &Flows,
     ) -> PyResult<Bound<'py, PyTuple>> {
         if let Some((view, arguments)) = &self.shown {
             let mut view = view.bind(py).try_borrow_mut()?;
-            (view.packet, view.segment, view.is_rewritten) = (packet, segment, false);
+            (view.packet, view.segment, view.is_rewritten, view.is_corrupted) = (packet, segment, false, is_corrupted);
             return Ok(arguments.bind(py).clone());
         }
-        let view = Py::new(py, View { packet, segment, is_rewritten: false, flows: flows.clone() })?;
+        let view = Py::new(py, View { packet, segment, is_rewritten: false, is_corrupted, flows: flows.clone() })?;
         let arguments = PyTuple::new(py, [view.bind(py)])?;
         self.shown = Some((view, arguments.clone().unbind()));
         Ok(arguments)
@@ -402,6 +344,7 @@ struct Wanted {
     copies: u32,
     segment_size: Option<u32>,
     let_go: Vec<(Packet, bool)>,
+    notices: Vec<(Packet, Notice)>,
 }
 
 /// A function of the network, as an object in Python.
@@ -422,10 +365,10 @@ struct PyFunction {
 }
 
 impl PyFunction {
-    fn new(class: &Arc<FunctionClass>, node: &str, seed: u64, flows: &Flows, trouble: &Arc<Trouble>) -> Self {
+    fn new(class: &Arc<FunctionClass>, place: &Place, seed: u64, flows: &Flows, trouble: &Arc<Trouble>) -> Self {
         let mut function = Self {
             class: Arc::clone(class),
-            node: node.to_owned(),
+            node: place.name.clone(),
             trouble: Arc::clone(trouble),
             flows: flows.clone(),
             object: None,
@@ -438,7 +381,8 @@ impl PyFunction {
             return function;
         }
         let made = Python::attach(|py| {
-            let object = Object::new(py, class, node, seed)?;
+            let object = Object::new(py, class, place, seed)?;
+            // Nobody has sent anything yet, so that there is nobody to notify.
             let timer = object.function.bind(py).try_borrow()?.timer;
             Ok((object, timer))
         });
@@ -461,16 +405,18 @@ impl PyFunction {
     /// carried out, too: packets are never forgotten.
     fn call(&mut self, hook: Hook, given: Option<(&mut Packet, &mut Option<Segment>)>, cx: &mut Context<'_>) -> Wanted {
         let now = cx.now;
-        let queue = given.as_ref().map(|(packet, _)| cx.queue(packet));
+        let is_corrupted = matches!(hook, Hook::Corrupted);
+        let queue = given.as_ref().filter(|_| !is_corrupted).map(|(packet, _)| cx.queue(packet));
         let Self { object: Some(object), flows, .. } = self else { return Wanted::default() };
         let done = Python::attach(|py| {
             let arguments = match &given {
-                Some((packet, segment)) => object.show(py, **packet, **segment, flows)?,
+                Some((packet, segment)) => object.show(py, (**packet, **segment), is_corrupted, flows)?,
                 None => PyTuple::empty(py),
             };
             {
                 let mut function = object.function.bind(py).try_borrow_mut()?;
                 (function.now, function.given) = (now, queue.map(|queue| (queue, Fate::Forward)));
+                function.is_corrupted = is_corrupted;
                 if matches!(hook, Hook::Timer) {
                     function.timer = Time::NEVER;
                 }
@@ -480,6 +426,7 @@ impl PyFunction {
                 None => Ok(()),
             };
             let mut function = object.function.bind(py).try_borrow_mut()?;
+            function.is_corrupted = false;
             if let (Some((packet, segment)), Some((view, _))) = (given, &object.shown) {
                 let view = view.bind(py).try_borrow()?;
                 (*packet, *segment) = (view.packet, view.segment.filter(|_| view.is_rewritten));
@@ -489,6 +436,7 @@ impl PyFunction {
                 copies: std::mem::take(&mut function.copies),
                 segment_size: function.segment_size.take(),
                 let_go: std::mem::take(&mut function.let_go),
+                notices: std::mem::take(&mut function.notices),
             };
             Ok::<_, PyErr>((wanted, function.timer, function.held.len(), called))
         });
@@ -507,7 +455,11 @@ impl PyFunction {
         }
     }
 
-    fn let_go(packets: Vec<(Packet, bool)>, cx: &mut Context<'_>) {
+    /// What a hook wants that is not about the packet in hand.
+    fn carry_out(packets: Vec<(Packet, bool)>, notices: Vec<(Packet, Notice)>, cx: &mut Context<'_>) {
+        for (header, notice) in notices {
+            cx.notify_sender(&header, notice);
+        }
         for (packet, is_forwarded) in packets {
             if is_forwarded {
                 cx.forward(packet);
@@ -539,7 +491,7 @@ impl Middlebox for PyFunction {
         if let Some(segment) = segment {
             packet = cx.rewrite(packet, &segment);
         }
-        Self::let_go(wanted.let_go, cx);
+        Self::carry_out(wanted.let_go, wanted.notices, cx);
         if let Some(bytes) = wanted.segment_size {
             cx.set_segment_size(&packet, bytes);
         }
@@ -560,6 +512,14 @@ impl Middlebox for PyFunction {
         }
     }
 
+    fn on_corrupted(&mut self, packet: &Packet, cx: &mut Context<'_>) {
+        if self.overrides(Hook::Corrupted) {
+            let (mut packet, mut segment) = (*packet, cx.segment(packet));
+            let wanted = self.call(Hook::Corrupted, Some((&mut packet, &mut segment)), cx);
+            Self::carry_out(wanted.let_go, wanted.notices, cx);
+        }
+    }
+
     fn on_wakeup(&mut self, cx: &mut Context<'_>) {
         while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= cx.now) {
             cx.forward(first.remove());
@@ -570,7 +530,7 @@ impl Middlebox for PyFunction {
         self.timer = Time::NEVER;
         if self.overrides(Hook::Timer) {
             let wanted = self.call(Hook::Timer, None, cx);
-            Self::let_go(wanted.let_go, cx);
+            Self::carry_out(wanted.let_go, wanted.notices, cx);
         }
     }
 

@@ -11,6 +11,7 @@ mod facts;
 mod function;
 mod network;
 mod own;
+mod packet;
 mod simulation;
 mod sky;
 mod tables;
@@ -49,9 +50,11 @@ mod _core {
     #[pymodule_export]
     use super::facts::{Ack, Delivery, Init, Path, Why};
     #[pymodule_export]
-    use super::function::{Function, View};
+    use super::function::Function;
     #[pymodule_export]
     use super::network::Network;
+    #[pymodule_export]
+    use super::packet::{PacketSender, View};
     #[pymodule_export]
     use super::sky::{cities, city, constellations, PySky};
     #[pymodule_export]

@@ -1,8 +1,9 @@
 //! A network under way as Python may hold it: without the GIL where it can be, with failures as errors.
 
-use crate::function::Flows;
 use crate::own::Trouble;
+use crate::packet::Flows;
 use crate::{RunError, Scenario};
+use bentpipe_sim::ids::NodeId;
 use bentpipe_sim::middlebox::{MiddleboxConfig, RealPackets};
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::{spec, Network};
@@ -76,11 +77,16 @@ impl Simulation {
             }
         }
         let flows = Flows::of(py, &scenario.flows);
-        for node in &mut scenario.nodes {
+        for id in NodeId::all(scenario.nodes.len()) {
+            if !scenario.nodes[id].middleboxes.iter().any(|middlebox| matches!(middlebox, MiddleboxConfig::Own(_))) {
+                continue;
+            }
+            let changes = scenario.changes_at(id).into();
+            let node = &mut scenario.nodes[id];
             for middlebox in &mut node.middleboxes {
                 let MiddleboxConfig::Own(own) = middlebox else { continue };
                 if let Some(class) = outside.function_classes.iter().find(|class| class.name() == own.name) {
-                    own.make = Some(class.at_node(&node.name, &flows, &trouble));
+                    own.make = Some(class.at_node(&node.name, &flows, &changes, &trouble));
                 }
             }
         }

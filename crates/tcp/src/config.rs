@@ -90,6 +90,8 @@ settings! {
         error_reports: ErrorReports = ErrorReports::Ignore, "no standard has such reports";
         /// How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission).
         report_copies: u32 = 1, [1, 8];
+        /// What leaves at once when a segment is reported, if segments have become smaller since it left (`packet_size`).
+        report_resend: ReportResend = ReportResend::Whole, "a byte sequence; with `packet` one packet leaves for one, as in ns-2";
         /// What a report that a segment is too large for a link leads to.
         path_mtu: PathMtu = PathMtu::Discover, "RFC 1191; all hosts of today";
         /// The size of segments.

@@ -6,10 +6,10 @@ from types import GetSetDescriptorType
 from typing import Any, ClassVar
 
 from bentpipe import _core
-from bentpipe._core import Packet
+from bentpipe._core import Packet, PacketSender
 from bentpipe.own.hooks import Absent, Rules
 
-__all__ = ["Middlebox", "Packet"]
+__all__ = ["Middlebox", "Packet", "PacketSender"]
 
 HOOKS: tuple[str, ...] = tuple(_core.hooks()[1])
 _GIVEN = tuple(name for name, value in vars(_core.Middlebox).items() if isinstance(value, GetSetDescriptorType))
@@ -24,7 +24,10 @@ class Middlebox(_core.Middlebox):
     `consume`, `delay` and `hold` for each. What is called is carried out when the hook has returned; packets that it
     released go first.
 
-    The packet that `on_packet` is given is the same object each time, with new values: keep the values, not the object.
+    `on_corrupted` sees packets that arrive corrupted at a node of kind `processing`, which drops them afterwards.
+    `notify` reports them to their sender, from any hook.
+
+    The packet that a hook is given is the same object each time, with new values: keep the values, not the object.
     Each node and run has an object of its own, made without arguments; `node` and `seed` are known in its `__init__`.
     For random choices use `random.Random(self.seed)`: then equal seeds give equal results.
 
@@ -32,6 +35,9 @@ class Middlebox(_core.Middlebox):
     ----------
     now_s : float
         The present, seconds of simulated time.
+    next_change_s : float or None
+        The next instant, later than `now_s`, at which a link of the node goes away or comes back, or a route through it
+        changes. The node knows its schedule beforehand, as satellites and terminals know their handovers.
     node : str
         Where it stands.
     seed : int

@@ -2126,16 +2126,24 @@ class PacketSizeOptimum(_PacketSizeOptimumRequired, total=False):
     unit :
         Whether the rate is taken as one per byte or per bit. It should be what the network estimates. Default: "byte".
 
+    density :
+        Error density n: errors that a corrupted packet has. Both formulas divide the rate by it. Default: 1.0.
+
+    header :
+        Header H of the formula. The headers on the wire do not follow it. Default: "40 B".
+
     min :
-        The smallest packet, headers included. Default: "80 B".
+        Smallest packet. IP and TCP headers are included, and options that every segment has. Default: "80 B".
 
     max :
-        The largest packet, headers included; `smss` and 40 B where it is larger. Default: "65535 B".
+        Largest packet. IP and TCP headers are included, and options that every segment has (timestamps: 12 B). `smss` limits the payload as well. Default: "65535 B".
     """
 
     formula: Literal["deterministic", "probabilistic"]
     gives: Literal["packet", "payload"]
     unit: Literal["bit", "byte"]
+    density: float
+    header: str
     min: str
     max: str
 
@@ -2328,6 +2336,9 @@ class Tcp(TypedDict, total=False):
     report_copies :
         How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission). Default: 1.
 
+    report_resend :
+        What leaves at once when a segment is reported, if segments have become smaller since it left (`packet_size`). Default: "whole".
+
     path_mtu :
         What a report that a segment is too large for a link leads to. Default: "discover".
 
@@ -2390,6 +2401,7 @@ class Tcp(TypedDict, total=False):
     nagle: bool
     error_reports: Literal["ignore", "resend"]
     report_copies: int
+    report_resend: Literal["whole", "packet"]
     path_mtu: Literal["discover", "ignore"]
     packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
     cwnd_unit: Literal["bytes", "packets"]
@@ -2684,6 +2696,9 @@ class Config(TypedDict, total=False):
     report_copies :
         How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission). Default: 1.
 
+    report_resend :
+        What leaves at once when a segment is reported, if segments have become smaller since it left (`packet_size`). Default: "whole".
+
     path_mtu :
         What a report that a segment is too large for a link leads to. Default: "discover".
 
@@ -2736,6 +2751,7 @@ class Config(TypedDict, total=False):
     nagle: bool
     error_reports: Literal["ignore", "resend"]
     report_copies: int
+    report_resend: Literal["whole", "packet"]
     path_mtu: Literal["discover", "ignore"]
     packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
     cwnd_unit: Literal["bytes", "packets"]

@@ -219,7 +219,8 @@ impl Packet {
     }
 
     /// Its header alone, to remember it by: without options or bytes, and no packet to be sent.
-    pub(crate) fn header(&self) -> Self {
+    #[must_use]
+    pub fn header(&self) -> Self {
         Self { body: NO_BODY, ..*self }
     }
 

@@ -1,9 +1,9 @@
 //! What changes in the network during a run: one list, in order of time, known before the run begins.
 
 use super::Scenario;
-use crate::ids::{LinkId, PathId};
+use crate::ids::{LinkId, NodeId, PathId};
 use bentpipe_units::{words, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Changes of links and routes.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +36,42 @@ impl Scenario {
     pub fn routes(&self, path: PathId) -> impl Iterator<Item = &[LinkId]> {
         let installed = self.timeline.installs().filter(move |(_, of, _)| *of == path);
         [self.first_route(path)].into_iter().chain(installed.map(|(_, _, route)| route))
+    }
+}
+
+impl Scenario {
+    /// When something changes that a node knows beforehand, in order, each instant once: a link from it or to it goes or comes back, or
+    /// a route changes that leads through it.
+    pub fn changes_at(&self, node: NodeId) -> Vec<Time> {
+        let is_here = |link: &LinkId| self.links[*link].from == node || self.links[*link].to == node;
+        let mut instants = Vec::new();
+        let mut paths: BTreeSet<PathId> =
+            PathId::all(2 * self.flows.len()).filter(|&path| self.first_route(path).iter().any(is_here)).collect();
+        for (at, change) in &self.timeline.changes {
+            let concerns = match change {
+                Change::Up(link) | Change::Down { link, .. } => is_here(link),
+                Change::Withdraw(path) => paths.remove(path),
+                Change::Install { path, route } => {
+                    let flow = &self.flows[path.flow()];
+                    let source = if path.is_back() { flow.to } else { flow.from };
+                    // A route from another node leaves what this one knows as it is.
+                    let is_whole = route.first().is_some_and(|link| self.links[*link].from == source);
+                    let leads_here = route.iter().any(is_here);
+                    let led_here = if leads_here {
+                        !paths.insert(*path)
+                    } else if is_whole {
+                        paths.remove(path)
+                    } else {
+                        false
+                    };
+                    leads_here || led_here
+                }
+            };
+            if concerns && instants.last() != Some(at) {
+                instants.push(*at);
+            }
+        }
+        instants
     }
 }
 
@@ -151,5 +187,48 @@ words! {
         "lost" => Lost,
         /// They arrive.
         "delivered" => Delivered,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::from_toml;
+
+    /// Two ways from a to b, by c and by d: the flow goes to the other at 2 s and back at 4 s, and e has nothing to do with it.
+    #[test]
+    fn a_node_knows_the_changes_of_its_links_and_of_the_routes_through_it() {
+        let link = |name: &str, from: &str, to: &str| {
+            format!("[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n")
+        };
+        let links = [("ac", "a", "c"), ("cb", "c", "b"), ("ad", "a", "d"), ("db", "d", "b"), ("be", "b", "e")];
+        let links: String = links.iter().map(|(name, from, to)| link(name, from, to)).collect();
+        let flow = "[flow.f]\nfrom = \"a\"\nto = \"b\"\nroute = [\"a\", \"c\", \"b\"]\n";
+        let text = format!("duration = \"9 s\"\n{links}{flow}");
+        let mut scenario = from_toml(&text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+        let at = |seconds| Time::ZERO + bentpipe_units::Duration::from_secs(seconds);
+        let scenario = std::sync::Arc::make_mut(&mut scenario);
+        let node = |name: &str| {
+            NodeId::all(scenario.nodes.len()).find(|id| scenario.nodes[*id].name == name).expect("there is such a node")
+        };
+        let nodes = ["a", "b", "c", "d", "e"].map(node);
+        let between = |from: usize, to: usize| {
+            let is_it = |id: &LinkId| (scenario.links[*id].from, scenario.links[*id].to) == (nodes[from], nodes[to]);
+            LinkId::all(scenario.links.len()).find(is_it).expect("there is such a link")
+        };
+        let path = PathId::there(
+            scenario.flows.iter().position(|flow| flow.name == "f").map(crate::ids::FlowId::new).unwrap(),
+        );
+        let by = |way: usize| Change::Install { path, route: vec![between(0, way), between(way, 1)] };
+        let down = Change::Down { link: between(1, 4), waiting: Waiting::Lost, in_flight: InFlight::Lost };
+        let up = Change::Up(between(1, 4));
+        let changes = vec![(at(1), down), (at(2), by(3)), (at(3), up), (at(4), by(2)), (at(4), by(2))];
+        scenario.timeline.changes = changes;
+        let seconds =
+            |node: usize| -> Vec<f64> { scenario.changes_at(nodes[node]).into_iter().map(Time::as_secs_f64).collect() };
+        assert_eq!(seconds(0), [2.0, 4.0]);
+        assert_eq!(seconds(1), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!([seconds(2), seconds(3)], [vec![2.0, 4.0], vec![2.0, 4.0]], "the flow leaves and comes");
+        assert_eq!(seconds(4), [1.0, 3.0]);
     }
 }

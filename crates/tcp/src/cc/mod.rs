@@ -92,6 +92,10 @@ pub trait CongestionControl {
         *self = before;
     }
 
+    /// A node reported bytes [start, end) of what is outstanding as corrupted, the error rate of a link, or both.
+    fn on_error_report(&mut self, range: Option<(u64, u64)>, error_rate: Option<f32>, path: &PathState) {
+        let _ = (range, error_rate, path);
+    }
     /// A router's word came back: by how many bytes the window may change (XCP), or how many bytes a second may leave (RCP), those
     /// of headers counted.
     fn on_explicit(&mut self, word: f64, path: &PathState) {
@@ -363,6 +367,9 @@ macro_rules! registry {
             }
             fn on_smss(&mut self, smss: u64) {
                 change!(self, c => c.on_smss(smss));
+            }
+            fn on_error_report(&mut self, range: Option<(u64, u64)>, error_rate: Option<f32>, path: &PathState) {
+                change!(self, c => c.on_error_report(range, error_rate, path));
             }
             fn on_explicit(&mut self, word: f64, path: &PathState) {
                 change!(self, c => c.on_explicit(word, path));

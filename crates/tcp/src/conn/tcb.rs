@@ -64,14 +64,19 @@ impl Tcb {
                     sender.on_error_rate(rate, cx);
                 }
                 let start = wire.acked_offset(seq, sender.space.una);
-                sender.on_corrupted(now, (start, start + u64::from(len)), cx);
+                let range = (start, start + u64::from(len));
+                sender.notify_error_report(now, range, error_rate, cx);
+                sender.on_corrupted(now, range, cx);
             }
             Notice::TooBig { seq, len, mtu } => {
                 let start = wire.acked_offset(seq, sender.space.una);
                 sender.on_too_big(now, (start, start + u64::from(len)), mtu, cx);
             }
             Notice::FirstCorrupted => sender.on_first_corrupted(now, cx),
-            Notice::ErrorRate(rate) => sender.on_error_rate(rate, cx),
+            Notice::ErrorRate(rate) => {
+                sender.on_error_rate(rate, cx);
+                sender.notify_error_report(now, (0, 0), Some(rate), cx);
+            }
             Notice::Survival(survival) => sender.on_survival(survival),
             Notice::Explicit(header) => sender.on_explicit(now, header, true, cx),
         }

@@ -14,6 +14,16 @@ words! {
 }
 
 words! {
+    /// What leaves at once when a segment is reported, if segments have become smaller since it left.
+    pub enum ReportResend {
+        /// All of it, in segments of the present size, whatever the window.
+        "whole" => Whole,
+        /// One segment of the present size, whatever the window. The rest of it leaves before new data, as the window permits.
+        "packet" => Packet,
+    }
+}
+
+words! {
     /// What a report that a segment is too large for a link leads to.
     pub enum PathMtu {
         /// Segments fit it from then on, and what was too large leaves again at once; that is no congestion (RFC 1191).
@@ -47,9 +57,13 @@ kinds! {
             gives: SizeGiven = SizeGiven::Packet, "the formula counts the header in; the results of BEEN need the payload";
             /// Whether the rate is taken as one per byte or per bit. It should be what the network estimates.
             unit: SizeUnit = SizeUnit::Byte, "ns-2 counts bytes";
-            /// The smallest packet, headers included.
+            /// Error density n: errors that a corrupted packet has. Both formulas divide the rate by it.
+            density: f64 = 1.0, [1.0, 1_000_000.0], "BEEN: one error is the worst case";
+            /// Header H of the formula. The headers on the wire do not follow it.
+            header: u32 as Bytes = 40, "BEEN: IP and TCP without options";
+            /// Smallest packet. IP and TCP headers are included, and options that every segment has.
             min: u32 as Bytes = 80, "BEEN: twice the header";
-            /// The largest packet, headers included; `smss` and 40 B where it is larger.
+            /// Largest packet. IP and TCP headers are included, and options that every segment has (timestamps: 12 B). `smss` limits the payload as well.
             max: u32 as Bytes = 65535, "no bound but smss";
         };
     }
@@ -58,9 +72,9 @@ kinds! {
 words! {
     /// How the best size follows from the error rate (D. A. Carek 2005).
     pub enum SizeFormula {
-        /// Errors are spread evenly, one to a corrupted packet: sqrt(H / P).
+        /// Errors are spread evenly, n to a corrupted packet: sqrt(H n / P).
         "deterministic" => Deterministic,
-        /// Errors are independent: H / 2 + sqrt(H^2 / 4 - H / ln(1 - P)).
+        /// Groups of n errors are independent: H / 2 + sqrt(H^2 / 4 - H / ln(1 - P / n)).
         "probabilistic" => Probabilistic,
     }
 }
@@ -85,26 +99,24 @@ words! {
     }
 }
 
-/// The header that the formula counts, bytes: IP and TCP without options.
-const HEADER: u32 = 40;
-
 impl PacketSize {
-    /// Payload of a segment at an error rate, bytes, where full ones have `smss`; none where the size does not follow the rate.
-    pub(crate) fn payload(self, rate: f32, smss: u32) -> Option<u32> {
-        let Self::Optimum { formula, gives, unit, min, max } = self else { return None };
-        let header = if gives == SizeGiven::Payload { HEADER } else { 0 };
+    /// Payload of a segment at an error rate, bytes; none if the size does not follow the rate. Full segments have `smss`, and each
+    /// segment has a header of `header_len`.
+    pub(crate) fn payload(self, rate: f32, smss: u32, header_len: u32) -> Option<u32> {
+        let Self::Optimum { formula, gives, unit, density, header, min, max } = self else { return None };
+        let beside = if gives == SizeGiven::Payload { header_len } else { 0 };
         // Nothing is longer than 2^20 B, so that the sum does not overflow.
-        let size = formula.bytes(rate.into(), unit).min(1_048_576.0) as u32 + header;
-        let max = max.min(smss + HEADER);
-        Some(size.clamp(min.min(max), max).saturating_sub(HEADER).max(1))
+        let size = formula.bytes(f64::from(rate) / density, header, unit).min(1_048_576.0) as u32 + beside;
+        let max = max.min(smss + header_len);
+        Some(size.clamp(min.min(max), max).saturating_sub(header_len).max(1))
     }
 }
 
 impl SizeFormula {
-    /// Bytes, at this error rate.
-    fn bytes(self, rate: f64, unit: SizeUnit) -> f64 {
+    /// Bytes, at this rate of corrupting errors.
+    fn bytes(self, rate: f64, header: u32, unit: SizeUnit) -> f64 {
         let per_byte = if unit == SizeUnit::Bit { 8.0 } else { 1.0 };
-        let header = f64::from(HEADER) * per_byte;
+        let header = f64::from(header) * per_byte;
         let size = match self {
             _ if rate <= 0.0 => return f64::INFINITY,
             Self::Deterministic => (header / rate).sqrt(),
@@ -123,7 +135,8 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_table() {
         let rates = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6];
-        let sizes = |formula: SizeFormula, unit| rates.map(|rate| (formula.bytes(rate, unit) * 10.0).round() / 10.0);
+        let sizes =
+            |formula: SizeFormula, unit| rates.map(|rate| (formula.bytes(rate, 40, unit) * 10.0).round() / 10.0);
         let (bit, byte) = (SizeUnit::Bit, SizeUnit::Byte);
         assert_eq!(sizes(SizeFormula::Deterministic, bit), [22.4, 70.7, 223.6, 707.1, 2236.1]);
         assert_eq!(sizes(SizeFormula::Probabilistic, bit), [50.0, 93.5, 244.5, 727.4, 2256.2]);
@@ -131,20 +144,59 @@ mod tests {
         assert_eq!(sizes(SizeFormula::Probabilistic, byte)[..3], [86.2, 220.9, 652.8]);
     }
 
+    const HEADER: u32 = 40;
+
+    /// The size of packets with 40 B of headers.
+    fn packet(size: PacketSize, rate: f32, smss: u32) -> u32 {
+        size.payload(rate, smss, HEADER).unwrap() + HEADER
+    }
+
+    fn optimum(change: impl FnOnce(&mut f64, &mut u32, &mut u32, &mut SizeGiven)) -> PacketSize {
+        let (mut density, mut header, mut max, mut gives) = (1.0, HEADER, 65_535, SizeGiven::Packet);
+        change(&mut density, &mut header, &mut max, &mut gives);
+        let (formula, unit) = (SizeFormula::Deterministic, SizeUnit::Bit);
+        PacketSize::Optimum { formula, gives, unit, density, header, min: 80, max }
+    }
+
     /// `specs/optimum-packet-size.md`, clamping, and `specs/been.md`, test 2: packets of 80, 110 and 264 B as payload.
     #[test]
     fn sizes_stay_within_bounds_and_are_payload_or_packet() {
-        let (formula, unit) = (SizeFormula::Deterministic, SizeUnit::Bit);
-        let of = |gives, rate, smss| {
-            let optimum = PacketSize::Optimum { formula, gives, unit, min: 80, max: 65535 };
-            optimum.payload(rate, smss).unwrap() + HEADER
-        };
+        let of = |given, rate, smss| packet(optimum(|_, _, _, gives| *gives = given), rate, smss);
         assert_eq!([1e-2, 1e-3, 1e-4].map(|rate| of(SizeGiven::Payload, rate, 1500)), [80, 110, 263]);
         assert_eq!([1e-2, 1e-3, 1e-4].map(|rate| of(SizeGiven::Packet, rate, 1500)), [80, 80, 223]);
         assert_eq!([1e-6, 0.0].map(|rate| of(SizeGiven::Packet, rate, 1500)), [1540, 1540]);
         assert_eq!(of(SizeGiven::Payload, 1e-3, 50), 90, "the largest is smaller than what the rate asks for");
         assert_eq!([1.725e-3, 8.627e-3].map(|rate| of(SizeGiven::Payload, rate, 1500)), [93, 80]);
         assert_eq!([1.725e-3, 8.627e-3].map(|rate| of(SizeGiven::Packet, rate, 1500)), [80, 80]);
-        assert_eq!(PacketSize::Fixed.payload(1e-2, 1500), None);
+        assert_eq!(PacketSize::Fixed.payload(1e-2, 1500, HEADER), None);
+    }
+
+    /// BEEN, equation 1: sqrt(320 n / P) bits.
+    #[test]
+    fn the_optimum_grows_with_the_root_of_density_and_header() {
+        let with =
+            |n: f64, bytes: u32| packet(optimum(|density, header, _, _| (*density, *header) = (n, bytes)), 1e-4, 1500);
+        assert_eq!(
+            [(1.0, 40), (4.0, 40), (9.0, 40), (1.0, 160)].map(|(n, header)| with(n, header)),
+            [223, 447, 670, 447]
+        );
+        // Independent errors: the rate of groups of n is the rate divided by n.
+        let sizes = [1e-3, 1e-3 / 4.0].map(|rate| SizeFormula::Probabilistic.bytes(rate, 40, SizeUnit::Byte));
+        let probabilistic = |density, rate| {
+            let (formula, gives, unit) = (SizeFormula::Probabilistic, SizeGiven::Packet, SizeUnit::Byte);
+            packet(PacketSize::Optimum { formula, gives, unit, density, header: 40, min: 80, max: 65_535 }, rate, 1500)
+        };
+        assert_eq!([1.0, 4.0].map(|density| probabilistic(density, 1e-3)), sizes.map(|size| size as u32));
+    }
+
+    /// With timestamps a header has 52 B.
+    #[test]
+    fn bounds_are_those_of_the_packet_with_its_options() {
+        let of = |size: PacketSize, rate| size.payload(rate, 1500, 52).unwrap() + 52;
+        let bound = |given, most| optimum(|_, _, max, gives| (*max, *gives) = (most, given));
+        assert_eq!([1e-9, 1e-2].map(|rate| of(bound(SizeGiven::Packet, 600), rate)), [600, 80]);
+        assert_eq!(of(bound(SizeGiven::Packet, 65_535), 1e-4), 223, "a packet of the size of the formula");
+        assert_eq!(of(bound(SizeGiven::Payload, 65_535), 1e-4), 223 + 52);
+        assert_eq!(of(bound(SizeGiven::Payload, 65_535), 1e-9), 1552, "smss bounds the payload");
     }
 }

@@ -7,8 +7,8 @@ use crate::scenario::tree::Tree;
 use crate::spec::{Between, Like};
 use bentpipe_tcp::{
     cc::CcKind, verdict::VerdictKind, AutoBuffer, AutoSendBuffer, ClockPhase, Config, Copies, DelayTimer, ErrorReports,
-    FastOpen, GiveUp, InitialSsthresh, Pacing, ReceiveBuffer, Recovery, Reduction, SendBuffer, SharedCwnd,
-    SpuriousDetection, WindowSize, BDP,
+    FastOpen, GiveUp, InitialSsthresh, Pacing, PacketSize, ReceiveBuffer, Recovery, Reduction, ReportResend,
+    SendBuffer, SharedCwnd, SpuriousDetection, WindowSize, BDP,
 };
 use bentpipe_units::settings::{Include, Typed};
 use bentpipe_units::{settings, Duration, Rate};
@@ -314,10 +314,7 @@ fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
         report.value(&of.path(&["fast_open", "kind"]), "has no handshake to speed up", expected);
     }
     check_transactions(config, of, report);
-    if config.report_copies > 1 && config.error_reports == ErrorReports::Ignore {
-        let expected = "expected error_reports = \"resend\" beside it, or 1";
-        report.value(&of.path(&["report_copies"]), "copies what is never sent: reports are ignored", expected);
-    }
+    check_notices(config, of, report);
     let Some(sharing) = config.sharing else { return };
     if sharing.age_max == Duration::ZERO {
         report.value(&of.path(&["sharing", "age_max"]), "forgets everything", "expected more than 0 s");
@@ -325,6 +322,29 @@ fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
     if sharing.cwnd == SharedCwnd::Full && config.pacing == Pacing::Off {
         let expected = "expected pacing, or \"cautious\" (RFC 9040 §5.2)";
         report.value(&of.path(&["sharing", "cwnd"]), "would send a whole window at once", expected);
+    }
+}
+
+/// What makes no sense together about reports of errors.
+fn check_notices(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
+    let is_ignored = config.error_reports == ErrorReports::Ignore;
+    if config.report_copies > 1 && is_ignored {
+        let expected = "expected error_reports = \"resend\" beside it, or 1";
+        report.value(&of.path(&["report_copies"]), "copies what is never sent: reports are ignored", expected);
+    }
+    if config.report_resend == ReportResend::Packet {
+        let path = of.path(&["report_resend"]);
+        if is_ignored {
+            let expected = "expected error_reports = \"resend\" beside it, or \"whole\"";
+            report.value(&path, "is about reports, which are ignored", expected);
+        } else if matches!(config.recovery, Recovery::Rack(_)) {
+            let expected = "expected \"whole\", or another recovery: ns-2 has no RACK";
+            report.value(&path, "with recovery \"rack\" would take for lost what waits", expected);
+        }
+    }
+    if matches!(config.packet_size, PacketSize::Optimum { header: 0, .. }) {
+        let expected = "expected at least 1 B: without headers the smallest packet is the best";
+        report.value(&of.path(&["packet_size", "header"]), "leaves nothing to weigh", expected);
     }
 }
 

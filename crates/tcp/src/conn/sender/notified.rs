@@ -6,11 +6,12 @@
 //! sent before the retransmission, which a report brings about long before the duplicates arrive; what was sent since may be on its
 //! way. A hole below that which was not reported, if a partial ACK shows one, reduces the window from that moment on.
 
+use super::episode::Phase;
 use super::poll::Sending;
 use super::space::SendSpace;
 use super::state::Sender;
 use crate::cc::CongestionControl;
-use crate::config::{CwndUnit, ErrorReports, PathMtu};
+use crate::config::{CwndUnit, ErrorReports, PathMtu, ReportResend};
 use crate::conn::context::Context;
 use crate::conn::Event;
 use bentpipe_units::Time;
@@ -49,6 +50,7 @@ impl Sender {
         notified.marked_at = Some(now);
         // A marked ACK speaks of all copies: the receiver has none.
         notified.on_the_way.retain(|(start, _)| *start != una);
+        self.notify_error_report(now, (una, una + len), None, cx);
         self.on_corrupted(now, (una, una + len), cx);
     }
 
@@ -56,7 +58,7 @@ impl Sender {
     pub(crate) fn on_error_rate(&mut self, rate: f32, cx: &Context) {
         let Some(notified) = &mut self.notified else { return };
         notified.rate = Some(rate);
-        let size = cx.config.packet_size.payload(rate, cx.agreed.smss);
+        let size = cx.config.packet_size.payload(rate, cx.agreed.smss, cx.agreed.header_len() as u32);
         if let Some(smss) = size.filter(|smss| *smss != self.space.smss) {
             self.resize(smss, cx);
         }
@@ -135,7 +137,7 @@ impl Sender {
         }
         loop {
             let notified = self.notified.as_mut()?;
-            let (start, end) = *notified.due.front()?;
+            let Some(&(start, end)) = notified.due.front() else { return self.next_of_rest(now, cx) };
             let found = self.board.segment_from(start.max(self.space.una)).filter(|found| found.1.start < end);
             let Some((index, range)) = found else {
                 notified.due.pop_front();
@@ -143,11 +145,60 @@ impl Sender {
             };
             notified.due[0].0 = range.start + u64::from(range.len);
             if self.board.declare_corrupted(index) {
-                if let (copies @ 2.., Some(notified)) = (cx.config.report_copies, &mut self.notified) {
-                    notified.copies = Some((index, copies - 1));
-                    notified.on_the_way.push_back((range.start, copies));
+                if cx.config.report_resend == ReportResend::Packet {
+                    self.keep_rest();
                 }
-                return Some(self.retransmit(now, index, false, cx));
+                return Some(self.resend_reported(now, index, range.start, cx));
+            }
+        }
+    }
+
+    fn resend_reported(&mut self, now: Time, index: u64, start: u64, cx: &mut Context) -> Sending {
+        if let (copies @ 2.., Some(notified)) = (cx.config.report_copies, &mut self.notified) {
+            notified.copies = Some((index, copies - 1));
+            notified.on_the_way.push_back((start, copies));
+        }
+        self.retransmit(now, index, false, cx)
+    }
+
+    /// The first segment of what was reported leaves: the others wait. For whatever finds losses they are on their way.
+    #[cold]
+    fn keep_rest(&mut self) {
+        let Some(notified) = &mut self.notified else { return };
+        let Some((start, end)) = notified.due.pop_front().filter(|(start, end)| start < end) else { return };
+        let mut from = start;
+        while let Some((index, range)) = self.board.segment_from(from).filter(|found| found.1.start < end) {
+            self.board.declare_corrupted(index);
+            from = range.start + u64::from(range.len);
+        }
+        notified.rest.push_back((start, end));
+    }
+
+    /// What [waits](Self::keep_rest), while the window has room. A timeout makes it a matter of the recovery after it.
+    fn next_of_rest(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
+        let (una, window) = (self.space.una, self.cc.cwnd().saturating_add_signed(self.episode.inflation));
+        let notified = self.notified.as_mut()?;
+        if self.episode.phase == Phase::Loss {
+            notified.rest.clear();
+        }
+        loop {
+            let (start, end) = *notified.rest.front()?;
+            let found = self.board.segment_from(start.max(una)).filter(|found| found.1.start < end);
+            let Some((index, range)) = found else {
+                notified.rest.pop_front();
+                continue;
+            };
+            if !self.board.is_sacked(index) {
+                let waiting: u64 = notified.rest.iter().map(|range| self.board.unsacked_in(*range)).sum();
+                let in_flight = self.board.pipe().saturating_sub(waiting);
+                if in_flight + u64::from(range.len) > window {
+                    self.usage.limited = true;
+                    return None;
+                }
+            }
+            notified.rest[0].0 = range.start + u64::from(range.len);
+            if !self.board.is_sacked(index) {
+                return Some(self.resend_reported(now, index, range.start, cx));
             }
         }
     }

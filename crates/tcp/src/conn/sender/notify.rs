@@ -69,6 +69,17 @@ impl Sender {
         self.board.give_back(notices);
     }
 
+    /// The controller hears of what a node reports of errors. Nothing that is not outstanding is believed.
+    #[cold]
+    pub(crate) fn notify_error_report(&mut self, now: Time, range: (u64, u64), rate: Option<f32>, cx: &Context) {
+        let (start, end) = (range.0.max(self.space.una), range.1.min(self.space.nxt));
+        let range = (range.0 >= self.space.una && start < end).then_some((start, end));
+        if range.is_some() || rate.is_some() {
+            let path = self.path(now, cx);
+            self.cc.on_error_report(range, rate, &path);
+        }
+    }
+
     /// A header of XCP or RCP has come. `has_begun`: data can be sent.
     pub(crate) fn on_explicit(&mut self, now: Time, header: ExplicitHeader, has_begun: bool, cx: &Context) {
         let Some(explicit) = &mut self.explicit else { return };

@@ -11,6 +11,8 @@ pub(crate) struct Notified {
     ranges: Vec<Reported>,
     /// Of those, what is still to be retransmitted.
     pub(super) due: VecDeque<(u64, u64)>,
+    /// What follows, as the window permits, where one segment of what was reported leaves at once.
+    pub(super) rest: VecDeque<(u64, u64)>,
     /// Copies that are still to leave, of this segment.
     pub(super) copies: Option<(u64, u32)>,
     /// By where they begin, segments of which copies are on their way, and how many were not reported.

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::cc::{AckSample, Congestion, CongestionControl, CustomCc, Delivery, Init, LostSegment, PathState};
+use crate::config::ErrorReports;
+use crate::notice::Notice;
 use std::sync::{Arc, Mutex};
 
 /// Writes down what it is notified of, and keeps a window of ten segments.
@@ -45,6 +47,9 @@ impl CongestionControl for Notebook {
         assert_eq!((len, path.header_len), (SMSS, 40));
         let (before, since) = (prior_delivered / SMSS, (delivered - prior_delivered) / SMSS);
         self.note(format!("lost {at}: of {flight}, {lost} lost and {since} delivered since {before}"));
+    }
+    fn on_error_report(&mut self, range: Option<(u64, u64)>, error_rate: Option<f32>, _: &PathState) {
+        self.note(format!("report {range:?} {error_rate:?}"));
     }
     fn is_model_based(&self) -> bool {
         self.is_model
@@ -154,6 +159,35 @@ fn each_ack_within_recovery_is_notified() {
     [5, 5, 6].iter().for_each(|&right| drop(s.ack(0, &[(1, right)])));
     s.ack(2, &[(3, 7)]);
     assert_eq!(notes(), ["resume at 0", "congestion", "duplicate", "duplicate", "partial"]);
+}
+
+/// Whatever `error_reports` has the connection do with them.
+#[test]
+fn reports_of_errors_are_notified_as_far_as_they_are_about_what_is_outstanding() {
+    for reports in [ErrorReports::Ignore, ErrorReports::Resend] {
+        let (mut s, mut notes) = sender_with(CcKind::NewReno, false, false, |config| config.error_reports = reports);
+        s.send(10);
+        s.ack(1, &[]);
+        notes();
+        let first = s.conn.tcb.wire.iss.at(1);
+        let mut report = |at: u64, error_rate| {
+            let notice = Notice::Corrupted { seq: first.at(at * SMSS), len: SMSS as u16, error_rate };
+            s.conn.handle_notice(s.now, notice);
+        };
+        report(2, Some(0.5));
+        report(3, None);
+        report(0, None);
+        report(10, None);
+        report(0, Some(0.25));
+        s.conn.handle_notice(s.now, Notice::ErrorRate(0.125));
+        let expected = [
+            "report Some((2000, 3000)) Some(0.5)",
+            "report Some((3000, 4000)) None",
+            "report None Some(0.25)",
+            "report None Some(0.125)",
+        ];
+        assert_eq!(notes(), expected);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, SMSS};
 use super::*;
-use crate::config::{CwndUnit, ErrorReports, PacketSize, SizeFormula, SizeGiven, SizeUnit};
+use crate::config::{CwndUnit, ErrorReports, PacketSize, ReportResend, SizeFormula, SizeGiven, SizeUnit};
 use crate::notice::Notice;
 
 fn heeding(cc: CcKind, window: u32) -> Bench {
@@ -16,6 +16,8 @@ fn sized(unit: CwndUnit) -> impl FnOnce(&mut Config) {
             formula: SizeFormula::Deterministic,
             gives: SizeGiven::Payload,
             unit: SizeUnit::Bit,
+            density: 1.0,
+            header: 40,
             min: 80,
             max: 65_535,
         };
@@ -102,6 +104,83 @@ fn each_loss_of_a_retransmission_can_be_reported() {
         assert_eq!(bench.report(1), [1]);
     }
     assert_eq!((bench.cwnd(), bench.conn.flight_size()), (4, 4 * SMSS));
+}
+
+/// Segments of 70 B where they had 1000 B: 15 of them, the last with 20 B.
+fn cut(cc: CcKind, resend: ReportResend, window: u32) -> Bench {
+    let mut bench = Bench::new(cc, window, |config| {
+        sized(CwndUnit::Packets)(config);
+        (config.error_reports, config.report_resend) = (ErrorReports::Resend, resend);
+    });
+    bench.send(100);
+    bench.conn.handle_notice(bench.now, Notice::ErrorRate(1e-3));
+    bench
+}
+
+impl Bench {
+    /// Offset and length of what leaves.
+    fn bytes_leaving(&mut self) -> Vec<(u64, u16)> {
+        let first = self.conn.tcb.wire.iss.at(1);
+        std::iter::from_fn(|| self.conn.poll_transmit(self.now))
+            .map(|segment| (segment.seq.value().wrapping_sub(first.value()).into(), segment.len))
+            .collect()
+    }
+
+    fn report_bytes(&mut self, offset: u64, len: u16) -> Vec<(u64, u16)> {
+        let seq = self.conn.tcb.wire.iss.at(1 + offset);
+        self.conn.handle_notice(self.now, Notice::Corrupted { seq, len, error_rate: None });
+        self.bytes_leaving()
+    }
+
+    fn ack_bytes(&mut self, offset: u64) -> Vec<(u64, u16)> {
+        let (seq, ack) = (self.conn.tcb.wire.irs.at(1), self.conn.tcb.wire.iss.at(1 + offset));
+        let segment = Segment { seq, ack, flags: Flags::ACK, window: u16::MAX, ..Segment::default() };
+        self.conn.handle_segment(self.now, &segment);
+        self.bytes_leaving()
+    }
+}
+
+#[test]
+fn a_reported_segment_leaves_whole_or_one_packet_for_one() {
+    let mut whole = cut(CcKind::NewReno, ReportResend::Whole, 1);
+    let pieces: Vec<_> = (0..15).map(|at| (70 * at, if at < 14 { 70 } else { 20 })).collect();
+    assert_eq!(whole.report_bytes(0, 1000), pieces, "a window of one segment, and fifteen at one instant");
+    for cc in [CcKind::NewReno, CcKind::Sack, CcKind::Tahoe] {
+        let mut packet = cut(cc, ReportResend::Packet, 1);
+        assert_eq!(packet.report_bytes(0, 1000), [(0, 70)]);
+        assert_eq!(packet.report_bytes(0, 70), [(0, 70)], "it is reported again, and the rest waits still");
+        let mut left = Vec::new();
+        let mut most = 0;
+        for (offset, len) in pieces.iter().take(14) {
+            let now = packet.ack_bytes(offset + u64::from(*len));
+            most = most.max(now.len());
+            left.extend(now);
+        }
+        assert_eq!(left[..14], pieces[1..], "before new data");
+        assert!(most <= 2, "slow start sends two segments for an ACK, not {most}");
+        let counters = packet.conn.counters();
+        assert_eq!(
+            (packet.conn.ssthresh(), counters.retransmitted_segments, counters.retransmitted_bytes),
+            (None, 16, 1070)
+        );
+    }
+}
+
+/// What waits is no evidence of congestion, and the recovery after a timeout repairs it as it repairs all.
+#[test]
+fn what_waits_behind_the_first_packet_is_repaired_once() {
+    let mut bench = cut(CcKind::Sack, ReportResend::Packet, 4);
+    assert_eq!(bench.report_bytes(1000, 1000), [(1000, 70)]);
+    bench.now = bench.conn.next_wakeup();
+    bench.conn.handle_wakeup(bench.now);
+    let mut left = bench.bytes_leaving();
+    while left.last().is_none_or(|last| last.0 < 4000) {
+        let now = bench.ack_bytes(left.last().map_or(0, |last| last.0 + u64::from(last.1)));
+        assert!(!now.is_empty(), "after {left:?}");
+        left.extend(now);
+    }
+    let twice = left.windows(2).find(|two| two[0].0 >= two[1].0);
+    assert_eq!(twice, None, "each once, in order");
 }
 
 #[test]

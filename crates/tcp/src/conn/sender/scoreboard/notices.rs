@@ -54,6 +54,13 @@ impl Scoreboard {
         (at < self.ring.len() as u64).then(|| (self.base + at, self.range_of(self.base + at)))
     }
 
+    /// Bytes of segments in [start, end) that are not SACKed.
+    pub(crate) fn unsacked_in(&self, (start, end): (u64, u64)) -> u64 {
+        let from = self.ring.partition_point(|sent| sent.end() <= start);
+        let within = self.ring.iter().skip(from).take_while(|sent| sent.start < end);
+        within.filter(|sent| !sent.has(SACKED)).map(|sent| u64::from(sent.len)).sum()
+    }
+
     /// A node of the network has seen segment `index` corrupted: it is lost, and on its way again at once, so that pipe stays as it
     /// is. False: it arrived, or waits to be retransmitted anyway.
     pub(crate) fn declare_corrupted(&mut self, index: u64) -> bool {
