@@ -57,12 +57,23 @@ ROUNDS = 4
 
 
 def world(
-    *, rate: float, unit: str = "byte", cwnd_unit: str = "packets", gives: str = "payload", **more: str | float
+    *,
+    rate: float,
+    unit: str = "byte",
+    cwnd_unit: str = "packets",
+    gives: str = "payload",
+    resend: str = "whole",
+    **more: str | float,
 ) -> Sets:
-    """The errors of a reading. `cwnd_unit` and `gives` are the proposal's; it estimates per bit where errors are."""
+    """The errors of a reading, and the proposal's settings. It estimates in the unit of the errors.
+
+    `resend`: "whole", a reported segment leaves at once in pieces of the current size, or "packet", one piece does.
+    """
     sets: Sets = {f"{ERROR}.kind": unit, f"{ERROR}.rate": rate}
     if unit == "bit":
         sets["node.gateway.middlebox"] = '[{ kind = "been", role = "gateway", mle_unit = "bit" }]'
+    if resend != "whole":
+        sets["tcp.report_resend"] = resend
     return sets | {"tcp.cwnd_unit": cwnd_unit, "tcp.packet_size.gives": gives, **more}
 
 
