@@ -170,7 +170,10 @@ def ssthresh_after_first_timeout(lab: Lab, *, scheme: str = "NewReno") -> Findin
     if scheme in SATPEP:
         return _doubles_to(lab, path, sets | gateways(scheme, payload) | {"duration": "3 s"}, payload)
     result = lab.run(path, sets, series=["events", "cwnd_bytes", "ssthresh_bytes"])
-    (timeout_s, *_) = result.events.filter(pl.col("event") == "timeout")["time_s"]
+    timeouts_s = result.events.filter(pl.col("event") == "timeout")["time_s"]
+    if timeouts_s.is_empty():
+        return Finding.exact(result.series("ssthresh_bytes")["ssthresh_bytes"][-1] / payload, "no timeout")
+    timeout_s = timeouts_s[0]
     before = result.series("cwnd_bytes").filter(pl.col("time_s") < timeout_s)["cwnd_bytes"][-1] / payload
     after = result.series("ssthresh_bytes").filter(pl.col("time_s") >= timeout_s)["ssthresh_bytes"][0] / payload
     clean = lab.run(path, sets | {ERROR: "none"}, series=["cwnd_bytes"])
