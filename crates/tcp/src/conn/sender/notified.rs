@@ -224,13 +224,13 @@ impl Sender {
         self.notified.as_ref()?.sent_until(self.space.una)
     }
 
-    /// With a window of packets, the peer's is one as well.
-    pub(super) fn keeps_to_packets(&mut self, cx: &Context) -> bool {
+    /// Whether a segment more is within the peer's window, which counts packets if the congestion window does. The latter may be
+    /// larger, as with segments of the largest size.
+    pub(super) fn keeps_to_packets(&self, cx: &Context) -> bool {
         if cx.config.cwnd_unit != CwndUnit::Packets || self.space.smss == cx.agreed.smss {
             return true;
         }
         let limit = self.space.rwnd / u64::from(cx.agreed.smss).max(1) * self.space.smss();
-        self.cc.limit_cwnd(limit.max(self.space.smss()));
         self.board.flight_size() + self.space.smss() <= limit
     }
 }

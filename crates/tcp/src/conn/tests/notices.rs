@@ -390,6 +390,8 @@ fn a_window_of_packets_is_no_larger_than_the_receivers() {
     bench.conn.handle_notice(bench.now, Notice::ErrorRate(1e-3));
     bench.conn.offer(100 * SMSS);
     assert_eq!(bench.leaving().len(), 4);
+    // The congestion window is not cut to it: a change of size would reduce the window.
+    assert_eq!(bench.conn.cwnd(), 10 * 70);
 }
 
 #[test]

@@ -25,7 +25,8 @@ from .formulas import (
     smoothed,
     survival,
 )
-from .proposal import *  # noqa: F403 - the measures of the proposal are looked up here
+from .notices import *  # noqa: F403 - the measures of the proposal are looked up here
+from .proposal import *  # noqa: F403
 from .runs import ERROR, PATH, SATPEP, SCHEMES, SMSS, column, gateways, hop_window_packets, scheme_flows, share
 
 if TYPE_CHECKING:
@@ -169,7 +170,10 @@ def ssthresh_after_first_timeout(lab: Lab, *, scheme: str = "NewReno") -> Findin
     if scheme in SATPEP:
         return _doubles_to(lab, path, sets | gateways(scheme, payload) | {"duration": "3 s"}, payload)
     result = lab.run(path, sets, series=["events", "cwnd_bytes", "ssthresh_bytes"])
-    (timeout_s, *_) = result.events.filter(pl.col("event") == "timeout")["time_s"]
+    timeouts_s = result.events.filter(pl.col("event") == "timeout")["time_s"]
+    if timeouts_s.is_empty():
+        return Finding.exact(result.series("ssthresh_bytes")["ssthresh_bytes"][-1] / payload, "no timeout")
+    timeout_s = timeouts_s[0]
     before = result.series("cwnd_bytes").filter(pl.col("time_s") < timeout_s)["cwnd_bytes"][-1] / payload
     after = result.series("ssthresh_bytes").filter(pl.col("time_s") >= timeout_s)["ssthresh_bytes"][0] / payload
     clean = lab.run(path, sets | {ERROR: "none"}, series=["cwnd_bytes"])
@@ -189,7 +193,7 @@ def _doubles_to(lab: Lab, path: str, sets: Sets, payload: int) -> Finding:
         bursts = np.split(times, np.flatnonzero(np.diff(times) > 3) + 1)
         packets = [round(sent[burst].sum() / (payload + HEADER_BYTES)) for burst in bursts]
         rounds = [count for count in packets if count][:6]
-        found.append(next(now for now, later in itertools.pairwise(rounds) if later < 2 * now))
+        found.append(next((now for now, later in itertools.pairwise(rounds) if later < 2 * now), rounds[-1]))
         notes.append(", ".join(map(str, rounds)))
     return Finding.exact(found[0], f"packets in round trips: {notes[0]}; without a loss {notes[1]}")
 
@@ -303,28 +307,30 @@ def lost_after_lost(lab: Lab, *, payload: int, rate: float, unit: str) -> Findin
         runs = np.diff(np.flatnonzero(np.diff(np.r_[False, lost, False].astype(int))))[::2]
         shares.append(1 - len(runs) / lost.sum() if lost.sum() > 0 else None)
         gaps.append(runs.mean() if len(runs) else math.nan)
+    if np.isnan(gaps).all():
+        return Finding.mean(shares, "nothing is lost")
     gap = np.format_float_positional(np.nanmean(gaps), precision=3, fractional=False, trim="-")
     return Finding.mean(shares, f"mean gap {gap} packets")
 
 
-def coding_gain(lab: Lab, *, rate: float, unit: str) -> Finding:
+def coding_gain(lab: Lab, *, rate: float, unit: str, coded: bool = True) -> Finding:
     """Best information efficiency with a code of about rate 1/2 over the best without, each over six packet sizes.
 
     The sizes are the paper's five and its smallest. The code is Reed-Solomon (255, 127), which corrects 64 wrong bytes;
-    its check bytes count as overhead.
+    its check bytes count as overhead. `coded`: false compares the link without a code with itself.
     """
     lengths = (PACKET_MIN_BYTES, *(payload + HEADER_BYTES for payload in PAYLOADS_BYTES))
     seeds = lab.seeds(5, 20)
     best = np.zeros((2, len(seeds)))
     for at, seed in enumerate(seeds):
         for length in lengths:
-            checks = 2 * CORRECTS_BYTES * math.ceil(length / (CODEWORD_BYTES - 2 * CORRECTS_BYTES))
-            payload = length - HEADER_BYTES
-            plain = payload / length * _arrived_share(lab, _datagrams(length, rate, unit), seed)
-            coded = payload / (length + checks) * _arrived_share(lab, _datagrams(length, rate, unit) | CODE, seed)
-            best[:, at] = np.maximum(best[:, at], (plain, coded))
-    without, coded = 100 * best.mean(axis=1)
-    return Finding.mean(best[1] / best[0], f"without {without:.3g} %, with {coded:.3g} %")
+            checks = 2 * CORRECTS_BYTES * math.ceil(length / (CODEWORD_BYTES - 2 * CORRECTS_BYTES)) if coded else 0
+            payload, sets = length - HEADER_BYTES, _datagrams(length, rate, unit)
+            without_code = payload / length * _arrived_share(lab, sets, seed)
+            with_code = payload / (length + checks) * _arrived_share(lab, sets | (CODE if coded else {}), seed)
+            best[:, at] = np.maximum(best[:, at], (without_code, with_code))
+    without, with_ = 100 * best.mean(axis=1)
+    return Finding.mean(best[1] / best[0], f"without {without:.3g} %, with {with_:.3g} %")
 
 
 def _arrived_share(lab: Lab, sets: Sets, seed: int) -> float:
@@ -332,9 +338,13 @@ def _arrived_share(lab: Lab, sets: Sets, seed: int) -> float:
     return float(row["arrived_packets"] / (row["arrived_packets"] + row["lost_packets"]))
 
 
-def burst_spread(lab: Lab) -> Finding:
-    """Packets of 1540 B that a burst costs, interleaved over 200 ms over not interleaved, of the same bursts."""
-    costs = np.array([[_lost_per_burst(lab, more, seed) for more in ({}, INTERLEAVER)] for seed in lab.seeds(5, 20)])
+def burst_spread(lab: Lab, *, interleaved: bool = True) -> Finding:
+    """Packets of 1540 B that a burst costs, interleaved over 200 ms over not interleaved, of the same bursts.
+
+    `interleaved`: false compares the link without an interleaver with itself.
+    """
+    ways: tuple[Sets, Sets] = ({}, INTERLEAVER if interleaved else {})
+    costs = np.array([[_lost_per_burst(lab, more, seed) for more in ways] for seed in lab.seeds(5, 20)])
     plain, interleaved = costs.mean(axis=0)
     return Finding.mean(
         costs[:, 1] / costs[:, 0], f"a burst of 10 ms costs {plain:.1f} packets, {interleaved:.1f} when interleaved"

@@ -14,6 +14,8 @@ from .formulas import HEADER_BYTES, PACKET_MIN_BYTES, PAYLOADS_BYTES
 from .runs import ERROR, SATPEP, SCHEMES, SMSS, column, gateways, hop_window_packets, scheme_flows, share
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from numpy.typing import NDArray
 
     from bentpipe import RunResult
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
 
     from .runs import Sets
 
+    Pair: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+
 __all__ = [
     "before_first_ack",
-    "change_at_report",
     "efficiency_spread",
     "first_packet_of_second",
     "goodput_by_largest",
+    "growth_above_threshold",
     "growth_per_round",
     "inflations",
     "largest_ratio",
@@ -45,19 +49,37 @@ __all__ = [
 
 METRICS = ("throughput_bps", "goodput_bps", "delivered_bytes")
 """What the paper compares by."""
-TINY = 1e-9
+DURATION_S = 200
+WINDOW_PACKETS = 20
+"""Packets on the way at most; the threshold of slow start as well."""
 ROUNDS = 4
 """Round trips of slow start from one packet to sixteen, of at most twenty."""
 
 
 def world(
-    *, rate: float, unit: str = "byte", cwnd_unit: str = "packets", gives: str = "payload", **more: str | float
+    *,
+    rate: float,
+    unit: str = "byte",
+    cwnd_unit: str = "packets",
+    gives: str = "payload",
+    resend: str = "whole",
+    **more: str | float,
 ) -> Sets:
-    """The errors of a reading. `cwnd_unit` and `gives` are the proposal's; it estimates per bit where errors are."""
+    """The errors of a reading, and the proposal's settings. It estimates in the unit of the errors.
+
+    `resend`: "whole", a reported segment leaves at once in pieces of the current size, or "packet", one piece does.
+    """
     sets: Sets = {f"{ERROR}.kind": unit, f"{ERROR}.rate": rate}
     if unit == "bit":
         sets["node.gateway.middlebox"] = '[{ kind = "been", role = "gateway", mle_unit = "bit" }]'
+    if resend != "whole":
+        sets["tcp.report_resend"] = resend
     return sets | {"tcp.cwnd_unit": cwnd_unit, "tcp.packet_size.gives": gives, **more}
+
+
+def one_size(sets: Sets) -> Sets:
+    """The overrides, with packets that keep their size."""
+    return {key: value for key, value in sets.items() if "packet_size" not in key} | {"tcp.packet_size": "fixed"}
 
 
 def flows_of(lab: Lab, scheme: str, payload: int, sets: Sets) -> pl.DataFrame:
@@ -101,32 +123,66 @@ def proposal_information(lab: Lab, *, length: int | None = None, **reading: Any)
 
 
 def efficiency_spread(lab: Lab, **reading: Any) -> Finding:
-    """Largest less smallest TCP efficiency of BEEN over the five initial sizes, in points."""
-    values = table(lab, "BEEN", "tcp_efficiency_pct", world(**reading))
-    return Finding.mean(values.max(axis=0) - values.min(axis=0), by_size(values))
+    """Difference of the mean efficiencies of BEEN between initial sizes: 1 - smallest / largest.
+
+    The larger value of TCP and information efficiency. If nothing arrives, the value is 1.
+    """
+    sets = world(**reading)
+    found: list[NDArray[np.float64]] = []
+    notes = []
+    if not table(lab, "BEEN", "delivered_bytes", sets).any():
+        return Finding.exact(1.0, "nothing arrives")
+    for name, factor in (("tcp_efficiency_pct", 1), ("information_efficiency", 100)):
+        values = factor * table(lab, "BEEN", name, sets)
+        means = values.mean(axis=1)
+        # Positive, since something arrives and nothing is counted twice.
+        found.append(1 - quotient(values[means.argmin()], values[means.argmax()], 1.0))
+        notes.append(by_size(values, 2))
+    largest = max(found, key=lambda values: float(np.mean(values)))
+    return Finding.mean(largest, "; ".join(notes))
 
 
-def scheme_spread(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
-    """Largest difference of TCP efficiency between two schemes over the five initial sizes, in points."""
-    sets, schemes = world(**reading), ["BEEN", *others]
+def scheme_spread(lab: Lab, *, others: list[str], than: float | None = None, **reading: Any) -> Finding:
+    """Largest difference of TCP efficiency between two schemes over the five initial sizes, in points.
+
+    `than`: the difference at this error rate is subtracted, so that less than 0 is closer than there.
+    """
+    spread, means = _spread(lab, ["BEEN", *others], world(**reading))
+    if than is None:
+        return Finding.mean(spread, means)
+    other, _ = _spread(lab, ["BEEN", *others], world(**{**reading, "rate": than}))
+    return Finding.mean(spread - other, f"{np.nanmean(spread):.1f} points; at {than:g} {np.nanmean(other):.1f} points")
+
+
+def _spread(lab: Lab, schemes: list[str], sets: Sets) -> tuple[NDArray[np.float64], str]:
     values = np.array([table(lab, scheme, "tcp_efficiency_pct", sets) for scheme in schemes])
     means = "; ".join(f"{scheme}: {by_size(each)}" for scheme, each in zip(schemes, values, strict=True))
-    return Finding.mean((values.max(axis=0) - values.min(axis=0)).max(axis=0), means)
+    return (values.max(axis=0) - values.min(axis=0)).max(axis=0), means
 
 
 # Orders
 
 
-def over(mine: NDArray[np.float64], its: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A ratio, paired, between 0.001 and 1000, which stand for what is beyond: where nothing of one arrives, too.
+def quotient(mine: NDArray[np.float64], its: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Ratio of the means of paired runs: values whose mean is this ratio and whose spread gives its interval.
 
-    If nothing of either arrives, neither is ahead.
+    The ratio is linearised at the means, so runs in which nothing arrives count as well. If nothing of the second
+    arrives in any run, `least` in one of them takes its place. If nothing of either arrives, the ratio is 1.
     """
-    return np.clip((mine + TINY) / (its + TINY), 1e-3, 1e3)
+    if not its.any():
+        return len(its) * mine / least if mine.any() else np.ones_like(mine)
+    ratio = mine.mean() / its.mean()
+    values: NDArray[np.float64] = ratio + (mine - ratio * its) / its.mean()
+    return values
 
 
-def ratios(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list[tuple[NDArray[np.float64], str]]:
-    """BEEN over each of the others, size by size and metric by metric, paired by seed, with what it is of."""
+def one_packet(metric: str, payload: int) -> float:
+    """Value of a metric if one packet arrives in a run."""
+    return float(payload) if metric == "delivered_bytes" else 8 * payload / DURATION_S
+
+
+def compared(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list[tuple[Pair, float, str]]:
+    """Values of BEEN and of each other scheme by size and metric, that of one packet, and a note of their means."""
     found = []
     for payload in payloads:
         been = flows_of(lab, "BEEN", payload, sets)
@@ -134,21 +190,25 @@ def ratios(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list
             other = flows_of(lab, scheme, payload, sets)
             for metric in METRICS:
                 mine, its = column(been, metric), column(other, metric)
-                found.append((over(mine, its), f"{metric}, {scheme}, {payload + HEADER_BYTES} B"))
+                means = f"BEEN {mine.mean():.4g}, {scheme} {its.mean():.4g}"
+                note = f"{metric}, {payload + HEADER_BYTES} B: {means}"
+                found.append(((mine, its), one_packet(metric, payload), note))
     return found
 
 
 def smallest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = None, **reading: Any) -> Finding:
-    """Smallest ratio of BEEN to the others over sizes and metrics: the one whose mean is smallest."""
-    found = ratios(lab, others, payloads or list(PAYLOADS_BYTES), world(**reading))
-    values, where = min(found, key=lambda pair: float(pair[0].mean()))
+    """Smallest ratio of the means of BEEN to those of the others over sizes and metrics."""
+    found = compared(lab, others, payloads or list(PAYLOADS_BYTES), world(**reading))
+    each = [(quotient(mine, its, least), note) for (mine, its), least, note in found]
+    values, where = min(each, key=lambda pair: float(pair[0].mean()))
     return Finding.mean(values, where)
 
 
 def largest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = None, **reading: Any) -> Finding:
-    """Largest ratio of the others to BEEN over sizes and metrics: the one whose mean is largest."""
-    found = ratios(lab, others, payloads or list(PAYLOADS_BYTES), world(**reading))
-    values, where = max(((1 / quotient, where) for quotient, where in found), key=lambda pair: float(pair[0].mean()))
+    """Largest ratio of the means of the others to those of BEEN over sizes and metrics."""
+    found = compared(lab, others, payloads or list(PAYLOADS_BYTES), world(**reading))
+    each = [(quotient(its, mine, least), note) for (mine, its), least, note in found]
+    values, where = max(each, key=lambda pair: float(pair[0].mean()))
     return Finding.mean(values, where)
 
 
@@ -171,16 +231,17 @@ def orders_that_hold(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
 def goodput_by_largest(lab: Lab, **reading: Any) -> Finding:
     """Goodput of BEEN with packets of 90 B at most over that with 140 B at most."""
     small, large = (column(flows_of(lab, "BEEN", payload, world(**reading)), "goodput_bps") for payload in (50, 100))
-    return Finding.mean(over(small, large), f"{small.mean():.0f} and {large.mean():.0f} bit/s")
+    least = one_packet("goodput_bps", 100)
+    return Finding.mean(quotient(small, large, least), f"{small.mean():.0f} and {large.mean():.0f} bit/s")
 
 
 def notices_alone(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """Goodput of BEEN with packets of one size over that of NewReno with the same."""
     sets = world(**reading)
-    fixed = {key: value for key, value in sets.items() if "packet_size" not in key} | {"tcp.packet_size": "fixed"}
-    been = column(flows_of(lab, "BEEN", payload, fixed), "goodput_bps")
+    been = column(flows_of(lab, "BEEN", payload, one_size(sets)), "goodput_bps")
     newreno = column(flows_of(lab, "NewReno", payload, sets), "goodput_bps")
-    return Finding.mean(over(been, newreno), f"{been.mean():.0f} and {newreno.mean():.0f} bit/s")
+    least = one_packet("goodput_bps", payload)
+    return Finding.mean(quotient(been, newreno, least), f"{been.mean():.4g} and {newreno.mean():.4g} bit/s")
 
 
 def sizes_below_optimum(lab: Lab, *, schemes: list[str], **reading: Any) -> Finding:
@@ -190,7 +251,8 @@ def sizes_below_optimum(lab: Lab, *, schemes: list[str], **reading: Any) -> Find
         large = column(flows_of(lab, scheme, 500, world(**reading)), "goodput_bps")
         for payload in (200, 100, 50):
             small = column(flows_of(lab, scheme, payload, world(**reading)), "goodput_bps")
-            found.append((over(small, large), f"{scheme}, {payload + HEADER_BYTES} B"))
+            least = one_packet("goodput_bps", 500)
+            found.append((quotient(small, large, least), f"{scheme}, {payload + HEADER_BYTES} B"))
     values, where = max(found, key=lambda pair: float(pair[0].mean()))
     return Finding.mean(values, where)
 
@@ -227,21 +289,6 @@ def values_at(result: RunResult, name: str, times_s: NDArray[np.floating[Any]], 
     if len(values) == 0:
         return np.full(len(place), math.nan)
     return np.where(place >= 0, values[np.maximum(place, 0)], math.nan)
-
-
-def change_at_report(lab: Lab, *, payload: int, **reading: Any) -> Finding:
-    """Largest change of window or threshold at an instant at which a report came, in segments of one size."""
-    sets = {key: value for key, value in world(**reading).items() if "packet_size" not in key}
-    changes, reports = [], 0
-    for seed in lab.seeds(3, 20):
-        result = trace(lab, payload, sets | {"tcp.packet_size": "fixed"}, seed)
-        acked_s = events(result, "acked")["time_s"].to_numpy()
-        times_s = np.setdiff1d(events(result, "error_report")["time_s"].to_numpy(), acked_s)
-        reports += len(times_s)
-        for name in ("cwnd_bytes", "ssthresh_bytes"):
-            change = values_at(result, name, times_s, "right") - values_at(result, name, times_s, "left")
-            changes.append(np.nanmax(np.abs(change), initial=0) / payload)
-    return Finding.exact(max(changes), f"{reports} reports")
 
 
 def packets_above_smallest(lab: Lab, *, is_warm: bool, **reading: Any) -> Finding:
@@ -293,13 +340,14 @@ def before_first_ack(lab: Lab) -> Finding:
 def inflations(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """Share of recoveries in which more is in flight than the window, which then is what it was before, and grows.
 
-    The window with its inflation is not recorded: what it lets out is, as data in flight beyond the window. A recovery
-    at the largest window, which cannot grow, does not count; the others are few, so that a value is of four runs.
+    The series of the window does not contain the inflation; data in flight beyond the window shows it. Recoveries with
+    20 packets or more do not count, as the receiver's window lets no more out. The others are few: a value is of four
+    runs.
     """
-    sets = {key: value for key, value in world(**reading).items() if "packet_size" not in key}
+    sets = one_size(world(**reading))
     groups: list[list[bool]] = []
     for number, seed in enumerate(lab.seeds(20, 100)):
-        result = trace(lab, payload, sets | {"tcp.packet_size": "fixed"}, seed)
+        result = trace(lab, payload, sets, seed)
         ends_s = events(result, "recovery_exit")["time_s"].to_numpy()
         begins_s = np.append(0.0, ends_s[:-1])
         flight = result.series("flight_size_bytes")
@@ -310,7 +358,7 @@ def inflations(lab: Lab, *, payload: int, **reading: Any) -> Finding:
                 float(values_at(result, "cwnd_bytes", np.array([at_s]), side)[0])
                 for at_s, side in ((end_s, "left"), (end_s, "right"), (next_s, "left"))
             )
-            if before >= 20 * payload:
+            if before >= WINDOW_PACKETS * payload:
                 continue
             inside = flight.filter(pl.col("time_s").is_between(begin_s, end_s))["flight_size_bytes"].to_numpy()
             groups[-1].append(
@@ -324,7 +372,7 @@ def windows_packets(result: RunResult, times_s: NDArray[np.floating[Any]], paylo
     at_s, sizes = sent_sizes(result)
     place = np.searchsorted(at_s, times_s, side="right") - 1
     size = np.where(place >= 0, sizes[np.maximum(place, 0)], payload) if len(sizes) else np.full(len(times_s), payload)
-    return np.minimum(values_at(result, "cwnd_bytes", times_s, "right") / size, 20)
+    return values_at(result, "cwnd_bytes", times_s, "right") / size
 
 
 def window_ratio(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
@@ -347,20 +395,43 @@ def window_ratio(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
 
 
 def growth_per_round(lab: Lab, *, payload: int, **reading: Any) -> Finding:
-    """By how much the window of BEEN grows in a round trip of slow start, from one packet to sixteen.
+    """Growth factor of BEEN's window in a round trip of slow start, from one packet to sixteen.
 
-    A round trip is the smallest one seen. After slow start the window stands at its largest, twenty packets.
+    A round trip is the smallest one seen.
     """
-    factors, steps = [], []
+    factors = []
     for seed in lab.seeds(40, 200):
         result = trace(lab, payload, world(**reading) | {"duration": "20 s"}, seed)
         rtt_s = float(result.flows["rtt_min_s"][0])
         # What is sent in a round arrives within the next one.
         windows = windows_packets(result, rtt_s * (np.arange(ROUNDS + 1) + 0.5), payload)
         factors.append((windows[-1] / windows[0]) ** (1 / ROUNDS))
-        later = windows_packets(result, rtt_s * (np.arange(8, 16) + 0.5), payload)
-        steps.append(np.diff(later).mean())
-    return Finding.mean(factors, f"after it {np.mean(steps):.2f} packets in a round trip")
+    return Finding.mean(factors, f"after {ROUNDS} round trips {windows[-1]:.1f} packets in the last run")
+
+
+def growth_above_threshold(lab: Lab, *, payload: int, **reading: Any) -> Finding:
+    """Growth of BEEN's window in packets per round trip after slow start, with 20 packets or more.
+
+    Round trips in which a loss is repaired, or in which the packet size changes, do not count.
+    """
+    steps, counts = [], 0
+    for seed in lab.seeds(10, 50):
+        result = trace(lab, payload, world(**reading) | {"duration": "20 s"}, seed)
+        rtt_s = float(result.flows["rtt_min_s"][0])
+        times_s = rtt_s * (np.arange(int(result.simulated_s / rtt_s) - 1) + 0.5)
+        windows = windows_packets(result, times_s, payload)
+        repairs_s = events(result, "error_report", "retransmission", "fast_retransmit", "recovery_exit")["time_s"]
+        sent_s, sizes = sent_sizes(result)
+        of_run = []
+        for begin_s, end_s, before, after in zip(times_s, times_s[1:], windows, windows[1:], strict=False):
+            # A packet sent before a round may be repaired in it.
+            is_quiet = not repairs_s.is_between(begin_s - 1.5 * rtt_s, end_s).any()
+            sent = sizes[(sent_s > begin_s - rtt_s) & (sent_s <= end_s)]
+            if is_quiet and before >= WINDOW_PACKETS and len(set(sent)) == 1:
+                of_run.append(after - before)
+        counts += len(of_run)
+        steps.append(float(np.mean(of_run)) if of_run else None)
+    return Finding.mean(steps, f"{counts} round trips")
 
 
 def first_packet_of_second(lab: Lab, *, payload: int, **reading: Any) -> Finding:

@@ -17,9 +17,11 @@ from .feedback import (
     cure_of_different_rtts,
     detection,
     fairest,
+    feedback_proportion,
     feedback_sum,
     held_window,
     keys_beside_the_sender,
+    largest_share,
     rule_kept,
     share_of_overflows,
     time_to_follow,
@@ -29,16 +31,13 @@ from .feedback import (
     window_after_error,
 )
 from .runs import (
-    BUFFER_BYTES,
     CAPACITY_BPS,
     FLOWS,
-    PATH_BYTES,
     RATE,
-    ROUND_TRIP_S,
-    SHARE_BPS,
     SMSS_BYTES,
     as_case,
     extreme,
+    one_hit,
     only,
     runs,
     sweep,
@@ -54,9 +53,11 @@ __all__ = [
     "cure_of_different_rtts",
     "detection",
     "fairest",
+    "feedback_proportion",
     "feedback_sum",
     "held_window",
     "keys_beside_the_sender",
+    "largest_share",
     "rule_kept",
     "share_of_overflows",
     "time_to_follow",
@@ -177,8 +178,11 @@ def jain(goodputs: NDArray[np.float64]) -> float:
     return float(goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum()))
 
 
-def smallest_fairness(lab: Lab) -> Finding:
-    """F (1) where one of ten flows sends and nine start after the end of the run: column `jain` of the summary."""
+def fairness_bounds(lab: Lab) -> Finding:
+    """How many of three values of F lie between zero and one: one flow has all, two differ, all have the same.
+
+    The first is the column `jain` of a run in which one of ten flows sends and nine start after its end.
+    """
     waiting = {"from": "s1", "to": "r1", "count": FLOWS - 1, "app": "greedy", "start": "20 s"}
     found = lab.sweep(
         "bottleneck",
@@ -186,12 +190,12 @@ def smallest_fairness(lab: Lab) -> Finding:
         vary={"case": ["newreno"]},
         replications=1,
     )
-    return Finding.exact(found.runs["jain"][0], "one flow of ten has all: x^2 / (10 x^2)")
-
-
-def fairness_range(_lab: Lab) -> Possible:
-    """Cauchy and Schwarz: (sum x)^2 is at most n times sum x^2, and at least sum x^2 as no x is negative."""
-    return Possible(1 / FLOWS, 1, f"(sum x)^2 >= sum x^2, so F >= 1/N = {1 / FLOWS:g} for {FLOWS} flows")
+    indices = [float(found.runs["jain"][0]), jain(np.array([1.0, 3.0])), jain(np.ones(FLOWS))]
+    listed = ", ".join(f"{each:.3g}" for each in indices)
+    note = (
+        f"F = {listed}; (sum x)^2 lies between sum x^2 and N sum x^2, so that F is at least 1/N = {1 / FLOWS:g} for ten"
+    )
+    return Finding.exact(sum(0 <= each <= 1 for each in indices), note)
 
 
 def surviving_share(_lab: Lab, *, rate: float, links: int = 1, **_scheme: object) -> Possible:
@@ -277,24 +281,13 @@ def _idle_share(found: RunResult) -> float:
     return float(gaps["idle_s"].sum()) / (FLOWS * found.simulated_s)
 
 
-PACKETS_PER_ERROR = 5000
-
-
 def share_of_the_one_hit(lab: Lab, *, sender: str = "newreno", **world: str) -> Finding:
     """Goodput of a flow that loses a packet in 5000 on its own uplink, over the mean of nine that lose none.
 
     From the table of flows, runs of 300 s. All else is equal, so without those losses the ratio would be 1 on average.
     """
-    hit = {"kind": "arrivals", "list": [PACKETS_PER_ERROR - 1], "every": PACKETS_PER_ERROR}
-    link = {"rate": "10 Mbit/s", "delay": "20 ms"}
     waiting = world_sets("bottleneck", 0, **world).get("link.up.queue", "187 packets")
-    apart = {
-        **only(FLOWS - 1),
-        "link.hit-up": {"from": "hit", "to": "sat1", "queue": waiting, "forward": {"error": hit}, **link},
-        "link.hit-down": {"from": "sat3", "to": "client", "queue": waiting, **link},
-        "flow.hit": {"from": "hit", "to": "client", "app": "greedy", "start": {"uniform": ["0 s", "1 s"]}},
-        "duration": "300 s",
-    }
+    apart = {**one_hit(waiting), "duration": "300 s"}
     found = sweep(lab, [sender], 0, world, sets=apart, tables=("flows", "drops"))
     flows = found.tables["flows"].with_columns(is_hit=pl.col("flow") == "hit")
     mean = flows.group_by("replication", "is_hit").agg(pl.col("goodput_bps", "timeouts").mean())
@@ -304,26 +297,6 @@ def share_of_the_one_hit(lab: Lab, *, sender: str = "newreno", **world: str) -> 
     errors = drops.filter(pl.col("cause") == "bit-error")["packets"].sum() / len(one)
     note = f"{errors:.1f} errors per run; timeouts per flow {timeouts[0]:.1f}, of the rest {timeouts[1]:.1f}"
     return Finding.mean((one["goodput_bps"] / rest["goodput_bps"]).to_list(), note)
-
-
-def share_allowed(_lab: Lab, *, free_buffer: bool, queue: str = "empty") -> Finding:
-    """Feedback over round trip, as a share of an equal part of the capacity.
-
-    Feedbacks add up to the path's product, and in the fuller reading to that and the free part of half of the buffer.
-    Settled: all that the feedbacks allow is on its way, so the queue is what exceeds the product.
-    """
-    rate_bytes_s = CAPACITY_BPS / 8
-    counted = BUFFER_BYTES["path"] / 2 if free_buffer else 0.0
-    queued = counted / 2 if queue == "settled" else 0.0
-    feedback = (PATH_BYTES + counted - queued) / FLOWS
-    round_trip_s = ROUND_TRIP_S + queued / rate_bytes_s
-    share = feedback * 8 / round_trip_s / SHARE_BPS
-    return Finding.exact(
-        share,
-        f"({PATH_BYTES} B + {counted:.0f} B - {queued:.0f} B) / {FLOWS} = {feedback:.0f} B = "
-        f"{feedback / SMSS_BYTES['payload']:.1f} packets; per {1e3 * round_trip_s:.0f} ms "
-        f"{share * SHARE_BPS / 1e6:.3g} Mbit/s of {SHARE_BPS / 1e6:.3g}",
-    )
 
 
 # Other paths and traffic.

@@ -164,6 +164,21 @@ def only(count: int) -> dict[str, Any]:
     return {"flow.f.count": count, "link.up.count": count, "link.down.count": count}
 
 
+PACKETS_PER_ERROR = 5000
+
+
+def one_hit(waiting: str = "187 packets") -> dict[str, Any]:
+    """Nine flows, and the flow `hit` that loses one packet in 5000 on its own uplink. `waiting`: its queues."""
+    error = {"kind": "arrivals", "list": [PACKETS_PER_ERROR - 1], "every": PACKETS_PER_ERROR}
+    link = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": waiting}
+    return {
+        **only(FLOWS - 1),
+        "link.hit-up": {"from": "hit", "to": "sat1", "forward": {"error": error}, **link},
+        "link.hit-down": {"from": "sat3", "to": "client", **link},
+        "flow.hit": {"from": "hit", "to": "client", "app": "greedy", "start": {"uniform": ["0 s", "1 s"]}},
+    }
+
+
 def as_case(lab: Lab, case: str) -> dict[str, Any]:
     """What makes a single run that case."""
     tables = lab.load("bottleneck").cases[case].to_dict()
