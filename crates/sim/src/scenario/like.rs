@@ -94,7 +94,12 @@ const NS_2: &[Row] = &[
     row("rto.reduce_again", "true", "timeout() halves each time"),
     row("ack.every", "1", "Agent/TCPSink"),
     row("processing", "'0 s'", "overhead_ = 0"),
-    row_for(&["sack"], "recovery", "{ kind = 'sack', evidence = 'hole' }", "Sack1: before RFC 3517"),
+    row_for(
+        &["sack"],
+        "recovery",
+        "{ kind = 'sack', evidence = 'hole', counting = 'acks', on_rto = 'ignore', rescue = false }",
+        "Sack1: Fall and Floyd 1996, before RFC 3517",
+    ),
     row_for(&["sack"], "grow_on_exit", "false", "Sack1"),
     row_for(
         &["newreno", "westwood-nr"],

@@ -34,7 +34,7 @@ pub(super) fn varied(config: Config, dice: u32) -> Config {
 }
 
 pub(super) fn sack(on_rto: SackOnRto) -> Recovery {
-    Recovery::Sack { on_rto, evidence: SackEvidence::Rfc6675 }
+    Recovery::Sack { on_rto, evidence: SackEvidence::Rfc6675, counting: SackCounting::Data, rescue: true }
 }
 
 fn rack(window: u32, change: impl FnOnce(&mut Config)) -> Bench {
@@ -297,7 +297,8 @@ fn rfc5827_3_early_retransmit() {
 #[test]
 fn fack_counts_distance() {
     let fack = |config: &mut Config| {
-        config.recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Fack };
+        let (on_rto, counting) = (SackOnRto::Keep, SackCounting::Data);
+        config.recovery = Recovery::Sack { on_rto, evidence: SackEvidence::Fack, counting, rescue: true };
     };
     let mut s = Bench::new(CcKind::Sack, 10, fack);
     s.send(10);
