@@ -302,7 +302,8 @@ impl Sender {
         let forgets = !keeps || reneged;
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
         self.detector.on_timeout(&view, forgets, &mut self.board, timers);
-        self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at());
+        let duplicates = cx.config.rto.duplicates;
+        self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at(), duplicates);
         self.end_inflation();
         self.rtt.stop_timing();
         if self.backs_off(outcome) {
