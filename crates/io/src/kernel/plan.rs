@@ -5,8 +5,8 @@ use crate::system;
 use bentpipe_sim::conformance::Case;
 use bentpipe_tcp::{
     AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, Growth, InitialSsthresh, NewReno, Rack,
-    Recovery, Reduction, RtoConfig, SackEvidence, SackOnRto, SecondReduction, SpuriousDetection, SsthreshBase,
-    SsthreshRounding,
+    Recovery, Reduction, RtoConfig, SackCounting, SackEvidence, SackOnRto, SecondReduction, SpuriousDetection,
+    SsthreshBase, SsthreshRounding,
 };
 use bentpipe_units::Duration;
 use rustix::fd::BorrowedFd;
@@ -261,7 +261,12 @@ fn recovery(config: &Config) -> Result<(String, bool, Option<bool>), String> {
     match config.recovery {
         Recovery::NewReno(variant) if variant == NewReno::default() => Ok((cc, false, None)),
         Recovery::NewReno(_) => Err("variants of recovery = \"newreno\"".into()),
-        Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Rfc6675 } => Ok((cc, true, None)),
+        Recovery::Sack {
+            on_rto: SackOnRto::Keep,
+            evidence: SackEvidence::Rfc6675,
+            counting: SackCounting::Data,
+            rescue: true,
+        } => Ok((cc, true, None)),
         Recovery::Sack { .. } => Err("variants of recovery = \"sack\"".into()),
         Recovery::Rack(rack) => Ok((cc, true, Some(rack.tlp))),
         Recovery::Reno => Err("recovery = \"reno\"".into()),

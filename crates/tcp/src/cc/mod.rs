@@ -31,7 +31,7 @@ pub use parts::reallocation::Reallocations;
 pub use probe_segments::ProbeSegments;
 pub use satellite::*;
 
-use crate::keys::{NewReno, NewRenoExit, Rack, Recovery, SackEvidence, SackOnRto, Snack};
+use crate::keys::{NewReno, NewRenoExit, Rack, Recovery, SackCounting, SackEvidence, SackOnRto, Snack};
 use crate::notice::ExplicitHeader;
 use crate::verdict::VerdictKind;
 use bentpipe_units::module_doc;
@@ -429,7 +429,11 @@ macro_rules! registry {
 }
 
 /// Recovery by selective acknowledgements, as RFC 6675 has it.
-const SACK: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Rfc6675 };
+const SACK: Recovery = sack(SackEvidence::Rfc6675);
+
+const fn sack(evidence: SackEvidence) -> Recovery {
+    Recovery::Sack { on_rto: SackOnRto::Keep, evidence, counting: SackCounting::Data, rescue: true }
+}
 
 /// Recovery through partial ACKs, as RFC 6582 has it.
 fn newreno() -> Recovery {
@@ -442,7 +446,7 @@ fn partial_acks() -> Recovery {
 }
 
 /// Recovery by selective acknowledgements that believes each report, as STP does.
-const STATUS: Recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Status };
+const STATUS: Recovery = sack(SackEvidence::Status);
 
 /// Losses found by time, those of retransmissions too, as RFC 8985 has it.
 fn rack() -> Recovery {

@@ -21,6 +21,10 @@ kinds! {
             on_rto: SackOnRto = SackOnRto::Keep, "RFC 6675 §5.1";
             /// What proves a loss.
             evidence: SackEvidence = SackEvidence::Rfc6675, "RFC 6675 §4";
+            /// What duplicate ACKs and pipe are counted by.
+            counting: SackCounting = SackCounting::Data, "RFC 6675 §2 and §4";
+            /// Retransmit the highest segment outstanding, once in each recovery, if nothing else may be sent.
+            rescue: bool = true, "RFC 6675 §4 NextSeg(), rule 4";
         };
         /// Selective acknowledgements with losses found by time, and probes for the tail (RACK-TLP, RFC 8985).
         "rack" => Rack(Rack);
@@ -92,6 +96,8 @@ words! {
         "keep" => Keep,
         /// Forget it, and go back to the first hole (RFC 2018).
         "discard" => Discard,
+        /// Forget it, go back to the first hole, and ignore reports until everything sent before the timeout is acknowledged (ns-2).
+        "ignore" => Ignore,
     }
 }
 
@@ -106,6 +112,16 @@ words! {
         "hole" => Hole,
         /// Any SACKed data above it, at once; a retransmission that is missing after a round trip is lost too (Henderson and Katz 1999).
         "status" => Status,
+    }
+}
+
+words! {
+    /// What shows that data left the network.
+    pub enum SackCounting {
+        /// Data reported for the first time: an ACK is a duplicate if it reports such data, and pipe excludes reported and lost data (RFC 6675).
+        "data" => Data,
+        /// ACKs: a duplicate acknowledges nothing new, and each ACK in recovery takes a segment off pipe, a partial ACK two. Lost data leave pipe with the ACKs only (Fall and Floyd 1996; ns-2).
+        "acks" => Acks,
     }
 }
 

@@ -21,6 +21,10 @@ settings! {
         guard: bool = true, "RFC 6298 §2.3";
         /// Least value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time.
         variance_min: Duration = Duration::ZERO, "RFC 6298 §2.3; Linux and FreeBSD: 200 ms";
+        /// Numbers in which the smoothed round-trip time and its variation are kept.
+        arithmetic: RtoArithmetic = RtoArithmetic::Real, "RFC 6298 §2; BSD, ns-2: ticks";
+        /// The timer expires on a tick: up to one tick before the timeout is over.
+        expires_on_tick: bool = true, "BSD; ns-2: false";
         /// How a round trip becomes a number of ticks.
         rounding: TickRounding = TickRounding::Floor, "ns-2";
         /// Smallest timeout in ticks.
@@ -41,6 +45,8 @@ settings! {
         forget_after: u32 = 0, [0, 1_000_000], "RFC 6298 §5 allows both; BSD, ns-2: 4";
         /// Lower the slow start threshold each time that the timer expires for the same segment, not only the first time.
         reduce_again: bool = false, "RFC 5681 §3.1; ns-2: true";
+        /// Duplicate ACKs after a timeout. They count for `limited_retransmit`.
+        duplicates: RtoDuplicates = RtoDuplicates::Restart, "RFC 5681 does not say; ns-2: Tahoe continues, Sack1 ignores";
     }
 }
 
@@ -61,6 +67,40 @@ impl ClockPhase {
         match self {
             Self::Random => Duration::ZERO,
             Self::At(offset) => offset,
+        }
+    }
+}
+
+words! {
+    /// Numbers in which the smoothed round-trip time and its variation are kept.
+    pub enum RtoArithmetic {
+        /// Real numbers (RFC 6298).
+        "real" => Real,
+        /// Eighths and quarters of a tick, rounded down (Jacobson 1988; BSD, ns-2). The variation never falls below three quarters, so the timeout exceeds the round trip by three ticks or more. A `granularity` of zero means real numbers.
+        "ticks" => Ticks,
+    }
+}
+
+words! {
+    /// Duplicate ACKs after a timeout.
+    pub enum RtoDuplicates {
+        /// Their count restarts from zero.
+        "restart" => Restart,
+        /// Their count goes on.
+        "continue" => Continue,
+        /// They are ignored until an ACK of new data arrives.
+        "ignore" => Ignore,
+    }
+}
+
+impl RtoDuplicates {
+    /// The count after a timeout, of `dupacks` before it.
+    pub(crate) fn after_timeout(self, dupacks: u32) -> u32 {
+        match self {
+            Self::Restart => 0,
+            Self::Continue => dupacks,
+            // Beyond every threshold.
+            Self::Ignore => u32::MAX,
         }
     }
 }

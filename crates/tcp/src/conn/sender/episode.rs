@@ -1,7 +1,7 @@
 //! Loss episodes: when recovery begins, what it does with partial ACKs, when it ends. Entered and left only here.
 
 use super::prr::Prr;
-use crate::config::{NewReno, NewRenoDeflate, NewRenoExit, NewRenoTimer};
+use crate::config::{NewReno, NewRenoDeflate, NewRenoExit, NewRenoTimer, RtoDuplicates};
 use bentpipe_units::Time;
 
 /// RFC 5681 §3.2: duplicate ACKs that prove a loss.
@@ -97,10 +97,11 @@ impl Episode {
     }
 
     /// The retransmission timer, armed at `armed`, expired with [una, nxt) outstanding. It may run on while partial ACKs come
-    /// (RFC 6582 §4).
-    pub(crate) fn timed_out(&self, una: u64, nxt: u64, armed: Time) -> Self {
+    /// (RFC 6582 §4). `duplicates`: what becomes of the duplicate ACKs counted.
+    pub(crate) fn timed_out(&self, una: u64, nxt: u64, armed: Time, duplicates: RtoDuplicates) -> Self {
         Self {
             phase: Phase::Loss,
+            dupacks: duplicates.after_timeout(self.dupacks),
             recovery_point: Some(nxt),
             stalled_since: Some(armed.max(self.partial_ack_at)),
             rto_at: Some(una),

@@ -96,7 +96,7 @@ impl Sender {
     /// RFC 6675 §4 NextSeg(), rules 1 to 4 (1 and 2 with RACK), while the window has room for a segment.
     #[inline(never)]
     fn next_selective(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
-        let pipe = self.board.pipe();
+        let pipe = self.detector.pipe(&self.board);
         let has_room = match &self.episode.prr {
             // In whole segments, rounded up.
             Some(prr) => pipe < prr.window(),
@@ -106,6 +106,13 @@ impl Sender {
             self.usage.limited = true;
             return None;
         }
+        let sending = self.choose_selective(now, cx)?;
+        self.detector.on_selective_sent(u64::from(sending.range.len));
+        Some(sending)
+    }
+
+    #[inline]
+    fn choose_selective(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         if let Some(lost) = self.board.next_lost() {
             // The oldest segment again: its time starts again, as it did when recovery began (Linux, tcp_xmit_retransmit_queue).
             let is_again = self.board.first() == Some(lost) && self.board.retransmits_of(lost) > 0;
@@ -247,8 +254,9 @@ impl Sender {
             Phase::Loss => board.pipe() + len <= self.window_in_loss(&cx.config),
             Phase::Open => {
                 // RFC 3042: one new segment for each of the first two duplicate ACKs. With SACK what was reported
-                // has left the pipe, which gives the same.
-                let (flight, allowance) = match (cx.config.limited_transmit, cx.agreed.sack) {
+                // has left the pipe, which gives the same, unless ACKs are counted.
+                let counts_data = cx.agreed.sack && !self.detector.counts_acks();
+                let (flight, allowance) = match (cx.config.limited_transmit, counts_data) {
                     (true, true) => (board.pipe(), 0),
                     (true, false) => (
                         board.flight_size(),

@@ -17,7 +17,8 @@ use bentpipe_units::Time;
 impl Sender {
     /// What the detector makes of an ACK. Returns whether it showed further losses.
     pub(super) fn find(&mut self, now: Time, facts: AckFacts, cx: &mut Context) -> bool {
-        if facts.newly_sacked > 0 && !self.episode.phase.is_recovery() {
+        let is_duplicate = if self.detector.counts_acks() { facts.is_duplicate } else { facts.newly_sacked > 0 };
+        if is_duplicate && !self.episode.phase.is_recovery() {
             self.episode.dupacks = self.episode.dupacks.saturating_add(1);
         }
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
@@ -310,6 +311,13 @@ impl Sender {
         true
     }
 
+    /// Whether selective acknowledgements are void: after a timeout, if the configuration says so.
+    #[inline]
+    pub(crate) fn ignores_reports(&self, config: &Config) -> bool {
+        let ignores = matches!(config.recovery, Recovery::Sack { on_rto: SackOnRto::Ignore, .. });
+        ignores && self.episode.phase == Phase::Loss
+    }
+
     /// Whether F-RTO holds back what the timeout declared lost.
     #[inline]
     pub(super) fn is_held_by_frto(&self) -> bool {
@@ -342,10 +350,12 @@ impl Sender {
         let outcome = self.reduce(now, Cause::Timeout, cx);
         // RFC 2018 §8: if the receiver dropped what it had reported, so do we.
         let reneged = self.board.first().is_some_and(|first| self.board.is_sacked(first));
-        let forgets = matches!(cx.config.recovery, Recovery::Sack { on_rto: SackOnRto::Discard, .. }) || reneged;
+        let keeps = !matches!(cx.config.recovery, Recovery::Sack { on_rto: SackOnRto::Discard | SackOnRto::Ignore, .. });
+        let forgets = !keeps || reneged;
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
         self.detector.on_timeout(&view, forgets, &mut self.board, timers);
-        self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at());
+        let duplicates = cx.config.rto.duplicates;
+        self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at(), duplicates);
         self.board.note_reduction(now);
         self.end_inflation();
         self.rtt.stop_timing();

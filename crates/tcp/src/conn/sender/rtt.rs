@@ -1,7 +1,7 @@
 //! Round-trip time and retransmission timeout (RFC 6298), on a clock with granularity.
 
 use super::scoreboard::Acked;
-use crate::config::{Config, RtoConfig, RttSampling, TickRounding};
+use crate::config::{Config, RtoArithmetic, RtoConfig, RttSampling, TickRounding};
 use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::{Duration, Time};
 use std::num::NonZeroU32;
@@ -163,6 +163,7 @@ impl Rtt {
         }
         let is_forgotten = self.keys().forget_after > 0 && self.doublings >= self.keys().forget_after;
         let srtt = match self.srtt.filter(|_| !is_forgotten) {
+            Some(srtt) if self.counts_ticks() => self.smooth_in_ticks(srtt, sample),
             None => {
                 self.rttvar = sample / 2;
                 sample
@@ -173,6 +174,24 @@ impl Rtt {
             }
         };
         self.set(srtt);
+    }
+
+    /// Whether SRTT and RTTVAR are whole eighths and quarters of a tick.
+    fn counts_ticks(&self) -> bool {
+        self.keys().arithmetic == RtoArithmetic::Ticks && self.keys().granularity > Duration::ZERO
+    }
+
+    /// V. Jacobson 1988, appendix A: in integers. Returns SRTT, and sets RTTVAR.
+    fn smooth_in_ticks(&mut self, srtt: Duration, sample: Duration) -> Duration {
+        let tick = self.keys().granularity.as_ps();
+        let (srtt, rttvar) = ((srtt * 8).as_ps().div_euclid(tick), (self.rttvar * 4).as_ps().div_euclid(tick));
+        let sample = (sample.as_ps() / tick).max(1);
+        let error = sample.abs_diff(srtt / 8);
+        let rttvar = (rttvar + error).saturating_sub(rttvar / 4).max(1);
+        let srtt = (srtt + sample).saturating_sub(srtt / 8).max(1);
+        // Rounded up, so that the same eighths and quarters are read again.
+        self.rttvar = Duration::from_ps((rttvar * tick).div_ceil(4));
+        Duration::from_ps((srtt * tick).div_ceil(8))
     }
 
     fn set(&mut self, srtt: Duration) {
@@ -189,6 +208,11 @@ impl Rtt {
     }
 
     fn timeout_of_acks(&self, srtt: Duration, rttvar: Duration) -> Duration {
+        if self.counts_ticks() {
+            let tick = self.keys().granularity.as_ps();
+            let ticks = srtt.as_ps() / tick + (rttvar * 4).as_ps() / tick;
+            return Duration::from_ps(ticks * tick).max(self.keys().min).min(self.keys().max);
+        }
         let variation = (rttvar * 4).max(self.keys().variance_min);
         let margin = if self.keys().guard { variation.max(self.keys().granularity) } else { variation };
         (srtt + margin).max(self.keys().min).min(self.keys().max)
@@ -258,8 +282,8 @@ impl Rtt {
     /// is after more than (k-1) G and at most k G.
     pub(crate) fn expiry(&self, armed: Time, rto: Duration) -> Time {
         let granularity = self.keys().granularity.as_ps();
-        if granularity == 0 {
-            return armed + rto;
+        if granularity == 0 || !self.keys().expires_on_tick {
+            return armed + rto.max(self.keys().granularity * u64::from(self.keys().min_ticks));
         }
         let ticks = rto.as_ps().div_ceil(granularity).max(u64::from(self.keys().min_ticks));
         let at = (self.tick(armed).saturating_add(ticks)).saturating_mul(granularity);
@@ -356,6 +380,37 @@ mod tests {
                 assert!(expiry >= rtt.earliest_expiry(armed, rtt.rto()));
             }
         }
+    }
+
+    /// A constant round trip of 20 ticks leaves a variation of three quarters of a tick in integers; a timeout need not end on a
+    /// tick.
+    #[test]
+    fn ticks_keep_the_timeout_three_above_the_round_trip() {
+        let after = |arithmetic| {
+            let config = RtoConfig { granularity: ms(10), min: Duration::ZERO, arithmetic, ..RtoConfig::default() };
+            let mut rtt = rtt_of(RtoConfig { expires_on_tick: false, ..config });
+            (0..100).for_each(|_| rtt.update(ms(200)));
+            let armed = Time::ZERO + ms(3);
+            assert_eq!(rtt.expiry(armed, rtt.rto()) - armed, rtt.rto());
+            rtt.rto()
+        };
+        assert_eq!(after(RtoArithmetic::Real), ms(210), "the guard");
+        assert_eq!(after(RtoArithmetic::Ticks), ms(230));
+    }
+
+    /// By hand from V. Jacobson 1988, appendix A: samples of 10, 20 and 10 ticks.
+    #[test]
+    fn jacobson_1988_three_samples() {
+        let config = RtoConfig { granularity: ms(10), min: Duration::ZERO, ..RtoConfig::default() };
+        let mut rtt = rtt_of(RtoConfig { arithmetic: RtoArithmetic::Ticks, ..config });
+        let mut after = |sample| {
+            rtt.update(ms(sample));
+            let ticks = |time: Duration, parts: u64| (time * parts).as_ps() / ms(10).as_ps();
+            (ticks(rtt.srtt.unwrap(), 8), ticks(rtt.rttvar, 4), rtt.rto())
+        };
+        assert_eq!(after(100), (80, 20, ms(300)));
+        assert_eq!(after(200), (90, 25, ms(360)));
+        assert_eq!(after(100), (89, 20, ms(310)));
     }
 
     #[test]

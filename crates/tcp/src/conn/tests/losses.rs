@@ -8,7 +8,7 @@ pub(super) fn varied(config: Config, dice: u32) -> Config {
     let bits = |at: u32, n: u32| dice >> at & ((1 << n) - 1);
     let evidence = if bits(0, 1) == 0 { SackEvidence::Rfc6675 } else { SackEvidence::Fack };
     let recovery = match config.recovery {
-        Recovery::Sack { on_rto, .. } => Recovery::Sack { on_rto, evidence },
+        Recovery::Sack { on_rto, counting, rescue, .. } => Recovery::Sack { on_rto, evidence, counting, rescue },
         _ if bits(1, 2) == 0 => Recovery::Rack(Rack { tlp: bits(3, 1) == 0, ..Rack::default() }),
         other => other,
     };
@@ -34,7 +34,7 @@ pub(super) fn varied(config: Config, dice: u32) -> Config {
 }
 
 pub(super) fn sack(on_rto: SackOnRto) -> Recovery {
-    Recovery::Sack { on_rto, evidence: SackEvidence::Rfc6675 }
+    Recovery::Sack { on_rto, evidence: SackEvidence::Rfc6675, counting: SackCounting::Data, rescue: true }
 }
 
 fn rack(window: u32, change: impl FnOnce(&mut Config)) -> Bench {
@@ -492,7 +492,8 @@ fn rfc5827_3_early_retransmit() {
 #[test]
 fn fack_counts_distance() {
     let fack = |config: &mut Config| {
-        config.recovery = Recovery::Sack { on_rto: SackOnRto::Keep, evidence: SackEvidence::Fack };
+        let (on_rto, counting) = (SackOnRto::Keep, SackCounting::Data);
+        config.recovery = Recovery::Sack { on_rto, evidence: SackEvidence::Fack, counting, rescue: true };
     };
     let mut s = Bench::new(CcKind::Sack, 10, fack);
     s.send(10);

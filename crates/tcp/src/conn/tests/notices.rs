@@ -226,7 +226,8 @@ fn selective_acknowledgements_of_a_reported_hole_begin_no_recovery() {
 
 /// Every detector that uses SACK, with timestamps or without.
 fn selective() -> Vec<Recovery> {
-    let sack = |evidence| Recovery::Sack { on_rto: SackOnRto::Keep, evidence };
+    let (on_rto, counting, rescue) = (SackOnRto::Keep, SackCounting::Data, true);
+    let sack = |evidence| Recovery::Sack { on_rto, evidence, counting, rescue };
     let rack = |reenter| Recovery::Rack(Rack { reenter, ..Rack::default() });
     let evidences = [SackEvidence::Rfc6675, SackEvidence::Fack, SackEvidence::Hole, SackEvidence::Status];
     evidences.map(sack).into_iter().chain([rack(true), rack(false)]).collect()

@@ -112,6 +112,18 @@ pub(crate) trait Detect {
         let _ = (episode, una, board);
         None
     }
+    /// Whether ACKs are counted, not the data that they report: as duplicates, and in [`pipe`](Self::pipe).
+    fn counts_acks(&self) -> bool {
+        false
+    }
+    /// Bytes in the network, as recovery by SACK estimates them.
+    fn pipe(&self, board: &Scoreboard) -> u64 {
+        board.pipe()
+    }
+    /// Recovery by SACK sent `len` bytes in the room that its window has.
+    fn on_selective_sent(&mut self, len: u64) {
+        let _ = len;
+    }
     /// Bytes beyond SND.UNA that duplicate ACKs showed to have arrived, where losses are repaired whatever the window.
     fn delivered_beyond(&self) -> Option<u64> {
         None

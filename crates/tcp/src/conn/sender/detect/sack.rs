@@ -1,34 +1,83 @@
 //! Selective acknowledgements with the procedure of RFC 6675.
 
 use super::{
-    AckFacts, Agreed, Config, Detect, Evidence, Finding, Recovery, Repair, SackEvidence, Scoreboard, Timers, View,
+    AckFacts, Agreed, Config, Detect, Evidence, Finding, InOrderOfTime, Recovery, Repair, SackEvidence, Scoreboard, Timers,
+    View,
 };
-use crate::conn::sender::episode::{Episode, DUP_THRESH};
+use crate::config::{SackCounting, SackOnRto};
+use crate::conn::sender::episode::{Episode, Phase, DUP_THRESH};
 
 /// Looks at what is SACKed above a segment.
 #[derive(Clone, Debug)]
 pub(crate) struct BySack {
     /// Anything SACKed above proves a loss, once three duplicate ACKs have begun recovery (before RFC 3517; ns-2).
     any_hole: bool,
+    /// Whether the highest segment may be retransmitted when nothing else may be sent.
+    rescues: bool,
+    /// A timeout ends what reports say until everything outstanding is acknowledged.
+    ignores_reports: bool,
+    /// Counts ACKs; none: the data that they report.
+    by_acks: Option<ByAcks>,
+}
+
+/// Pipe as Fall and Floyd counted it in 1996: each transmission adds a segment, each duplicate ACK takes one off, and a partial
+/// ACK two, one for the retransmission and one for the segment that was lost.
+#[derive(Clone, Debug, Default)]
+struct ByAcks {
+    /// Of the last ACK.
+    smss: u64,
+    pipe: u64,
+    /// Recovery point of the last timeout: an ACK of exactly that proves nothing new (ns-2; RFC 6582 §3.2 step 1).
+    timed_out_until: Option<u64>,
 }
 
 impl BySack {
     pub(super) fn new(config: &Config, _: &Agreed) -> Self {
-        Self { any_hole: matches!(config.recovery, Recovery::Sack { evidence: SackEvidence::Hole, .. }) }
+        let Recovery::Sack { on_rto, evidence, counting, rescue } = config.recovery else {
+            unreachable!("another detector serves it")
+        };
+        Self {
+            any_hole: evidence == SackEvidence::Hole,
+            rescues: rescue,
+            ignores_reports: on_rto == SackOnRto::Ignore,
+            by_acks: (counting == SackCounting::Acks).then(ByAcks::default),
+        }
+    }
+
+    /// The loss of what is not SACKed below what is, if that is enough. Returns how many bytes were not known to be lost.
+    fn mark(&self, view: &View<'_>, board: &mut Scoreboard) -> u64 {
+        match self.any_hole {
+            false => board.mark(Evidence::SackedAbove { smss: view.space.smss() }).bytes,
+            true if view.episode.phase.is_recovery() => board.mark(Evidence::AnySackedAbove).bytes,
+            true => 0,
+        }
+    }
+}
+
+impl ByAcks {
+    fn on_ack(&mut self, view: &View<'_>, facts: &AckFacts) {
+        self.smss = view.space.smss();
+        if view.episode.phase != Phase::Selective {
+            return;
+        }
+        let segments = match (facts.newly_acked > 0, facts.is_duplicate) {
+            (true, _) => 2,
+            (false, true) => 1,
+            (false, false) => 0,
+        };
+        self.pipe = self.pipe.saturating_sub(segments * self.smss);
     }
 }
 
 impl Detect for BySack {
     fn find(&mut self, view: &View<'_>, facts: &AckFacts, board: &mut Scoreboard, _: &mut Timers) -> Finding {
-        if facts.newly_sacked == 0 {
+        if let Some(by_acks) = &mut self.by_acks {
+            by_acks.on_ack(view, facts);
+        }
+        if facts.newly_sacked == 0 && self.by_acks.is_none() {
             return Finding::default();
         }
-        let in_recovery = view.episode.phase.is_recovery();
-        let bytes = match self.any_hole {
-            false => board.mark(Evidence::SackedAbove { smss: view.space.smss() }).bytes,
-            true if in_recovery => board.mark(Evidence::AnySackedAbove).bytes,
-            true => 0,
-        };
+        let bytes = self.mark(view, board);
         finding(view, board, bytes)
     }
 
@@ -40,10 +89,53 @@ impl Detect for BySack {
         if self.any_hole {
             board.mark(Evidence::AnySackedAbove);
         }
+        if let Some(by_acks) = &mut self.by_acks {
+            // The duplicates have left the network; ns-2 does not count the retransmission that begins recovery.
+            by_acks.pipe = board.flight_size().saturating_sub(u64::from(DUP_THRESH) * by_acks.smss);
+        }
+    }
+
+    fn on_timeout(&mut self, view: &View<'_>, forget_sacks: bool, board: &mut Scoreboard, _: &mut Timers) {
+        if let Some(by_acks) = &mut self.by_acks {
+            by_acks.timed_out_until = Some(view.space.nxt);
+        }
+        board.mark(Evidence::Everything { forget_sacks });
+    }
+
+    fn may_begin(&self, una: u64, recovery_point: Option<u64>) -> bool {
+        let Some(point) = recovery_point else { return true };
+        let is_after_timeout = self.by_acks.as_ref().is_some_and(|by_acks| by_acks.timed_out_until == Some(point));
+        if is_after_timeout {
+            una > point
+        } else {
+            una >= point
+        }
     }
 
     fn next_doubtful(&self, episode: &mut Episode, una: u64, board: &mut Scoreboard) -> Option<(u64, bool)> {
-        next_doubtful(episode, una, board)
+        if self.rescues {
+            return next_doubtful(episode, una, board);
+        }
+        board.next_unsacked_below_highest().map(|doubtful| (doubtful, true))
+    }
+
+    fn counts_acks(&self) -> bool {
+        self.by_acks.is_some()
+    }
+
+    fn pipe(&self, board: &Scoreboard) -> u64 {
+        self.by_acks.as_ref().map_or_else(|| board.pipe(), |by_acks| by_acks.pipe)
+    }
+
+    fn on_selective_sent(&mut self, len: u64) {
+        if let Some(by_acks) = &mut self.by_acks {
+            by_acks.pipe += len;
+        }
+    }
+
+    /// ACKs that report nothing are counted, too.
+    fn needs_detail(&self) -> Option<InOrderOfTime> {
+        (self.by_acks.is_some() || self.ignores_reports).then_some(false)
     }
 }
 
