@@ -1508,12 +1508,16 @@ class RecoverySnack(_RecoverySnackRequired, total=False):
 
     corruption_experienced :
         Let the receiver tell of packets that arrived corrupted; the verdicts `assume-congestion` and `assume-corruption` listen. Default: true.
+
+    corruption_covers :
+        Losses that a report of corruption covers, for the verdict `assume-congestion`. Default: "hole".
     """
 
     form: Literal["short", "long"]
     resnacks: int
     grows: bool
     corruption_experienced: bool
+    corruption_covers: Literal["hole", "round-trips"]
 
 
 class RecoveryKind(TypedDict):
@@ -1842,6 +1846,49 @@ class IncreaseByK(_IncreaseByKRequired, total=False):
     k: int
     above_rtt: str
 
+_KeepaliveOnRequired = TypedDict(
+    "_KeepaliveOnRequired",
+    {
+        "kind": Literal["on"],
+    },
+)
+
+
+class KeepaliveOn(_KeepaliveOnRequired, total=False):
+    """Probes on a connection that carries nothing (RFC 9293 §3.8.4).
+
+    idle :
+        Time without a segment of the peer, and without outstanding data, before the first probe leaves. At least 1 s. Default: "7200 s".
+
+    interval :
+        Time from a probe to the next one, or to the end of the connection. At least 1 s. Default: "75 s".
+
+    probes :
+        Probes without an answer before the connection is given up. Default: 9.
+
+    byte :
+        Send a byte with the probe, for a peer that does not answer empty segments. The receiver counts it as a duplicate. Default: false.
+    """
+
+    idle: str
+    interval: str
+    probes: int
+    byte: bool
+
+
+class ChallengeAcks(TypedDict, total=False):
+    """The number of challenge ACKs (RFC 5961 §7).
+
+    limit :
+        Challenge ACKs in one interval. Default: 10.
+
+    interval :
+        The interval. It begins with the first challenge ACK after the last interval. Default: "5 s".
+    """
+
+    limit: int
+    interval: str
+
 
 class Rto(TypedDict, total=False):
     """The retransmission timer.
@@ -1921,7 +1968,7 @@ class Ack(TypedDict, total=False):
     """When the receiver acknowledges.
 
     every :
-        Acknowledge at every n-th full segment; 1: every segment. Default: 2.
+        Acknowledge at every n-th segment that arrives in order, of any size; 1: every segment. RFC 5681 §4.2 asks for one ACK for at least every second full-sized segment and allows more: two small segments are acknowledged at once, too. Default: 2.
 
     delay :
         Longest delay of an acknowledgement. Default: "200 ms".
@@ -2294,6 +2341,15 @@ class Tcp(TypedDict, total=False):
     give_up :
         When a connection that gets no answer is given up. Default: "100 s".
 
+    keepalive :
+        Probes on an idle connection, which is given up if the peer does not answer them. Each end probes. Default: "off".
+
+    acceptable_acks :
+        ACKs below SND.UNA that a segment may carry. Default: "rfc9293".
+
+    challenge_acks :
+        The number of challenge ACKs: answers to resets and SYNs in the window, and to ACKs that are not acceptable (RFC 5961).
+
     timestamps :
         Timestamps: 12 bytes in every segment, a round-trip sample from every ACK. Default: false.
 
@@ -2390,6 +2446,9 @@ class Tcp(TypedDict, total=False):
     grow_on_exit: bool
     ssthresh_base: Literal["flight-size", "window"]
     give_up: str
+    keepalive: Union[KeepaliveOn, BestEffortKind, Literal["off", "on"]]
+    acceptable_acks: Literal["rfc9293", "rfc5961"]
+    challenge_acks: ChallengeAcks
     timestamps: bool
     window_scaling: bool
     receive_buffer: str
@@ -2658,6 +2717,15 @@ class Config(TypedDict, total=False):
     give_up :
         When a connection that gets no answer is given up. Default: "100 s".
 
+    keepalive :
+        Probes on an idle connection, which is given up if the peer does not answer them. Each end probes. Default: "off".
+
+    acceptable_acks :
+        ACKs below SND.UNA that a segment may carry. Default: "rfc9293".
+
+    challenge_acks :
+        The number of challenge ACKs: answers to resets and SYNs in the window, and to ACKs that are not acceptable (RFC 5961).
+
     timestamps :
         Timestamps: 12 bytes in every segment, a round-trip sample from every ACK. Default: false.
 
@@ -2744,6 +2812,9 @@ class Config(TypedDict, total=False):
     grow_on_exit: bool
     ssthresh_base: Literal["flight-size", "window"]
     give_up: str
+    keepalive: Union[KeepaliveOn, BestEffortKind, Literal["off", "on"]]
+    acceptable_acks: Literal["rfc9293", "rfc5961"]
+    challenge_acks: ChallengeAcks
     timestamps: bool
     window_scaling: bool
     receive_buffer: str
