@@ -51,9 +51,9 @@
 //! is left. Where the narrowest hop of a busy path has a plain queue, Peach loses more than half of its goodput, and
 //! Peach+, which repairs with its dummies, a little. In the scenario `peach` five flows of either have more than five
 //! of NewReno, the more so the more packets the link loses, and from a loss rate of 1e-2 on Peach+ has more than
-//! Peach. Both need a receiver's window near what the path holds, as that is what they probe for. With an unlimited receive
-//! buffer the first probe has `probe_max` - 1 dummies, which is a flood on a slow link: the notes of a run say so.
-//! Between networks they cannot be used.
+//! Peach. Both need a receiver's window near what the path holds, as that is what they probe for. With an unlimited
+//! receive buffer the first probe has `probe_max` - 1 dummies, which is a flood on a slow link: the notes of a run
+//! warn of it. Between networks they cannot be used.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::probe_segments::ProbeSegments;
