@@ -1,13 +1,16 @@
 """Comparing senders: the statistics against numbers worked out by hand, and the same whatever the threads."""
 
+import io
 import json
 
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 import bentpipe as bp
 from bentpipe import formatting
+from bentpipe.cli import render
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment.compare import Comparison
 from bentpipe.metrics import COLUMNS
@@ -336,3 +339,17 @@ def test_a_progress_without_a_part_of_a_result_gives_none(small):
     seen = []
     bp.run(small, progress=lambda progress: seen.append(progress.result()))
     assert set(seen) == {None}
+
+
+def test_notes_name_a_sender_that_no_buffer_bounds() -> None:
+    scenario = bp.load("geo", {"duration": "2 s"})
+    flood = {"flood": {"tcp.cc": {"kind": "hybla", "needs_ssthresh": False}}}
+    found = bp.compare(scenario, cases={**flood, "default": {"tcp.cc": "hybla"}}, replications=1)
+    notes = found.to_dict()["notes"]
+    assert len(notes) == 1
+    assert notes[0].startswith("hybla opens a window")
+    assert list(bp.run(found.scenarios["flood"]).notes) == notes
+    assert bp.compare(scenario, cc=["hybla", "sack"], replications=1).to_dict()["notes"] == []
+    printed = Console(width=200, record=True, file=io.StringIO())
+    printed.print(*render.comparison(found))
+    assert "note: hybla opens a window" in printed.export_text()

@@ -39,7 +39,7 @@ SCENARIO = {
     },
     "flow": {"d": {"from": "gw", "to": "term", "app": {"kind": "file", "size": "3 MB"}}},
 }
-CC = ["reno", "hybla", "bbr3"]
+CC = ["reno", "santa-cruz", "bbr3"]
 
 
 def completed(*values, had=20.0):
@@ -250,7 +250,7 @@ def test_the_figure_marks_what_did_not_complete(comparison):
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [
         "reno\n0 of 6 completed",
-        "hybla\n0 of 6 completed",
+        "santa-cruz\n0 of 6 completed",
         "bbr3",
     ]
     # An arrow for each bound.

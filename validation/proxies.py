@@ -17,7 +17,9 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "functions" / "proxies.md"
 SEEDS = range(1, 3)
 
-TUNED = {"initial_window": "200 segments", "cc": "hybla", "pacing": "window"}
+HYBLA = {"kind": "hybla", "needs_ssthresh": False}
+"""Accelerates from the first ACK on: the buffers of the proxy bound it."""
+TUNED = {"initial_window": "200 segments", "cc": HYBLA, "pacing": "window"}
 PROXIES: dict[str, dict[str, list[dict[str, object]]]] = {
     "none": {},
     "split": {"gateway": [{"kind": "split"}]},
@@ -51,7 +53,7 @@ CAUSES: dict[str, tuple[dict[str, object], dict[str, list[dict[str, object]]]]] 
         {},
         {"gateway": [{"kind": "split", "listener": {key: TUNED[key] for key in ("initial_window", "pacing")}}]},
     ),
-    "split, `hybla` on the hop": ({}, {"gateway": [{"kind": "split", "listener": {"cc": "hybla"}}]}),
+    "split, `hybla` on the hop": ({}, {"gateway": [{"kind": "split", "listener": {"cc": HYBLA}}]}),
     "split, both": ({}, PROXIES["split, `hybla` and 200 segments on the hop"]),
 }
 """What the proxies and senders of the tables consist of, each by itself: keys, and what stands at the nodes."""

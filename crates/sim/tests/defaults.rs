@@ -43,7 +43,7 @@ fn two(cc: &str, start_s: f64, queue: &str, seed: u64) -> [f64; 2] {
     sums
 }
 
-/// With a queue that stands, Up of v2 is over before an ACK tells what it found; the end of v3 waits for what it found.
+/// In a queue of a round trip, Up of v2 is over before its first ACK arrives; Up of v3 waits for it.
 #[test]
 fn bbr2_does_not_even_out_because_up_ends_at_once() {
     for seed in 1..=2 {

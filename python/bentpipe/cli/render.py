@@ -11,6 +11,7 @@ from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment import aside
 from bentpipe.metrics import TRANSFERS, VERDICTS, named
+from bentpipe.scenario.scenario import notes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,6 +73,8 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
     yield Text("")
     for statement in comparison.statements:
         yield Text(statement)
+    for note in notes_of(comparison.scenarios.values()):
+        yield Text(f"note: {note}", style="yellow")
 
 
 def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:

@@ -21,7 +21,7 @@ from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.metrics import COLUMNS, METRICS, named
 from bentpipe.own import loading
-from bentpipe.scenario.scenario import Scenario, names_of, scenario_of
+from bentpipe.scenario.scenario import Scenario, names_of, notes_of, scenario_of
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
 from bentpipe.statistics.samples import AtLeast, Sample, not_whole, ranked
@@ -505,6 +505,7 @@ class Comparison(Result):
         return {
             **self._provenance(),
             "statements": self.statements,
+            "notes": notes_of(self.scenarios.values()),
             "table": self.table.to_dicts(),
             "differences": self.differences.to_dicts(),
             **({} if self.against is None else {"ratios": self.ratios.to_dicts()}),

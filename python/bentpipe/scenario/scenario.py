@@ -84,6 +84,11 @@ def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Watch | Non
     return Scenario(text, form=form, source=name, sets=sets, folder=folder, progress=progress)
 
 
+def notes_of(scenarios: Iterable[Scenario]) -> list[str]:
+    """The notes of all the scenarios, each once."""
+    return list(dict.fromkeys(note for scenario in scenarios for note in scenario.notes))
+
+
 def scenario_of(what: AnyScenario) -> Scenario:
     """A scenario itself, or made of a dict, or read from a file or by the name of one that comes with bentpipe."""
     if isinstance(what, Scenario):
@@ -365,7 +370,7 @@ class Scenario:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of results should know before a run, such as senders that nothing bounds; the notes of runs have it, too."""
+        """Notes that need no run, such as congestion controls that no buffer bounds; the notes of runs include them."""
         return self._core.notes
 
     @property

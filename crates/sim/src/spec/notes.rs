@@ -1,4 +1,4 @@
-//! What a reader of results should know of a scenario before it runs: senders that no buffer bounds and that need a bound.
+//! Notes on a scenario that need no run: congestion controls that need a bounded window and have none.
 
 use super::{App, Flow, Queue, Scenario};
 use bentpipe_tcp::cc::Unbounded;
@@ -7,7 +7,7 @@ use bentpipe_tcp::cc::Unbounded;
 const NAMED: usize = 3;
 
 impl Scenario {
-    /// A line for each congestion control that harms its path because nothing bounds its window, in the order of the flows.
+    /// A line for each congestion control that overloads its path because no buffer bounds its window, in the order of the flows.
     pub fn notes(&self) -> Vec<String> {
         let mut found: Vec<(&str, Unbounded, Vec<&str>)> = Vec::new();
         for flow in &self.flows {

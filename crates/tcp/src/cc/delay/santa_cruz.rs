@@ -24,12 +24,11 @@
 //! It holds a few segments in the queue as Vegas does, and does not mind queues of ACKs where there are timestamps: it
 //! suits paths whose return channel is thin. The bursts of slow start wait at the bottleneck, too, and end it in the
 //! first round trip or soon after; from then on the window moves by one segment in a round trip, which takes minutes
-//! over GEO. ACKs that the receiver holds back look like a queue as well. With neither (`pacing = "window"` and
-//! `ack.every = 1`) slow start goes on until the path is full; one of the two is not enough. A larger `operating_point`
-//! lets slow start go on, too. Errors of the link halve the window like Reno. Where the bottleneck
-//! serves several segments in a millisecond, timestamps cannot show a queue of five: raise `operating_point` or set
-//! `delay = "round-trip"`. A handover to a longer path looks like a queue and takes the window away for good, since the
-//! shortest delay is not forgotten.
+//! over GEO. Delayed ACKs look like a queue, too. With `pacing = "window"` and `ack.every = 1` neither occurs, and
+//! slow start fills the path; one of the two settings is not enough. A larger `operating_point` lets slow start go on,
+//! too. Errors of the link halve the window like Reno. Where the bottleneck serves several segments in a millisecond,
+//! timestamps cannot show a queue of five: raise `operating_point` or set `delay = "round-trip"`. A handover to a
+//! longer path looks like a queue and takes the window away for good, since the shortest delay is not forgotten.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;

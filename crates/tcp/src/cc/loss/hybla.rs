@@ -8,13 +8,14 @@
 //!
 //! What differs: slow start goes no further than the threshold with one ACK. The paper finds the threshold with packet
 //! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. As long as there is no
-//! threshold, slow start is the standard's. In Linux it is Hybla's at any threshold (`needs_ssthresh = false`): each ACK
-//! of a geostationary path then asks for 65,535 segments, and the estimate of `hoe` comes too late. ρ is not known before the first ACK, so that a
-//! scaled initial window (Linux: ρ segments) or threshold takes effect there and not before. ACKs count, or bytes, as
-//! `byte_counting` has it for Reno, but one ACK never more than doubles the window in congestion avoidance (this
-//! matters below ρ segments). Until what was sent before a timeout is repaired, growth is Reno's, as in Linux. Linux's
-//! fixed point is `eighths`; its limit of 65,535 segments is left to the receiver's window. Selective acknowledgements
-//! and pacing, which the paper asks for, are the connection's; pacing is not on by default.
+//! threshold, slow start is the standard's. In Linux slow start is Hybla's without a threshold, too (`needs_ssthresh =
+//! false`). Each ACK of a geostationary path then asks for 65,535 segments, and `hoe` estimates too late. ρ is not
+//! known before the first ACK, so that a scaled initial window (Linux: ρ segments) or threshold takes effect there and
+//! not before. ACKs count, or bytes, as `byte_counting` has it for Reno, but one ACK never more than doubles the
+//! window in congestion avoidance (this matters below ρ segments). Until what was sent before a timeout is repaired,
+//! growth is Reno's, as in Linux. Linux's fixed point is `eighths`; its limit of 65,535 segments is left to the
+//! receiver's window. Selective acknowledgements and pacing, which the paper asks for, are the connection's; pacing is
+//! not on by default.
 //!
 //! # On satellite paths
 //!
@@ -23,12 +24,12 @@
 //! fast as a terrestrial flow. In `s2` it has ten times the goodput of `sack` and more from a loss rate of 1e-4 on.
 //!
 //! Its first slow start needs a threshold (`initial_ssthresh`), or it is the standard's and takes ten round trips over
-//! GEO. With `needs_ssthresh = false` and no threshold it needs a bounded window (`receive_buffer` or `send_buffer`): a
-//! few ACKs open a window of hundreds of thousands of segments, the flood overflows the queue, and two minutes of `geo`
-//! do not suffice to repair it. Pacing softens the flood and does not prevent it. The notes of a run warn of it. It adds
-//! 467 segments in a geostationary round trip whether or not others share the link, and leaves as many flows of `sack`
-//! next to nothing of `geo` and little of `s1`. Where the path changes, a minimum round-trip time that is out of date
-//! makes it too cautious.
+//! GEO. With `needs_ssthresh = false` and no threshold it needs a bounded window (`receive_buffer` or `send_buffer`).
+//! Otherwise a few ACKs open a window of hundreds of thousands of segments. The queue overflows, and two minutes of
+//! `geo` do not suffice to repair the losses. Pacing softens the flood and does not prevent it. The notes of a run
+//! warn of it. It adds 467 segments in a geostationary round trip whether or not others share the link, and leaves as
+//! many flows of `sack` next to nothing of `geo` and little of `s1`. Where the path changes, a minimum round-trip time
+//! that is out of date makes it too cautious.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;

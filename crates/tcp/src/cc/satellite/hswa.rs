@@ -33,12 +33,12 @@
 //! error rate of 1e-8 fill 100 Mbit/s after a loss in 12 round trips, where Reno takes 3200. It needs an oracle for
 //! the error rate, and it helps less the more errors there are, since each still halves the window. It hurts others,
 //! as the step does not depend on who shares the link, and itself with `per = "ack"`, which sends bursts of hundreds
-//! of segments at the rate of the first link. A flow may starve its like: the one whose mean is above 1.5 times its
-//! least round-trip time adds nothing and only halves, and the one that came later, and has never seen the empty path,
-//! adds all the time. The queue of the one that grows keeps the mean of the other where it is. Without the delay in the
-//! rule (`epsilon = 1e6`) the two share evenly. On low orbits the mean holds on to the round-trip times of other passes:
-//! after a handover to a longer path it grows slower than it could, and after one to a shorter path it takes a queue
-//! for none.
+//! of segments at the rate of the first link. Two flows of it may share 50 Mbit/s as 0.3 to 45. The first flow has a
+//! mean above 1.5 times its least round-trip time, so it adds nothing and only halves. The second flow measured its
+//! least value in the queue of the first, so it adds all the time, and its queue keeps the mean of the first flow
+//! high. If the delay is taken out of the rule (`epsilon = 1e6`), both share evenly. On low orbits the mean holds on
+//! to the round-trip times of other passes: after a handover to a longer path it grows slower than it could, and after
+//! one to a shorter path it takes a queue for none.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
@@ -80,7 +80,7 @@ settings! {
         cwnd_lim: u64 = 0, [0, 1_000_000_000], "reading: the paper does not say";
         /// TD from which nothing is added, as a multiple of BaseTD.
         third_case_from: f64 = 2.0, [1.0, 2.0], "Pandya and Shaikh, text below eq. 3.1; as printed 1";
-        /// By which share TD may exceed BaseTD and be equal to it; a large one takes the delay out of the rule.
+        /// Share of BaseTD by which TD may exceed it and count as equal. A large one takes the delay out of the rule.
         epsilon: f64 = 0.01, [0.0, 1e6], "reading: means are never quite equal";
         /// Which mean of the round-trip times counts.
         avg_rtt: enum HswaMean = HswaMean::All, "Pandya and Shaikh";

@@ -26,9 +26,8 @@
 //!   Peach was made, and a buffer of a gigabyte would ask for a flood. The window of a SYN is not scaled; when the
 //!   first ACK shows a larger one, dummies go on for what is missing, and Sudden Start takes a round trip longer.
 //! - After a timeout or an idle time Sudden Start probes no further than the largest window so far (`probe_again`), as
-//!   Rapid Recovery goes back to the window before the loss. It does not probe if a timeout comes before all data of the
-//!   last timeout are acknowledged: the probes may be the cause. The paper probes for the receiver's window each time
-//!   (`"all"`), which in a plain queue can lose one retransmission after the other, each with a doubled timeout.
+//!   Rapid Recovery goes back to the window before the loss. The paper probes for the receiver's window each time
+//!   (`"all"`). In a plain queue that can lose one retransmission after the other, each with a doubled timeout.
 //! - Sudden Start waits for the first round-trip time if there was no handshake. An idle time that costs the window
 //!   begins it again, as a timeout does.
 //! - An ECN mark halves the window; nothing is probed then.
@@ -51,9 +50,9 @@
 //! is left. Where the narrowest hop of a busy path has a plain queue, Peach loses more than half of its goodput, and
 //! Peach+, which repairs with its dummies, a little. In the scenario `peach` five flows of either have more than five
 //! of NewReno, the more so the more packets the link loses, and from a loss rate of 1e-2 on Peach+ has more than
-//! Peach. Both need a receiver's window near what the path holds, as that is what they probe for. With an unlimited receive
-//! buffer the first probe has `probe_max` - 1 dummies, which is a flood on a slow link: the notes of a run say so.
-//! Between networks they cannot be used.
+//! Peach. Both need a receiver's window near what the path holds, as that is what they probe for. With an unlimited
+//! receive buffer the first probe has `probe_max` - 1 dummies, which is a flood on a slow link: the notes of a run
+//! warn of it. Between networks they cannot be used.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::probe_segments::ProbeSegments;
@@ -64,7 +63,7 @@ use bentpipe_units::{Duration, Time};
 bentpipe_units::words! {
     /// The window that Sudden Start probes for after the first time.
     pub enum PeachAgain {
-        /// The largest window so far; nothing, if the data of before the last timeout are not acknowledged yet.
+        /// The largest window so far.
         "known" => Known,
         /// The window of the first time.
         "all" => All,
@@ -138,8 +137,6 @@ pub struct Peach {
     sudden_start: Option<SuddenStart>,
     /// The largest window before a reduction, bytes; 0: there was none.
     largest: u64,
-    /// End of the data that were sent before the last timeout.
-    repair_end: u64,
     /// In Rapid Recovery.
     is_recovering: bool,
     /// Dummies of Rapid Recovery: still to be sent, those of them that may leave now, and answers to be ignored.
@@ -200,7 +197,6 @@ impl Peach {
             first_rtt: init.rtt,
             sudden_start: None,
             largest: 0,
-            repair_end: 0,
             is_recovering: false,
             adsn: 0,
             ready: 0,
@@ -298,11 +294,6 @@ impl CongestionControl for Peach {
             self.note_largest();
             self.window.restart(Some(path.smss));
             self.start_suddenly(path);
-            // The probes of the last timeout may be the cause of this one.
-            if self.rules.probe_again == PeachAgain::Known && path.snd_una < self.repair_end {
-                self.sudden_start = None;
-            }
-            self.repair_end = path.snd_nxt;
         } else {
             self.window.restart(first.then(|| path.half_as_ssthresh()));
         }
@@ -552,22 +543,21 @@ mod tests {
         assert_eq!(peach.due(), Time::NEVER);
     }
 
-    /// 20 segments were the most; the second timeout comes before the data of the first one are acknowledged.
+    /// 20 segments were the most.
     #[test]
-    fn later_probes_go_no_further_than_the_largest_window_and_stop_if_they_do_harm() {
+    fn later_probes_go_no_further_than_the_largest_window() {
         let course = |probe_again| {
             let mut peach = peach(PeachSettings { probe_again, ..PeachSettings::default() });
             peach.on_resume(&path(0.0));
             peach.sudden_start = None;
             peach.set_window(20 * SMSS, SMSS);
-            [(1000.0, 10), (10_000.0, 20), (20_000.0, 30)].map(|(ms, una)| {
-                let snd_una = una * SMSS;
-                peach.on_rto(true, &PathState { snd_una, snd_nxt: 30 * SMSS, ..path(ms) });
+            [1000.0, 10_000.0].map(|ms| {
+                peach.on_rto(true, &path(ms));
                 dummies(&mut peach, 64 * SMSS, ms + 5000.0).len()
             })
         };
-        assert_eq!(course(PeachAgain::Known), [19, 0, 19]);
-        assert_eq!(course(PeachAgain::All), [63, 63, 63]);
+        assert_eq!(course(PeachAgain::Known), [19, 19]);
+        assert_eq!(course(PeachAgain::All), [63, 63]);
     }
 
     #[test]

@@ -30,14 +30,13 @@
 //! in a round trip, Drain's pace is 1 / 2.885, Down's 0.75; Up has a window gain of 2 and ends when it has lasted a
 //! round trip and 1.25 times bandwidth · min_rtt is in flight. What it does by congestion marks is left out, as for v3.
 //!
-//! Two flows of v2 that begin at different times stay uneven where the queue holds their windows without losses: on 50
-//! Mbit/s and 40 ms the first flow keeps about two thirds to three quarters. The estimates of the two add up to more
-//! than the link's rate, and both windows are twice bandwidth · min_rtt, so that a queue of a round trip stands. In it
-//! each flow gets the share of its window, which confirms its estimate: any division of the link is an equilibrium.
-//! Only probes can change it, and the condition that ends Up holds before Up begins: 1.25 times bandwidth · min_rtt is
-//! already in flight, and a least round-trip time is over before the first ACK of the probe comes. With
-//! `up_ends = "plateau"`, the end of v3's Up, which waits for those ACKs, the same two flows become nearly even. The
-//! released code has this condition.
+//! Two flows of v2 that begin at different times stay uneven where the queue holds both windows without losses. On 50
+//! Mbit/s and 40 ms the first flow keeps two thirds to three quarters of the link. The two estimates add up to more than
+//! the link rate, and both windows are twice bandwidth · min_rtt, so a queue of one round trip remains. Each flow gets
+//! the share of its window, which confirms its estimate, so every division of the link is an equilibrium. Only probes
+//! can change it, but they end too early. At the start of Up, 1.25 times bandwidth · min_rtt is already in flight, and
+//! min_rtt has passed before the first ACK of the probe arrives. The Up of v3 waits for these ACKs: with
+//! `up_ends = "plateau"` the same two flows become nearly even. The released code of v2 has the early end.
 //!
 //! # What differs
 //!
