@@ -411,7 +411,12 @@ def record(paper, entries):
 
 def deciding(paper, claim, asked, known):
     """Digest of all that decides a claim's verdict: engine, judging, measures, claim, features, experiments."""
-    parts = [asdict(replace(part, why={}, statement="", how="", parts=())) for part in claim.parts or (claim,)]
+    # Words decide nothing.
+    said = {"why": {}, "statement": "", "how": "", "parts": ()}
+    parts = [
+        asdict(replace(part, **said, without=part.without and replace(part.without, what="", why="")))
+        for part in claim.parts or (claim,)
+    ]
     missing = [verdicts.missing(part.needs) for part in claim.parts or (claim,)]
     experiments = []
     for each in sorted(asked):

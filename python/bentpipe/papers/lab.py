@@ -180,7 +180,8 @@ class Lab:
         ScenarioError
             There is no such file, or it makes no sense with these values.
         """
-        under = {key: value for key, value in (sets or {}).items() if key not in self._over}
+        held = tuple(f"{key}." for key in self._over)
+        under = {key: value for key, value in (sets or {}).items() if not f"{key}.".startswith(held)}
         # Put over the sets last, so that they win where one key is a part of another.
         scenario = load(self.folder / "scenarios" / f"{name}.toml", {**under, **self._over})
         if self._over and scenario.cases:
