@@ -52,6 +52,8 @@ METRICS = ("throughput_bps", "goodput_bps", "delivered_bytes")
 DURATION_S = 200
 WINDOW_PACKETS = 20
 """Packets on the way at most; the threshold of slow start as well."""
+LINEAR_ROUNDS = 10
+"""Round trips after slow start that count: as only 20 packets are on the way, later ones add less than a packet."""
 ROUNDS = 4
 """Round trips of slow start from one packet to sixteen, of at most twenty."""
 
@@ -412,7 +414,7 @@ def growth_per_round(lab: Lab, *, payload: int, **reading: Any) -> Finding:
 def growth_above_threshold(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """Growth of BEEN's window in packets per round trip after slow start, with 20 packets or more.
 
-    Round trips in which a loss is repaired, or in which the packet size changes, do not count.
+    The first ten round trips in which no loss is repaired and the packet size stays the same.
     """
     steps, counts = [], 0
     for seed in lab.seeds(10, 50):
@@ -429,6 +431,7 @@ def growth_above_threshold(lab: Lab, *, payload: int, **reading: Any) -> Finding
             sent = sizes[(sent_s > begin_s - rtt_s) & (sent_s <= end_s)]
             if is_quiet and before >= WINDOW_PACKETS and len(set(sent)) == 1:
                 of_run.append(after - before)
+        of_run = of_run[:LINEAR_ROUNDS]
         counts += len(of_run)
         steps.append(float(np.mean(of_run)) if of_run else None)
     return Finding.mean(steps, f"{counts} round trips")
