@@ -410,9 +410,9 @@ def growth_per_round(lab: Lab, *, payload: int, **reading: Any) -> Finding:
 
 
 def growth_above_threshold(lab: Lab, *, payload: int, **reading: Any) -> Finding:
-    """Growth of BEEN's window in packets per round trip after slow start, with 20 packets or more.
+    """Growth of BEEN's window in packets while as many packets are acknowledged as it holds, after slow start.
 
-    Round trips in which a loss is repaired, or in which the packet size changes, do not count.
+    Round trips with a window of 20 packets or more, in which no loss is repaired and the packet size stays the same.
     """
     steps, counts = [], 0
     for seed in lab.seeds(10, 50):
@@ -421,6 +421,7 @@ def growth_above_threshold(lab: Lab, *, payload: int, **reading: Any) -> Finding
         times_s = rtt_s * (np.arange(int(result.simulated_s / rtt_s) - 1) + 0.5)
         windows = windows_packets(result, times_s, payload)
         repairs_s = events(result, "error_report", "retransmission", "fast_retransmit", "recovery_exit")["time_s"]
+        acked_s = events(result, "acked")["time_s"]
         sent_s, sizes = sent_sizes(result)
         of_run = []
         for begin_s, end_s, before, after in zip(times_s, times_s[1:], windows, windows[1:], strict=False):
@@ -428,7 +429,8 @@ def growth_above_threshold(lab: Lab, *, payload: int, **reading: Any) -> Finding
             is_quiet = not repairs_s.is_between(begin_s - 1.5 * rtt_s, end_s).any()
             sent = sizes[(sent_s > begin_s - rtt_s) & (sent_s <= end_s)]
             if is_quiet and before >= WINDOW_PACKETS and len(set(sent)) == 1:
-                of_run.append(after - before)
+                acked = acked_s.is_between(begin_s, end_s, closed="right").sum()
+                of_run.append((after - before) * (before + after) / 2 / acked if acked else 0.0)
         counts += len(of_run)
         steps.append(float(np.mean(of_run)) if of_run else None)
     return Finding.mean(steps, f"{counts} round trips")
