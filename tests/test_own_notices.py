@@ -255,6 +255,17 @@ install = [{ flow = "one", route = ["a", "sky", "b"] }]
 """
 
 
+AWAY = """
+[[at]]
+time = "1.5 s"
+down = ["left"]
+waiting = "kept"
+[[at]]
+time = "2.5 s"
+up = ["left"]
+"""
+
+
 def test_a_node_knows_the_next_change_beforehand():
     told = {}
 
@@ -272,6 +283,11 @@ def test_a_node_knows_the_next_change_beforehand():
     expected = [3.0 if now < 3 else 6.0 if now < 6 else None for now in range(10)]
     for node in ("sky", "moon"):
         assert [(round(now), change) for now, change in told[node]][:10] == list(enumerate(expected))
+    # A link of one node goes and comes back; a node apart from it does not care.
+    bp.run(bp.loads(HANDOVERS + AWAY), middlebox={"sky": Asks, "moon": Asks})
+    assert [change for _, change in told["moon"]][:10] == expected
+    away = [next((at for at in (1.5, 2.5, 3.0, 6.0) if at > now), None) for now in range(10)]
+    assert [change for _, change in told["sky"]][:10] == away
     bp.run(bp.loads(HANDOVERS.split("[[at]]")[0]), middlebox={"sky": Asks})
     assert {change for _, change in told["sky"]} == {None}
 

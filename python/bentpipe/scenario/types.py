@@ -2396,7 +2396,7 @@ class Tcp(TypedDict, total=False):
         How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission). Default: 1.
 
     report_resend :
-        What leaves at once when a segment is reported, if segments have become smaller since it left (`packet_size`). Default: "whole".
+        Retransmission of a reported segment if segments have become smaller since it left (`packet_size`). Default: "whole".
 
     path_mtu :
         What a report that a segment is too large for a link leads to. Default: "discover".
@@ -2772,7 +2772,7 @@ class Config(TypedDict, total=False):
         How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission). Default: 1.
 
     report_resend :
-        What leaves at once when a segment is reported, if segments have become smaller since it left (`packet_size`). Default: "whole".
+        Retransmission of a reported segment if segments have become smaller since it left (`packet_size`). Default: "whole".
 
     path_mtu :
         What a report that a segment is too large for a link leads to. Default: "discover".
