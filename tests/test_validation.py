@@ -49,10 +49,6 @@ def test_s3_completion_times_are_ns2s_within_a_thousandth(ns2: ModuleType) -> No
 
 def test_s4_the_same_packets_leave_at_the_same_times(ns2: ModuleType) -> None:
     for trace in ns2.s4():
-        if trace.case in ("sack two", "sack three", "sack four"):
-            # ns-2's Sack1 estimates the pipe as Fall and Floyd did in 1996, before RFC 3517.
-            assert trace.same > 30, trace
-            continue
         assert trace.same == trace.until_timeout, trace
         if trace.case != "newreno two":
             assert trace.worst_s < 1e-3, trace

@@ -5,11 +5,12 @@ source [file join [file dirname [info script]] common.tcl]
 array set o {
     agent Newreno seed 1 duration 200 flows 3 opposite 0 payload 1000 rate 2Mb back_rate "" delay 50ms limit 20
     back_limit "" access 10Mb access_delay 2ms overhead_ms 0.1 delayed_ack 0 queue DropTail ecn 0 bytes 0
-    loss 0 ack_loss 0 burst "" gap "" down "" datagrams "" files 0
+    loss 0 ack_loss 0 listed "" down "" datagrams "" files 0 window 1000000
 }
 array set o $argv
 foreach {key value} {back_rate rate back_limit limit} { if {$o($key) eq ""} { set o($key) $o($value) } }
 common $o(seed) $o(overhead_ms) 2 [lindex $o(payload) 0]
+Agent/TCP set window_ $o(window)
 foreach header {Flags RTP} { add-packet-header $header }
 agents $o(agent)
 Agent/TCP set ecn_ $o(ecn)
@@ -42,18 +43,8 @@ proc losses {share} {
     $model drop-target [new Agent/Null]
     return $model
 }
-# Packets 1, 2, ... that a channel with bursts drops: lengths of gaps and bursts are geometric with these means.
-proc bursts {gap burst packets} {
-    set random [uniform 0 1]
-    set listed {}
-    set at 0
-    while {$at < $packets} {
-        foreach {mean is_bad} [list $gap 0 $burst 1] {
-            set length [expr {1 + int(log(1 - [$random value]) / log(1 - 1.0 / $mean))}]
-            if {$is_bad} { for {set i 0} {$i < $length} {incr i} { lappend listed [expr $at + $i] } }
-            incr at $length
-        }
-    }
+# Exactly these packets, the SYN being number 0.
+proc drops {listed} {
     set model [new ErrorModel/List]
     $model unit pkt
     $model droplist $listed
@@ -69,10 +60,17 @@ $ns queue-limit $left $right $o(limit)
 $ns queue-limit $right $left $o(back_limit)
 if {$o(loss) > 0} { $ns link-lossmodel [losses $o(loss)] $left $right }
 if {$o(ack_loss) > 0} { $ns link-lossmodel [losses $o(ack_loss)] $right $left }
-if {$o(burst) ne ""} { $ns link-lossmodel [bursts $o(gap) $o(burst) 200000] $left $right }
-foreach {from until} $o(down) {
-    $ns rtmodel-at $from down $left $right
-    $ns rtmodel-at $until up $left $right
+if {$o(listed) ne ""} { $ns link-lossmodel [drops [split $o(listed) ,]] $left $right }
+# A link that is down loses what it carries. (A `rtmodel` would also lose what arrives, but not what waits.)
+if {$o(down) ne ""} {
+    foreach {from to} [list $left $right $right $left] {
+        set outage [losses 0]
+        $ns link-lossmodel $outage $from $to
+        foreach {begin end} $o(down) {
+            $ns at $begin "$outage set rate_ 1"
+            $ns at $end "$outage set rate_ 0"
+        }
+    }
 }
 
 # Two hosts on either side.

@@ -49,7 +49,10 @@ impl Tcb {
             sender.on_window_change(now, cx);
         }
         let sacked = match segment.options() {
-            Options::Sack(blocks) if cx.agreed.sack && !sender.ignores_reports(&cx.config) => Some(wire.read_sack(blocks.as_slice(), ack, sender.space.nxt)),
+            Options::Sack(blocks) if cx.agreed.sack => {
+                let sacked = wire.read_sack(blocks.as_slice(), ack, sender.space.nxt);
+                sender.read_reports(sacked, &cx.config)
+            }
             _ => None,
         };
         sender.on_ack(now, wire::read_ack(segment, ack, is_same_window, sacked.as_ref()), cx);

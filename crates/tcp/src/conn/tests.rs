@@ -2,6 +2,7 @@
 
 pub(super) mod bench;
 
+mod count_acks;
 mod ecn;
 mod feedback;
 mod growth;

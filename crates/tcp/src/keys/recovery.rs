@@ -120,7 +120,7 @@ words! {
     pub enum SackCounting {
         /// Data reported for the first time: an ACK is a duplicate if it reports such data, and pipe excludes reported and lost data (RFC 6675).
         "data" => Data,
-        /// ACKs: a duplicate acknowledges nothing new, and each ACK in recovery takes a segment off pipe, a partial ACK two. Lost data leave pipe with the ACKs only (Fall and Floyd 1996; ns-2).
+        /// ACKs: each one in recovery takes a segment off pipe, a partial ACK two, regardless of the data reported and lost (Fall and Floyd 1996). An ACK that advances is no duplicate, and reports are forgotten when recovery ends (ns-2).
         "acks" => Acks,
     }
 }

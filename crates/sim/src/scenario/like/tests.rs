@@ -1,7 +1,10 @@
 use super::*;
 use crate::scenario::{from_json, from_toml, Flow, Problems, Resolved};
 use bentpipe_tcp::cc::CcConfig;
-use bentpipe_tcp::{Config, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RttSampling, SackEvidence};
+use bentpipe_tcp::{
+    Config, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RtoArithmetic, RtoDuplicates, RttSampling, SackCounting,
+    SackEvidence, SackOnRto,
+};
 use bentpipe_units::Duration;
 
 /// Two flows, of which `f` may have a transport of its own.
@@ -131,8 +134,12 @@ fn ns_2_takes_no_time_and_times_one_packet() {
         NewReno { exit: NewRenoExit::Ssthresh, deflate: NewRenoDeflate::Window, burst: 2, ..NewReno::default() };
     assert_eq!(flow.tcp.recovery, Recovery::NewReno(newreno));
     let sack = ns2("cc = \"sack\"").tcp;
-    assert!(matches!(sack.recovery, Recovery::Sack { evidence: SackEvidence::Hole, .. }) && !sack.grow_on_exit);
-    assert_eq!(ns2("cc = \"tahoe\"").tcp.recovery, Recovery::FastRetransmit);
+    let (on_rto, evidence) = (SackOnRto::Ignore, SackEvidence::Hole);
+    let sack1 = Recovery::Sack { on_rto, evidence, counting: SackCounting::Acks, rescue: false };
+    assert_eq!((sack.recovery, sack.grow_on_exit, sack.rto.duplicates), (sack1, false, RtoDuplicates::Ignore));
+    let tahoe = ns2("cc = \"tahoe\"").tcp;
+    assert_eq!((tahoe.recovery, tahoe.rto.duplicates), (Recovery::FastRetransmit, RtoDuplicates::Continue));
+    assert_eq!((flow.tcp.rto.arithmetic, flow.tcp.rto.expires_on_tick), (RtoArithmetic::Ticks, false));
 }
 
 /// To find losses in another way is what these are about.

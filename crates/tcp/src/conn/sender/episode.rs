@@ -37,6 +37,8 @@ pub(crate) struct Episode {
     pub(crate) phase: Phase,
     /// Duplicate ACKs since the cumulative ACK advanced last.
     pub(crate) dupacks: u32,
+    /// So many of them came before the last timeout: limited transmit has answered those.
+    pub(crate) dupacks_before: u8,
     /// Everything below was sent when the last episode began (RFC 6582: recover; RFC 6675: RecoveryPoint).
     pub(crate) recovery_point: Option<u64>,
     /// Since when the timer had run, or the last partial ACK came, when it expired; none in other episodes.
@@ -99,9 +101,11 @@ impl Episode {
     /// The retransmission timer, armed at `armed`, expired with [una, nxt) outstanding. It may run on while partial ACKs come
     /// (RFC 6582 §4). `duplicates`: what becomes of the duplicate ACKs counted.
     pub(crate) fn timed_out(&self, una: u64, nxt: u64, armed: Time, duplicates: RtoDuplicates) -> Self {
+        let dupacks = duplicates.after_timeout(self.dupacks);
         Self {
             phase: Phase::Loss,
-            dupacks: duplicates.after_timeout(self.dupacks),
+            dupacks,
+            dupacks_before: dupacks.try_into().unwrap_or(u8::MAX),
             recovery_point: Some(nxt),
             stalled_since: Some(armed.max(self.partial_ack_at)),
             rto_at: Some(una),
@@ -171,6 +175,7 @@ impl Episode {
         let is_full = self.recovery_point.is_none_or(|point| una >= point);
         match (self.phase, newreno) {
             (Phase::Loss, _) => {
+                self.dupacks_before = 0;
                 if is_full {
                     self.phase = Phase::Open;
                     return Step::LeavesLoss;

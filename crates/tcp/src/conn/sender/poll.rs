@@ -222,10 +222,11 @@ impl Sender {
 
     /// The window in the slow start after a timeout, with what limited transmit adds to it there.
     fn window_in_loss(&self, config: &Config) -> u64 {
-        let dupacks = u64::from(self.episode.dupacks);
+        let dupacks = self.episode.dupacks;
         // Later ones say what the third has said.
         let adds = config.limited_retransmit && config.limited_transmit && dupacks <= 2;
-        self.cc.cwnd() + if adds { dupacks * self.space.smss() } else { 0 }
+        let adding = if adds { dupacks.saturating_sub(u32::from(self.episode.dupacks_before)) } else { 0 };
+        self.cc.cwnd() + u64::from(adding) * self.space.smss()
     }
 
     /// Whether `len` new bytes fit the congestion window.

@@ -1,6 +1,6 @@
 //! Losses: found, repaired, undone. The episode is entered here, and left.
 
-use super::ack::{Ack, AckFacts};
+use super::ack::{Ack, AckFacts, SackRanges};
 use super::detect::{holes, Finding, Repair};
 use super::episode::{Advance, Phase, Step, DUP_THRESH};
 use super::prr::Prr;
@@ -17,8 +17,7 @@ use bentpipe_units::Time;
 impl Sender {
     /// What the detector makes of an ACK. Returns whether it showed further losses.
     pub(super) fn find(&mut self, now: Time, facts: AckFacts, cx: &mut Context) -> bool {
-        let is_duplicate = if self.detector.counts_acks() { facts.is_duplicate } else { facts.newly_sacked > 0 };
-        if is_duplicate && !self.episode.phase.is_recovery() {
+        if self.detector.is_duplicate(&facts) && !self.episode.phase.is_recovery() {
             self.episode.dupacks = self.episode.dupacks.saturating_add(1);
         }
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
@@ -311,11 +310,15 @@ impl Sender {
         true
     }
 
-    /// Whether selective acknowledgements are void: after a timeout, if the configuration says so.
+    /// What the ACK that follows reports; nothing after a timeout, if the configuration says so.
     #[inline]
-    pub(crate) fn ignores_reports(&self, config: &Config) -> bool {
+    pub(crate) fn read_reports(&mut self, sacked: SackRanges, config: &Config) -> Option<SackRanges> {
         let ignores = matches!(config.recovery, Recovery::Sack { on_rto: SackOnRto::Ignore, .. });
-        ignores && self.episode.phase == Phase::Loss
+        if ignores && self.episode.phase == Phase::Loss {
+            self.detector.ignore(sacked.as_slice());
+            return None;
+        }
+        Some(sacked)
     }
 
     /// Whether F-RTO holds back what the timeout declared lost.

@@ -8,7 +8,10 @@ pub(super) fn varied(config: Config, dice: u32) -> Config {
     let bits = |at: u32, n: u32| dice >> at & ((1 << n) - 1);
     let evidence = if bits(0, 1) == 0 { SackEvidence::Rfc6675 } else { SackEvidence::Fack };
     let recovery = match config.recovery {
-        Recovery::Sack { on_rto, counting, rescue, .. } => Recovery::Sack { on_rto, evidence, counting, rescue },
+        // One of them with each evidence that is drawn before.
+        Recovery::Sack { on_rto, evidence: SackEvidence::Rfc6675, counting, rescue } => {
+            Recovery::Sack { on_rto, evidence, counting, rescue }
+        }
         _ if bits(1, 2) == 0 => Recovery::Rack(Rack { tlp: bits(3, 1) == 0, ..Rack::default() }),
         other => other,
     };

@@ -31,7 +31,16 @@ fn any_config() -> impl Strategy<Value = Config> {
         smss,
         cc: cc.into(),
         recovery: match recovery {
-            0 => losses::sack(if flags[6] { SackOnRto::Keep } else { SackOnRto::Discard }),
+            0 => Recovery::Sack {
+                on_rto: match (flags[6], flags[5]) {
+                    (true, _) => SackOnRto::Keep,
+                    (false, true) => SackOnRto::Discard,
+                    (false, false) => SackOnRto::Ignore,
+                },
+                evidence: if flags[0] { SackEvidence::Hole } else { SackEvidence::Rfc6675 },
+                counting: if flags[1] { SackCounting::Acks } else { SackCounting::Data },
+                rescue: flags[2],
+            },
             1 => Recovery::NewReno(NewReno { deflate: NewRenoDeflate::ToSsthresh, ..NewReno::default() }),
             2 => Recovery::Snack(Snack {
                 form: if flags[6] { SnackForm::Long } else { SnackForm::Short },

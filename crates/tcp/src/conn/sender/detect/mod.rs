@@ -112,7 +112,15 @@ pub(crate) trait Detect {
         let _ = (episode, una, board);
         None
     }
-    /// Whether ACKs are counted, not the data that they report: as duplicates, and in [`pipe`](Self::pipe).
+    /// Whether an ACK with SACK counts as a duplicate (RFC 6675 §2).
+    fn is_duplicate(&self, facts: &AckFacts) -> bool {
+        facts.newly_sacked > 0
+    }
+    /// The ACK that follows reports these ranges, which are not entered.
+    fn ignore(&mut self, ranges: &[(u64, u64)]) {
+        let _ = ranges;
+    }
+    /// Whether ACKs are counted in [`pipe`](Self::pipe), not the data that they report.
     fn counts_acks(&self) -> bool {
         false
     }

@@ -14,7 +14,7 @@ pub(crate) struct BySack {
     any_hole: bool,
     /// Whether the highest segment may be retransmitted when nothing else may be sent.
     rescues: bool,
-    /// A timeout ends what reports say until everything outstanding is acknowledged.
+    /// Reports mean nothing from a timeout until everything outstanding is acknowledged.
     ignores_reports: bool,
     /// Counts ACKs; none: the data that they report.
     by_acks: Option<ByAcks>,
@@ -27,6 +27,10 @@ struct ByAcks {
     /// Of the last ACK.
     smss: u64,
     pipe: u64,
+    /// Reports that are ignored since the last ACK that advanced: where the first begins and the last ends.
+    ignored: Option<(u64, u64)>,
+    /// The ACK that is being processed has ignored reports that the last one had not.
+    has_news: bool,
     /// Recovery point of the last timeout: an ACK of exactly that proves nothing new (ns-2; RFC 6582 §3.2 step 1).
     timed_out_until: Option<u64>,
 }
@@ -55,24 +59,35 @@ impl BySack {
 }
 
 impl ByAcks {
-    fn on_ack(&mut self, view: &View<'_>, facts: &AckFacts) {
+    fn on_ack(&mut self, view: &View<'_>, facts: &AckFacts, board: &mut Scoreboard) {
         self.smss = view.space.smss();
-        if view.episode.phase != Phase::Selective {
-            return;
+        self.has_news = false;
+        let is_partial = facts.newly_acked > 0;
+        if is_partial {
+            self.ignored = None;
         }
-        let segments = match (facts.newly_acked > 0, facts.is_duplicate) {
-            (true, _) => 2,
-            (false, true) => 1,
-            (false, false) => 0,
-        };
-        self.pipe = self.pipe.saturating_sub(segments * self.smss);
+        match view.episode.phase {
+            Phase::Selective if is_partial => self.pipe = self.pipe.saturating_sub(2 * self.smss),
+            Phase::Selective if facts.is_duplicate => self.pipe = self.pipe.saturating_sub(self.smss),
+            // What is reported counts for one recovery.
+            Phase::Open if is_partial => board.forget_reports(),
+            _ => {}
+        }
+    }
+
+    fn ignore(&mut self, ranges: &[(u64, u64)]) {
+        let Some(begin) = ranges.iter().map(|range| range.0).min() else { return };
+        let end = ranges.iter().map(|range| range.1).max().unwrap_or(begin);
+        let (first, last) = self.ignored.unwrap_or((u64::MAX, 0));
+        self.has_news = begin < first || end > last;
+        self.ignored = Some((begin.min(first), end.max(last)));
     }
 }
 
 impl Detect for BySack {
     fn find(&mut self, view: &View<'_>, facts: &AckFacts, board: &mut Scoreboard, _: &mut Timers) -> Finding {
         if let Some(by_acks) = &mut self.by_acks {
-            by_acks.on_ack(view, facts);
+            by_acks.on_ack(view, facts, board);
         }
         if facts.newly_sacked == 0 && self.by_acks.is_none() {
             return Finding::default();
@@ -117,6 +132,17 @@ impl Detect for BySack {
             return next_doubtful(episode, una, board);
         }
         board.next_unsacked_below_highest().map(|doubtful| (doubtful, true))
+    }
+
+    fn is_duplicate(&self, facts: &AckFacts) -> bool {
+        let is_new = facts.newly_sacked > 0;
+        self.by_acks.as_ref().map_or(is_new, |by_acks| facts.newly_acked == 0 && (is_new || by_acks.has_news))
+    }
+
+    fn ignore(&mut self, ranges: &[(u64, u64)]) {
+        if let Some(by_acks) = &mut self.by_acks {
+            by_acks.ignore(ranges);
+        }
     }
 
     fn counts_acks(&self) -> bool {

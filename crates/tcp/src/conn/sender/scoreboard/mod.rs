@@ -309,6 +309,18 @@ impl Scoreboard {
         self.restore_order();
     }
 
+    /// What was reported or declared lost counts as outstanding, as if nothing had been.
+    pub(crate) fn forget_reports(&mut self) {
+        if self.sacked_segments == 0 && self.lost_bytes == 0 {
+            return;
+        }
+        for sent in &mut self.ring {
+            sent.bits = 0;
+        }
+        (self.sacked_bytes, self.sacked_segments, self.sacked_end) = (0, 0, 0);
+        self.unmark_lost();
+    }
+
     /// What was declared lost left the order of time, and may be lost after all.
     fn restore_order(&mut self) {
         let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) else { return };
