@@ -1,6 +1,8 @@
 """A paper of one's own: a folder, or an installed package, that is treated as those that come with bentpipe."""
 
 import ast
+import csv
+import json
 import re
 import shutil
 import subprocess
@@ -174,7 +176,6 @@ WRONG = {
         r"claims\.toml: it has no claims\n  expected",
     ),
     "no TOML": (lambda folder: (folder / "paper.toml").write_text("title ="), r"paper\.toml cannot be read: Invalid"),
-    "no scenario": (lambda folder: shutil.rmtree(folder / "scenarios"), r"MINE-01 \(errors per packet\): .*path\.toml"),
     "no measure": ("claims.toml", 'measure = "completion"\n', "", "MINE-02 has no measure: a function"),
     "no band": ("claims.toml", "passes = { above = 1 }\n", "", "MINE-01 has no passes: what its value"),
     "no title": ("paper.toml", "title =", "titel =", "unknown keys: titel"),
@@ -200,6 +201,10 @@ WRONG = {
         "from bentpipe.labs",
         r"measures\.py cannot be imported\n\n.*labs",
     ),
+}
+"""Papers that make no sense: nothing is run."""
+FAILING = {
+    "no scenario": (lambda folder: shutil.rmtree(folder / "scenarios"), r"MINE-01 \(errors per packet\): .*path\.toml"),
     "a measure that raises": ("measures.py", "RTT_S / 2", "RTT_S / 0", r"completion_bounds of .* failed\n\n.*division"),
     "a measure that exits": ("measures.py", "return Finding.exact(", "exit(", "MINE-02 .* failed\n\n.*SystemExit"),
     "a key that is not there": ("measures.py", '"tcp.cc"', '"tcp.ccc"', "MINE-01 .*tcp.ccc"),
@@ -212,22 +217,99 @@ WRONG = {
     ),
     "a bound that is not one": ("measures.py", "RTT_S / 2", "RTT_S * 20", "measured 5.*, but"),
 }
+"""Measures that fail: each costs its claim and no other."""
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_wrong_with_a_paper_is_said_with_its_place(wrong, mine):
-    how, *said = WRONG[wrong]
+def harm(mine, how, *said):
     if callable(how):
         how(mine)
     else:
         change(mine / how, *said[:2])
-    only = [] if "figure" in wrong else re.findall("MINE-0.", said[-1])[:1]
-    with pytest.raises(PaperError, match=re.compile(said[-1], re.DOTALL)) as caught:
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_with_a_paper_is_said_with_its_place(wrong, mine):
+    harm(mine, *WRONG[wrong])
+    said = WRONG[wrong][-1]
+    only = [] if "figure" in wrong else re.findall("MINE-0.", said)[:1]
+    with pytest.raises(PaperError, match=re.compile(said, re.DOTALL)) as caught:
         bp.reproduce(mine, only=only)
     text = str(caught.value)
     assert not text.startswith("error: ")
     # Of ours, only what the paper's own code called.
     assert "papers/loading.py" not in text
+
+
+@pytest.mark.parametrize("wrong", FAILING)
+def test_a_measure_that_fails_costs_its_claim_and_no_other(wrong, mine, tmp_path):
+    harm(mine, *FAILING[wrong])
+    said = FAILING[wrong][-1]
+    result = bp.reproduce(mine, folder=tmp_path / "out", jobs=1)
+    (paper,) = result.papers
+    errors = [verdict for verdict in paper.verdicts if verdict.kind == "error"]
+    assert re.search(said, errors[0].detail, re.DOTALL)
+    assert errors[0].text == "error"
+    assert "papers/loading.py" not in errors[0].detail
+    assert result.errors[0] == errors[0].detail
+    if wrong != "no scenario":
+        assert len(errors) == 1
+    page = (tmp_path / "out" / "mine.md").read_text(encoding="utf-8")
+    assert "is not measured, because the measure failed" in page or "are not measured" in page
+    assert f"- Error: {errors[0].claim.id}" in page
+    assert "not measured, because the measure failed" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_command_says_by_its_exit_status_that_a_measure_failed(mine, tmp_path):
+    asked = [str(mine), "-o", str(tmp_path / "out"), "--jobs", "1", "--quiet"]
+    assert CliRunner().invoke(command, asked).exit_code == 0
+    harm(mine, *FAILING["a measure that raises"])
+    done = CliRunner().invoke(command, asked[:-1])
+    assert done.exit_code == 1
+    assert re.search(r"failed: .*division", done.output, re.DOTALL)
+    assert "MINE-01" in done.output
+
+
+def test_a_figure_that_fails_costs_no_claim(mine, tmp_path):
+    path = mine / "figures.py"
+    path.write_text(
+        re.sub(r"(def figure_1\(.*\n)", r"\1    raise IndexError('no rows')\n", path.read_text()), encoding="utf-8"
+    )
+    result = bp.reproduce(mine, folder=tmp_path / "out", jobs=1)
+    assert [verdict.kind for verdict in result.papers[0].verdicts] == ["reproduced", "impossible as printed"]
+    assert len(result.errors) == 1
+    assert "IndexError: no rows" in result.errors[0]
+    assert "- The figure figure-1 could not be drawn: " in (tmp_path / "out" / "mine.md").read_text(encoding="utf-8")
+
+
+def test_a_second_paper_joins_the_first_in_the_same_folder(mine, tmp_path):
+    second = shutil.copytree(mine, tmp_path / "second")
+    change(second / "claims.toml", "MINE-", "OTHER-")
+    change(second / "paper.toml", "A paper of your own", "A second paper")
+    out = tmp_path / "out"
+    bp.reproduce(mine, folder=out, jobs=1)
+    first = (out / "index.html").read_text(encoding="utf-8")
+    bp.reproduce(second, folder=out, jobs=1, is_full=True)
+    page, index = ((out / name).read_text(encoding="utf-8") for name in ("index.html", "index.md"))
+    for title in ("A paper of your own", "A second paper"):
+        assert page.count(f"<h2>{title}</h2>") == 1
+        assert index.count(f"| [{title}](") == 1
+    section = re.search(r'<section id="paper-mine">.*?</section>', first, re.DOTALL).group()
+    assert section in page, "with its figures"
+    assert f"`bentpipe reproduce {mine} --quick` and `bentpipe reproduce {second} --full`" in index
+    known = json.loads((out / "claims.json").read_text(encoding="utf-8"))
+    assert [(each["paper"], each["scale"]) for each in known["papers"]] == [("mine", "quick"), ("second", "full")]
+    with (out / "claims.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(dict.fromkeys(row["claim"] for row in rows)) == ["MINE-01", "MINE-02", "OTHER-01", "OTHER-02"]
+    assert [row["claim"] for row in known["claims"]] == [row["claim"] for row in rows]
+    # Made again, a paper takes its own place.
+    bp.reproduce(mine, folder=out, jobs=1)
+    assert (out / "index.md").read_text(encoding="utf-8") == index
+    assert (out / "index.html").read_text(encoding="utf-8").count("<section id=") == 2
+    # A folder whose data are damaged is no obstacle.
+    (out / "claims.json").write_text("{", encoding="utf-8")
+    bp.reproduce(mine, folder=out, jobs=1)
+    assert "A second paper" not in (out / "index.md").read_text(encoding="utf-8")
 
 
 def test_folders_that_are_not_there_are_said(tmp_path):
@@ -251,10 +333,11 @@ def test_the_guide_makes_a_paper_that_is_reproduced(tmp_path):
         path = tmp_path / "mypaper" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    (paper,) = bp.reproduce(tmp_path / "mypaper").papers
+    (paper,) = bp.reproduce(tmp_path / "mypaper", falsify=True).papers
     shown = "\n".join(text for _, text in blocks("text"))
     for verdict in paper.verdicts:
-        assert re.search(rf"^{verdict.claim.id} {re.escape(verdict.text)}$", shown, re.MULTILINE), verdict.text
+        for text in (verdict.text, verdict.attack.text):
+            assert re.search(rf"^{verdict.claim.id} {re.escape(text)}$", shown, re.MULTILINE), text
 
 
 def test_reproduce_reports_the_progress_of_all_verbs(mine):
@@ -264,3 +347,10 @@ def test_reproduce_reports_the_progress_of_all_verbs(mine):
     assert seen[0][1].startswith("MINE-")
     shares = [share for *_, share in seen]
     assert (shares[0], shares) == (0, sorted(set(shares)))
+    plain = len(seen)
+    seen.clear()
+    bp.reproduce(mine, falsify=True, progress=lambda progress: seen.append((progress.doing, progress.share)))
+    shares = [share for _, share in seen]
+    assert (shares[0], shares) == (0, sorted(set(shares)))
+    assert len(seen) == plain + 2
+    assert seen[1][0] == "MINE-01 without its mechanism"

@@ -127,9 +127,9 @@ def test_what_holds_under_a_reading_says_of_how_many(judge):
     assert result.readings == (3, 6)
     assert summary.count(result, "reproduced under a reading") == "2 (3 of 6 readings)"
     assert summary.count(result, "reproduced") == "1"
-    assert "2 hold under a reading that is named (3 of 6 readings)" in next(iter(summary.in_words(result)))
+    assert "2 hold under a reading that is named (3 of 6 readings)" in list(summary.in_words(result))[1]
     whole = Reproduction((result,), is_full=False)
-    assert "| 1 | 2 (3 of 6 readings) | 3 |" in pages.index(whole)
+    assert "| 1 | 2 (3 of 6 readings) | 3 |" in pages.index(whole.entries)
     assert whole.to_dict()["papers"][0]["under_a_reading"] == {"held": 3, "tried": 6}
     assert {(row["readings_held"], row["readings_tried"]) for row in whole.rows()} == {(2, 4), (1, 2), (1, 1)}
     shown = Console(width=200, file=io.StringIO())
@@ -338,7 +338,7 @@ def test_a_figure_holds_as_a_whole_only_in_one_reading():
         ("X-4", "Table II", {"as printed": True}),
         ("X-5", "Table II", {"as printed": False}),
     )
-    counts, *places = summary.in_words(some)
+    _, counts, *places = summary.in_words(some)
     assert counts == (
         "Of 5 claims, 3 hold in the paper's own words, 1 holds under a reading that is named (2 of 3 readings), "
         "1 does not hold."
@@ -348,7 +348,7 @@ def test_a_figure_holds_as_a_whole_only_in_one_reading():
         "Table 2: 1 of 2 claims that were measured hold.",
     ]
     whole = reproduced(*[(f"X-{k}", "Fig. 6", {"a": False, "b": True}) for k in (1, 2)], ("X-3", "Fig. 6", {"z": True}))
-    assert list(summary.in_words(whole))[1] == 'Figure 6: all 3 claims that were measured hold in one reading ("b").'
+    assert list(summary.in_words(whole))[2] == 'Figure 6: all 3 claims that were measured hold in one reading ("b").'
 
 
 def test_the_table_of_readings_has_what_was_tried():

@@ -189,7 +189,7 @@ def reproduction(result: Reproduction, place: Path | None) -> Iterator[Renderabl
             yield from map(Text, summary.in_words(each))
         yield from map(Text, summary.attacks(each))
         for message in each.errors:
-            yield Text(f"error: {message}", style="red")
+            yield Text(f"failed: {message}", style="red")
     if place is None:
         return
     counts = make_table("Verdicts", "paper", [])

@@ -41,6 +41,8 @@ class Reading:
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
+    world: str | dict[str, tuple[str, ...]] | None = None
+    """The world to which it belongs, if its name does not say so: see `worlds`."""
 
 
 @dataclass(frozen=True)
@@ -359,7 +361,23 @@ def _line(text: str) -> str:
 def _reading(entry: Any) -> Reading:
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         raise ValueError(f"{entry!r} is no reading\n  expected a table with a name, and arguments of measures")
-    return Reading(entry["name"], {key: value for key, value in entry.items() if key != "name"})
+    arguments = {key: value for key, value in entry.items() if key not in ("name", "world")}
+    return Reading(entry["name"], arguments, _world(entry["name"], entry.get("world")))
+
+
+def _world(name: str, entry: Any) -> str | dict[str, tuple[str, ...]] | None:
+    if entry is None or isinstance(entry, str):
+        return entry
+    found: dict[str, tuple[str, ...]] = {}
+    for key, some in (entry if isinstance(entry, dict) else {"": None}).items():
+        values = [some] if isinstance(some, str) else some
+        if not (isinstance(values, list) and values and all(isinstance(each, str) for each in values)):
+            raise ValueError(
+                f"the reading {name!r} has world = {entry!r}\n"
+                "  expected the name of a reading, or a table with a text or a list of texts for each choice"
+            )
+        found[key] = tuple(values)
+    return found
 
 
 def _readings(id_: str, entry: dict[str, Any], shared: list[Reading]) -> list[Reading]:
@@ -395,7 +413,7 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str =
         value=value,
         measure=entry.get("measure"),
         criterion=_criterion(id_, entry["passes"], value) if "passes" in entry else None,
-        readings=tuple(Reading(each.name, {**arguments, **each.arguments}) for each in chosen),
+        readings=tuple(Reading(each.name, {**arguments, **each.arguments}, each.world) for each in chosen),
         possible=entry.get("possible"),
         needs=tuple(entry.get("needs", ())),
         why=_why(id_, entry.get("why", {})),

@@ -76,7 +76,7 @@ def swept(
 
 
 def _is_held(keys: list[str], held: Collection[str]) -> bool:
-    """Whether an axis does not vary, because all its keys are held or parts of what is held."""
+    """Whether an axis does not vary, because all its keys are held or parts of held keys."""
     parts = [key for key in keys for other in held if other.startswith(f"{key}.")]
     covered = [key for key in keys if any(key == other or key.startswith(f"{other}.") for other in held)]
     if parts or 0 < len(covered) < len(keys):
@@ -104,7 +104,7 @@ def _copied(frame: pl.DataFrame, axes: list[Axis], is_flat: list[bool]) -> pl.Da
                 values = column(key, [row[place_in_row] for row in rows])
                 columns.append(pl.lit(values[k], dtype=values.dtype).alias(key))
         offset = sum(k * stride for k, (_, stride) in zip(at, held, strict=True))
-        # Runs that are the same have names of their own, so that tables can be joined by them.
+        # Each copy of a run has a separate name, so that tables can be joined by it.
         name = pl.col("run") + f"~{'.'.join(map(str, at))}"
         parts.append(frame.with_columns(*columns, name, pl.col("point") + offset))
     order = ["point", *(key for keys, _ in axes for key in keys)]

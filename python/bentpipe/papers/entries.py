@@ -30,7 +30,7 @@ class Entry:
     name: str
     title: str
     called: str
-    """What names it on the command line."""
+    """Its name or path on the command line."""
     is_full: bool
     is_attacked: bool
     version: str
@@ -118,12 +118,12 @@ def joined(place: Path, found: Sequence[Entry]) -> list[Entry]:
 
 
 def anchor(name: str) -> str:
-    """Of a paper's section on the common page."""
+    """Returns the anchor of a paper's section on the common page."""
     return f"paper-{name}"
 
 
 def _before(place: Path) -> list[Entry]:
-    """What the folder has; nothing where that is missing, damaged or written by a version without entries."""
+    """Reads the entries of a folder; none if its files are missing, damaged or of a version without entries."""
     try:
         known = json.loads((place / NAME).read_text(encoding="utf-8"))
         page = (place / PAGE).read_text(encoding="utf-8")

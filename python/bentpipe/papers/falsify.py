@@ -51,7 +51,7 @@ class Attack:
 
     @property
     def is_explained(self) -> bool:
-        """Whether the claim fails without its mechanism, or says why it does not."""
+        """Whether the claim fails without its mechanism, or has a reason why it does not."""
         return self.kind in (FAILS, UNDECIDED, EXEMPT, NOT_HELD) or (self.kind == HOLDS and bool(self.note))
 
     @property
@@ -107,7 +107,7 @@ def _attack(paper: Paper, verdict: Verdict, reading: str, lab: Lab) -> Attack:
 
 
 def survivors(found: Sequence[Verdict]) -> Iterator[tuple[Verdict, Claim, Attack]]:
-    """Each claim that is not shown to fail without its mechanism and says no reason, with the part and its attack."""
+    """Each claim that holds without its mechanism, names none or cannot be attacked, with the part and its attack."""
     for verdict in found:
         for part in verdict.judged:
             if part.attack is not None and part.attack.kind in (HOLDS, ERROR, UNNAMED):

@@ -32,9 +32,9 @@ CONFIDENCE = 0.95
 TRACES_BYTES_MAX = 150_000_000
 """Of runs that are kept in memory for the next claim, at most. The least recently used ones go first.
 
-The process has about twice as much, and 200 MB besides: quick reproductions stay below 1 GB.
+The process has up to three times as much, and 300 MB besides: quick reproductions stay below 1 GB.
 """
-RUN_BYTES = 250_000
+RUN_BYTES = 500_000
 """Of a run beside its time series: its scenario and its other tables."""
 
 
@@ -180,7 +180,8 @@ class Lab:
         ScenarioError
             There is no such file, or it makes no sense with these values.
         """
-        under = {key: value for key, value in (sets or {}).items() if key not in self._over}
+        held = tuple(f"{key}." for key in self._over)
+        under = {key: value for key, value in (sets or {}).items() if not f"{key}.".startswith(held)}
         # Put over the sets last, so that they win where one key is a part of another.
         scenario = load(self.folder / "scenarios" / f"{name}.toml", {**under, **self._over})
         if self._over and scenario.cases:

@@ -60,7 +60,7 @@ def index(found: Sequence[Entry]) -> str:
 
 
 def commands(found: Sequence[Entry]) -> list[str]:
-    """What makes these papers again: one command for those that were made alike."""
+    """Commands that make these papers again: one for all papers with the same options."""
     alike: dict[tuple[bool, bool], list[str]] = {}
     for each in found:
         alike.setdefault((each.is_full, each.is_attacked), []).append(each.called)
@@ -152,7 +152,7 @@ def compared(verdict: Verdict) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def attacks(verdict: Verdict) -> Iterator[str]:
-    """The outcomes without the mechanism, one for each row of `compared`; empty where none was asked or possible."""
+    """The outcomes without the mechanism, one for each row of `compared`; empty without an attack."""
     for part in (verdict, *verdict.parts):
         attack = part.attack
         yield "" if attack is None or attack.kind == falsify.NOT_HELD else attack.text

@@ -140,7 +140,7 @@ def reproduce(
     jobs : int, optional
         Runs at the same time; all cores if not given.
     progress : callable, optional
-        Called with a `Progress` before each claim and figure, which count as runs; `doing` names it.
+        Called with a `Progress` before each claim, attack and figure, which count as runs; `doing` names it.
 
     Returns
     -------
@@ -160,7 +160,9 @@ def reproduce(
         files.refuse_unless_writable_folder(place)
     for paper in chosen:
         loading.check(paper)
-    how_far, found = Progress(total=sum(len(paper.claims) + len(paper.figures) for paper in chosen)), []
+    looks = 2 if falsify else 1
+    total = sum(looks * len(paper.claims) + len(paper.figures) for paper in chosen)
+    how_far, found = Progress(total=total), []
 
     def tell(what: str) -> None:
         how_far.doing = what
@@ -174,11 +176,12 @@ def reproduce(
             for claim in paper.claims:
                 tell(claim.id)
                 verdict = verdicts.settled(paper, claim, lab)
+                how_far.done += 1
                 if falsify:
                     tell(f"{claim.id} without its mechanism")
                     verdict = attacked(paper, verdict, lab)
+                    how_far.done += 1
                 judged.append(verdict)
-                how_far.done += 1
             drawn, failed = {}, {}
             for figure in paper.figures:
                 tell(f"{paper.name}: {figure.title}")
@@ -236,7 +239,7 @@ def _write(result: Reproduction, place: Path) -> None:
     table.writeheader()
     table.writerows(row for each in found for row in each.rows)
     files.replace_text(place / "claims.csv", text.getvalue())
-    # The page before the data that says which sections it has.
+    # The page before the data, which list its sections.
     files.replace_text(place / PAGE, webpage.page(found, result.papers))
     files.replace_text(place / NAME, json.dumps(document(found), indent=1, ensure_ascii=False) + "\n")
     files.replace_text(place / "index.md", pages.index(found))

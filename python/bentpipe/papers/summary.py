@@ -62,15 +62,15 @@ def world(reproduced: Reproduced) -> str:
     entry, count = reproduced.world, len(reproduced.verdicts)
     held = sum(verdict.kind in HOLD for verdict in reproduced.verdicts)
     plural = "reading" if len(entry.readings) == 1 else "readings"
-    chosen = f", with the {plural} {entry.name}" if entry.readings else ""
+    chosen = f" ({plural} {entry.name})" if entry.readings else ""
     return (
-        f"In one world, {len(entry.claims)} of {count} claims hold together{chosen}. In some reading, each its own, "
-        f"{held} of {count} hold."
+        f"{len(entry.claims)} of {count} claims hold together in one world{chosen}; {held} of {count} hold in some "
+        "reading."
     )
 
 
 def attacks(reproduced: Reproduced) -> Iterator[str]:
-    """Outcomes of the attacks: how many claims fail without their mechanism, and each one that does not."""
+    """Outcomes of the attacks: how many claims fail without their mechanism, and each claim that holds all the same."""
     if not reproduced.is_attacked:
         return
     found = [part.attack for verdict in reproduced.verdicts for part in verdict.judged if part.attack is not None]

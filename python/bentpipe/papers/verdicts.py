@@ -69,7 +69,7 @@ class Verdict:
     parts: tuple[Verdict, ...] = ()
     """Of the claim's parts, in their order."""
     attack: Attack | None = None
-    """Its outcome without the mechanism, where that was asked; of a claim with parts, they have theirs."""
+    """The outcome without the mechanism, if the claim was attacked. Of a claim with parts, each part has one."""
 
     @property
     def judged(self) -> tuple[Verdict, ...]:

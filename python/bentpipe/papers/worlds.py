@@ -1,21 +1,30 @@
 """Counts the claims that hold together in one world: one choice of readings for all claims of a paper.
 
-Readings with one name are one reading. Readings between which a claim chooses are alternatives, and alternatives that
-several claims share are one choice of the world. A claim that was not tried in the chosen reading is not shown to hold.
-A choice that a single claim has does not bind the others, so it counts in the best of its readings.
+A world has one value for each choice that several claims share. Readings with one name are the same value, and the
+readings of a claim are the values of one choice. The key `world` of a reading replaces its name in this. Its text is
+the name of another reading. Its table has the values by choice: `{ senders = "three", buffer = "router" }`. A reading
+without a value for a choice goes with all values of the choice.
+
+A claim holds in a world if all its parts hold there, each in at least one reading that belongs to the world. A claim
+without such a reading was not tried there, so it does not hold. A choice that a single claim has binds no other claim.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from bentpipe.papers.claims import Reading
     from bentpipe.papers.verdicts import Verdict
+
+Values: TypeAlias = "Mapping[str, tuple[str, ...]]"
+"""By choice, the values with which a reading goes."""
+Parts: TypeAlias = "list[list[tuple[Values, bool]]]"
+"""Of a claim: by part and reading, its values and whether the part holds there."""
 
 
 @dataclass(frozen=True)
@@ -34,61 +43,90 @@ class World:
 
 
 def best(found: Sequence[Verdict]) -> World:
-    """The world in which most claims hold; of several, that whose readings come first."""
-    choices = _choices(found)
-    readings: dict[int, str] = {}
-    for together in _together(found, choices):
-        worlds = [dict(zip(together, names, strict=True)) for names in product(*(choices[at] for at in together))]
-        counts = [sum(_holds(each, choices, world, together) for each in found) for world in worlds]
-        readings |= worlds[counts.index(max(counts))]
-    claims = tuple(each.claim.id for each in found if _holds(each, choices, readings))
-    return World(tuple(readings[at] for at in sorted(readings)), claims)
+    """Finds the world in which most claims hold; of equal worlds, the world with the first readings."""
+    by_claim = _by_claim(found)
+    choices = _shared(by_claim)
+    world: dict[str, str] = {}
+    for together in _together(by_claim, choices):
+        bound = [parts for parts in by_claim if not _choices(parts).isdisjoint(together)]
+        worlds = [dict(zip(together, values, strict=True)) for values in product(*(choices[key] for key in together))]
+        counts = [sum(_holds(parts, each) for parts in bound) for each in worlds]
+        world |= worlds[counts.index(max(counts))]
+    claims = [verdict.claim.id for verdict, parts in zip(found, by_claim, strict=True) if _holds(parts, world)]
+    named = [world[key] if key in _names(found) else f"{key}: {world[key]}" for key in choices]
+    return World(tuple(named), tuple(claims))
 
 
-def _names(part: Verdict) -> list[str]:
-    return [each.reading.name for each in part.found]
+def _by_claim(found: Sequence[Verdict]) -> list[Parts]:
+    groups = _groups(found)
+
+    def values(reading: Reading) -> Values:
+        if isinstance(reading.world, dict):
+            return reading.world
+        name = reading.world or reading.name
+        return {groups[name]: (name,)} if name in groups else {}
+
+    return [
+        [[(values(each.reading), bool(each.holds)) for each in part.found] for part in verdict.judged]
+        for verdict in found
+    ]
 
 
-def _choices(found: Sequence[Verdict]) -> list[list[str]]:
-    """The alternatives that several claims share, in the order in which claims name them."""
+def _name(reading: Reading) -> str:
+    return reading.world if isinstance(reading.world, str) else reading.name
+
+
+def _names(found: Sequence[Verdict]) -> set[str]:
+    return {_name(each.reading) for verdict in found for part in verdict.judged for each in part.found}
+
+
+def _groups(found: Sequence[Verdict]) -> dict[str, str]:
+    """By name of a reading, the first name among those between which claims choose."""
     groups: list[list[str]] = []
     for part in (part for verdict in found for part in verdict.judged):
-        if len(_names(part)) > 1:
-            met = [group for group in groups if not set(group).isdisjoint(_names(part))]
-            merged = list(dict.fromkeys(name for group in (*met, _names(part)) for name in group))
+        names = [_name(each.reading) for each in part.found if not isinstance(each.reading.world, dict)]
+        if len(names) > 1 or any(each.reading.world for each in part.found):
+            met = [group for group in groups if not set(group).isdisjoint(names)]
             groups = [group for group in groups if group not in met]
-            groups.append(merged)
-    users = Counter(at for verdict in found for at in _used(verdict, groups))
-    shared = [group for at, group in enumerate(groups) if users[at] > 1]
-    order = [name for verdict in found for part in verdict.judged for name in _names(part)]
-    return sorted(shared, key=lambda group: min(map(order.index, group)))
+            if merged := list(dict.fromkeys(name for group in (*met, names) for name in group)):
+                groups.append(merged)
+    return {name: group[0] for group in groups for name in group}
 
 
-def _used(verdict: Verdict, choices: Sequence[Sequence[str]]) -> set[int]:
-    """Which of the choices a claim depends on, with any of its parts."""
-    names = {name for part in verdict.judged for name in _names(part)}
-    return {at for at, group in enumerate(choices) if not names.isdisjoint(group)}
+def _choices(parts: Parts) -> set[str]:
+    return {choice for part in parts for values, _ in part for choice in values}
 
 
-def _together(found: Sequence[Verdict], choices: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Choices that have to be made together, because a claim has parts in several of them."""
-    groups = [{at} for at in range(len(choices))]
-    for used in (_used(verdict, choices) for verdict in found):
-        met = [group for group in groups if group & used]
+def _shared(by_claim: Sequence[Parts]) -> dict[str, list[str]]:
+    """Finds the choices that several claims have, with their values, both in the order of the claims."""
+    users: dict[str, int] = {}
+    known: dict[str, dict[str, None]] = {}
+    for parts in by_claim:
+        for values in (values for part in parts for values, _ in part):
+            for choice, some in values.items():
+                known.setdefault(choice, {}).update(dict.fromkeys(some))
+        for choice in _choices(parts):
+            users[choice] = users.get(choice, 0) + 1
+    return {choice: list(values) for choice, values in known.items() if users[choice] > 1}
+
+
+def _together(by_claim: Sequence[Parts], choices: Iterable[str]) -> list[list[str]]:
+    """Choices that have to be made together, because one claim has several of them."""
+    order = list(choices)
+    groups = [{choice} for choice in order]
+    for parts in by_claim:
+        met = [group for group in groups if not group.isdisjoint(_choices(parts))]
         if len(met) > 1:
             groups = [group for group in groups if group not in met] + [set().union(*met)]
-    return [sorted(group) for group in sorted(groups, key=min)]
+    return [sorted(group, key=order.index) for group in groups]
 
 
-def _holds(
-    verdict: Verdict, choices: Sequence[Sequence[str]], world: Mapping[int, str], only: Iterable[int] | None = None
-) -> bool:
-    """Whether a claim holds in a world with all its parts. With `only`, claims without these choices do not count."""
-    used = _used(verdict, choices)
-    if only is not None and used.isdisjoint(only):
-        return False
-    for part in verdict.judged:
-        at = next((at for at in used if not set(choices[at]).isdisjoint(_names(part))), None)
-        if not (part.holds_in if at is None else world[at] in part.holds_in):
-            return False
-    return True
+def _holds(parts: Parts, world: Mapping[str, str]) -> bool:
+    """Whether a claim holds in a world; what the world has no value for is free."""
+    return bool(parts) and all(
+        any(
+            holds and all(world.get(choice, some[0]) in some for choice, some in values.items())
+            for values, holds in part
+        )
+        for part in parts
+    )

@@ -320,10 +320,7 @@ def tracking(lab: Lab, *, granularity: str) -> Finding:
 
 
 def premature_timeouts(lab: Lab) -> Finding:
-    """Timeouts that were premature, at least, in experiment 1: both rates and senders, buffers of 64 and 3.3 kB.
-
-    Those that `runs.premature` finds, or those that are more than the packets lost, data and ACKs.
-    """
+    """Premature timeouts, at least: those of `runs.premature`, or those that are more than the lost packets."""
     counts = {}
     for buffer in (LARGE, HALF):
         for cc in SENDERS:
@@ -390,10 +387,13 @@ def _degradation(
     return mean_normalised(lab, rate, cc=cc, buffer=buffer, settings=settings) - 1
 
 
+MIDDLE = (("reno", LARGE), ("reno", HALF), ("tcpmin", HALF))
+"""The graphs of figure 6 that lie close to each other."""
+
+
 def middle_graphs(lab: Lab, *, rate: float = LOW_RATE) -> Finding:
     """Largest degradation at 2e-8 (time of the file over that without errors, less 1) of the three middle graphs."""
-    chosen = (("reno", LARGE), ("reno", HALF), ("tcpmin", HALF))
-    graphs = {(cc, b): _degradation(lab, cc, b, rate=rate) for cc, b in chosen}
+    graphs = {(cc, b): _degradation(lab, cc, b, rate=rate) for cc, b in MIDDLE}
     worst = max(graphs, key=lambda key: float(graphs[key].mean()))
     note = "; ".join(f"{cc}, {b}: {100 * d.mean():.2f} %" for (cc, b), d in graphs.items())
     return Finding.mean(100 * graphs[worst], note)
@@ -402,10 +402,9 @@ def middle_graphs(lab: Lab, *, rate: float = LOW_RATE) -> Finding:
 def upper_graph(lab: Lab, *, cc: str = "tcpmin") -> Finding:
     """Degradation at 2e-8 of TCPmin with 64 kB less the largest of the others, percentage points, paired."""
     upper = _degradation(lab, cc, LARGE)
-    chosen = (("reno", LARGE), ("reno", HALF), ("tcpmin", HALF))
-    others = {(other, b): _degradation(lab, other, b) for other, b in chosen}
+    others = {(other, b): _degradation(lab, other, b) for other, b in MIDDLE}
     nearest = max(others, key=lambda key: float(others[key].mean()))
-    note = f"{100 * upper.mean():.2f} % against {100 * others[nearest].mean():.2f} % ({nearest[0]}, {nearest[1]})"
+    note = f"{100 * upper.mean():.2f} % against {100 * others[nearest].mean():.2f} % ({', '.join(nearest)})"
     return Finding.mean(100 * (upper - others[nearest]), note)
 
 
@@ -445,20 +444,12 @@ def outcomes(lab: Lab, *, give_up: str, outcome: str, settings: list[str]) -> Fi
 
 def fast_share(lab: Lab, *, buffer: str, rate: float = HIGH_RATE) -> Finding:
     """Fast retransmits over fast retransmits and timeouts together, Reno, settings 1 to 12."""
-    rows = _rows(lab, "reno", buffer, rate)
+    chosen = (pl.col("error_rate") == rate) & (pl.col("cc") == "reno") & (pl.col("buffer") == buffer)
+    rows = runs.grid(lab).filter(chosen & (pl.col("case") != "s200"))
     each = rows.group_by("replication").agg(pl.col("fast_retransmits").sum(), pl.col("timeouts").sum())
     fast, slow = each["fast_retransmits"].to_numpy().astype(float), each["timeouts"].to_numpy().astype(float)
     note = f"{int(fast.sum()):,} fast retransmits, {int(slow.sum()):,} timeouts"
     return runs.ratio(fast, fast + slow, note)
-
-
-def _rows(lab: Lab, cc: str, buffer: str, rate: float) -> pl.DataFrame:
-    return runs.grid(lab).filter(
-        (pl.col("error_rate") == rate)
-        & (pl.col("cc") == cc)
-        & (pl.col("buffer") == buffer)
-        & (pl.col("case") != "s200")
-    )
 
 
 def sender_over_buffer(lab: Lab, *, buffers: Sequence[str] = BUFFERS) -> Finding:
@@ -484,7 +475,7 @@ def segment_window(lab: Lab) -> Finding:
 
 def segment_window_possible(lab: Lab) -> Possible:
     """The least that losses cost with one segment in flight."""
-    wrong = 1 - (1 - HIGH_RATE) ** (8 * 1500) * (1 - HIGH_RATE) ** (8 * 40)
+    wrong = 1 - (1 - HIGH_RATE) ** (8 * 1540)
     expected = wrong / (1 - wrong)
     shortest_s, longest_s = 0.2, 0.2 + 2 * float(runs.one_way_s(np.array([0.0]), 2)[0]) + DATA_S + ACK_S
     least = 1 + expected * shortest_s / longest_s
