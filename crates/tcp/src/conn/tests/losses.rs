@@ -171,11 +171,14 @@ fn rfc5681_4_3_what_left_before_the_second_reduction_is_no_third_sign() {
         s.send(200);
         let acks: [(u64, &[(u64, u64)]); 4] =
             [(200, &[(1, 12)]), (250, &[(1, 15), (16, 20)]), (400, &[(1, 15), (16, 21)]), (450, &[(1, 15), (16, 24)])];
-        for (n, ((at, sack), expected)) in (1..).zip(acks.into_iter().zip(reductions)) {
+        for ((at, sack), expected) in acks.into_iter().zip(reductions) {
             s.at(ms(at)).ack(0, sack);
             let found = s.events().iter().filter(|event| matches!(event, Event::Reduction(_))).count();
-            assert_eq!((found, s.conn.tcb.sender.lost_ever()), (expected, n * SMSS), "{verdict:?} {at} ms");
+            assert_eq!(found, expected, "{verdict:?} {at} ms");
         }
+        // With a window that was not reduced, what shows the loss of 15 left before it.
+        let lost = if verdict == VerdictKind::AlwaysCongestion { 4 } else { 3 };
+        assert_eq!(s.conn.tcb.sender.lost_ever(), lost * SMSS, "{verdict:?}");
     }
 }
 
