@@ -248,8 +248,10 @@ impl Sender {
                 self.on_duplicate(now, facts, cx);
             }
             self.find_holes(now, &ack, cx);
-            if is_duplicate && has_snack && self.episode.dupacks == DUP_THRESH {
-                let una = self.space.una;
+            let una = self.space.una;
+            // RFC 6582 §3.2: duplicates that answer needless retransmissions after a timeout prove nothing.
+            let is_beyond = self.episode.recovery_point.is_none_or(|point| una > point);
+            if is_duplicate && has_snack && is_beyond && self.episode.dupacks == DUP_THRESH {
                 self.find_hole(now, (una, una + self.space.smss()), cx);
             }
         }

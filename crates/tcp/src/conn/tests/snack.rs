@@ -242,6 +242,22 @@ fn the_third_duplicate_reports_the_first_segment() {
     assert_eq!(s.ssthresh(), 10);
 }
 
+/// The timer sends again what had arrived: its duplicates begin no epoch.
+#[test]
+fn duplicates_of_needless_retransmissions_report_nothing() {
+    let mut s = sender(|_| ());
+    s.conn.offer(40 * SMSS);
+    s.time_out();
+    s.ack(2, &[]);
+    s.ack(21, &[]);
+    let (window, before) = (s.cwnd(), s.conn.counters().fast_retransmits);
+    (0..5).for_each(|_| drop(s.ack(21, &[])));
+    assert_eq!((s.cwnd(), s.conn.counters().fast_retransmits), (window, before));
+    // A hole that the receiver reports there does.
+    s.snack(21, 0, 1);
+    assert_eq!(s.conn.counters().fast_retransmits, before + 1);
+}
+
 #[test]
 fn duplicates_make_room_and_acks_beyond_the_hole_take_it_back() {
     let mut s = sender(|config| config.cc = CcConfig::Scps(ScpsSettings::default()));
