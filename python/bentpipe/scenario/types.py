@@ -61,6 +61,9 @@ class CcBbr2(_CcBbr2Required, total=False):
     headroom :
         Share of the long-term bound that is left free between probes. Default: 0.15.
 
+    up_ends :
+        The end of Up, if losses do not end it. Default: "queue".
+
     quantum :
         How much is handed down at once. Default: "segment".
 
@@ -80,6 +83,7 @@ class CcBbr2(_CcBbr2Required, total=False):
     loss_threshold: float
     beta: float
     headroom: float
+    up_ends: Literal["queue", "plateau"]
     quantum: Literal["segment", "offload"]
     rwnd_limited_is_app_limited: bool
     leo: bool
@@ -522,7 +526,7 @@ class CcHswa(_CcHswaRequired, total=False):
         TD from which nothing is added, as a multiple of BaseTD. Default: 2.0.
 
     epsilon :
-        By which share TD may exceed BaseTD and be equal to it. Default: 0.01.
+        Share of BaseTD by which TD may exceed it and count as equal. A large one takes the delay out of the rule. Default: 0.01.
 
     avg_rtt :
         Which mean of the round-trip times counts. Default: "all".
@@ -622,7 +626,7 @@ class CcHybla(_CcHyblaRequired, total=False):
         The largest ρ in the exponent of slow start. Default: 16.0.
 
     needs_ssthresh :
-        Whether slow start is the standard's as long as there is no threshold. Default: false.
+        Whether slow start is the standard's as long as there is no threshold. Default: true.
 
     initial_window :
         The initial window. Default: "rho".
@@ -876,6 +880,9 @@ class CcPeach(_CcPeachRequired, total=False):
     probe_max :
         Largest window that Sudden Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
 
+    probe_again :
+        The window that Sudden Start probes for after a timeout or an idle time, within the same limits. Default: "known".
+
     inflate :
         Whether duplicate ACKs inflate the window in recovery, as Reno's. Default: false.
 
@@ -884,6 +891,7 @@ class CcPeach(_CcPeachRequired, total=False):
     """
 
     probe_max: int
+    probe_again: Literal["known", "all"]
     inflate: bool
     receiver_knows: bool
 
@@ -901,6 +909,9 @@ class CcPeachPlus(_CcPeachPlusRequired, total=False):
     probe_max :
         Largest window that Jump Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
 
+    probe_again :
+        The window that Jump Start probes for after a timeout or an idle time, within the same limits. Default: "known".
+
     repair :
         Whether dummies carry the oldest data that were not acknowledged, or those sent last as Peach's. Default: true.
 
@@ -909,6 +920,7 @@ class CcPeachPlus(_CcPeachPlusRequired, total=False):
     """
 
     probe_max: int
+    probe_again: Literal["known", "all"]
     repair: bool
     receiver_knows: bool
 
@@ -1292,7 +1304,7 @@ class CcWestwoodPlus(_CcWestwoodPlusRequired, total=False):
         The shortest time of a sample; longer ones take a round trip. Default: "50 ms".
 
     cut :
-        When a loss takes effect on the window. Default: "at-loss".
+        When a loss takes effect on the window. Default: "at-exit".
 
     forget_min_rtt :
         Whether a timeout resets the least round-trip time. Default: true.
@@ -2297,7 +2309,7 @@ class Tcp(TypedDict, total=False):
         What the loss of a retransmission leads to, where the recovery finds it without the timer: `rack`, `snack`, and `sack` with `evidence = "status"`. Default: "rfc5681".
 
     dsack :
-        Report segments that arrived twice in the first SACK block (DSACK). Default: false.
+        Report segments that arrived twice in the first SACK block (DSACK). Without it, true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), else false (RFC 2018; RFC 2883 is an extension).
 
     spurious_detection :
         How the sender finds out that it resent needlessly. Default: "off".
@@ -2673,7 +2685,7 @@ class Config(TypedDict, total=False):
         What the loss of a retransmission leads to, where the recovery finds it without the timer: `rack`, `snack`, and `sack` with `evidence = "status"`. Default: "rfc5681".
 
     dsack :
-        Report segments that arrived twice in the first SACK block (DSACK). Default: false.
+        Report segments that arrived twice in the first SACK block (DSACK). Without it, true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), else false (RFC 2018; RFC 2883 is an extension).
 
     spurious_detection :
         How the sender finds out that it resent needlessly. Default: "off".
