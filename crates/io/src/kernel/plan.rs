@@ -5,7 +5,8 @@ use bentpipe_sim::conformance::Case;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{
     AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, Growth, InitialSsthresh, NewReno, Rack,
-    Recovery, Reduction, RtoConfig, SackCounting, SackEvidence, SackOnRto, SpuriousDetection, SsthreshBase, SsthreshRounding,
+    Recovery, Reduction, RtoConfig, SackCounting, SackEvidence, SackOnRto, SpuriousDetection, SsthreshBase,
+    SsthreshRounding,
 };
 use bentpipe_units::Duration;
 use rustix::fd::BorrowedFd;

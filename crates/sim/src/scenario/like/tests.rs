@@ -1,8 +1,8 @@
 use super::*;
 use crate::scenario::{from_json, from_toml, Flow, Problems, Resolved};
 use bentpipe_tcp::{
-    Config, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RtoArithmetic, RtoDuplicates, RttSampling, SackCounting,
-    SackEvidence, SackOnRto,
+    Config, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RtoArithmetic, RtoDuplicates, RttSampling,
+    SackCounting, SackEvidence, SackOnRto,
 };
 use bentpipe_units::Duration;
 
