@@ -451,6 +451,8 @@ def page(mine: Runs, theirs: Runs) -> str:
     lines = []
     beyond: dict[str, list[str]] = {}
     for (name, sender), runs in mine.items():
+        if (name, sender) not in theirs:
+            continue
         rows = {row.measure: row for row in differences(runs, theirs[name, sender])}
         cells = [cell(rows[measure]) if measure in rows else "" for measure in NAMES]
         lines.append(f"| {CASES[name].title} | {sender} | {' | '.join(cells)} |")
