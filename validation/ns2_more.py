@@ -1,9 +1,9 @@
-"""Compare bentpipe with ns-2 on sixteen more configurations: return traffic, RED, ECN, delayed ACKs, outages, bursts, lost ACKs.
+"""Compare bentpipe with ns-2 on sixteen more configurations.
 
-    python validation/ns2_more.py [NAME ...]            print the comparison of what is kept
-    python validation/ns2_more.py --ours [NAME ...]     run bentpipe again, and keep what it gives
-    python validation/ns2_more.py --measure [NAME ...]  run ns-2 again (needs `ns`), and keep what it gives
-    python validation/ns2_more.py --write               write docs/validation/ns2-more.md
+    python validation/ns2_more.py [NAME ...]
+
+prints the comparison of the stored results. `--ours` runs bentpipe again, and `--measure` runs ns-2 again (needs `ns`).
+Both store the results. `--write` writes docs/validation/ns2-more.md.
 
 Results of ns-2 are in `validation/data/ns2/more.csv`, those of bentpipe in `more_ours.csv`.
 """
@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
 
 def flows(count: int) -> dict[str, Any]:
-    """So many pairs of hosts, with a flow each."""
+    """`count` pairs of hosts, with a flow each."""
     return {f"{each}.count": count for each in ("link.near", "link.far", "flow.f")}
 
 
@@ -119,9 +119,7 @@ ON_OFF = {
 SPREAD = (2, 3.7, 5.1, 7.3, 8.9, 11.3, 13.9, 17.1)
 """Delays in ms that keep flows from marching in step."""
 CASES = {
-    "two-way": Case(
-        "Data in both directions", {"opposite": "3"}, {**pair("back", 1000, "2 ms", 3, back=True)}
-    ),
+    "two-way": Case("Data in both directions", {"opposite": "3"}, {**pair("back", 1000, "2 ms", 3, back=True)}),
     "return": Case(
         "Return link of 40 kbit/s",
         {"flows": "2", "rate": "10Mb", "back_rate": "40kb", "delay": "100ms", "limit": "100", "back_limit": "10"},
@@ -223,13 +221,23 @@ CASES = {
     ),
     "spread": Case(
         "Eight flows of eight round trips, queue of eight",
-        {"flows": "8", "rate": "1Mb", "delay": "20ms", "limit": "8", "access_delay": " ".join(f"{x}ms" for x in SPREAD)},
+        {
+            "flows": "8",
+            "rate": "1Mb",
+            "delay": "20ms",
+            "limit": "8",
+            "access_delay": " ".join(f"{x}ms" for x in SPREAD),
+        },
         {
             **flows(1),
             "link.m.rate": "1 Mbit/s",
             "link.m.delay": "20 ms",
             "link.m.queue": "7 packets",
-            **{k: v for at, x in enumerate(SPREAD[1:]) for k, v in pair(f"{'abcdefg'[at]}s", 1000, f"{x} ms", 1).items()},
+            **{
+                k: v
+                for at, x in enumerate(SPREAD[1:])
+                for k, v in pair(f"{'abcdefg'[at]}s", 1000, f"{x} ms", 1).items()
+            },
         },
     ),
     "files": Case(
@@ -241,7 +249,11 @@ CASES = {
             "duration": "130 s",
             "link.m.rate": "5 Mbit/s",
             "link.m.reverse.queue": "9999 packets",
-            **{f"link.{side}.{key}": value for side in ("near", "far") for key, value in (("rate", "100 Mbit/s"), ("delay", "1 ms"))},
+            **{
+                f"link.{side}.{key}": value
+                for side in ("near", "far")
+                for key, value in (("rate", "100 Mbit/s"), ("delay", "1 ms"))
+            },
             "flow.f.app": {"kind": "arrivals", "size": "20000 B", "interval": "45 ms", "count": 2222},
             "flow.f.start": "0 s",
         },
@@ -251,7 +263,7 @@ CASES = {
 
 
 class Run(NamedTuple):
-    """What one run gave."""
+    """Results of one run."""
 
     goodput_kbps: float
     """Of the first group of flows, mean; of files: mean completion time in ms."""
@@ -357,7 +369,9 @@ def keep(path: Path, runs: Runs) -> None:
     """Keep runs, in the order of the cases."""
     order = [(name, sender) for name, case in CASES.items() for sender in case.senders.split()]
     with path.open("w") as file:
-        file.write("# One run per line, seeds 1, 2, ...; goodputs are means over flows; of files: the mean completion time in ms\n")
+        file.write(
+            "# One run per line, seeds 1, 2, ... Goodputs: means over flows. Files: mean completion time in ms\n"
+        )
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["case", "sender", *Run._fields])
         for key in order:
@@ -366,7 +380,7 @@ def keep(path: Path, runs: Runs) -> None:
 
 
 class Difference(NamedTuple):
-    """Of one measure."""
+    """Difference in one measure."""
 
     measure: str
     ours: float
@@ -376,12 +390,12 @@ class Difference(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Of theirs."""
+        """As a share of theirs."""
         return self.ours / self.theirs - 1 if self.theirs else 0.0
 
 
 def differences(mine: list[Run], theirs: list[Run]) -> Iterator[Difference]:
-    """Of all measures that a case has."""
+    """Differences in all measures of a case."""
     for at, measure in enumerate(Run._fields):
         a, b = [run[at] for run in mine], [run[at] for run in theirs]
         if not any(a) and not any(b):
@@ -397,10 +411,9 @@ def show(mine: Runs, theirs: Runs) -> None:
         cells = []
         for row in differences(runs, theirs[key]):
             digits = 3 if row.measure == "jain" else 1
-            is_large = abs(row.errors) > LIMIT
-            cells.append(
-                f"{row.measure[:8]} {row.ours:.{digits}f}/{row.theirs:.{digits}f} {row.share:+.1%} {row.errors:+.1f}{'!' if is_large else ''}"
-            )
+            mark = "!" if abs(row.errors) > LIMIT else ""
+            means = f"{row.ours:.{digits}f}/{row.theirs:.{digits}f}"
+            cells.append(f"{row.measure[:8]} {means} {row.share:+.1%} {row.errors:+.1f}{mark}")
         print(f"{' '.join(key):24}", " | ".join(cells), flush=True)
 
 
@@ -413,13 +426,13 @@ NAMES = {
 }
 CAUSES = {
     "queue-8": (
-        "Flows with equal round trips march in step, and the order of simultaneous packets decides which of them are dropped. "
-        "With eight different round trips (`spread`) all senders agree."
+        "Flows with equal round trips march in step. The order of simultaneous packets then decides which packets are "
+        "dropped. With eight different round trips (`spread`) all senders agree."
     ),
     "red-ecn": (
-        "After a mark, agents of ns-2 repair the first loss of that window without fast recovery. Losses of the first slow start "
-        "then end in more retransmissions. With windows of at most 30 packets there is no such loss: mean goodputs are 671.3 and "
-        "670.0 kbit/s (+1.0 standard errors, three seeds), without retransmissions."
+        "After a mark, agents of ns-2 repair the first loss of that window without fast recovery. The losses of the first "
+        "slow start therefore cost more retransmissions. Windows of at most 30 packets have no such loss: mean goodputs "
+        "are then 671.3 and 670.0 kbit/s (+1.0 standard errors, three seeds), without retransmissions."
     ),
 }
 """Why a case differs beyond the limit, and how that was shown."""
@@ -433,11 +446,13 @@ def cell(row: Difference) -> str:
 
 
 def page(mine: Runs, theirs: Runs) -> str:
-    """The page, from what is kept."""
+    """The page, from the stored results."""
     seeds = min(len(runs) for runs in (*mine.values(), *theirs.values()))
     lines = []
     beyond: dict[str, list[str]] = {}
     for (name, sender), runs in mine.items():
+        if (name, sender) not in theirs:
+            continue
         rows = {row.measure: row for row in differences(runs, theirs[name, sender])}
         cells = [cell(rows[measure]) if measure in rows else "" for measure in NAMES]
         lines.append(f"| {CASES[name].title} | {sender} | {' | '.join(cells)} |")
@@ -455,12 +470,12 @@ def page(mine: Runs, theirs: Runs) -> str:
 HEAD = """<!-- Written by validation/ns2_more.py; change that, not this. -->
 # Sixteen more configurations beside ns-2
 
-This page compares `like = "ns-2"` with ns-2.35 on configurations that [the first comparison](ns2.md) does not have. Each row
-has {seeds} seeds on both sides. Both simulators have hosts that take up to 0.1 ms.
+This page compares `like = "ns-2"` with ns-2.35 on configurations that [the first comparison](ns2.md) does not have.
+Each row has {seeds} seeds on both sides. Hosts take up to 0.1 ms in both simulators.
 
-A cell shows bentpipe / ns-2 and the difference in standard errors. Bold differences exceed {limit:g} standard errors. Goodput is
-the mean of a flow in kbit/s. The second group of flows has the opposite direction, the packets of 200 B, or the long round
-trip. For files, the first column is the mean completion time in ms.
+A cell shows bentpipe / ns-2 and the difference in standard errors. Bold differences exceed {limit:g} standard errors.
+Goodput is the mean of a flow in kbit/s. The second group of flows has the opposite direction, the packets of 200 B, or
+the long round trip. For files, the first column is the mean completion time in ms.
 
 `python validation/ns2_more.py` prints the same from `validation/data/ns2/more.csv` and `more_ours.csv`.
 

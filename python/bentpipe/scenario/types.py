@@ -1464,10 +1464,18 @@ class RecoverySack(_RecoverySackRequired, total=False):
 
     evidence :
         What proves a loss. Default: "rfc6675".
+
+    counting :
+        What duplicate ACKs and pipe are counted by. Default: "data".
+
+    rescue :
+        Retransmit the highest segment outstanding, once in each recovery, if nothing else may be sent. Default: true.
     """
 
-    on_rto: Literal["keep", "discard"]
+    on_rto: Literal["keep", "discard", "ignore"]
     evidence: Literal["rfc6675", "fack", "hole", "status"]
+    counting: Literal["data", "acks"]
+    rescue: bool
 
 _RecoveryRackRequired = TypedDict(
     "_RecoveryRackRequired",
@@ -1926,6 +1934,12 @@ class Rto(TypedDict, total=False):
     variance_min :
         Least value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time. Default: "0 s".
 
+    arithmetic :
+        Numbers in which the smoothed round-trip time and its variation are kept. Default: "real".
+
+    expires_on_tick :
+        The timer expires on a tick: up to one tick before the timeout is over. Default: true.
+
     rounding :
         How a round trip becomes a number of ticks. Default: "floor".
 
@@ -1955,6 +1969,9 @@ class Rto(TypedDict, total=False):
 
     reduce_again :
         Lower the slow start threshold each time that the timer expires for the same segment, not only the first time. Default: false.
+
+    duplicates :
+        Duplicate ACKs after a timeout. They count for `limited_retransmit`. Default: "restart".
     """
 
     initial: str
@@ -1964,6 +1981,8 @@ class Rto(TypedDict, total=False):
     phase: str
     guard: bool
     variance_min: str
+    arithmetic: Literal["real", "ticks"]
+    expires_on_tick: bool
     rounding: Literal["floor", "plus-one"]
     min_ticks: int
     sampling: Literal["per-window", "per-ack"]
@@ -1974,6 +1993,7 @@ class Rto(TypedDict, total=False):
     backoff_max: int
     forget_after: int
     reduce_again: bool
+    duplicates: Literal["restart", "continue", "ignore"]
 
 
 class Ack(TypedDict, total=False):

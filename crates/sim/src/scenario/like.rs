@@ -100,6 +100,7 @@ const NS_2: &[Row] = &[
     row("rto.expires_on_tick", "false", "set_rtx_timer()"),
     row_for(&["tahoe"], "rto.duplicates", "'continue'", "TcpAgent::timeout() leaves dupacks_"),
     row_for(&["sack"], "rto.duplicates", "'ignore'", "Sack1: timeout_"),
+    row("rto.backoff_max", "512", "maxrto_ is the only limit: 300 times minrto_"),
     row("rto.forget_after", "4", "rtt_backoff(): beyond 8 times SRTT is cleared"),
     row("rto.reduce_again", "true", "timeout() halves each time"),
     row("ack.every", "1", "Agent/TCPSink"),

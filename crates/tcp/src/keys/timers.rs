@@ -40,7 +40,7 @@ settings! {
         /// Double the timeout at each expiry.
         backoff: bool = true, "RFC 6298 §5.5";
         /// Largest factor of the backoff.
-        backoff_max: u32 = 64, [1, 1_000_000], "ns-2";
+        backoff_max: u32 = 64, [1, 1_000_000], "BSD; RFC 6298 §5.5 has no factor";
         /// Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never.
         forget_after: u32 = 0, [0, 1_000_000], "RFC 6298 §5 allows both; BSD, ns-2: 4";
         /// Lower the slow start threshold each time that the timer expires for the same segment, not only the first time.

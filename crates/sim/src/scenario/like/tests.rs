@@ -2,8 +2,8 @@ use super::*;
 use crate::scenario::{from_json, from_toml, Flow, Problems, Resolved};
 use bentpipe_tcp::cc::CcConfig;
 use bentpipe_tcp::{
-    Config, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RtoArithmetic, RtoDuplicates, RttSampling, SackCounting,
-    SackEvidence, SackOnRto,
+    Config, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RtoArithmetic, RtoDuplicates, RttSampling,
+    SackCounting, SackEvidence, SackOnRto,
 };
 use bentpipe_units::Duration;
 
@@ -128,7 +128,7 @@ fn ns_2_takes_no_time_and_times_one_packet() {
     let ns2 = |more: &str| resolved(&format!("like = \"ns-2\"\n{more}")).scenario.flows[0].clone();
     let flow = ns2("");
     assert_eq!((flow.processing, flow.tcp.rto.sampling), ((Duration::ZERO, Duration::ZERO), RttSampling::PerWindow));
-    assert_eq!((flow.tcp.rto.forget_after, flow.tcp.rto.reduce_again), (4, true));
+    assert_eq!((flow.tcp.rto.forget_after, flow.tcp.rto.reduce_again, flow.tcp.rto.backoff_max), (4, true, 512));
     assert!(flow.tcp.limited_retransmit && flow.tcp.grow_on_exit);
     let newreno =
         NewReno { exit: NewRenoExit::Ssthresh, deflate: NewRenoDeflate::Window, burst: 2, ..NewReno::default() };

@@ -353,7 +353,8 @@ impl Sender {
         let outcome = self.reduce(now, Cause::Timeout, cx);
         // RFC 2018 §8: if the receiver dropped what it had reported, so do we.
         let reneged = self.board.first().is_some_and(|first| self.board.is_sacked(first));
-        let keeps = !matches!(cx.config.recovery, Recovery::Sack { on_rto: SackOnRto::Discard | SackOnRto::Ignore, .. });
+        let keeps =
+            !matches!(cx.config.recovery, Recovery::Sack { on_rto: SackOnRto::Discard | SackOnRto::Ignore, .. });
         let forgets = !keeps || reneged;
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
         self.detector.on_timeout(&view, forgets, &mut self.board, timers);

@@ -4,7 +4,7 @@ use super::*;
 
 fn bench(cc: CcKind, window: u32, change: impl FnOnce(&mut Config)) -> Bench {
     Bench::new(cc, window, |config| {
-        config.limited_retransmit = true;
+        (config.limited_transmit, config.limited_retransmit) = (true, true);
         change(config);
     })
 }
@@ -69,10 +69,10 @@ fn reports_count_for_one_recovery() {
         for right in 2..=10 {
             s.ack(0, &[(1, right)]);
         }
-        // 11 has arrived, 10 has not.
+        // 11 and 12 have arrived, 10 has not.
         s.ack(0, &[(11, 12), (1, 10)]);
         assert!(s.conn.tcb.sender.is_repairing());
-        s.ack(10, &[(11, 12)]);
+        s.ack(10, &[(11, 13)]);
         assert_eq!(s.conn.counters().fast_retransmits, recoveries, "{counting:?}");
     }
 }

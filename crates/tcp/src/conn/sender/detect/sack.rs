@@ -1,8 +1,8 @@
 //! Selective acknowledgements with the procedure of RFC 6675.
 
 use super::{
-    AckFacts, Agreed, Config, Detect, Evidence, Finding, InOrderOfTime, Recovery, Repair, SackEvidence, Scoreboard, Timers,
-    View,
+    AckFacts, Agreed, Config, Detect, Evidence, Finding, InOrderOfTime, Recovery, Repair, SackEvidence, Scoreboard,
+    Timers, View,
 };
 use crate::config::{SackCounting, SackOnRto};
 use crate::conn::sender::episode::{Episode, Phase, DUP_THRESH};
@@ -48,7 +48,7 @@ impl BySack {
         }
     }
 
-    /// The loss of what is not SACKed below what is, if that is enough. Returns how many bytes were not known to be lost.
+    /// Marks losses. Returns the bytes that were not known to be lost.
     fn mark(&self, view: &View<'_>, board: &mut Scoreboard) -> u64 {
         match self.any_hole {
             false => board.mark(Evidence::SackedAbove { smss: view.space.smss() }).bytes,
@@ -69,7 +69,7 @@ impl ByAcks {
         match view.episode.phase {
             Phase::Selective if is_partial => self.pipe = self.pipe.saturating_sub(2 * self.smss),
             Phase::Selective if facts.is_duplicate => self.pipe = self.pipe.saturating_sub(self.smss),
-            // What is reported counts for one recovery.
+            // Reports count for one recovery.
             Phase::Open if is_partial => board.forget_reports(),
             _ => {}
         }
