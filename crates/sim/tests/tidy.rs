@@ -240,8 +240,9 @@ fn the_core_is_deterministic() {
 #[test]
 fn citations_of_rfcs_parse() {
     let mut findings = Vec::new();
-    // Those who read citations hold the signs alone.
-    let reads = |file: &&File| file.name.ends_with("tidy.rs") || file.name.ends_with("conformance/table.rs");
+    // Files that read citations hold the signs alone.
+    let reading = ["tidy.rs", "conformance/table.rs", "tools/words/words.toml"];
+    let reads = |file: &&File| reading.iter().any(|name| file.name.ends_with(name));
     for file in files().iter().filter(|file| !reads(file)) {
         for (number, line) in (1..).zip(file.text.lines()) {
             let bad = |what: &str| format!("{}:{number}: {what}: {}", file.name, line.trim());
