@@ -438,13 +438,13 @@ CAUSES = {
         "of listed losses. The difference therefore concerns the sharing of the queue."
     ),
     "cbr": (
-        "Cause not found. The goodput differs by 0.2 %. Evenly spaced datagrams always find the queue in the same state, "
-        "so that small differences do not average out."
+        "Cause not found. The goodput differs by 0.2 %. Evenly spaced datagrams find the queue in the same state each "
+        "time, so that small differences do not average out."
     ),
     "red-ecn": (
         "After a mark, agents of ns-2 repair the first loss of that window without fast recovery. The losses of the "
-        "first slow start therefore cost more retransmissions. Windows of at most 30 packets have no such loss: goodputs "
-        "are then 671.3 and 670.0 kbit/s (+1.0 standard errors, three seeds), without retransmissions."
+        "first slow start therefore cost more retransmissions. Windows of at most 30 packets have no such loss: "
+        "goodputs are then 671.3 and 670.0 kbit/s (+1.0 standard errors, three seeds), without retransmissions."
     ),
 }
 """Why a case differs beyond the limit, and how that was shown."""
