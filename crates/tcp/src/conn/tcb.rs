@@ -101,6 +101,9 @@ impl Tcb {
         let len = u64::from(segment.plain.len);
         let has_fin = segment.plain.flags.has(Flags::FIN);
         let arrival = self.receiver.on_data(now, start, len, has_fin, &mut self.cx.timers);
+        if segment.has_more() {
+            self.receiver.offer();
+        }
         self.cx.counters.arrived_bytes += len;
         self.cx.counters.delivered_bytes += arrival.delivered;
         self.cx.counters.duplicate_segments += u64::from(len > 0 && !arrival.is_new);

@@ -20,7 +20,6 @@ use crate::segment::{Options, SackBlocks, Timestamps};
 use ack_policy::AckDuty;
 use bentpipe_units::{Duration, Seq, Time};
 use reassembly::Reassembly;
-use tuning::Held;
 use window::ReceiveWindow;
 
 /// What one end makes of the peer's data. Positions are offsets from the peer's first data byte.
@@ -160,12 +159,19 @@ impl Receiver {
         }
     }
 
+    /// Data were entered: offers what a tuned buffer has room for.
+    #[inline]
+    pub(crate) fn offer(&mut self) {
+        if self.window.is_tuned() {
+            self.window.offer(self.data.beyond);
+        }
+    }
+
     #[inline(never)]
     fn do_tune(&mut self, now: Time, timestamps: Option<Timestamps>) {
         let nxt = self.data.nxt;
         let last = self.data.runs.back().map_or(nxt, |&(_, right)| right);
-        let held = Held { last, beyond: self.data.beyond };
-        self.window.tune(now, nxt, held, timestamps.map(|timestamps| since(now, timestamps.echo)));
+        self.window.tune(now, nxt, last, timestamps.map(|timestamps| since(now, timestamps.echo)));
     }
 
     /// Whether any of [start, start + len) lies in the window (RFC 9293 §3.4).
@@ -353,6 +359,21 @@ mod tests {
         };
         assert_eq!([5, 2, 8, 6, 6, 7, 0, 1].map(&mut beyond), [1, 2, 3, 4, 4, 5, 5, 4]);
         assert_eq!([3, 4].map(beyond), [4, 0]);
+    }
+
+    /// A segment fills a gap behind which the whole buffer was held: the window is open again with the ACK of it.
+    #[test]
+    fn a_filled_gap_opens_the_window_of_a_tuned_buffer() {
+        let tuned = Some((4 * D, crate::config::BufferGrowth::Linux));
+        let mut r = Receiver::new(AckPolicy::default(), D as u32, 100 * D, tuned);
+        for i in [1, 2, 3] {
+            arrive(&mut r, i);
+            r.offer();
+        }
+        assert_eq!(u64::from(r.window(0)), 4 * D, "it never moves left");
+        arrive(&mut r, 0);
+        r.offer();
+        assert_eq!((r.data.nxt, u64::from(r.window(0))), (4 * D, 4 * D));
     }
 
     #[test]

@@ -5,15 +5,6 @@
 use crate::config::BufferGrowth;
 use bentpipe_units::{Duration, Time};
 
-/// Data that wait behind a gap.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
-    /// End of the last of them; the next byte expected if there are none.
-    pub(crate) last: u64,
-    /// Their bytes.
-    pub(crate) beyond: u64,
-}
-
 /// Size of the receive buffer, and the part of it that is advertised.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {

@@ -1,6 +1,6 @@
 //! The window to advertise: what the buffer allows, in worthwhile steps.
 
-use super::tuning::{Held, Tuning};
+use super::tuning::Tuning;
 use crate::config::BufferGrowth;
 use bentpipe_units::{Duration, Time};
 
@@ -57,12 +57,20 @@ impl ReceiveWindow {
         self.tuning.is_some()
     }
 
-    /// Adapts the buffer. A segment with data arrived whose echo left `echoed` ago; `held` was held before it.
-    pub(super) fn tune(&mut self, now: Time, nxt: u64, held: Held, echoed: Option<Duration>) {
+    /// Adapts the size of the buffer, before data are entered that arrive on a segment whose echo left `echoed` ago. `last` is the
+    /// end of the data that wait behind a gap.
+    pub(super) fn tune(&mut self, now: Time, nxt: u64, last: u64, echoed: Option<Duration>) {
         if let Some(tuning) = &mut self.tuning {
             tuning.on_arrival(now, nxt, self.edge, echoed);
-            tuning.tune(now, nxt - self.unread, held.last - nxt);
-            self.buffer = tuning.offered(held.beyond, self.unread);
+            tuning.tune(now, nxt - self.unread, last - nxt);
+        }
+    }
+
+    /// Offers what a tuned buffer has room for, when data were entered: `beyond` bytes wait behind a gap.
+    #[inline(never)]
+    pub(super) fn offer(&mut self, beyond: u64) {
+        if let Some(tuning) = &mut self.tuning {
+            self.buffer = tuning.offered(beyond, self.unread);
         }
     }
 
