@@ -88,7 +88,9 @@ impl Indications {
         }
         let is_corruption = match self.snack.corruption_covers {
             CorruptionCovers::RoundTrips => self.corruption.is_some_and(|at| is_recent(at, path)),
-            CorruptionCovers::Hole if loss.by_timeout => !loss.was_reduced && self.use_up(path.snd_una, path),
+            // A retransmission that is lost in a recovery that congestion began.
+            CorruptionCovers::Hole if loss.was_reduced => false,
+            CorruptionCovers::Hole if loss.by_timeout => self.use_up(path.snd_una, path),
             CorruptionCovers::Hole => self.is_covered,
         };
         if is_corruption {

@@ -68,7 +68,8 @@ impl Sender {
     /// RFC 5681 §4.3: the loss of a retransmission is a second sign of congestion. In fast recovery the window is reduced again, at
     /// most once for what leaves in a round trip; after a timeout a fast recovery begins. A model counts its losses itself.
     ///
-    /// DEVIATION: RFC 5681 §4.3 lowers the window for each retransmission that is lost. With `second_reduction` "after-timeout" or
+    /// DEVIATION: RFC 5681 §4.3 lowers the window for each retransmission that is lost. With SNACK it falls once in an epoch, as SCPS-TP
+    /// has it: a hole that is reported again starts no other. With `second_reduction` "after-timeout" or
     /// "off" it stays in fast recovery, as in Linux; and recovery by duplicate ACKs or by RFC 6675 cannot see such a loss before the
     /// timer expires.
     #[inline(never)]
@@ -77,7 +78,7 @@ impl Sender {
             (Phase::Loss, SecondReduction::AfterTimeout | SecondReduction::Rfc5681) if may_begin => {
                 self.enter_recovery(now, cx);
             }
-            (Phase::Selective | Phase::Snack, SecondReduction::Rfc5681) if !self.cc.is_model_based() => {
+            (Phase::Selective, SecondReduction::Rfc5681) if !self.cc.is_model_based() => {
                 self.reduce_again(now, cx);
             }
             _ => {}
@@ -91,18 +92,13 @@ impl Sender {
         }
         self.episode.recovery_point = Some(self.space.nxt);
         self.episode.is_reduced = true;
-        if self.episode.phase == Phase::Selective {
-            self.reduce_in_proportion(
-                self.board.pipe() + self.board.delivery().bytes,
-                self.board.delivery().bytes,
-                &cx.config,
-            );
-            let lost = self.board.next_lost();
-            // As when recovery began: it leaves, however full the network is.
-            self.episode.retransmits_first = lost.is_some() && self.detector.first(&mut self.board) == lost;
-            if cx.config.rto.restart_on_fast_retransmit && lost == self.board.first() {
-                self.rtt.arm(now, &mut cx.timers);
-            }
+        let arrived = self.board.delivery().bytes;
+        self.reduce_in_proportion(self.board.pipe() + arrived, arrived, &cx.config);
+        let lost = self.board.next_lost();
+        // As when recovery began: it leaves, however full the network is.
+        self.episode.retransmits_first = lost.is_some() && self.detector.first(&mut self.board) == lost;
+        if cx.config.rto.restart_on_fast_retransmit && lost == self.board.first() {
+            self.rtt.arm(now, &mut cx.timers);
         }
     }
 
