@@ -430,9 +430,9 @@ BODIES = {
     "on_ack of Wrong is a classmethod": {"on_ack": classmethod(lambda cls, ack, path: None)},
     "on_ack of Wrong is a property": {"on_ack": property(lambda self: None)},
     "on_ack of Wrong is 5": {"on_ack": 5},
-    "Wrong has a cwnd of its own (property)": {"cwnd": property(lambda self: 5)},
-    "Wrong has a ssthresh of its own (int)": {"ssthresh": 5},
-    "Wrong has a cwnd of its own (member_descriptor)": {"__slots__": ("cwnd",)},
+    "Wrong has its own cwnd (property)": {"cwnd": property(lambda self: 5)},
+    "Wrong has its own ssthresh (int)": {"ssthresh": 5},
+    "Wrong has its own cwnd (member_descriptor)": {"__slots__": ("cwnd",)},
 }
 
 
@@ -445,7 +445,7 @@ def test_what_would_never_run_or_hides_the_window_is_refused(wrong):
 
 
 def test_also_where_another_class_brings_it_or_it_comes_later(scenario):
-    with pytest.raises(ScenarioError, match="Property has a cwnd of its own"):
+    with pytest.raises(ScenarioError, match="Property has its own cwnd"):
         type("Wrong", (Property, bp.CongestionControl), {})
     late = type("Late", (bp.CongestionControl,), {})
     late.on_ack = generator

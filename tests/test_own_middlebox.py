@@ -455,7 +455,7 @@ def test_what_would_never_run_or_hides_what_there_is_is_refused(scenario):
     with pytest.raises(ScenarioError, match="on_packet of Wrong is a generator"):
         type("Wrong", (bp.Middlebox,), {"on_packet": generator})
     for name in ("drop", "now_s", "queue_packets", "set_timer"):
-        with pytest.raises(ScenarioError, match=f"Wrong has a {name} of its own"):
+        with pytest.raises(ScenarioError, match=f"Wrong has its own {name}"):
             type("Wrong", (bp.Middlebox,), {name: 1})
 
     class Late(bp.Middlebox):

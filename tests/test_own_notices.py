@@ -363,7 +363,7 @@ def test_a_datagram_has_nobody_to_notify(scenario):
 def test_misspelt_hooks_are_refused(name):
     with pytest.raises(ScenarioError, match="on_corrupted"):
         type("Wrong", (bp.Middlebox,), {name: lambda self, packet: None})
-    with pytest.raises(ScenarioError, match="notify of its own"):
+    with pytest.raises(ScenarioError, match="its own notify"):
         type("Wrong", (bp.Middlebox,), {"notify": lambda self: None})
     with pytest.raises(ScenarioError, match="on_error_report"):
         type("Wrong", (bp.CongestionControl,), {"on_error_reports": lambda self, *report: None})

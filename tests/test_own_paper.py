@@ -48,7 +48,7 @@ def test_a_new_paper_is_reproduced_and_written_down(mine, tmp_path):
     assert f"`bentpipe reproduce {mine} --quick`" in page
     assert "`scenarios/path.toml`" in page
     assert (tmp_path / "out" / "mine" / "figure-1.png").is_file()
-    assert "A paper of your own" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "Your own paper" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
 
 
 def test_what_is_judged_is_written_before_the_next_paper_begins(mine, tmp_path):
@@ -68,7 +68,7 @@ def test_the_command_makes_a_new_paper(tmp_path):
     place = tmp_path / "mypaper"
     done = CliRunner().invoke(command, ["--new", str(place)])
     assert (done.exit_code, done.output.startswith(f"wrote {place / 'claims.toml'}, ")) == (0, True)
-    assert claims.paper(place).title == "A paper of your own"
+    assert claims.paper(place).title == "Your own paper"
 
 
 def test_a_new_paper_takes_no_ones_place(mine, tmp_path):
@@ -158,7 +158,7 @@ def test_an_installed_package_brings_papers(mine, tmp_path, monkeypatch):
         "importlib.metadata.entry_points", lambda group: [each for each in points if each.group == group]
     )
     assert {"first", "lost", "geo"} <= set(claims.names())
-    assert claims.title("first") == "A paper of your own"
+    assert claims.title("first") == "Your own paper"
     (paper,) = bp.reproduce("first", only=["MINE-02"]).papers
     assert (paper.paper.name, paper.paper.called, paper.paper.folder) == ("first", "first", package / "first")
     assert claims.paper("geo").folder == claims.PACKS / "geo", "ours keep their names"
@@ -284,13 +284,13 @@ def test_a_figure_that_fails_costs_no_claim(mine, tmp_path):
 def test_a_second_paper_joins_the_first_in_the_same_folder(mine, tmp_path):
     second = shutil.copytree(mine, tmp_path / "second")
     change(second / "claims.toml", "MINE-", "OTHER-")
-    change(second / "paper.toml", "A paper of your own", "A second paper")
+    change(second / "paper.toml", "Your own paper", "A second paper")
     out = tmp_path / "out"
     bp.reproduce(mine, folder=out, jobs=1)
     first = (out / "index.html").read_text(encoding="utf-8")
     bp.reproduce(second, folder=out, jobs=1, is_full=True)
     page, index = ((out / name).read_text(encoding="utf-8") for name in ("index.html", "index.md"))
-    for title in ("A paper of your own", "A second paper"):
+    for title in ("Your own paper", "A second paper"):
         assert page.count(f"<h2>{title}</h2>") == 1
         assert index.count(f"| [{title}](") == 1
     section = re.search(r'<section id="paper-mine">.*?</section>', first, re.DOTALL).group()

@@ -211,7 +211,7 @@ def test_a_run_keeps_no_text_of_its_events_beside_the_data_frame():
 
 
 @pytest.mark.skipif(not ALL, reason="takes a minute: BENTPIPE_ALL=1")
-@pytest.mark.skipif(sys.platform == "win32", reason="the system does not say how much memory a process took")
+@pytest.mark.skipif(sys.platform == "win32", reason="the system does not report the memory that a process took")
 @pytest.mark.parametrize("id_", ["BEEN-33", "HSWA-29"])
 def test_a_quick_reproduction_stays_below_a_gigabyte(id_):
     # The claims with the most and with the longest traces: they took 2.8 and 1.6 GB.

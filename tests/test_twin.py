@@ -37,7 +37,7 @@ def scenario(duration="3 s", **flow):
         # A single run has no spread, and shows nothing.
         ("goodput_bps", [100] * 30, [100], "cannot tell"),
         ("goodput_bps", [100] * 30, [10], "cannot tell"),
-        # A millisecond does not matter, whatever share it is.
+        # A millisecond does not matter, regardless of its share.
         ("srtt_p50_s", [0.002] * 30, [0.0028, 0.0028, 0.0028], "agrees"),
         ("srtt_p50_s", [0.05] * 30, [0.0571, 0.0572, 0.0571], "differs"),
         # Three packets do not matter; more do, and few runs of few packets are not enough.
@@ -53,7 +53,10 @@ def test_a_quantity_agrees_only_if_a_difference_that_matters_is_excluded(quantit
 
 
 def test_the_interval_of_the_difference_covers_both_sides():
-    """By hand: variances 100 and 4; the quantile of Student's t with 2 degrees of freedom is 4.303."""
+    """Compares with a calculation by hand.
+
+    The variances are 100 and 4. The quantile of Student's t with 2 degrees of freedom is 4.303.
+    """
     simulated = [100 - math.sqrt(200), 100, 100, 100, 100 + math.sqrt(200)]
     found = verdict.judged("goodput_bps", simulated, [108, 110, 112])
     half = 4.303 * math.sqrt(100 / 5 + 4 / 3)
@@ -141,7 +144,7 @@ def test_the_whole_names_what_differs_and_how_many_runs_would_tell():
     )
     single = verdict.judged("goodput_bps", [100] * 30, [100])
     assert verdict.whole([single]).endswith("At least 1 more emulated run: a single one has no spread.")
-    # Means that are apart by the margin itself: no number of runs tells on which side of it.
+    # Means that differ by the margin itself: no number of runs shows on which side of it.
     assert verdict.whole([]) == "No verdict: no emulated run was trustworthy."
 
 

@@ -390,7 +390,7 @@ class Difference(NamedTuple):
 
     @property
     def share(self) -> float:
-        """As a share of theirs."""
+        """Difference as a share of theirs."""
         return self.ours / self.theirs - 1 if self.theirs else 0.0
 
 
@@ -472,7 +472,7 @@ def page(mine: Runs, theirs: Runs) -> str:
         if far:
             beyond.setdefault(name, []).append(f"{sender} ({', '.join(far)})")
     causes = [
-        f"- **{CASES[name].title}**: {'; '.join(senders)}. {CAUSES.get(name, 'Cause not found.')}"
+        f"- **{CASES[name].title}**: {', '.join(senders)}. {CAUSES.get(name, 'Cause not found.')}"
         for name, senders in beyond.items()
     ]
     table = "\n".join(lines)

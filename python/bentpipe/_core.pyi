@@ -439,7 +439,7 @@ class CongestionControl:
         """A node reported a corrupted range of outstanding data, the error rate of a link, or both.
 
         `start` and `end` are offsets in the data, bytes, as `path.snd_una`; `end` is the last byte plus one. Both are
-        None if only the rate is reported. `error_rate` is 0 to 1 in the unit of the node that estimates, or None. The
+        None in a report without a range. `error_rate` is 0 to 1 in the unit of the node that estimates, or None. The
         hook comes before the retransmission. With `tcp.error_reports = "ignore"` it comes, too.
         """
 

@@ -317,7 +317,7 @@ pub fn congestion_controls() -> Vec<String> {
 const CC_NAMES: [(&str, &str); 5] =
     [("reno", "reno"), ("newreno", "reno"), ("sack", "reno"), ("bbr1", "bbr"), ("westwood-plus", "westwood")];
 
-/// The kernel's name of a congestion control: of one that bentpipe has, or the kernel.
+/// The kernel's name of a congestion control, given bentpipe's name or the kernel's.
 pub fn kernel_cc(name: &str) -> &str {
     CC_NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, kernels)| kernels)
 }

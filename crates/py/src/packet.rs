@@ -23,7 +23,7 @@ impl Flows {
 #[pyclass(name = "Packet", module = "bentpipe._core")]
 pub(crate) struct View {
     pub(crate) packet: Packet,
-    /// Without one it is a datagram.
+    /// The packet's segment; none in a datagram.
     pub(crate) segment: Option<Segment>,
     /// Whether the segment is another one than came.
     pub(crate) is_rewritten: bool,

@@ -180,8 +180,8 @@ fn run_matrix(sets: &[(&str, &str)]) -> RunResult {
     network.finish().unwrap()
 }
 
-/// Of each sender what is left of its goodput without errors where the uplink damages two packets in a thousand. Without reports most
-/// senders keep less than half.
+/// The share of its goodput without errors that each sender keeps where the uplink damages two packets in a thousand. Without
+/// reports most senders keep less than half.
 ///
 /// Less is left where a retransmission that is damaged waits for the timer (no fast recovery, forward notices and ELN), and with ELN
 /// where several holes are open: a mark speaks of the oldest one. ELN marks duplicate ACKs only. A receiver that delays ACKs may report
@@ -207,7 +207,7 @@ fn every_function_that_notifies_helps_every_sender() {
                 "been" | "eten" => 0.9,
                 "forward eten" if has_recovery => 0.85,
                 "eln" if believes_first => 0.9 * none,
-                // ns-2's hosts have an unlimited receive buffer, whose window scale is coarse for what REFWA writes.
+                // ns-2's hosts have an unlimited receive buffer, whose window scale is coarse for the windows that REFWA writes.
                 "refwa" if ["timeout-only", "ns-2"].contains(sender) => 0.8 * none,
                 "refwa" => 1.2 * none,
                 "satpep" => 0.75,

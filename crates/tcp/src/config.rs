@@ -36,7 +36,7 @@ settings! {
         early_retransmit: bool = false, "RFC 5827 is an experiment; RFC 8985 replaces it";
         /// How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK.
         reduction: Reduction = Reduction::AtOnce, "RFC 5681 §3.2, RFC 6675 §5";
-        /// What the loss of a retransmission leads to, where the recovery finds it without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once in an epoch, as SCPS-TP does.
+        /// Reaction to the loss of a retransmission, where the recovery finds it without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once in an epoch, as SCPS-TP does.
         second_reduction: SecondReduction = SecondReduction::Rfc5681, "RFC 5681 §4.3";
         /// Report segments that arrived twice in the first SACK block (DSACK). Without it, true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), else false (RFC 2018; RFC 2883 is an extension).
         dsack: bool as Open = false;
@@ -133,7 +133,7 @@ impl Config {
         self.error_reports != ErrorReports::Ignore || self.packet_size != PacketSize::Fixed
     }
 
-    /// What the congestion control does to a path because no buffer bounds its window; none: a buffer bounds it, or it needs none.
+    /// Effect of the congestion control on a path because no buffer bounds its window; none: a buffer does, or it needs no bound.
     pub fn unbounded(&self) -> Option<Unbounded> {
         let receiver_bounds = self.receive_buffer < Self::RECEIVE_BUFFER_MAX || !self.window_scaling;
         let sender_bounds = self.send_buffer < Self::UNLIMITED;

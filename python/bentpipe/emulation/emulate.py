@@ -161,8 +161,8 @@ def emulate(
         Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`. A packet that the
         path lost stands in the capture of its sender, with the cause as a comment.
     cc : str, optional
-        Congestion control of all connections at the hosts, whatever programs ask for, by its name in the kernel or in
-        bentpipe: `reno`, `cubic`, `bbr` or `bbr1` and what else there is. By default that of the machine.
+        Congestion control of all connections at the hosts, regardless of the programs' choice, by its name in the
+        kernel or in bentpipe: `reno`, `cubic`, `bbr` or `bbr1`, for example. By default that of the machine.
     backend : str
         What the hosts' devices are: `tun`; `packet`, a pair of Ethernet devices and a packet socket, which need no
         /dev/net/tun; `auto`, the first of them that the system allows.

@@ -33,7 +33,7 @@ class Rules:
             for name, value in vars(each).items():
                 if name in self.state:
                     raise ScenarioError(
-                        f"{each.__name__} has a {name} of its own ({type(value).__name__}), which would hide that of"
+                        f"{each.__name__} has its own {name} ({type(value).__name__}), which would hide that of"
                         f" {self.owner}\n  expected another name; hooks {self.use} self.{name}"
                     )
                 if name in self.hooks and (what := self._why_no_hook(value)):

@@ -197,7 +197,7 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     yield "\n## Printed and ours\n"
     yield "A claim about an order or a shape has no printed number: what has to hold stands there. Ours is in the"
     yield "reading that decided, with its 95 % interval.\n"
-    head = ["claim", "what", "printed, or what has to hold", "ours", "verdict"]
+    head = ["claim", "what", "printed value or condition", "ours", "verdict"]
     if reproduced.is_attacked:
         head.insert(-1, "without its mechanism")
     yield f"| {' | '.join(head)} |\n|{'---|' * len(head)}"

@@ -47,7 +47,7 @@ def _section(each: Reproduced) -> Section:
         for verdict in each.verdicts
         for cells, attack in zip(pages.compared(verdict), pages.attacks(verdict), strict=True)
     ]
-    head = ["claim", "what", "printed, or what has to hold", "ours, ± 95 %", "verdict"]
+    head = ["claim", "what", "printed value or condition", "ours, ± 95 %", "verdict"]
     head += ["without its mechanism"] if each.is_attacked else []
     table = _table(paper.name, head, rows, texts=len(head))
     blocks: list[Block] = [

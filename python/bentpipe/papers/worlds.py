@@ -122,7 +122,7 @@ def _together(by_claim: Sequence[Parts], choices: Iterable[str]) -> list[list[st
 
 
 def _holds(parts: Parts, world: Mapping[str, str]) -> bool:
-    """Whether a claim holds in a world; what the world has no value for is free."""
+    """Whether a claim holds in a world; a choice that the world has no value for is free."""
     return bool(parts) and all(
         any(
             holds and all(world.get(choice, some[0]) in some for choice, some in values.items())

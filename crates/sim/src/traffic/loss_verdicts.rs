@@ -160,7 +160,7 @@ impl LossVerdicts {
         let before = (self.lost_until > acked).then(|| self.is_of_errors());
         let mut losses = std::mem::take(&mut self.unjudged);
         match self.latest {
-            // A window that errors began, and in which the sender reduces after all.
+            // Errors began this window, and the sender reduces in it after all.
             Some(latest) if is_reduction && !latest.is_reduction && acked < latest.until => {
                 losses.congestion += latest.losses.congestion;
                 losses.errors += latest.losses.errors;

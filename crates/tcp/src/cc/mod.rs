@@ -134,7 +134,7 @@ pub trait CongestionControl {
     fn polls(&self) -> Option<u32> {
         None
     }
-    /// What it does to a path if no buffer bounds its window; none: nothing that others do not do. Asked for before data transfer.
+    /// Its effect on a path if no buffer bounds its window; none: no special effect. Asked for before data transfer.
     fn unbounded(&self) -> Option<Unbounded> {
         None
     }
@@ -144,12 +144,12 @@ pub trait CongestionControl {
     }
 }
 
-/// What a congestion control does to a path if no buffer bounds its window.
+/// Effect of a congestion control on a path if no buffer bounds its window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unbounded {
     /// A clause whose subject is the congestion control.
     pub does: String,
-    /// The harm is that of probe segments: queues with priorities prevent it, and a send buffer does not bound them.
+    /// Whether probe segments have the effect: queues with priorities prevent it, and a send buffer does not bound them.
     pub is_probes: bool,
 }
 

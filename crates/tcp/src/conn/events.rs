@@ -35,7 +35,7 @@ pub enum Event {
     PeerFinished,
     /// A keepalive probe leaves; probes without an answer so far, this one included.
     Keepalive(u64),
-    /// So many keepalive probes got no answer: the connection is given up.
+    /// This number of keepalive probes got no answer: the connection is given up.
     PeerLost(u64),
     /// Gave up, or was reset by the peer; the offset that was never acknowledged.
     Aborted(u64),

@@ -294,7 +294,7 @@ impl Tcb {
         Segment { len: u16::from(has_byte), ..probe }
     }
 
-    /// Nothing is outstanding, and nothing waits to be sent.
+    /// Whether nothing is outstanding and nothing waits to be sent.
     pub(crate) fn is_idle(&self) -> bool {
         let space = &self.sender.space;
         self.sender.flight_size() == 0 && space.nxt >= space.offered && (!space.is_closing || space.fin_is_sent())

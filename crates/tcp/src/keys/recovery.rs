@@ -21,7 +21,7 @@ kinds! {
             on_rto: SackOnRto = SackOnRto::Keep, "RFC 6675 §5.1";
             /// What proves a loss.
             evidence: SackEvidence = SackEvidence::Rfc6675, "RFC 6675 §4";
-            /// What duplicate ACKs and pipe are counted by.
+            /// Basis of the counts of duplicate ACKs and pipe.
             counting: SackCounting = SackCounting::Data, "RFC 6675 §2 and §4";
             /// Retransmit the highest segment outstanding, once in each recovery, if nothing else may be sent.
             rescue: bool = true, "RFC 6675 §4 NextSeg(), rule 4";
@@ -116,7 +116,7 @@ words! {
 }
 
 words! {
-    /// What shows that data left the network.
+    /// Evidence that data left the network.
     pub enum SackCounting {
         /// Data reported for the first time: an ACK is a duplicate if it reports such data, and pipe excludes reported and lost data (RFC 6675).
         "data" => Data,
@@ -198,7 +198,7 @@ words! {
         "off" => Off,
         /// After a timeout: fast recovery begins, with its reduction. In fast recovery never (Linux).
         "after-timeout" => AfterTimeout,
-        /// In fast recovery too: the window is reduced again, at most once for what leaves in a round trip (RFC 5681 §4.3).
+        /// In fast recovery too: the window is reduced again, at most once for the segments that leave in a round trip (RFC 5681 §4.3).
         "rfc5681" => Rfc5681,
     }
 }

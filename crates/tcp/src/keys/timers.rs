@@ -31,7 +31,7 @@ settings! {
         min_ticks: u32 = 1, [0, 1_000_000], "RFC 6298 §2.4 sets no tick count";
         /// Which ACKs give a round-trip sample when timestamps are off.
         sampling: RttSampling = RttSampling::PerAck, "hosts of today; RFC 6298 §3 asks for one in a round trip at least";
-        /// With timestamps, take samples of what is acknowledged selectively too, by when it was sent; else the timer knows nothing of a queue that grows during recovery. What was sent before the oldest segment was sent again restarts the timer, too.
+        /// With timestamps, take samples of what is acknowledged selectively too, by when it was sent; else the timer knows nothing of a queue that grows during recovery. SACKs of segments sent before the oldest one was retransmitted restart the timer, too.
         sack_samples: bool = false, "RFC 7323 §4.1: only ACKs that advance; Linux: true";
         /// Take no sample from a segment that was sent again.
         karn: bool = true, "RFC 6298 §3";

@@ -152,7 +152,7 @@ fn senders_with_a_recovery_of_their_own_keep_it() {
             assert_eq!((tcp.dsack, tcp.reduction), (false, Reduction::AtOnce), "{} {}", like.name(), cc.name());
         }
     }
-    // RACK brings DSACK, with a host or without; a file that says otherwise keeps what it says.
+    // RACK brings DSACK, with a host or without; a file that sets another value keeps that value.
     for (tcp, dsack) in [
         ("recovery = \"rack\"", true),
         ("recovery = \"rack\"\ndsack = false", false),

@@ -9,12 +9,12 @@
 //! What differs: slow start goes no further than the threshold with one ACK. The paper finds the threshold with packet
 //! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. As long as there is no
 //! threshold, slow start is the standard's. In Linux slow start is Hybla's without a threshold, too (`needs_ssthresh =
-//! false`). Each ACK of a geostationary path then asks for 65,535 segments, and `hoe` estimates too late. ρ is not
-//! known before the first ACK, so that a scaled initial window (Linux: ρ segments) or threshold takes effect there and
-//! not before. ACKs count, or bytes, as `byte_counting` has it for Reno, but one ACK never more than doubles the
-//! window in congestion avoidance (this matters below ρ segments). Until what was sent before a timeout is repaired,
-//! growth is Reno's, as in Linux. Linux's fixed point is `eighths`; its limit of 65,535 segments is left to the
-//! receiver's window. Selective acknowledgements and pacing, which the paper asks for, are the connection's; pacing is
+//! false`). Each ACK of a geostationary path then asks for 65,535 segments, and `hoe` estimates too late. The
+//! sender does not know ρ before the first ACK. A scaled initial window (Linux: ρ segments) or threshold therefore takes
+//! effect there and not before. ACKs count, or bytes, as `byte_counting` has it for Reno, but one ACK never more than
+//! doubles the window in congestion avoidance (this matters below ρ segments). Until what was sent before a timeout is
+//! repaired, growth is Reno's, as in Linux. Linux's fixed point is `eighths`; its limit of 65,535 segments is left to
+//! the receiver's window. Selective acknowledgements and pacing, which the paper asks for, are the connection's; pacing is
 //! not on by default.
 //!
 //! # On satellite paths

@@ -51,8 +51,8 @@
 //! cut fills a fifth.
 //!
 //! The filter of Linux keeps seven eighths of its old value for each sample, twice over, and takes one sample for each
-//! round trip. So it lags far behind a rate that doubles in each round trip: the first loss after slow start on a long
-//! path leaves a part of what the path holds, and from there the window grows by one segment in a round trip.
+//! round trip. So it lags far behind a rate that doubles in each round trip. On a long path, the first loss after slow
+//! start lowers the window to a part of the bandwidth-delay product. From there it grows by one segment in a round trip.
 //! Over GEO that takes minutes. Beside `sack` it has half of `s1` and an eighth of `geo`.
 
 use crate::cc::parts::bandwidth_filter::{PerRound, Tustin, WestwoodSmoothing};

@@ -80,7 +80,7 @@ settings! {
         cwnd_lim: u64 = 0, [0, 1_000_000_000], "reading: the paper does not say";
         /// TD from which nothing is added, as a multiple of BaseTD.
         third_case_from: f64 = 2.0, [1.0, 2.0], "Pandya and Shaikh, text below eq. 3.1; as printed 1";
-        /// Share of BaseTD by which TD may exceed it and count as equal. A large one takes the delay out of the rule.
+        /// Largest excess of TD over BaseTD that counts as equal, a share of BaseTD. A large one takes the delay out of the rule.
         epsilon: f64 = 0.01, [0.0, 1e6], "reading: means are never quite equal";
         /// Which mean of the round-trip times counts.
         avg_rtt: enum HswaMean = HswaMean::All, "Pandya and Shaikh";

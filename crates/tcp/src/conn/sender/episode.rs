@@ -37,7 +37,7 @@ pub(crate) struct Episode {
     pub(crate) phase: Phase,
     /// Duplicate ACKs since the cumulative ACK advanced last.
     pub(crate) dupacks: u32,
-    /// So many of them came before the last timeout: limited transmit has answered those.
+    /// Duplicate ACKs of this count from before the last timeout: limited transmit has answered them.
     pub(crate) dupacks_before: u8,
     /// Everything below was sent when the last episode began (RFC 6582: recover; RFC 6675: RecoveryPoint).
     pub(crate) recovery_point: Option<u64>,
@@ -99,7 +99,7 @@ impl Episode {
     }
 
     /// The retransmission timer, armed at `armed`, expired with [una, nxt) outstanding. It may run on while partial ACKs come
-    /// (RFC 6582 §4). `duplicates`: what becomes of the duplicate ACKs counted.
+    /// (RFC 6582 §4). `duplicates`: the treatment of the duplicate ACKs counted.
     pub(crate) fn timed_out(&self, una: u64, nxt: u64, armed: Time, duplicates: RtoDuplicates) -> Self {
         let dupacks = duplicates.after_timeout(self.dupacks);
         Self {

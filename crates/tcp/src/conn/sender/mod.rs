@@ -312,7 +312,7 @@ impl Sender {
         }
     }
 
-    /// Restarts the retransmission timer, as Linux does, if all that was SACKed now was sent before the oldest segment was last sent:
+    /// Restarts the retransmission timer, as Linux does, if every segment SACKed now was sent before the oldest one was last sent:
     /// no ACK could report that segment yet. A retransmission that is lost again is found by RACK before the timer expires.
     fn restart_by_sack(&mut self, now: Time, facts: &AckFacts, cx: &mut Context) {
         if !cx.config.rto.sack_samples || facts.acked.newest().is_none() {

@@ -205,8 +205,8 @@ impl Sender {
         }
     }
 
-    /// A retransmission that a report asks for is not part of an episode that may turn out to be spurious. But of copies all but one
-    /// are duplicates, and what the receiver reports of them says nothing of the episode.
+    /// A retransmission that a report asks for is not part of an episode that may turn out to be spurious. But all copies
+    /// except one are duplicates, and the receiver's reports of them give no information about the episode.
     fn retransmit_reported(&mut self, now: Time, index: u64, cx: &mut Context) -> Sending {
         if let (2.., Some(undo)) = (cx.config.report_copies, &mut self.undo) {
             undo.on_copies();

@@ -318,7 +318,7 @@ impl Sender {
         self.send_again(now, index, counts, cx)
     }
 
-    /// The same without effect on what may be undone.
+    /// Retransmits as `retransmit` does, but without effect on a later undo.
     pub(super) fn send_again(&mut self, now: Time, index: u64, counts: bool, cx: &mut Context) -> Sending {
         if self.is_detailed {
             self.note_rate(now, index, self.board.len_of(index));

@@ -66,7 +66,8 @@ impl Sender {
     }
 
     /// RFC 5681 §4.3: the loss of a retransmission is a second sign of congestion. In fast recovery the window is reduced again, at
-    /// most once for what leaves in a round trip; after a timeout a fast recovery begins. A model counts its losses itself.
+    /// most once for the segments that leave in a round trip; after a timeout a fast recovery begins. A model counts its losses
+    /// itself.
     ///
     /// DEVIATION: RFC 5681 §4.3 lowers the window for each retransmission that is lost. With SNACK it falls once in an epoch, as SCPS-TP
     /// has it: a hole that is reported again starts no other. With `second_reduction` "after-timeout" or
@@ -306,7 +307,7 @@ impl Sender {
         true
     }
 
-    /// What the ACK that follows reports; nothing after a timeout, if the configuration says so.
+    /// Returns the reports of the ACK that follows; none after a timeout, if the configuration ignores them then.
     #[inline]
     pub(crate) fn read_reports(&mut self, sacked: SackRanges, config: &Config) -> Option<SackRanges> {
         let ignores = matches!(config.recovery, Recovery::Sack { on_rto: SackOnRto::Ignore, .. });

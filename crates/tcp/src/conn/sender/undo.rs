@@ -177,7 +177,7 @@ impl Undo {
             return Judgement { is_spurious: false, ..by_frto };
         }
         // One late segment does not show that the others were late, too: while any may be missing nothing is undone. (Linux looks at
-        // retransmissions only.) A timeout takes all for lost at once, so the first answer tells.
+        // retransmissions only.) A timeout takes all for lost at once, so the first answer decides.
         let is_in_doubt = !saved.by_timeout && (board.has_retransmitted() || board.has_unrepaired());
         let mut by_timestamp = false;
         if let (Some(stamp), Some(timestamps), true) = (saved.stamp, ack.timestamps, facts.newly_acked > 0) {

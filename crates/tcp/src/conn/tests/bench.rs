@@ -97,7 +97,7 @@ impl Bench {
         self.leaving()
     }
 
-    /// Every timer that expires up to `end` does; says what leaves.
+    /// Lets every timer that is due up to `end` expire. Returns the segments that leave.
     pub(super) fn wake_up_until(&mut self, end: Time) -> Vec<u64> {
         let mut leaving = Vec::new();
         while self.conn.next_wakeup() <= end {

@@ -48,7 +48,7 @@ fn a_partial_ack_takes_two_off_pipe() {
     assert_eq!(s.ack(1, &[(3, 10)]), [10, 11]);
 }
 
-/// After a timeout, reports do not keep what they report from being sent again.
+/// After a timeout, ignored reports do not prevent retransmissions of the reported segments.
 #[test]
 fn ignored_reports_let_all_leave_again() {
     for (on_rto, leaving) in [(SackOnRto::Keep, [1, 9]), (SackOnRto::Discard, [1, 9]), (SackOnRto::Ignore, [1, 2])] {

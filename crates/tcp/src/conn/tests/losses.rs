@@ -73,7 +73,8 @@ fn rfc8985_6_2_lost_by_time() {
     assert_eq!(s.at(ms(149)).ack(1, &[(2, 5)]), [1]);
 }
 
-/// Test 3: a lost retransmission is found when what was sent after it arrives, and resent. RFC 5681 §4.3: with a second reduction.
+/// Test 3: a lost retransmission is found, and repeated, when segments sent after it arrive. RFC 5681 §4.3: with a second
+/// reduction.
 #[test]
 fn rfc8985_6_2_lost_retransmissions_are_found() {
     for (second_reduction, ssthresh) in
@@ -95,8 +96,8 @@ fn rfc8985_6_2_lost_retransmissions_are_found() {
     }
 }
 
-/// Of 100 segments the first `lost` are lost at 0 s, which shows at 0.2 s. All others arrive. The retransmissions of the lost ones are
-/// lost again in each round trip of 200 ms, which shows by new segments that left after them.
+/// The first `lost` of 100 segments are lost at 0 s, which shows at 0.2 s. All others arrive. The retransmissions of the lost ones
+/// are lost again in each round trip of 200 ms, which shows by new segments that left after them.
 struct LostAgain {
     bench: Bench,
     lost: u64,
@@ -115,7 +116,8 @@ impl LostAgain {
         Self { bench, lost, arrived: lost }
     }
 
-    /// All that has left by now arrives, in order, but for what is lost. Says how many of the lost ones leave for that.
+    /// All segments that have left by now arrive in order, except the lost ones. Returns the number of lost segments that leave in
+    /// answer.
     fn round(&mut self, at: u64) -> usize {
         // Where the sender paces, they leave in the meantime.
         let mut leaving = self.bench.wake_up_until(ms(at - 100));
@@ -132,7 +134,7 @@ impl LostAgain {
     }
 }
 
-/// The loss of a retransmission halves again, each round trip once; CUBIC takes 0.7 of what it has.
+/// The loss of a retransmission halves again, each round trip once; CUBIC multiplies its window by 0.7.
 #[test]
 fn rfc5681_4_3_the_window_falls_again_for_a_lost_retransmission() {
     for (cc, expected) in [(CcKind::NewReno, [50, 25, 12]), (CcKind::Cubic, [70, 49, 34])] {
@@ -176,7 +178,7 @@ fn rfc5681_4_3_what_left_before_the_second_reduction_is_no_third_sign() {
             let found = s.events().iter().filter(|event| matches!(event, Event::Reduction(_))).count();
             assert_eq!(found, expected, "{verdict:?} {at} ms");
         }
-        // With a window that was not reduced, what shows the loss of 15 left before it.
+        // With a window that was not reduced, the segment that shows the loss of 15 left before it.
         let lost = if verdict == VerdictKind::AlwaysCongestion { 4 } else { 3 };
         assert_eq!(s.conn.tcb.sender.lost_ever(), lost * SMSS, "{verdict:?}");
     }
@@ -246,7 +248,7 @@ fn an_episode_with_a_late_segment_and_losses_is_one_reduction() {
     }
 }
 
-/// The same, but all four are late: once that is known of the last one, the episode is undone, once.
+/// All four segments are late: once that is known of the last one, the episode is undone, once.
 #[test]
 fn an_episode_of_late_segments_is_undone_when_the_last_one_arrives() {
     let mut s = rack(20, |config| {
@@ -327,7 +329,7 @@ fn rto_samples_are_taken_from_what_is_sacked_if_wanted() {
     }
 }
 
-/// The timer restarts with SACKs of segments sent before the oldest was sent again, not with others (Linux).
+/// The timer restarts with SACKs of segments sent before the oldest was retransmitted, not with others (Linux).
 #[test]
 fn rto_restarts_with_what_was_sent_before_the_oldest_segment_was_sent_again() {
     for (sack_samples, armed) in [(true, 190), (false, 101)] {

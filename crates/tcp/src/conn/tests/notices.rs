@@ -243,7 +243,8 @@ fn heeding_with(recovery: Recovery, window: u32) -> Bench {
     })
 }
 
-/// Segment 0 is reported, resent, and arrives a round trip later; segments 1 to 7 and what left for them arrive before it.
+/// Segment 0 is reported, retransmitted, and arrives a round trip later. Segments 1 to 7 and the segments sent for them arrive
+/// before it.
 #[test]
 fn what_was_reported_is_no_evidence_of_congestion_for_any_detector() {
     for recovery in selective() {
@@ -263,7 +264,7 @@ fn what_was_reported_is_no_evidence_of_congestion_for_any_detector() {
     }
 }
 
-/// Forward ETEN and ELN: the ACK that brings the report is the one that shows the hole. With pacing the retransmission waits, and
+/// Forward ETEN and ELN: the same ACK brings the report and shows the hole. With pacing the retransmission waits, and
 /// further ACKs come before it leaves.
 #[test]
 fn a_report_that_comes_with_the_ack_of_the_hole_is_in_time() {
@@ -286,7 +287,7 @@ fn a_report_that_comes_with_the_ack_of_the_hole_is_in_time() {
     }
 }
 
-/// The resent segment is lost in a queue, which nobody reports: the segments that left after it arrive, and not it.
+/// The retransmission is lost in a queue without a report: the segments that left after it arrive, and it does not.
 #[test]
 fn a_reported_segment_that_is_lost_again_without_a_report_is_congestion() {
     for reenter in [true, false] {
@@ -321,7 +322,7 @@ fn a_loss_beside_a_reported_segment_counts() {
     }
 }
 
-/// A controller that counts losses does not hear of what was reported.
+/// A controller that counts losses does not count reported segments.
 #[test]
 fn a_reported_segment_is_no_loss_for_a_model() {
     let mut bench = heeding(CcKind::Bbr3, 8);

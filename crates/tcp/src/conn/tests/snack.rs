@@ -228,7 +228,7 @@ fn the_third_duplicate_reports_the_first_segment() {
     assert_eq!(s.ssthresh(), 10);
 }
 
-/// The timer sends again what had arrived: its duplicates begin no epoch.
+/// The timer retransmits segments that had arrived: their duplicates begin no epoch.
 #[test]
 fn duplicates_of_needless_retransmissions_report_nothing() {
     let mut s = sender(|_| ());

@@ -241,7 +241,7 @@ fn the_echo_of_a_retransmission_is_a_round_trip_time() {
     let view = PathState { smss: SMSS, now: Time::ZERO + ms(5000), ..path(100 * SMSS) };
     cc.on_delivery(&Delivery { echoed_rtt: Some(ms(99)), ..delivery(1, 50, 100) }, &view);
     assert_eq!((cc.min_rtt, cc.min_rtt_at), (Some(ms(99)), view.now));
-    // The segment that was sent once says it exactly.
+    // The segment that was sent once gives the exact value.
     let rate = RateSample {
         delivered: SMSS,
         interval: ms(100),

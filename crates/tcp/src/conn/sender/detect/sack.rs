@@ -24,7 +24,7 @@ pub(crate) struct BySack {
 /// ACK two, one for the retransmission and one for the segment that was lost.
 #[derive(Clone, Debug, Default)]
 struct ByAcks {
-    /// Of the last ACK.
+    /// Segment size at the last ACK, bytes.
     smss: u64,
     pipe: u64,
     /// Reports that are ignored since the last ACK that advanced: where the first begins and the last ends.

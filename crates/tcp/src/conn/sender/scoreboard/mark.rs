@@ -205,7 +205,7 @@ impl Scoreboard {
         }
     }
 
-    /// An episode begins, or the window was reduced again in it: only the loss of what is retransmitted from now on counts again.
+    /// An episode begins, or the window was reduced again in it: only the loss of later retransmissions counts again.
     pub(crate) fn note_reduction(&mut self, now: Time) {
         if let Some(detail) = &mut self.detail {
             (detail.reduced_at, detail.is_lost_again) = (now, false);

@@ -286,7 +286,7 @@ impl Scoreboard {
         newly
     }
 
-    /// The losses were spurious: what is not SACKed is on its way, as before any was declared. What was reported stays lost and
+    /// The losses were spurious: what is not SACKed is on its way, as before any was declared. Reported segments stay lost and
     /// retransmitted.
     pub(crate) fn unmark_lost(&mut self) {
         self.lost_end = self.base;
@@ -309,7 +309,7 @@ impl Scoreboard {
         self.restore_order();
     }
 
-    /// What was reported or declared lost counts as outstanding, as if nothing had been.
+    /// Segments that were reported or declared lost count as outstanding, as if neither had happened.
     pub(crate) fn forget_reports(&mut self) {
         if self.sacked_segments == 0 && self.lost_bytes == 0 {
             return;

@@ -84,7 +84,8 @@ impl Scoreboard {
         true
     }
 
-    /// The same for all segments of [start, end), as soon as the report comes: the ACK that follows it may already show the hole.
+    /// Declares all segments of [start, end) corrupted as soon as the report comes: the ACK that follows it may already show the
+    /// hole.
     pub(crate) fn declare_range_corrupted(&mut self, start: u64, end: u64) {
         let first = self.ring.partition_point(|sent| sent.end() <= start);
         let last = self.ring.partition_point(|sent| sent.start < end);
