@@ -114,7 +114,7 @@ def test_runs_of_another_simulator_are_named_and_kept_and_not_used(small, upgrad
     assert said(report, upgraded) == said_is
     result = sweep(small, upgraded)
     assert len(begun) == 10, "nothing was taken over"
-    assert set(result.runs["run"].str.slice(0, 3)) == {f"r{_core.RESULTS}-"}
+    assert set(result.runs["run"].str.split("-").list.first()) == {f"r{_core.RESULTS}"}
     folder = f"results-{_core.RESULTS - 1}"
     versions = [bp.__version__]
     assert result.facts["aside"] == [{"results": _core.RESULTS - 1, "runs": 10, "versions": versions, "folder": folder}]

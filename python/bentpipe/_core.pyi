@@ -18,6 +18,7 @@ __all__ = [
     "Middlebox",
     "Network",
     "Packet",
+    "PacketSender",
     "PathState",
     "Run",
     "Scenario",

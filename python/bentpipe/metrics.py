@@ -179,7 +179,7 @@ _DECLARED = (
     ("flows", "sum", _MORE, "goodput_bps throughput_bps delivered_bytes acked_bytes"),
     ("flows", "sum", _LESS, "retransmitted_bytes retransmissions spurious_retransmissions timeouts fast_retransmits"),
     ("flows", "sum", _NEITHER, "sent_bytes sent_packets arrived_packets undos marked_packets ecn_reductions"),
-    ("flows", "sum", _NEITHER, "dummy_packets reductions"),
+    ("flows", "sum", _NEITHER, "dummy_packets reductions keepalives challenged"),
     ("flows", "mean", _MORE, "goodput_active_bps"),
     ("flows", "mean", _LESS, "completion_s completion_rx_s rtt_mean_s rtt_p50_s rtt_p95_s rtt_p99_s"),
     ("flows", "mean", _LESS, "recovery_s timeout_s outage_s error_recovery_s error_timeout_s"),
