@@ -526,7 +526,7 @@ class CcHswa(_CcHswaRequired, total=False):
         TD from which nothing is added, as a multiple of BaseTD. Default: 2.0.
 
     epsilon :
-        Share of BaseTD by which TD may exceed it and count as equal. A large one takes the delay out of the rule. Default: 0.01.
+        Largest excess of TD over BaseTD that counts as equal, a share of BaseTD. A large one takes the delay out of the rule. Default: 0.01.
 
     avg_rtt :
         Which mean of the round-trip times counts. Default: "all".
@@ -1466,7 +1466,7 @@ class RecoverySack(_RecoverySackRequired, total=False):
         What proves a loss. Default: "rfc6675".
 
     counting :
-        What duplicate ACKs and pipe are counted by. Default: "data".
+        Basis of the counts of duplicate ACKs and pipe. Default: "data".
 
     rescue :
         Retransmit the highest segment outstanding, once in each recovery, if nothing else may be sent. Default: true.
@@ -1950,7 +1950,7 @@ class Rto(TypedDict, total=False):
         Which ACKs give a round-trip sample when timestamps are off. Default: "per-ack".
 
     sack_samples :
-        With timestamps, take samples of what is acknowledged selectively too, by when it was sent; else the timer knows nothing of a queue that grows during recovery. What was sent before the oldest segment was sent again restarts the timer, too. Default: false.
+        With timestamps, take samples of what is acknowledged selectively too, by when it was sent; else the timer knows nothing of a queue that grows during recovery. SACKs of segments sent before the oldest one was retransmitted restart the timer, too. Default: false.
 
     karn :
         Take no sample from a segment that was sent again. Default: true.
@@ -2326,7 +2326,7 @@ class Tcp(TypedDict, total=False):
         How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK. Default: "at-once".
 
     second_reduction :
-        What the loss of a retransmission leads to, where the recovery finds it without the timer: `rack`, `snack`, and `sack` with `evidence = "status"`. Default: "rfc5681".
+        Reaction to the loss of a retransmission, where the recovery finds it without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once in an epoch, as SCPS-TP does. Default: "rfc5681".
 
     dsack :
         Report segments that arrived twice in the first SACK block (DSACK). Without it, true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), else false (RFC 2018; RFC 2883 is an extension).
@@ -2702,7 +2702,7 @@ class Config(TypedDict, total=False):
         How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK. Default: "at-once".
 
     second_reduction :
-        What the loss of a retransmission leads to, where the recovery finds it without the timer: `rack`, `snack`, and `sack` with `evidence = "status"`. Default: "rfc5681".
+        Reaction to the loss of a retransmission, where the recovery finds it without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once in an epoch, as SCPS-TP does. Default: "rfc5681".
 
     dsack :
         Report segments that arrived twice in the first SACK block (DSACK). Without it, true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), else false (RFC 2018; RFC 2883 is an extension).
