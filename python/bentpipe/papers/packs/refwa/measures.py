@@ -231,12 +231,11 @@ def usual_ssthresh(lab: Lab, *, rate: float, senders: Sequence[str], **world: st
     smss = SMSS_BYTES[world.get("packet", "payload")]
     known = found.tables["flows"].drop_nulls("ssthresh_end_bytes")
     medians = known.group_by("sender", "replication").agg(packets=pl.col("ssthresh_end_bytes").median() / smss)
-    small = {
-        s: np.mean(known.filter(pl.col("sender") == s)["ssthresh_end_bytes"].to_numpy() <= 4 * smss) for s in senders
-    }
+    ends = {s: known.filter(pl.col("sender") == s)["ssthresh_end_bytes"].to_numpy() for s in senders}
+    small = {s: np.mean(sizes <= 4 * smss) for s, sizes in ends.items() if len(sizes)}
     found_medians = {s: medians.filter(pl.col("sender") == s)["packets"].to_numpy() for s in senders}
     largest = extreme(found_medians, largest=True, digits=1)
-    listed = ", ".join(f"{s} {100 * share:.0f} %" for s, share in small.items())
+    listed = ", ".join(f"{s} {100 * share:.0f} %" for s, share in small.items()) or "no sender has a threshold"
     return Finding(largest.value, largest.low, largest.high, largest.replications, f"at most 4 packets: {listed}")
 
 
