@@ -2,8 +2,9 @@
 
 Ends with exit status 1 if a measure fails, or if a claim holds without its mechanism and gives no reason.
 
-.venv/bin/python validation/papers.py             all papers, an hour on two cores
+.venv/bin/python validation/papers.py             all papers, more than an hour on two cores
 .venv/bin/python validation/papers.py hswa geo    these alone; the index, which counts the verdicts of all, stays
+.venv/bin/python validation/papers.py --quick     at quick scale, ten minutes; the pages name their command
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ PAGES = Path(__file__).resolve().parent.parent / "docs" / "papers"
 def main() -> None:
     """Reproduce papers and put pages and figures in place of the old ones."""
     # Not those of installed packages.
-    names = sys.argv[1:] or list(claims.shipped())
+    is_full = "--quick" not in sys.argv
+    names = [name for name in sys.argv[1:] if name != "--quick"] or list(claims.shipped())
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder)
-        result = bp.reproduce(names, is_full=True, falsify=True, folder=made)
+        result = bp.reproduce(names, is_full=is_full, falsify=True, folder=made)
         for name in names:
             shutil.rmtree(PAGES / name, ignore_errors=True)
             (PAGES / name).mkdir(parents=True)
