@@ -54,7 +54,7 @@ pub enum ElementFormat {
     Tle,
     /// OMM as a JSON object or array of them.
     Json,
-    /// OMM as comma-separated values with a line of names.
+    /// OMM as values separated by commas, semicolons or tabs, with a line of names.
     Csv,
     /// OMM as XML, one or many in an `ndm`.
     Xml,
@@ -122,6 +122,16 @@ pub fn read_elements(text: &str, format: ElementFormat, bad: BadRecords) -> Resu
     Ok(file)
 }
 
+/// Refuses elements of another theory than SGP4: its numbers (0 in what is distributed, 2 SGP4, 3 SDP4) and no other; 4 is
+/// SGP4-XP, whose elements look the same.
+fn check_theory(ephemeris_type: &str) -> Result<(), String> {
+    match ephemeris_type.trim() {
+        "" | "0" | "2" | "3" => Ok(()),
+        "4" => Err("ephemeris type 4 is SGP4-XP; only elements for SGP4 (0, 2 or 3) can be used".to_owned()),
+        other => Err(format!("ephemeris type {other:?} is not SGP4; only 0, 2 and 3 can be used")),
+    }
+}
+
 /// A record and the line where it begins, or what is wrong with it.
 type Record = (usize, Result<ElementSet, String>);
 
@@ -132,14 +142,18 @@ fn guess(text: &str) -> ElementFormat {
         ElementFormat::Json
     } else if start.starts_with('<') {
         ElementFormat::Xml
-    } else if first.contains("OBJECT_NAME") && first.contains(',') {
+    } else if omm::separator(first).is_some() {
         ElementFormat::Csv
-    } else if first.contains("CCSDS_OMM_VERS") || text.lines().any(|line| line.trim_start().starts_with("MEAN_MOTION"))
-    {
+    } else if has_keyword(first, "CCSDS_OMM_VERS") || text.lines().any(|line| has_keyword(line, "MEAN_MOTION")) {
         ElementFormat::Kvn
     } else {
         ElementFormat::Tle
     }
+}
+
+/// Whether a line begins with a keyword, in capitals or not.
+fn has_keyword(line: &str, keyword: &str) -> bool {
+    line.trim_start().get(..keyword.len()).is_some_and(|start| start.eq_ignore_ascii_case(keyword))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Orbit mean-elements messages (CCSDS 502.0-B) as CelesTrak and Space-Track give them.
+//! Reads orbit mean-elements messages (CCSDS 502.0-B) as CelesTrak and Space-Track give them. Keywords may be in capitals or not.
 
-use super::{ElementSet, Epoch, Record, SkyError};
+use super::{check_theory, ElementSet, Epoch, Record, SkyError};
 use serde_json::Value;
 
 /// The keywords that SGP4 needs, in the order of `Fields`.
@@ -23,6 +23,7 @@ fn element_set<'a>(field: impl Fn(&str) -> Option<&'a str>) -> Result<ElementSet
             return Err(format!("{key} is {value:?}; only {} can be used", known.join(" or ")));
         }
     }
+    check_theory(field("EPHEMERIS_TYPE").unwrap_or(""))?;
     let mut numbers = [0.0; 7];
     for (number, key) in numbers.iter_mut().zip(NUMBERS) {
         let value = field(key).ok_or_else(|| format!("{key} is missing"))?;
@@ -46,7 +47,7 @@ fn element_set<'a>(field: impl Fn(&str) -> Option<&'a str>) -> Result<ElementSet
 }
 
 fn find<'a>(fields: &'a [(String, String)], key: &str) -> Option<&'a str> {
-    fields.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)).map(|(_, value)| value.as_str())
 }
 
 pub(super) fn json(text: &str) -> Result<Vec<Record>, SkyError> {
@@ -54,23 +55,37 @@ pub(super) fn json(text: &str) -> Result<Vec<Record>, SkyError> {
 }
 
 fn json_object(text: &str) -> Result<ElementSet, String> {
-    let value: Value = serde_json::from_str(text).map_err(|e| format!("no JSON: {e}"))?;
-    let object = value.as_object().ok_or("expected an object")?;
-    let fields: Vec<(String, String)> = object
-        .iter()
-        .filter_map(|(key, value)| match value {
-            Value::String(text) => Some((key.clone(), text.clone())),
-            Value::Number(number) => Some((key.clone(), number.to_string())),
-            _ => None,
-        })
-        .collect();
+    let value: Value = serde_json::from_str(text).map_err(|e| format!("not valid JSON: {e}"))?;
+    let mut fields = Vec::new();
+    flatten("", &value, &mut fields);
     element_set(|key| find(&fields, key))
 }
 
-/// The outermost objects of a JSON text and the lines where they begin, so that a bad one spoils no other.
+/// Collects the texts and numbers of a message, also those of its sections.
+fn flatten(key: &str, value: &Value, fields: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => fields.push((key.to_owned(), text.clone())),
+        Value::Number(number) => fields.push((key.to_owned(), number.to_string())),
+        Value::Object(section) => section.iter().for_each(|(key, value)| flatten(key, value, fields)),
+        _ => {}
+    }
+}
+
+/// An opened bracket of a JSON text.
+struct Open {
+    is_object: bool,
+    at: usize,
+    line: usize,
+    /// Whether a message was found in it.
+    wraps: bool,
+}
+
+/// The messages of a JSON text and the lines where they begin: objects in an array, and an object by itself that holds no such
+/// array. A message that cannot be read spoils no other.
 fn objects(text: &str) -> Result<Vec<(usize, &str)>, SkyError> {
     let mut found = Vec::new();
-    let (mut depth, mut begin, mut line, mut first_line) = (0usize, 0, 1, 1);
+    let mut open: Vec<Open> = Vec::new();
+    let mut line = 1;
     let (mut quoted, mut escaped) = (false, false);
     for (at, byte) in text.bytes().enumerate() {
         if byte == b'\n' {
@@ -82,40 +97,56 @@ fn objects(text: &str) -> Result<Vec<(usize, &str)>, SkyError> {
         }
         match byte {
             b'"' => quoted = true,
-            b'{' => {
-                if depth == 0 {
-                    (begin, first_line) = (at, line);
+            b'{' | b'[' => open.push(Open { is_object: byte == b'{', at, line, wraps: false }),
+            b'}' | b']' => {
+                let closed = open.pop().filter(|closed| closed.is_object == (byte == b'}'));
+                let Some(closed) = closed else {
+                    return Err(SkyError::new(format!("line {line}"), format!("an unmatched {}", char::from(byte))));
+                };
+                let may_be = closed.is_object && !closed.wraps;
+                let is_message = may_be && open.last().is_none_or(|outer| !outer.is_object);
+                if is_message {
+                    found.push((closed.line, &text[closed.at..=at]));
                 }
-                depth += 1;
-            }
-            b'}' if depth == 0 => return Err(SkyError::new(format!("line {line}"), "a } without its {")),
-            b'}' => {
-                depth -= 1;
-                if depth == 0 {
-                    found.push((first_line, &text[begin..=at]));
+                if let Some(outer) = open.last_mut() {
+                    outer.wraps |= closed.wraps || is_message;
                 }
             }
             _ => {}
         }
     }
-    if depth > 0 || quoted {
-        return Err(SkyError::new(format!("line {first_line}"), "the JSON object that begins here does not end"));
+    if let Some(first) = open.first() {
+        return Err(SkyError::new(format!("line {}", first.line), "the JSON that begins here has no end"));
+    }
+    if quoted {
+        return Err(SkyError::new(format!("line {line}"), "a text without its closing quote"));
     }
     Ok(found)
+}
+
+/// The character that separates the names of a table of messages; none if the line is not the head of one.
+pub(super) fn separator(head: &str) -> Option<u8> {
+    [b',', b';', b'\t'].into_iter().find(|separator| {
+        let mut names = head.split(char::from(*separator)).map(|name| name.trim().trim_matches('"'));
+        names.clone().count() > 1 && names.any(|name| name.eq_ignore_ascii_case("MEAN_MOTION"))
+    })
 }
 
 pub(super) fn csv(text: &str) -> Result<Vec<Record>, SkyError> {
     // The reader counts a line that ends in CR LF to the record after it.
     let text = text.replace("\r\n", "\n");
-    let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(text.as_bytes());
+    let separator = separator(text.lines().next().unwrap_or("")).unwrap_or(b',');
+    let mut builder = csv::ReaderBuilder::new();
+    let mut reader = builder.delimiter(separator).flexible(true).trim(csv::Trim::All).from_reader(text.as_bytes());
     let names = reader.headers().map_err(|e| SkyError::new("line 1", e.to_string()))?.clone();
     let mut records = Vec::new();
     for row in reader.records() {
         match row {
             Ok(row) => {
                 let line = row.position().map_or(0, |position| position.line() as usize);
-                let set =
-                    element_set(|key| names.iter().position(|name| name == key).and_then(|column| row.get(column)));
+                let set = element_set(|key| {
+                    names.iter().position(|name| name.eq_ignore_ascii_case(key)).and_then(|column| row.get(column))
+                });
                 records.push((line, set));
             }
             Err(e) => {
@@ -129,12 +160,16 @@ pub(super) fn csv(text: &str) -> Result<Vec<Record>, SkyError> {
 
 pub(super) fn xml(text: &str) -> Result<Vec<Record>, SkyError> {
     let document = roxmltree::Document::parse(text).map_err(|e| SkyError::new("XML", e.to_string()))?;
-    let messages = document.descendants().filter(|node| node.has_tag_name("omm"));
+    let messages = document.descendants().filter(|node| node.tag_name().name().eq_ignore_ascii_case("omm"));
     Ok(messages
         .map(|message| {
             let line = document.text_pos_at(message.range().start).row as usize;
-            let field =
-                |key: &str| message.descendants().find(|node| node.has_tag_name(key)).and_then(|node| node.text());
+            let field = |key: &str| {
+                message
+                    .descendants()
+                    .find(|node| node.tag_name().name().eq_ignore_ascii_case(key))
+                    .and_then(|node| node.text())
+            };
             (line, element_set(field))
         })
         .collect())

@@ -141,6 +141,129 @@ fn a_file_without_elements_is_refused() {
     }
 }
 
+/// Two satellites as lines with names.
+fn two(names: [&str; 2]) -> String {
+    let lines: Vec<&str> = TLE.lines().skip(1).collect();
+    names.map(|name| format!("{name}\n{}\n{}\n", lines[0], lines[1])).concat()
+}
+
+fn names(text: &str) -> Vec<String> {
+    read(text).unwrap().sets.into_iter().map(|set| set.name).collect()
+}
+
+#[test]
+fn a_zero_before_names_is_no_part_of_them() {
+    assert_eq!(names(&two(["0 ISS", "0 NOAA 15"])), ["ISS", "NOAA 15"]);
+    assert_eq!(names(&two(["0ISS", "0NOAA 15"])), ["ISS", "NOAA 15"]);
+    // One name of many may begin with it.
+    assert_eq!(names(&two(["0ISS", "NOAA 15"])), ["0ISS", "NOAA 15"]);
+    assert_eq!(names(&two(["0 ISS", "NOAA 15"])), ["ISS", "NOAA 15"]);
+}
+
+#[test]
+fn tle_files_may_be_written_in_many_ways() {
+    let expected = read(TLE).unwrap().sets;
+    let ways: [(&str, String); 7] = [
+        ("carriage returns", TLE.replace('\n', "\r\n")),
+        ("trailing blanks", TLE.replace('\n', "   \n")),
+        ("byte order mark", format!("\u{feff}{TLE}")),
+        ("empty lines", TLE.replace('\n', "\n\n")),
+        ("comments", format!("# from a catalogue\n{TLE}")),
+        ("classified", TLE.replace("25544U", "25544C")),
+        ("type of SGP4", TLE.replace("-4 0  9992", "-4 2  9994")),
+    ];
+    for (way, text) in ways {
+        assert_eq!(read(&text).unwrap_or_else(|e| panic!("{way}: {e}")).sets, expected, "{way}");
+    }
+}
+
+/// B* of a geostationary satellite as catalogues have it: `00000 0`.
+#[test]
+fn an_exponent_without_sign_is_positive() {
+    let zero = TLE.replace(" 00000-0 -31515-4 0  9992", " 00000 0  00000 0 0  9977");
+    let sum = |line: &str| {
+        line.bytes()
+            .map(|b| if b == b'-' { 1 } else { u32::from(b.saturating_sub(b'0')) * u32::from(b.is_ascii_digit()) })
+            .sum::<u32>()
+    };
+    let lines: Vec<String> = zero.lines().map(str::to_owned).collect();
+    let one = format!("{}{}", &lines[1][..68], sum(&lines[1][..68]) % 10);
+    let set = &read(&format!("{one}\n{}", lines[2])).unwrap().sets[0];
+    assert_eq!((set.bstar, set.catalogue_number), (0.0, 25_544));
+    let one = one.replace("00000 0 0 ", "12345 1 0 ");
+    let one = format!("{}{}", &one[..68], sum(&one[..68]) % 10);
+    let bstar = read(&format!("{one}\n{}", lines[2])).unwrap().sets[0].bstar;
+    assert!((bstar - 1.2345).abs() < 1e-12, "{bstar}");
+}
+
+#[test]
+fn elements_of_another_theory_are_refused() {
+    let error = read(&TLE.replace("-4 0  9992", "-4 4  9996")).unwrap_err();
+    assert!(error.what.contains("SGP4-XP"), "{error}");
+    for (_, text) in files().into_iter().skip(1) {
+        let text = text
+            .replace("\"EPHEMERIS_TYPE\":0", "\"EPHEMERIS_TYPE\":4")
+            .replace("\"EPHEMERIS_TYPE\":\"0\"", "\"EPHEMERIS_TYPE\":4");
+        let text = text
+            .replace(",0,25544", ",4,25544")
+            .replace("EPHEMERIS_TYPE>0", "EPHEMERIS_TYPE>4")
+            .replace("TYPE = 0", "TYPE = 4");
+        let error = read(&text).unwrap_err();
+        assert!(error.what.contains("SGP4-XP"), "{text}: {error}");
+    }
+}
+
+#[test]
+fn messages_may_be_written_in_many_ways() {
+    let expected = &read(&files()[1].1).unwrap().sets;
+    for (format, text) in files().into_iter().skip(1) {
+        let lower = FIELDS.iter().fold(text.clone(), |text, (key, _)| text.replace(key, &key.to_lowercase()));
+        let mut ways = vec![("lower case", lower)];
+        match format {
+            "json" => ways.extend([
+                ("wrapped", format!("{{\"ndm\": {{\"omm\": {text}}}}}")),
+                ("data", format!("{{\"data\": {text}, \"total\": 2}}")),
+                ("sections", text.replace("\"EPOCH\"", "\"data\": {\"EPOCH\"").replace('}', "}}")),
+            ]),
+            "csv" => ways.extend([
+                ("semicolons", text.replace(',', ";")),
+                ("tabs", text.replace(',', "\t")),
+                (
+                    "quotes",
+                    text.replace(',', "\",\"").replace("\r\n", "\"\r\n\"").replacen("OBJECT_NAME", "\"OBJECT_NAME", 1),
+                ),
+            ]),
+            _ => {}
+        }
+        for (way, text) in ways {
+            let text = text.strip_suffix('"').unwrap_or(&text);
+            let read = read(text).unwrap_or_else(|e| panic!("{format}, {way}: {e}\n{text}"));
+            assert_eq!(read.sets.len(), 2, "{format}, {way}");
+            for set in read.sets {
+                assert!((set.revs_per_day - expected[0].revs_per_day).abs() < 1e-12, "{format}, {way}");
+                assert_eq!((set.name.as_str(), set.catalogue_number), ("ISS (ZARYA)", 25_544), "{format}, {way}");
+            }
+        }
+    }
+}
+
+/// A table whose names of satellites are left out is still one of messages.
+#[test]
+fn a_table_without_names_is_read() {
+    let csv = &files()[2].1;
+    let without: Vec<&str> = csv.lines().map(|line| line.split_once(',').unwrap().1).collect();
+    let set = &read(&without.join("\n")).unwrap().sets[0];
+    assert_eq!((set.name.as_str(), set.catalogue_number), ("", 25_544));
+}
+
+#[test]
+fn unmatched_brackets_are_named_by_line() {
+    for (text, line) in [("[{\"A\": 1}\n", 1), ("{\"A\": [1}\n]", 1), ("\n]", 2), ("{\"A\": \"x\n", 1)] {
+        let error = read_elements(text, ElementFormat::Json, BadRecords::Skip).unwrap_err();
+        assert_eq!(error.at, format!("line {line}"), "{text:?}: {error}");
+    }
+}
+
 proptest::proptest! {
     /// Whatever a file holds, reading ends with a result, also where lines of elements are damaged.
     #[test]

@@ -1,12 +1,17 @@
-//! Two-line elements, which crate `sgp4` reads.
+//! Reads two-line elements, with crate `sgp4` for the fields.
 
-use super::{ElementSet, Epoch, Record};
+use super::{check_theory, ElementSet, Epoch, Record};
 
 /// Columns of a line that belong to the elements; the verification file has more behind them.
 const WIDTH: usize = 69;
+/// Columns with the sign of an exponent in line 1: of the second derivative of the mean motion, and of B*.
+const EXPONENT_SIGNS: [usize; 2] = [50, 59];
+/// Column of the ephemeris type in line 1.
+const TYPE: usize = 62;
 
 pub(super) fn records(text: &str) -> Vec<Record> {
     let mut records = Vec::new();
+    let prefix = prefix_of_names(text);
     let mut name: Option<(usize, &str)> = None;
     let mut first: Option<(usize, &str)> = None;
     let lonely = |(line, _): (usize, &str)| (line, Err("a first line without its second line".to_owned()));
@@ -24,6 +29,7 @@ pub(super) fn records(text: &str) -> Vec<Record> {
                 continue;
             };
             let name = name.take().map_or("", |(_, name)| name);
+            let name = name.strip_prefix(prefix).unwrap_or(name).trim();
             records.push((begin, element_set(name, one, line)));
         } else {
             records.extend(first.take().map(lonely));
@@ -37,6 +43,18 @@ pub(super) fn records(text: &str) -> Vec<Record> {
         records.push((line, Err(format!("{name:?} is followed by no elements"))));
     }
     records
+}
+
+/// The mark of lines with a name: `0 ` in most files of three lines a satellite, and `0` where every name begins with it.
+fn prefix_of_names(text: &str) -> &'static str {
+    let is_name =
+        |line: &&str| !line.is_empty() && !line.starts_with('#') && !is_line(line, '1') && !is_line(line, '2');
+    let mut names = text.lines().map(str::trim_end).filter(is_name).peekable();
+    if names.peek().is_some() && names.all(|name| name.starts_with('0')) {
+        "0"
+    } else {
+        "0 "
+    }
 }
 
 /// Whether a line looks like line 1 or 2 of elements rather than like a name.
@@ -56,9 +74,18 @@ fn element_set(name: &str, one: &str, two: &str) -> Result<ElementSet, String> {
             return Err(format!("line {number} of the elements ends with no digit for its checksum"));
         }
     }
-    let read = sgp4::Elements::from_tle(None, lines[0].as_bytes(), lines[1].as_bytes()).map_err(|e| e.to_string())?;
+    check_theory(&lines[0][TYPE..=TYPE])?;
+    // Some catalogues write a zero without the sign of its exponent; the reader below takes it only with one. A plus does not
+    // count in the checksum.
+    let mut one = lines[0].as_bytes().to_vec();
+    for column in EXPONENT_SIGNS {
+        if one[column] == b' ' && one[column + 1].is_ascii_digit() {
+            one[column] = b'+';
+        }
+    }
+    let read = sgp4::Elements::from_tle(None, &one, lines[1].as_bytes()).map_err(|e| e.to_string())?;
     Ok(ElementSet {
-        name: name.strip_prefix("0 ").unwrap_or(name).trim().to_owned(),
+        name: name.to_owned(),
         catalogue_number: read.norad_id,
         epoch: Epoch::from_tle(&lines[0][18..32]).map_err(|e| e.to_string())?,
         inclination_deg: read.inclination,
