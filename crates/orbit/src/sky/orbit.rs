@@ -5,12 +5,14 @@ use super::elements::ElementSet;
 use super::epoch::Epoch;
 use super::error::SkyError;
 use super::near_earth::{Mean, NearEarth};
-use super::vector::{turn, Vector};
+use super::vector::{norm, turn, Vector};
 use libm::{fabs, pow, sincos};
 use std::f64::consts::PI;
 
 /// Radius of the geostationary orbit, km: height 35 786 km.
 pub const GEO_RADIUS_KM: f64 = RADIUS_KM + 35_786.0;
+/// Equatorial radius of WGS-72, in which elements are made, km.
+const RADIUS_OF_ELEMENTS_KM: f64 = 6378.135;
 /// SGP4 is asked for at most so many minutes from the epoch of its elements: a hundred years.
 const FARTHEST_MIN: f64 = 5.3e7;
 /// The position of a satellite that has none, as one that has decayed: no comparison with it holds.
@@ -89,7 +91,34 @@ pub struct Orbit(Motion);
 enum Motion {
     Kepler { at: Kepler, rates: [f64; 3] },
     Geo { longitude: f64, inclination: f64, phase: f64 },
-    Sgp4 { constants: Box<sgp4::Constants>, near: Option<Box<NearEarth>>, epoch: Epoch },
+    Sgp4 { constants: Box<sgp4::Constants>, near: Option<Box<NearEarth>>, epoch: Epoch, radii: Radii },
+}
+
+/// Distances from the Earth's centre that fit a set of mean elements, km. SGP4 gives states far from its epoch without an error,
+/// at heights of a million kilometres too; a satellite outside these distances is not there.
+#[derive(Clone, Copy, Debug)]
+struct Radii {
+    least: f64,
+    most: f64,
+}
+
+impl Radii {
+    /// Room for near-Earth orbits, km. In the whole catalogue of 2026-06-14 near-Earth satellites are within 50 km of perigee and
+    /// apogee on the day of their elements, but for two that re-enter on that day.
+    const NEAR_KM: f64 = 50.0;
+    /// Room for the others, of the semi-major axis: Sun and Moon change their eccentricity, by 0.8 % at most in 90 days.
+    const DEEP: f64 = 0.01;
+
+    fn new(orbit: &sgp4::Orbit, is_near: bool) -> Self {
+        let axis = RADIUS_OF_ELEMENTS_KM * pow(sgp4::WGS72.ke / orbit.mean_motion, 2.0 / 3.0);
+        let room = if is_near { Self::NEAR_KM } else { Self::DEEP * axis };
+        let (perigee, apogee) = (axis * (1.0 - orbit.eccentricity), axis * (1.0 + orbit.eccentricity));
+        Self { least: (perigee - room).max(RADIUS_OF_ELEMENTS_KM), most: apogee + room }
+    }
+
+    fn fit(self, position: Vector) -> bool {
+        (self.least..=self.most).contains(&norm(position))
+    }
 }
 
 impl Orbit {
@@ -144,9 +173,10 @@ impl Orbit {
             bstar: set.bstar,
         });
         let years = (set.epoch.julian_date() - 2_451_545.0) / 365.25;
+        let radii = Radii::new(&orbit, near.is_some());
         let constants = sgp4::Constants::new(sgp4::WGS72, sgp4::afspc_epoch_to_sidereal_time, years, set.bstar, orbit)
             .map_err(|e| failed(e.to_string()))?;
-        Ok(Self(Motion::Sgp4 { constants: Box::new(constants), near: near.map(Box::new), epoch: set.epoch }))
+        Ok(Self(Motion::Sgp4 { constants: Box::new(constants), near: near.map(Box::new), epoch: set.epoch, radii }))
     }
 
     /// Position and velocity in the inertial frame by SGP4, `minutes` after the epoch of its elements; `None` where
@@ -161,19 +191,19 @@ impl Orbit {
         }
     }
 
-    /// Position in the inertial frame `t` seconds after the sky's `epoch`, km, where `earth` turns; not a number where
-    /// the satellite has none (SGP4 says that it has decayed).
+    /// Position in the inertial frame `t` seconds after the sky's `epoch`, km, where `earth` turns. Not a number if SGP4 reports
+    /// an error (the satellite has decayed), or a position far off the orbit of the elements.
     pub fn inertial(&self, earth: &Earth, epoch: Epoch, t: f64) -> Vector {
         match &self.0 {
             Motion::Geo { .. } => Earth::to_inertial(self.fixed(earth, epoch, t), earth.angle(epoch, t)),
             Motion::Kepler { at, rates } => ellipse(at, *rates, t),
-            Motion::Sgp4 { near, epoch: own, .. } => {
+            Motion::Sgp4 { near, epoch: own, radii, .. } => {
                 let minutes = (epoch.since(*own) + t) / 60.0;
                 let position = match near {
                     Some(near) => near.position(minutes),
                     None => self.sgp4_state(minutes).map(|(position, _)| position),
                 };
-                position.unwrap_or(NOWHERE)
+                position.filter(|position| radii.fit(*position)).unwrap_or(NOWHERE)
             }
         }
     }
@@ -233,7 +263,7 @@ fn ellipse(at: &Kepler, rates: [f64; 3], t: f64) -> Vector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sky::vector::{distance, norm};
+    use crate::sky::vector::distance;
 
     const CIRCLE: Kepler = Kepler {
         semi_major_axis_km: RADIUS_KM + 780.0,
@@ -324,6 +354,33 @@ mod tests {
         let half = libm::tan(10.0 * RAD);
         assert!((north - 20.0).abs() < 1e-4, "{north}");
         assert!((east - libm::asin(half * half) / RAD).abs() < 1e-4, "{east}");
+    }
+
+    /// Elements of an object in its last days: six days later SGP4 gives a height of 620,000 km, without an error.
+    #[test]
+    fn a_satellite_far_off_its_elements_is_not_there() {
+        let set = ElementSet {
+            name: String::new(),
+            catalogue_number: 1,
+            epoch: Epoch::Y2000,
+            inclination_deg: 98.5849,
+            raan_deg: 110.9278,
+            eccentricity: 0.001_444_9,
+            perigee_deg: 269.2407,
+            mean_anomaly_deg: 90.7207,
+            revs_per_day: 15.921_461_94,
+            bstar: 0.044_853,
+        };
+        let orbit = Orbit::elements(&set).unwrap();
+        let height = |days: f64| norm(orbit.inertial(&Earth::WGS84, Epoch::Y2000, days * 86_400.0)) - RADIUS_KM;
+        assert!((250.0..300.0).contains(&height(0.0)), "{}", height(0.0));
+        let (far, _) = orbit.sgp4_state(6.0 * 1440.0).unwrap();
+        assert!(norm(far) > 1e5, "{}", norm(far));
+        assert!(height(6.0).is_nan() && height(-150.0).is_nan());
+        // Sun and Moon move the perigee of a high ellipse by more than that of a low circle may move.
+        let high = ElementSet { eccentricity: 0.65, revs_per_day: 1.3, bstar: 0.0, ..set };
+        let high = Orbit::elements(&high).unwrap();
+        assert!((0..900).all(|k| norm(high.inertial(&Earth::WGS84, Epoch::Y2000, f64::from(k) * 8640.0)).is_finite()));
     }
 
     /// The equations for orbits near the Earth give what crate `sgp4` gives: with and without drag, low and high, circular,
