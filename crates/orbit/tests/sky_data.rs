@@ -1,7 +1,9 @@
 //! The sky against published data and other simulators. The data do not come with bentpipe: tests for which they are
 //! missing say so and do nothing.
 
-use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Propagation, Satellite, Shell, Size};
+use bentpipe_orbit::sky::constellation::{
+    median_epoch, Constellation, Pattern, Phasing, Propagation, Satellite, Shell, Size,
+};
 use bentpipe_orbit::sky::distance;
 use bentpipe_orbit::sky::earth::{Earth, Figure, Geodetic};
 use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat, ElementSet};
