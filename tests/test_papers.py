@@ -215,10 +215,12 @@ def test_a_run_keeps_no_text_of_its_events_beside_the_data_frame():
 @pytest.mark.parametrize("id_", ["BEEN-33", "HSWA-29"])
 def test_a_quick_reproduction_stays_below_a_gigabyte(id_):
     # The claims with the most and with the longest traces: they took 2.8 and 1.6 GB.
-    code = (
-        f"import resource, bentpipe as bp; bp.reproduce(only=['{id_}'], jobs=1); "
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
+    lines = [
+        "import resource, bentpipe as bp",
+        f"bp.reproduce(only=['{id_}'], jobs=1)",
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)",
+    ]
+    code = "\n".join(lines)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) * (1 if sys.platform == "darwin" else 1024) < 1e9
 

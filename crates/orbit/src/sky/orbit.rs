@@ -104,7 +104,7 @@ struct Radii {
 
 impl Radii {
     /// Room for near-Earth orbits, km. In the whole catalogue of 2026-06-14 near-Earth satellites are within 50 km of perigee and
-    /// apogee on the day of their elements, but for two that re-enter on that day.
+    /// apogee on the day of their elements. Two that re-enter on that day are not.
     const NEAR_KM: f64 = 50.0;
     /// Room for the others, of the semi-major axis: Sun and Moon change their eccentricity, by 0.8 % at most in 90 days.
     const DEEP: f64 = 0.01;

@@ -122,7 +122,7 @@ pub fn read_elements(text: &str, format: ElementFormat, bad: BadRecords) -> Resu
     Ok(file)
 }
 
-/// Refuses elements of another theory than SGP4: its numbers (0 in what is distributed, 2 SGP4, 3 SDP4) and no other; 4 is
+/// Refuses elements of another theory than SGP4: its numbers are 0 (distributed sets), 2 (SGP4) and 3 (SDP4). Number 4 is
 /// SGP4-XP, whose elements look the same.
 fn check_theory(ephemeris_type: &str) -> Result<(), String> {
     match ephemeris_type.trim() {
