@@ -3,6 +3,7 @@
 import codecs
 import io
 import os
+import signal
 import sys
 
 
@@ -18,7 +19,12 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         # As in `cli`, which may not have been loaded.
-        sys.exit(130)
+        _end_interrupted()
+        sys.exit(INTERRUPTED)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            _end_interrupted()
+        raise
     except OSError as error:
         from bentpipe import files
 
@@ -26,6 +32,15 @@ def main() -> None:
         # What is still in the buffer would fail again while Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
+
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+
+def _end_interrupted() -> None:
+    """Ignore another Ctrl-C: while Python ends, it would kill the process, and the exit status would be lost."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 ASCII = {"±": "+-", "µ": "u", "…": "...", "–": "-", "×": "x"}
