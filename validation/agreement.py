@@ -77,8 +77,8 @@ CAUSES = (
     Cause(
         "westwood",
         "The module is Westwood+, ours `westwood-plus`, which takes its window from the estimate at the end of a "
-        "recovery, as Linux does today. Timeouts and recoveries lower the estimate meanwhile. With the window taken at the loss "
-        "(`cut`) every row is within 0.05.",
+        "recovery, as Linux does today. Timeouts and recoveries lower the estimate meanwhile. With the window taken at "
+        "the loss (`cut`) every row is within 0.05.",
         {},
         {"cut": "at-loss"},
     ),
