@@ -186,9 +186,15 @@ def test_ctrl_c_while_loading_is_quiet(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(sys.modules, "bentpipe.cli.app", SimpleNamespace(app=interrupted))
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 130
+    # Another Ctrl-C is ignored from then on, by this process and by all that it starts.
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 130
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")  # noqa: PTH110
