@@ -285,6 +285,8 @@ impl Rtt {
         if granularity == 0 || !self.keys().expires_on_tick {
             return armed + rto.max(self.keys().granularity * u64::from(self.keys().min_ticks));
         }
+        // DEVIATION: RFC 6298 §5 lets the whole timeout pass. Unless configured otherwise the timer expires on a tick of the
+        // clock, up to one tick before, as BSD's does.
         let ticks = rto.as_ps().div_ceil(granularity).max(u64::from(self.keys().min_ticks));
         let at = (self.tick(armed).saturating_add(ticks)).saturating_mul(granularity);
         Time::from_ps(at.saturating_sub(self.phase.as_ps()))

@@ -15,9 +15,11 @@ impl Scoreboard {
             let here = self.end();
             lost_end = lost_end.or((index == old.lost_end).then_some(here));
             high_rxt = high_rxt.or((index == old.high_rxt).then_some(here));
+            // Even pieces: a short last one would leave in a packet of its own, and the next change would cut another.
+            let most = sent.len.div_ceil(sent.len.div_ceil(smss));
             let mut start = sent.start;
             while start < sent.end() {
-                let len = ((sent.end() - start) as u32).min(smss);
+                let len = ((sent.end() - start) as u32).min(most);
                 let is_last = start + u64::from(len) == sent.end();
                 let skip = self.end() + 1;
                 self.ring.push_back(Sent { start, len, skip, has_fin: sent.has_fin && is_last, ..sent });

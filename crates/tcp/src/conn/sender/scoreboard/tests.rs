@@ -199,3 +199,12 @@ fn resegmenting_keeps_the_books() {
     assert_eq!(board.ack(6 * SMSS).newest(), Some(Time::ZERO));
     assert_eq!((board.flight_size(), board.pipe()), (0, 0));
 }
+
+#[test]
+fn segment_sizes_that_change_often_leave_no_crumbs() {
+    let mut board = board(6);
+    for smss in [512, 480, 512, 450, 500, 430, 470] {
+        board.resegment(smss);
+    }
+    assert!(board.ring.iter().all(|sent| sent.len >= 430 / 2), "{:?}", board.ring);
+}
