@@ -17,7 +17,7 @@ use bentpipe_units::Time;
 impl Sender {
     /// What the detector makes of an ACK. Returns whether it showed further losses.
     pub(super) fn find(&mut self, now: Time, facts: AckFacts, cx: &mut Context) -> bool {
-        if self.detector.is_duplicate(&facts) && !self.episode.phase.is_recovery() {
+        if !self.episode.phase.is_recovery() && self.detector.is_duplicate(&facts) {
             self.episode.dupacks = self.episode.dupacks.saturating_add(1);
         }
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);

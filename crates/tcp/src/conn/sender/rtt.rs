@@ -182,6 +182,7 @@ impl Rtt {
     }
 
     /// V. Jacobson 1988, appendix A: in integers. Returns SRTT, and sets RTTVAR.
+    #[cold]
     fn smooth_in_ticks(&mut self, srtt: Duration, sample: Duration) -> Duration {
         let tick = self.keys().granularity.as_ps();
         let (srtt, rttvar) = ((srtt * 8).as_ps().div_euclid(tick), (self.rttvar * 4).as_ps().div_euclid(tick));
@@ -209,13 +210,18 @@ impl Rtt {
 
     fn timeout_of_acks(&self, srtt: Duration, rttvar: Duration) -> Duration {
         if self.counts_ticks() {
-            let tick = self.keys().granularity.as_ps();
-            let ticks = srtt.as_ps() / tick + (rttvar * 4).as_ps() / tick;
-            return Duration::from_ps(ticks * tick).max(self.keys().min).min(self.keys().max);
+            return self.timeout_in_ticks(srtt, rttvar);
         }
         let variation = (rttvar * 4).max(self.keys().variance_min);
         let margin = if self.keys().guard { variation.max(self.keys().granularity) } else { variation };
         (srtt + margin).max(self.keys().min).min(self.keys().max)
+    }
+
+    #[cold]
+    fn timeout_in_ticks(&self, srtt: Duration, rttvar: Duration) -> Duration {
+        let tick = self.keys().granularity.as_ps();
+        let ticks = srtt.as_ps() / tick + (rttvar * 4).as_ps() / tick;
+        Duration::from_ps(ticks * tick).max(self.keys().min).min(self.keys().max)
     }
 
     /// The answer to a poll is late by what data wait for it.

@@ -83,6 +83,7 @@ impl ByTime {
     }
 
     /// RFC 8985 §6.2 step 5.
+    #[inline]
     fn detect_loss(&mut self, view: &View<'_>, board: &mut Scoreboard, timers: &mut Timers) -> Finding {
         let in_recovery = view.episode.phase != Phase::Open;
         let timeout = self.timeout(view.rtt.srtt(), in_recovery, board.sacked_segments());
