@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// Requirements of RFCs, each with its tests, deviations or reasons.
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
-/// Levels of RFC 2119 that must not be absent.
-const LEVELS: [&str; 4] = ["MUST NOT", "MUST", "SHOULD NOT", "SHOULD"];
+/// Levels of RFC 2119 that must not be absent, and of steps that an RFC states without such a word.
+const LEVELS: [&str; 5] = ["MUST NOT", "MUST", "SHOULD NOT", "SHOULD", "step"];
 
 /// A requirement of an RFC.
 pub(crate) struct Requirement {
@@ -255,7 +255,8 @@ pub(crate) fn page(scripts: &[(String, Vec<String>)]) -> String {
          tests. `bentpipe drill` runs the scripts.\n\n\
          For the RFCs of congestion control and of section 3.8 of RFC 9293 a second table lists every MUST and SHOULD, in our words, with the\n\
          test that holds it, the deviation, or the reason why it does not apply\n\
-         (`crates/sim/tests/conformance/requirements.txt`).\n",
+         (`crates/sim/tests/conformance/requirements.txt`). RECOMMENDED counts as SHOULD. The level `step` marks a step that the RFC\n\
+         states without such a word.\n",
     );
     let mut last = 0;
     for (section, row) in rows(scripts) {

@@ -76,7 +76,7 @@ fn rfc6582_3_2_impatient_restarts_the_timer_once() {
     }
 }
 
-/// Duplicates of what was sent before the last episode prove nothing (RFC 6582 §3.2 step 1).
+/// Duplicates of what was sent before the last episode prove nothing (RFC 6582 §3.2 step 2).
 #[test]
 fn rfc6582_3_2_no_second_episode_below_recover() {
     let mut s = Bench::new(CcKind::NewReno, 10, |_| ());

@@ -99,7 +99,7 @@ impl Episode {
     }
 
     /// The retransmission timer, armed at `armed`, expired with [una, nxt) outstanding. It may run on while partial ACKs come
-    /// (RFC 6582 §4). `duplicates`: the treatment of the duplicate ACKs counted.
+    /// (RFC 3782 §4). `duplicates`: the treatment of the duplicate ACKs counted.
     pub(crate) fn timed_out(&self, una: u64, nxt: u64, armed: Time, duplicates: RtoDuplicates) -> Self {
         let dupacks = duplicates.after_timeout(self.dupacks);
         Self {

@@ -31,7 +31,7 @@ struct ByAcks {
     ignored: Option<(u64, u64)>,
     /// The ACK that is being processed has ignored reports that the last one had not.
     has_news: bool,
-    /// Recovery point of the last timeout: an ACK of exactly that proves nothing new (ns-2; RFC 6582 §3.2 step 1).
+    /// Recovery point of the last timeout: an ACK of exactly that proves nothing new (ns-2; RFC 6582 §3.2 step 2).
     timed_out_until: Option<u64>,
 }
 
