@@ -45,7 +45,7 @@ settings! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct NewReno {
         /// Which partial ACKs restart the retransmission timer.
-        timer: NewRenoTimer = NewRenoTimer::Impatient, "RFC 6582 §4";
+        timer: NewRenoTimer = NewRenoTimer::Impatient, "RFC 3782 §4";
         /// The window when recovery ends.
         exit: NewRenoExit = NewRenoExit::FlightSize, "RFC 6582 §3.2 step 3, option 1";
         /// How far partial ACKs may deflate the window.
@@ -58,7 +58,7 @@ settings! {
 }
 
 words! {
-    /// RFC 6582 §3.2 step 3 and §4: the timer on partial ACKs.
+    /// RFC 6582 §3.2 step 3, RFC 3782 §4: the timer on partial ACKs.
     pub enum NewRenoTimer {
         /// The first partial ACK only: many losses end in a timeout.
         "impatient" => Impatient,
@@ -136,7 +136,7 @@ settings! {
         /// Begin another recovery, with another reduction, where one ends and losses that it repaired are outstanding still. Otherwise only a loss that was not repaired begins one.
         reenter: bool = true, "Linux; RFC 6675 §5 step 4; RFC 8985 does not say";
         /// How long the smallest round-trip time, a quarter of which absorbs reordering, is remembered.
-        min_rtt_window: Duration = Duration::from_secs(300), "RFC 8985 §6.1; Linux";
+        min_rtt_window: Duration = Duration::from_secs(300), "RFC 8985 §6.2; Linux";
     }
 }
 
