@@ -23,7 +23,7 @@ from bentpipe.errors import Interrupted, SkyError
 from bentpipe.plot import save
 from bentpipe.plot.skies import _great_circle, coastlines
 from bentpipe.sky.covering import CHARTS
-from bentpipe.sky.paths import BY, RULES
+from bentpipe.sky.paths import METRICS, SELECTIONS
 from bentpipe.sky.scenes import place, seconds
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,7 +104,7 @@ def test_handovers_are_where_the_satellite_of_an_end_changes(atlantic):
 
 def test_the_fewest_hops_are_no_more_than_those_of_the_shortest_delay():
     quick, short = (
-        bp.sky.path("Seattle", "Singapore", over="kuiper-630", duration="20 min", step="1 min", by=by)
+        bp.sky.path("Seattle", "Singapore", over="kuiper-630", duration="20 min", step="1 min", metric=by)
         for by in ("delay", "hops")
     )
     assert (short.table["hops"] <= quick.table["hops"]).all()
@@ -113,13 +113,13 @@ def test_the_fewest_hops_are_no_more_than_those_of_the_shortest_delay():
 
 
 def test_a_path_that_is_kept_changes_less_often(atlantic):
-    kept = bp.sky.path("London", "New York", over=SHELL, duration="5 min", keep=True)
+    kept = bp.sky.path("London", "New York", over=SHELL, duration="5 min", change="broken")
     assert 1 <= len(kept.changes) < len(atlantic.changes)
     assert (kept.table["delay_s"] >= atlantic.table["delay_s"] - 1e-12).all()
 
 
 def test_an_end_that_takes_the_highest_satellite_sees_it_higher(atlantic):
-    found = bp.sky.path("London", "New York", over=SHELL, duration="30 s", select="highest")
+    found = bp.sky.path("London", "New York", over=SHELL, duration="30 s", selection="highest")
     best = atlantic.table.head(30)
     assert (found.table["from_elevation_deg"] >= best["from_elevation_deg"] - 1e-9).all()
     assert (found.table["delay_s"] >= best["delay_s"] - 1e-12).all()
@@ -157,9 +157,9 @@ def test_more_disjoint_paths_than_there_are_satellites_in_view_are_empty():
 
 def test_what_is_out_of_use_is_on_no_path(atlantic):
     inner = atlantic.changes["path"][0].split(" > ")
-    out = bp.sky.path("London", "New York", over=SHELL, duration="20 s", without=[inner[2].removeprefix(f"{SHELL}-")])
+    out = bp.sky.path("London", "New York", over=SHELL, duration="20 s", failure=[inner[2].removeprefix(f"{SHELL}-")])
     assert not out.changes["path"].str.contains(f"{inner[2]} ").any()
-    link = bp.sky.path("London", "New York", over=SHELL, duration="20 s", without=[f"{inner[2]}~{inner[1]}"])
+    link = bp.sky.path("London", "New York", over=SHELL, duration="20 s", failure=[f"{inner[2]}~{inner[1]}"])
     assert not link.changes["path"].str.contains(f"{inner[1]} > {inner[2]} ").any()
     for each in (out, link):
         assert (each.table["delay_s"] >= atlantic.table["delay_s"].head(20) - 1e-12).all()
@@ -171,17 +171,17 @@ def test_what_is_out_of_use_is_on_no_path(atlantic):
     [
         ({"disjoint": 0}, "expected 1 to 16 paths"),
         ({"disjoint": 2, "apart": "planes"}, "'planes' is not a value of apart"),
-        ({"disjoint": 2, "select": "highest"}, "need several satellites at each end"),
-        ({"without": ["1-99"]}, "'1-99' is no satellite or place of this look"),
-        ({"without": ["0-1~0-2~0-3"]}, "expected one name, or the two that a link joins"),
+        ({"disjoint": 2, "selection": "highest"}, "need several satellites at each end"),
+        ({"failure": ["1-99"]}, "'1-99' is no satellite or place of this look"),
+        ({"failure": ["0-1~0-2~0-3"]}, "expected one name, or the two that a link joins"),
     ],
 )
 def test_disjoint_paths_and_names_that_make_no_sense_are_refused(options, said):
     with pytest.raises(SkyError, match=re.escape(said)):
         bp.sky.path("London", "New York", over=SHELL, duration="5 s", **options)
-    if "select" not in options and "disjoint" in options:
+    if "selection" not in options and "disjoint" in options:
         with pytest.raises(SkyError, match="lead over links between satellites"):
-            bp.sky.path("London", "Madrid", over="oneweb", duration="5 s", gateways=["Paris"], disjoint=2)
+            bp.sky.path("London", "Madrid", over="oneweb", duration="5 s", gateway=["Paris"], disjoint=2)
 
 
 def test_a_satellite_that_fails_in_a_run_loses_what_is_on_its_links_and_the_flow_goes_on():
@@ -203,13 +203,13 @@ def test_a_satellite_that_fails_in_a_run_loses_what_is_on_its_links_and_the_flow
 
 
 def test_satellites_by_lot_change_at_the_boundaries_of_slots_only():
-    found = bp.sky.path("Seattle", "Vancouver", over=SHELL, duration="2 min", select="starlink", gateways=["Seattle"])
+    found = bp.sky.path("Seattle", "Vancouver", over=SHELL, duration="2 min", selection="starlink", gateway=["Seattle"])
     handovers = found.changes.filter("to_handover")["time_s"].to_numpy()
     assert len(handovers) > 3
     # Seconds 12, 27, 42 and 57 of every minute; found to a hundredth of a step.
     assert (handovers + 3) % 15 == pytest.approx(0, abs=0.01)
     other = bp.sky.path(
-        "Seattle", "Vancouver", over=SHELL, duration="2 min", select="starlink", gateways=["Seattle"], seed=2
+        "Seattle", "Vancouver", over=SHELL, duration="2 min", selection="starlink", gateway=["Seattle"], seed=2
     )
     assert not other.changes.equals(found.changes)
 
@@ -218,13 +218,13 @@ def test_satellites_without_links_need_one_that_both_see_or_a_gateway():
     alone = bp.sky.path("London", "New York", over="oneweb", duration="10 s")
     assert alone.summary["connected"] == 0
     assert alone.table["hops"].null_count() == alone.table["delay_s"].null_count() == 10
-    by_fibre = bp.sky.path("London", "New York", over="oneweb", duration="10 s", gateways=["London", "Halifax"])
+    by_fibre = bp.sky.path("London", "New York", over="oneweb", duration="10 s", gateway=["London", "Halifax"])
     assert by_fibre.summary["connected"] == 1
     route = by_fibre.changes["path"][0].split(" > ")
     assert [each.name for each in by_fibre.scene.gateways] == by_fibre.to_dict()["gateways"] == ["London", "Halifax"]
     assert (route[:2], route[-1], len(route)) == (["London", "Halifax"], "New York", 4)
     longer = bp.sky.path(
-        "London", "New York", over="oneweb", duration="10 s", gateways=["London", "Halifax"], fibre=2.5
+        "London", "New York", over="oneweb", duration="10 s", gateway=["London", "Halifax"], stretch=2.5
     )
     ground = bp.sky.path("London", "Halifax", over="oneweb", duration="1 s").ground_km
     added = longer.table["delay_s"][0] - by_fibre.table["delay_s"][0]
@@ -253,7 +253,7 @@ def test_a_pass_over_the_pole_is_as_long_as_its_closed_form():
 def test_gaps_between_passes_are_counted():
     found = bp.sky.passes("60N 0E", over="o3b", duration="1 h")
     assert (len(found.table), found.summary["covered"], found.summary["gap_max_s"]) == (0, 0, 3600)
-    few = bp.sky.passes("London", over="iridium", duration="2 h", elevation=30)
+    few = bp.sky.passes("London", over="iridium", duration="2 h", elevation_min=30)
     inside = few.table.select("rise_s", "set_s").to_numpy()
     seen = np.zeros(7200, dtype=bool)
     for rise, down in inside:
@@ -287,7 +287,7 @@ def test_bands_of_coverage_are_all_of_its_table():
 
 def test_a_map_shows_the_path_of_its_instant(atlantic):
     for at_s in (0, 200):
-        found = bp.sky.map(over=SHELL, start="London", end="New York", at=at_s)
+        found = bp.sky.map(over=SHELL, ends=("London", "New York"), at=at_s)
         row = atlantic.table.row(at_s, named=True)
         assert found.delay_s == pytest.approx(row["delay_s"], rel=1e-9)
         assert found.path["node"].to_list()[1] == row["from_satellite"]
@@ -305,12 +305,12 @@ def test_a_file_of_element_sets_is_a_constellation(tmp_path):
     assert found.satellites["satellite"].to_list() == ["IRIDIUM 106"]
     assert found.satellites["height_km"][0] == pytest.approx(780, abs=25)
     assert found.scene.epoch == "2026-06-13T19:35:34.209Z"
-    assert bp.sky.map(over=file, epoch="2026-06-13").scene.epoch == "2026-06-13T00:00:00.000Z"
+    assert bp.sky.map(over=file, start="2026-06-13").scene.epoch == "2026-06-13T00:00:00.000Z"
     file.write_text(SETS.replace("0  9992", "0  9993"))
-    with pytest.raises(SkyError, match=r"one\.tle, line 2: .*\n  --skip-bad"):
+    with pytest.raises(SkyError, match=r"one\.tle, line 2: .*\n  --bad skip"):
         bp.sky.map(over=file)
     file.write_text(SETS.replace("0  9992", "0  9993") + SETS)
-    left = bp.sky.map(over=file, skip_bad=True)
+    left = bp.sky.map(over=file, bad="skip")
     assert len(left.satellites) == 1
     assert [line for line, _ in left.scene.skipped] == [2]
 
@@ -361,15 +361,15 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
         ([*PATH, "--step", "1 h"], ["step = 3600 s is longer than duration = 600 s"]),
         ([*PATH, "--duration", "24 h", "--step", "1 ms"], ["86400 s in steps of 0.001 s", "10,000,000"]),
         ([*PATH, "--at", "1e12 s"], ["at = 1e+12 s", "30 years"]),
-        ([*PATH, "--from-epoch", "2026-13-01"], ["2026-13-01", "no month 13", "2026-06-14T12:30:00"]),
-        ([*PATH, "--elevation", "95"], ["95 is not within -10 to 90"]),
+        ([*PATH, "--start", "2026-13-01"], ["2026-13-01", "no month 13", "2026-06-14T12:30:00"]),
+        ([*PATH, "--elevation-min", "95"], ["95 is not within -10 to 90"]),
         (["path", "London", "Paris", "--over", "delta:53:1584"], ["delta:53:1584", "delta:53:1584/72/39:550"]),
         (["path", "London", "Paris", "--over", "delta:53:10/3/0:550"], ["10/3/0", "as many in each"]),
         (["path", "London", "Paris", "--over", "star:86:66/6/2:-5"], ["star:86:66/6/2:-5", "height in km"]),
-        ([*PATH, "--select", "fastest"], ["'fastest'", "best, highest, nearest, longest, periodic, starlink"]),
-        ([*PATH, "--by", "cost"], ["'cost'", "delay, hops"]),
+        ([*PATH, "--selection", "fastest"], ["'fastest'", "any, highest, nearest, longest, periodic, starlink"]),
+        ([*PATH, "--metric", "cost"], ["'cost'", "delay, hops"]),
         ([*PATH, "--gateway", "Bern", "--gateway", "bern"], ["gateway Bern: it is named twice"]),
-        ([*PATH, "--gateway", "Bern", "--gateway", "Oslo", "--fibre", "0.5"], ["0.5 is not within 1 to 10"]),
+        ([*PATH, "--gateway", "Bern", "--gateway", "Oslo", "--stretch", "0.5"], ["0.5 is not within 1 to 10"]),
         ([*PATH, "--plot", "x.jpg"], ["x.jpg", ".png, .svg, .pdf"]),
         ([*PATH, "--title", "x"], ["--title needs --plot FILE"]),
         (["coverage", "--over", "iridium", "--cell", "0"], ["size of a cell", "0.25 to 90"]),
@@ -458,10 +458,10 @@ def test_great_circles_leave_the_map_at_one_edge_and_come_back_at_the_other():
 
 def test_equal_figures_are_equal_files(tmp_path, atlantic):
     for name in ("a.svg", "b.svg"):
-        save(bp.sky.map(over="iridium", start="Berlin", end="Tokyo").plot(), tmp_path / name)
+        save(bp.sky.map(over="iridium", ends=("Berlin", "Tokyo")).plot(), tmp_path / name)
     text = (tmp_path / "a.svg").read_bytes()
     assert text == (tmp_path / "b.svg").read_bytes()
-    axes = bp.sky.map(over="iridium", start="Berlin", end="Tokyo").plot(title="A", size=(5, 3)).axes[0]
+    axes = bp.sky.map(over="iridium", ends=("Berlin", "Tokyo")).plot(title="A", size=(5, 3)).axes[0]
     assert {text.get_text() for text in axes.texts} == {"Berlin", "Tokyo"}
     delay, hops, _ = atlantic.plot().axes
     assert delay.lines[0].get_ydata() == pytest.approx(atlantic.table["delay_s"].to_numpy() * 1e3)
@@ -559,7 +559,7 @@ def test_the_guide_shows_what_the_command_prints():
     (line,) = [line for line in page.splitlines() if line.startswith("bentpipe sky path") and "--plot" in line]
     words = shlex.split(line.partition(" --plot")[0])
     assert block in "\n".join(each.rstrip() for each in ran(*words[2:]).stdout.splitlines())
-    names = [*RULES, *BY, *CHARTS]
+    names = [*SELECTIONS, *METRICS, *CHARTS]
     assert all(f"`{name}`" in page or f" {name}`" in page for name in names)
 
 
@@ -769,6 +769,6 @@ def test_what_dvb_s2_bears_has_a_margin_and_losses():
 def test_walkers_numbers_are_a_constellation():
     name, own = (bp.sky.path("London", "Tokyo", over=over) for over in (SHELL, "delta:53:1584/72/39:550"))
     assert own.table["delay_s"].to_list() == name.table["delay_s"].to_list()
-    star = bp.sky.passes("London", over="Star:86.4:66/6/0:780", elevation=8.2)
+    star = bp.sky.passes("London", over="Star:86.4:66/6/0:780", elevation_min=8.2)
     assert len(star.scene.satellites) == 66
     assert star.scene.is_linked

@@ -85,7 +85,10 @@ pub fn matrix_while(
         for pair in 0..pairs.len() {
             let delay_s = router.delay_s(pair);
             if delay_s > LONGEST_S {
-                return Err(SkyError::new("matrix", format!("a path takes {delay_s:.1} s: expected at most {LONGEST_S} s")));
+                return Err(SkyError::new(
+                    "matrix",
+                    format!("a path takes {delay_s:.1} s: expected at most {LONGEST_S} s"),
+                ));
             }
             // A comparison with what is not a number fails.
             if delay_s >= 0.0 {

@@ -469,16 +469,18 @@ mod tests {
         assert_eq!(Shell { name: hypatia.name.clone(), eccentricity: 1e-7, ..kuiper[0].clone() }, *hypatia);
         let turned = Orbits { odd_planes_deg: Some(3.0), ..Orbits::default() };
         assert_eq!(turned.of(kuiper).unwrap()[0].phasing, Phasing::OddPlanes(3.0));
-        for (name, orbits, said) in [
-            ("starlink", orbits, "5 shells"),
-            ("starlink", turned, "kuiper-630"),
-            ("geo", turned, "are for shells"),
-        ] {
+        for (name, orbits, said) in
+            [("starlink", orbits, "5 shells"), ("starlink", turned, "kuiper-630"), ("geo", turned, "are for shells")]
+        {
             let error = preset(name).unwrap().sky_with(Epoch::Y2000, &orbits, Earth::WGS84).unwrap_err();
             assert!(error.to_string().contains(said), "{error}");
         }
         let moved = Orbits { motion: Some(Propagation::Kepler), ..Orbits::default() };
-        assert!(moved.of(preset("starlink").unwrap().shells()).unwrap().iter().all(|s| s.propagation == Propagation::Kepler));
+        assert!(moved
+            .of(preset("starlink").unwrap().shells())
+            .unwrap()
+            .iter()
+            .all(|s| s.propagation == Propagation::Kepler));
         assert!(moved.of(Vec::new()).is_err() && Orbits::default().of(Vec::new()).unwrap().is_empty());
     }
 }
