@@ -1,5 +1,6 @@
 """Looks at the sky: they agree with closed forms and with each other, and say what is wrong with a request."""
 
+import csv
 import importlib.util
 import json
 import math
@@ -8,7 +9,7 @@ import shlex
 import signal
 import threading
 from importlib.resources import files
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import click
@@ -22,8 +23,9 @@ from bentpipe.cli.app import app
 from bentpipe.errors import Interrupted, SkyError
 from bentpipe.plot import save
 from bentpipe.plot.skies import _great_circle, coastlines
+from bentpipe.sky import matrix
 from bentpipe.sky.covering import CHARTS
-from bentpipe.sky.paths import METRICS, SELECTIONS
+from bentpipe.sky.paths import CHANGES, METRICS, SELECTIONS
 from bentpipe.sky.scenes import place, seconds
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -231,6 +233,134 @@ def test_satellites_without_links_need_one_that_both_see_or_a_gateway():
     assert added == pytest.approx(ground * 1.468 / LIGHT_KM_S, rel=0.01)
 
 
+# All pairs.
+
+HYPATIA = ROOT.parent / "shared" / "data" / "hypatia"
+MANILA, DALIAN = ("Manila", "14.6042N 120.9822E"), ("Dalian", "38.913811N 121.602322E")
+
+
+def test_a_matrix_says_of_each_pair_what_its_path_says():
+    places = ["London", "New York", (-33.9, 151.2), "Recife"]
+    given = {"over": SHELL, "duration": "2 min", "step": "10 s", "elevation_min": "30 deg"}
+    found = bp.sky.paths(places, **given)
+    assert found.table.select("from", "to").rows()[:2] == [("London", "New York"), ("London", "33.90S 151.20E")]
+    assert len(found.table) == found.summary["pairs"] == 6
+    for row, (a, b) in zip(found.table.to_dicts(), combinations(places, 2), strict=True):
+        path = bp.sky.path(a, b, **given)
+        delay = path.table["delay_s"]
+        assert [row[f"delay_{name}_s"] for name in ("min", "median", "p95", "max")] == pytest.approx(
+            [delay.min(), delay.median(), delay.quantile(0.95, "linear"), delay.max()], abs=1e-9
+        )
+        assert (row["hops_min"], row["hops_max"]) == (path.table["hops"].min(), path.table["hops"].max())
+        assert row["connected"] == path.summary["connected"]
+        assert row["ground_km"] == pytest.approx(path.ground_km)
+        series = found.series(row["to"], row["from"])
+        assert series["time_s"].to_list() == path.table["time_s"].to_list()
+        assert series["delay_s"].to_numpy() == pytest.approx(delay.to_numpy(), abs=1e-9)
+    with pytest.raises(SkyError, match="'Berlin' is not one of the places"):
+        found.series("London", "Berlin")
+    lean = bp.sky.paths(places, **given, series=False)
+    assert lean.table.equals(found.table)
+    with pytest.raises(SkyError, match="series=True"):
+        lean.series("London", "Recife")
+
+
+def test_pairs_without_a_path_are_null_and_blank():
+    found = bp.sky.paths(["London", "Paris", "Sydney"], over="geo:0E", duration="2 s")
+    assert found.table["connected"].to_list() == [1, 0, 0]
+    assert found.table["delay_max_s"].null_count() == found.table["hops_max"].null_count() == 2
+    (axes, _) = found.plot("connected").axes
+    assert axes.images[0].get_array().mask.sum() == 3
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["London", "Paris", "Sydney"]
+    assert np.ma.count(found.plot().axes[0].images[0].get_array()) == 2
+    alone = bp.sky.paths(["Quito", "Sydney"], over="geo:0E", duration="2 s")
+    with pytest.raises(SkyError, match="no path between any two places"):
+        alone.plot()
+    assert "1 pair: 0 with a path all the time, 1 never" in " ".join(
+        ran("matrix", "Quito", "Sydney", "--over", "geo:0E", "--duration", "2 s").stdout.split()
+    )
+
+
+def test_places_are_read_from_files(tmp_path):
+    file = tmp_path / "places.csv"
+    file.write_text("name,latitude,longitude,height_km\nShip,45,-12,\nPlane,46,-13.5,11.2\n")
+    assert [(each.name, each.height_km) for each in bp.sky.places(file)] == [("Ship", 0), ("Plane", 11.2)]
+    for text, said in [
+        ("name,latitude,longitude,height\n", "expected name, latitude and longitude (degrees), and height_km (in km)"),
+        ("name,latitude,longitude\nShip,45,\n", "line 2: it has no two numbers"),
+        ("name,latitude,longitude\nShip,nan,1\n", "line 2: expected degrees north"),
+        ("name,latitude,longitude,height_km\nPlane,45,1,11000\n", "Plane: 11000 km above the ellipsoid"),
+        ("name,latitude,longitude\n,4,1\n", "the place has no name"),
+    ]:
+        file.write_text(text)
+        with pytest.raises(SkyError, match=re.escape(said)):
+            bp.sky.places(file)
+
+
+def test_a_matrix_is_kept_with_all_its_delays(tmp_path):
+    words = ["matrix", "London", "Rome", "Cairo", "--over", SHELL, "--duration", "5 s", "--save", str(tmp_path / "out")]
+    assert ran(*words, "--series", "--plot", str(tmp_path / "m.png")).exit_code == 0
+    table, series = (pl.read_parquet(tmp_path / "out" / f"{name}.parquet") for name in ("table", "series"))
+    assert len(series) == 3 * 5
+    most = series.group_by("from", "to", maintain_order=True).agg(pl.col("delay_s").max())
+    assert most["delay_s"].to_list() == pytest.approx(table["delay_max_s"].to_list())
+    assert json.loads(ran(*words[:-2], "--json").stdout)["table"] == table.to_dicts()
+
+
+@pytest.mark.skipif(not HYPATIA.is_dir(), reason=f"no {HYPATIA}")
+def test_hypatias_network_is_one_line_by_command_and_in_python(tmp_path):
+    with (HYPATIA / "kuiper630_rtt_Manila_Dalian.csv").open() as lines:
+        rtt_ns = np.array([float(row["rtt_ns"]) for row in csv.DictReader(lines)])
+    with (HYPATIA / "kuiper630_path_Manila_Dalian.csv").open() as lines:
+        changes = [int(row["t_ns"]) // 100_000_000 for row in csv.DictReader(lines)]
+    words = ["path", MANILA[1], DALIAN[1], "--over", "kuiper-630-hypatia", "--duration", "200 s", "--step", "100 ms"]
+    shown = json.loads(ran(*words, "--json").stdout)
+    assert np.abs(2e9 * np.array(shown["table"]["delay_s"]) - rtt_ns).max() < 500
+    # Hypatia looks every 100 ms.
+    assert [math.ceil(change["time_s"] * 10 - 1e-6) for change in shown["changes"]] == changes
+    given = {"duration": "200 s", "step": "100 ms"}
+    for over in ({"over": "kuiper-630-hypatia"}, KEYS_OF_HYPATIA):
+        found = bp.sky.paths([MANILA[1], DALIAN[1]], **over, **given)
+        series = found.series(*[place.name for place in found.places])["delay_s"].to_numpy()
+        assert np.abs(2e9 * series - rtt_ns).max() < 500
+        assert found.table["changes"][0] == len(changes) - 1
+
+
+KEYS_OF_HYPATIA = {"over": "kuiper-630", "motion": "sgp4", "mean_motion": 14.8, "range_max_km": 1260}
+
+
+def test_orbits_and_reach_are_keys_of_every_look():
+    low = bp.sky.map(over="kuiper-630").satellites["height_km"].mean()
+    high = bp.sky.map(over="kuiper-630", mean_motion=13.0).satellites["height_km"].mean()
+    # The cube root of the square of the ratio of periods.
+    assert (high + 6371) / (low + 6371) == pytest.approx((14.788 / 13.0) ** (2 / 3), rel=2e-3)
+    near, far = (bp.sky.passes("Quito", over="kuiper-630", range_max_km=km, duration="10 min") for km in (800, 1600))
+    assert near.table["range_max_km"].max() <= 800.1 < far.table["range_max_km"].max() <= 1600.1
+    assert near.to_dict()["range_max_km"] == 800
+    assert near.to_dict()["elevation_min_deg"] is None
+    wide = bp.sky.coverage(over="kuiper-630", range_max_km=1600, duration="1 min", cell=15)
+    assert wide.covered > bp.sky.coverage(over="kuiper-630", range_max_km=800, duration="1 min", cell=15).covered
+    still, turned = (
+        bp.sky.map(over="delta:53:24/4/0:550", odd_planes=angle).satellites["latitude_deg"] for angle in (0, 30)
+    )
+    assert (still[:6] == turned[:6]).all()
+    assert (still[6:12] - turned[6:12]).abs().max() > 10
+    bent = bp.sky.path("London", "Madrid", over=SHELL, between_satellites="none", duration="10 s")
+    assert bent.table["hops"].drop_nulls().unique().to_list() == [2]
+
+
+def test_gateways_on_the_ground_relay_without_fibre():
+    given = {"over": "oneweb", "duration": "30 s", "gateway": ["Paris", "Vienna", "Ankara"], "elevation_min": 40}
+    by_fibre, zigzag = (bp.sky.path("London", "Baghdad", relay=relay, **given) for relay in ("fibre", "ground"))
+    nodes = zigzag.changes["path"].drop_nulls().str.split(" > ").to_list()
+    assert nodes
+    for path in nodes:
+        assert all(name.startswith("oneweb-") for name in path[1::2])
+        assert set(path[2:-1:2]) <= {"Paris", "Vienna", "Ankara"}
+    assert any("Paris > " in path or "Vienna > Ankara" in path for path in by_fibre.changes["path"].drop_nulls())
+    assert zigzag.table["delay_s"].mean() < by_fibre.table["delay_s"].mean()
+
+
 # Passes, coverage, maps.
 
 
@@ -344,6 +474,16 @@ def test_times_are_seconds_or_quantities(given, expected):
     assert seconds("at", given) == pytest.approx(expected)
 
 
+FORMER = [
+    ("--from-epoch 2026-01-01", "--start"),
+    ("--elevation 25", "--elevation-min"),
+    ("--select highest", "--selection"),
+    ("--by hops", "--metric"),
+    ("--keep", "--change broken"),
+    ("--without 1-1", "--failure"),
+    ("--fibre 2", "--stretch"),
+    ("--skip-bad", "--bad skip"),
+]
 PATH = ["path", "London", "Paris", "--over", "iridium"]
 
 
@@ -375,6 +515,24 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
         (["coverage", "--over", "iridium", "--cell", "0"], ["size of a cell", "0.25 to 90"]),
         (["coverage", "--over", "iridium", "--chart", "max"], ["'max'", "mean, min, covered"]),
         (["map", "--over", "iridium", "--from", "London"], ["from London to nowhere"]),
+        (["matrix", "London", "--over", "iridium"], ["1 place: expected two or more"]),
+        (["matrix", "London", "Rome", "london", "--over", "iridium"], ["London is named twice"]),
+        (["matrix", "London", "Rome", "--over", "iridium", "--chart", "rate"], ["'rate'", "delay, spread, connected"]),
+        (["matrix", "London", "Rome", "--over", "iridium", "--series"], ["--series needs --save FOLDER"]),
+        (["matrix", "--places", "none.csv", "--over", "iridium"], ["none.csv cannot be read"]),
+        (
+            [*PATH, "--range-max-km", "1260", "--elevation-min", "25"],
+            ["range_max_km and elevation_min exclude each other"],
+        ),
+        ([*PATH, "--elevation-min", "high"], ["elevation_min = high", "25 deg"]),
+        ([*PATH, "--motion", "sgp5"], ["'sgp5'", "did you mean 'sgp4'"]),
+        ([*PATH, "--between-satellites", "ring"], ["'ring'", "none, grid, grid-and-seam"]),
+        ([*PATH, "--relay", "ground"], ["relay = ground is for gateways", "--gateway"]),
+        (["path", "London", "Rome", "--over", "starlink", "--mean-motion", "15"], ["5 shells", "kuiper-630"]),
+        (["path", "London", "Rome", "--over", "geo:9E", "--motion", "sgp4"], ["geo:9E has satellites with their own"]),
+        (["path", "51N 0E 500 m", "Rome", "--over", "iridium"], ["heights are in km", "0.5 km in place of 500 m"]),
+        (["path", "51N 0E 500", "Rome", "--over", "iridium"], ["500 km above the ellipsoid", "heights are in km"]),
+        *(([*PATH, *words.split()], [f"no option {words.split()[0]}", f"expected {now}"]) for words, now in FORMER),
         (["pth", "London"], ["'pth' is not a command of sky", "did you mean 'path'"]),
     ],
 )
@@ -484,7 +642,7 @@ def inner():
         return app.get_command(ctx, "sky").commands
 
 
-@pytest.mark.parametrize("name", ["path", "passes", "coverage", "map"])
+@pytest.mark.parametrize("name", ["path", "matrix", "passes", "coverage", "map"])
 def test_help_of_each_look_explains_everything_in_lines_that_fit(name):
     text = ran(name, "--help").stdout
     assert max(map(len, text.partition("Examples:")[0].splitlines())) <= 80
@@ -499,12 +657,14 @@ LOOKS = {
     "passes": ["--duration", "10 min"],
     "coverage": ["--cell", "15"],
     "map": [],
+    "matrix": ["--duration", "20 s", "--step", "10 s"],
 }
 
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_examples_of_each_look_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "cities.csv").write_text("name,latitude,longitude\nManila,14.6,121\nDalian,38.9,121.6\n")
     for example in inner()[name].examples:
         assert len(example) <= 80
         words = shlex.split(example)
@@ -559,7 +719,7 @@ def test_the_guide_shows_what_the_command_prints():
     (line,) = [line for line in page.splitlines() if line.startswith("bentpipe sky path") and "--plot" in line]
     words = shlex.split(line.partition(" --plot")[0])
     assert block in "\n".join(each.rstrip() for each in ran(*words[2:]).stdout.splitlines())
-    names = [*SELECTIONS, *METRICS, *CHARTS]
+    names = [*SELECTIONS, *METRICS, *CHANGES, *CHARTS, *matrix.CHARTS]
     assert all(f"`{name}`" in page or f" {name}`" in page for name in names)
 
 

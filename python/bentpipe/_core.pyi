@@ -692,6 +692,7 @@ class Sky:
         pairs: Sequence[tuple[int, int]],
         span: tuple[float, float, float],
         choice: tuple[str, int, bool, bool],
+        keeps: bool,
         progress: Callable[[float], object] | None = None,
     ) -> SkyMatrix: ...
     def disjoint(

@@ -49,7 +49,7 @@ type Chosen = (&'static str, f64, f64, f64);
 type Budget = (Vec<(String, f64, &'static str)>, f64, f64, Option<Chosen>, Vec<(f64, f64, f64)>);
 /// Name, degrees north and east, height in km, and whether it is a gateway.
 type Given = (String, f64, f64, f64, bool);
-/// How the orbits of shells change (`j2`, `kepler`, `sgp4`), their revolutions per day, degrees by which odd planes are ahead.
+/// Motion of shells (`j2`, `kepler`, `sgp4`), revolutions per day, phase of odd planes in degrees.
 type Others = (Option<String>, Option<f64>, Option<f64>);
 
 fn wrong(error: Wrong) -> PyErr {
@@ -168,8 +168,8 @@ impl PySky {
         py.detach(make).map_err(wrong)
     }
 
-    /// The same with places, another minimum elevation or a range (km) in its place, links between satellites (`none`, `grid`,
-    /// `grid-and-seam`), and fibres so many times as long as the great circle between all gateways; without, these pass packets up again.
+    /// Adds places, and replaces the reach (least elevation or largest range, km) and the links between satellites (`none`, `grid`,
+    /// `grid-and-seam`). `fibre` is the length of fibres between gateways over the great circle. Without it, gateways pass packets up again.
     fn with_places(
         &self,
         places: Vec<Given>,
@@ -238,7 +238,7 @@ impl PySky {
         }
     }
 
-    /// None: the sky goes by elevation.
+    /// The largest range of a satellite in use, km; nothing if the elevation decides.
     #[getter]
     fn range_max_km(&self) -> Option<f64> {
         match self.sky.access {
@@ -351,14 +351,15 @@ impl PySky {
         Ok(table)
     }
 
-    /// The paths of pairs of places over time. `choice` as for `path`.
-    #[pyo3(signature = (pairs, span, choice, progress=None))]
+    /// The paths of pairs of places over time; with the delays at every instant if `keeps`. `choice` as for `path`.
+    #[pyo3(signature = (pairs, span, choice, keeps, progress=None))]
     fn matrix(
         &self,
         py: Python<'_>,
         pairs: Vec<(usize, usize)>,
         span: (f64, f64, f64),
         choice: (&str, u64, bool, bool),
+        keeps: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyMatrix> {
         let sky = &self.sky;
@@ -383,7 +384,7 @@ impl PySky {
             }
             matrix_while(sky, &pairs, &routing, span, go_on)
         })?;
-        Ok(PyMatrix { matrix })
+        Ok(PyMatrix { matrix: if keeps { matrix } else { matrix.without_delays() } })
     }
 
     /// Paths from the first place to the second that share no satellite, or no link if `by_links`, shortest first; of each its delay

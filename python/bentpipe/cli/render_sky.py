@@ -106,7 +106,7 @@ def _hint(found: SkyPath | SkyPaths) -> str:
 
 
 def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:
-    """What the paths of all pairs are like, those of the longest delay first."""
+    """Statistics of all pairs, the longest delay first."""
     import polars as pl
 
     summary = found.summary

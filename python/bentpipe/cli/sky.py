@@ -158,7 +158,7 @@ _gateways = _all(
         show_default=True,
         metavar="fibre|ground",
         shell_complete=complete.one_of(("fibre", "ground")),
-        help="How packets go on from gateway to gateway: by fibre, or up again to any satellite (a zigzag).",
+        help="Way of packets from gateway to gateway: by fibre, or up again to any satellite (a zigzag).",
     ),
     click.option(
         "--stretch",
@@ -239,9 +239,9 @@ def _shown(
     examples=(
         'sky path London "New York" --over starlink-shell-1 --plot path.png',
         "sky path London Tokyo --over iridium --duration 24h --step 10s -o day",
-        "sky path Berlin Madrid --over oneweb --gateway Paris --selection highest",
+        "sky path Berlin Madrid --over oneweb --gateway Bern --selection highest",
         "sky path London Tokyo --over kuiper-630 --disjoint 3 --plot paths.png",
-        "sky path Seattle 'New York' --over oneweb --gateway Chicago --gateway Denver --relay ground",
+        "sky path Rome Oslo --over oneweb --gateway Bern --relay ground",
     ),
 )
 @_place("from", "Where packets come from")
@@ -305,7 +305,7 @@ def path(
     cls=_Command,
     examples=(
         "sky matrix London 'New York' Singapore Nairobi --over starlink-shell-1",
-        "sky matrix --places cities.csv --over kuiper-630-hypatia --duration 200s --step 100ms -p m.png",
+        "sky matrix --places cities.csv --over kuiper-630-hypatia -p m.png",
     ),
 )
 @click.argument(
@@ -333,6 +333,7 @@ def path(
 @_gateways
 @_seed
 @_bad
+@click.option("--series", is_flag=True, help="With --save, also the delay of each pair at every instant.")
 @_all_rows
 @options.chart("delay", "spread", "connected", "changes", "hops", default="delay")
 @_output
@@ -350,12 +351,15 @@ def matrix(
 ) -> None:
     """Show the paths between all pairs of places.
 
-    One-way delay by propagation, hops and changes of each pair over time; with --plot a heat map of the median delay
-    (delay), the largest over the least (spread), the share of the time with a path (connected), changes, or hops.
+    One-way delay by propagation, hops and changes of each pair over time. With --plot a heat map of the median delay
+    (delay). --chart draws the largest over the least delay (spread), the share of the time with a path (connected),
+    changes, or the most hops (hops).
     """
     from bentpipe.sky.matrix import checked
 
     checked(chart)
+    if given["series"] and save is None:
+        raise BentpipeError("--series needs --save FOLDER")
 
     def find(bar: Bar) -> Any:
         from bentpipe.sky import paths

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
+from bentpipe.formatting import count
 from bentpipe.sky.paths import check_choice
 from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, ground_km, place, save, worked
 
@@ -29,7 +30,7 @@ CHARTS = {
     "changes": ("changes", "changes of the path", ""),
     "hops": ("hops_max", "most hops", ""),
 }
-"""What a heat map shows: column, meaning and unit."""
+"""Charts of the heat map: column, meaning and unit."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,12 @@ class SkyPaths:
         Constellation, places and gateways.
     span : Span
     places : tuple of Place
-        Those that all pairs are of.
+        The ends of all pairs.
     table : polars.DataFrame
         A row per pair: `from`, `to`, the share of the instants with a path (`connected`), the one-way propagation
-        (`delay_min_s`, `delay_median_s`, `delay_p95_s`, `delay_max_s`), `hops_min`, `hops_max`, how often the path of
-        an instant is not that of the instant before (`changes`), and `ground_km` along the great circle. Without a
-        path, delays and hops are null.
+        (`delay_min_s`, `delay_median_s`, `delay_p95_s`, `delay_max_s`), `hops_min` and `hops_max`. `changes` counts
+        instants whose path differs from that before. `ground_km` is along the great circle. Without a path, delays and
+        hops are null.
     """
 
     scene: Scene
@@ -82,7 +83,7 @@ class SkyPaths:
         Raises
         ------
         SkyError
-            Places that are no pair of these.
+            An unknown place, or twice the same.
         """
         import numpy as np
         import polars as pl
@@ -93,8 +94,10 @@ class SkyPaths:
                 raise SkyError(unknown(name, "one of the places", names))
         is_pair = [pl.col(a).eq(origin) & pl.col(b).eq(destination) for a, b in (("from", "to"), ("to", "from"))]
         rows = self.table.with_row_index().filter(is_pair[0] | is_pair[1])["index"]
-        if len(rows) == 0 or self.delays is None:
+        if len(rows) == 0:
             raise SkyError(f"from {origin} to itself: expected two places")
+        if self.delays is None:
+            raise SkyError("delays at every instant were not kept\n  expected series=True (--series)")
         delays = array(self.delays.delay_s(rows[0]))
         return frame({"time_s": self.span.begin_s + self.span.step_s * np.arange(len(delays)), "delay_s": delays})
 
@@ -129,8 +132,24 @@ class SkyPaths:
         return dressed(matrix_figure(self, column, meaning, unit), size, title, labels)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `table` as a Parquet file into a folder."""
-        save(folder, "sky matrix", {"table": self.table}, self._facts())
+        """Write `table` and, if delays at every instant are kept, `series` as Parquet files into a folder."""
+        tables = {"table": self.table}
+        if self.delays is not None:
+            tables["series"] = self._all_series()
+        save(folder, "sky matrix", tables, self._facts())
+
+    def _all_series(self) -> pl.DataFrame:
+        """A row per pair and instant."""
+        import polars as pl
+
+        names = pl.Enum([place.name for place in self.places])
+        pairs = list(self.table.select("from", "to").iter_rows())
+        return pl.concat(
+            self.series(*pair).select(
+                pl.lit(pair[0], dtype=names).alias("from"), pl.lit(pair[1], dtype=names).alias("to"), pl.all()
+            )
+            for pair in pairs
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
@@ -182,6 +201,7 @@ def paths(
     stretch: float = STRETCH,
     failure: Sequence[str] = (),
     seed: int = 1,
+    series: bool = True,
     progress: Watch | None = None,
 ) -> SkyPaths:
     """The paths between all pairs of places over time.
@@ -194,6 +214,8 @@ def paths(
         As in `path`.
     between_satellites, bad, selection, metric, change, gateway, relay, stretch, failure, seed, progress
         As in `path`.
+    series : bool
+        Keep the delay of each pair at every instant, 4 bytes each: `SkyPaths.series` has them.
 
     Returns
     -------
@@ -202,7 +224,7 @@ def paths(
     Raises
     ------
     SkyError
-        Fewer than two places, one that is named twice, or a value that makes no sense.
+        Fewer than two places, a place named twice, or a value that makes no sense.
     Interrupted
         Ctrl-C.
     """
@@ -210,7 +232,7 @@ def paths(
     ends = [place(each) for each in places]
     names = [each.name for each in ends]
     if len(ends) < 2:
-        raise SkyError(f"{len(ends)} places: expected two or more")
+        raise SkyError(f"{count(len(ends), 'place')}: expected two or more")
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise SkyError(f"{twice[0]} is named twice\n  expected places with different names")
     scene = Scene.of(
@@ -231,10 +253,12 @@ def paths(
     span = Span.of(at, duration, step)
     pairs = list(combinations(range(len(ends)), 2))
     choice = (selection, seed, metric == "hops", change == "broken")
-    doing = f"{len(pairs):,} pairs" if len(pairs) > 1 else "1 pair"
-    found = worked(doing, lambda reached: scene.core.matrix(pairs, span.times, choice, reached), progress)
+    doing = count(len(pairs), "pair")
+    found = worked(doing, lambda reached: scene.core.matrix(pairs, span.times, choice, series, reached), progress)
     table = _table(ends, pairs, {name: array(values) for name, values in found.columns().items()})
-    return SkyPaths(scene, span, tuple(ends), selection, metric, change, table, tuple(failure), found)
+    return SkyPaths(
+        scene, span, tuple(ends), selection, metric, change, table, tuple(failure), found if series else None
+    )
 
 
 def _table(ends: list[Place], pairs: list[tuple[int, int]], columns: dict[str, Any]) -> pl.DataFrame:

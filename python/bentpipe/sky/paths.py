@@ -304,12 +304,12 @@ def path(
 
 
 def check_choice(selection: str, metric: str, change: str) -> None:
-    """Refuse words that are none of how a path is chosen.
+    """Refuse unknown words for the choice of a path.
 
     Raises
     ------
     SkyError
-        An unknown one, with those that are known.
+        An unknown word, with the known ones.
     """
     chosen = (("selection", selection, SELECTIONS), ("metric", metric, METRICS), ("change", change, CHANGES))
     for name, value, known in chosen:

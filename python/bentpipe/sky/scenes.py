@@ -46,13 +46,13 @@ MOTIONS = {
 BETWEEN = {
     "none": "none",
     "grid": "to the neighbours in the plane and in the next planes",
-    "grid-and-seam": "the same, and across the seam of a star",
+    "grid-and-seam": "to these, and across the seam of a star",
 }
 """Links between satellites."""
 BAD = {"refuse": "the file is refused, with the line", "skip": "they are left out"}
 """What to do with records of a file that cannot be used."""
 RELAYS = {"fibre": "by fibre", "ground": "down to a gateway and up again to any satellite in view"}
-"""How packets go on from gateway to gateway."""
+"""Way of packets from gateway to gateway."""
 LOOKS_MAX = 10_000_000
 """Instants of a look."""
 FAR_S = 1e9
@@ -76,7 +76,7 @@ class Place:
 
 
 PlaceLike = str | tuple[float, float] | tuple[float, float, float] | Place
-"""A city of the list; or degrees north and east and km above the ellipsoid, as text or tuple; or a `Place`."""
+"""A city of the list, a `Place`, or degrees north and east and km above the ellipsoid, as text or tuple."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Scene:
             if word is not None and word not in known:
                 raise SkyError(unknown(word, f"a value of {name}", known))
         if elevation_min is not None and range_max_km is not None:
-            raise SkyError("range_max_km stands beside elevation_min\n  expected one of them")
+            raise SkyError("range_max_km and elevation_min exclude each other\n  expected one of them")
         found = [place(each) for each in places]
         relays = [place(each) for each in gateway]
         for each in relays:
@@ -325,7 +325,7 @@ def places(file: str | os.PathLike[str]) -> list[Place]:
     Raises
     ------
     SkyError
-        A file that cannot be read; other columns; a row that is no place.
+        A file that cannot be read, has other columns, or has a row without a place.
     """
     import csv
 
@@ -341,7 +341,7 @@ def places(file: str | os.PathLike[str]) -> list[Place]:
                 )
             return [_listed(f"{file}, line {rows.line_num}", row) for row in rows]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = files.reason(error) if isinstance(error, OSError) else "it is no text"
+        why = files.reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SkyError(f"{file} cannot be read: {why}\n  expected a CSV file of places") from None
 
 

@@ -29,7 +29,7 @@ pub struct Preset {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Shells(&'static [Plan]),
-    /// One shell as Hypatia has it: by SGP4, of so many revolutions per day, with an eccentricity of 1e-7.
+    /// One shell of Hypatia: SGP4, revolutions per day, eccentricity 1e-7.
     Hypatia(&'static [Plan; 1], f64),
     /// Slots over the equator: name and longitude.
     Geo(&'static [(&'static str, f64)]),
@@ -265,19 +265,19 @@ pub const PRESETS: &[Preset] = &[
     ),
 ];
 
-/// What orbits have in place of what their constellation says.
+/// Orbital parameters that replace those of a constellation's source.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Orbits {
-    /// How they change.
+    /// Propagation of the satellites.
     pub motion: Option<Propagation>,
     /// Revolutions per day, in place of the height.
     pub revs_per_day: Option<f64>,
-    /// Degrees by which every other plane is ahead.
+    /// Phase of every other plane, degrees.
     pub odd_planes_deg: Option<f64>,
 }
 
 impl Orbits {
-    /// Whether they have anything.
+    /// Whether any is given.
     pub fn are_given(&self) -> bool {
         *self != Self::default()
     }
@@ -288,7 +288,7 @@ impl Orbits {
     /// No shells; several, where one number is for one.
     pub fn of(&self, shells: Vec<Shell>) -> Result<Vec<Shell>, SkyError> {
         if self.are_given() && shells.is_empty() {
-            let what = "are for shells; geostationary satellites stand still, and elements have their orbits";
+            let what = "are for shells: geostationary satellites and elements have orbits already";
             return Err(SkyError::new("motion, mean_motion and odd_planes", what));
         }
         if (self.revs_per_day.is_some() || self.odd_planes_deg.is_some()) && shells.len() > 1 {

@@ -29,17 +29,17 @@ settings! {
         elevation_min: Option<Angle>;
         /// Satellites are used up to this distance in km instead, whatever their elevation.
         range_max_km: Option<f64>, [1.0, 1_000_000.0];
-        /// How the orbits of a constellation by name change, in place of what it says.
+        /// Motion of the satellites of a constellation by name. Without it, that of its source.
         motion: Option<Motion>;
-        /// Revolutions per day, in place of the height, for a constellation by name with one shell.
+        /// Revolutions per day of a constellation by name with one shell, in place of its height.
         mean_motion: Option<f64>, [0.1, 17.0];
-        /// Degrees by which every other plane is ahead, in place of its phasing, for a constellation by name with one shell.
+        /// Phase of every other plane of a constellation by name with one shell, degrees, in place of its phasing.
         odd_planes: Option<f64>, [-360.0, 360.0];
         /// Links between satellites. Without it, those of the constellation.
         between_satellites: Option<BetweenSatellites>;
         /// Gateways, by name of place. With any, satellites are bent pipes: all goes down to a gateway, on by fibre to the next, and up again.
         gateway: Vec<String> = Vec::new();
-        /// How packets go on from gateway to gateway.
+        /// The way of packets from gateway to gateway.
         relay: Relay = Relay::Fibre;
         /// How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it.
         stretch: f64 = 1.5, [1.0, 10.0];
@@ -280,11 +280,11 @@ words! {
 }
 
 words! {
-    /// How packets go on from gateway to gateway.
+    /// The way of packets from gateway to gateway.
     pub(crate) enum Relay {
-        /// By fibre.
+        /// Fibre between all gateways.
         "fibre" => Fibre,
-        /// Over satellites: down to a gateway and up again to any satellite in view, a zigzag. There are no fibres; satellites keep the links that they have between them.
+        /// Satellites: a gateway passes packets up again to any satellite in view. There are no fibres. Links between satellites remain.
         "ground" => Ground,
     }
 }

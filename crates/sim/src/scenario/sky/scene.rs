@@ -123,7 +123,7 @@ fn satellites(keys: &Keys, start: Option<Epoch>, files: &dyn Files) -> Result<Sk
     }
 }
 
-/// What the orbits of a constellation by name have in place of what it says.
+/// Orbital parameters that replace those of a constellation by name.
 fn orbits(keys: &Keys) -> Orbits {
     Orbits { motion: keys.motion.map(propagation), revs_per_day: keys.mean_motion, odd_planes_deg: keys.odd_planes }
 }
