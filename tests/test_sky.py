@@ -1,5 +1,6 @@
 """Looks at the sky: they agree with closed forms and with each other, and say what is wrong with a request."""
 
+import csv
 import importlib.util
 import json
 import math
@@ -8,7 +9,7 @@ import shlex
 import signal
 import threading
 from importlib.resources import files
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import click
@@ -22,8 +23,9 @@ from bentpipe.cli.app import app
 from bentpipe.errors import Interrupted, SkyError
 from bentpipe.plot import save
 from bentpipe.plot.skies import _great_circle, coastlines
+from bentpipe.sky import matrix
 from bentpipe.sky.covering import CHARTS
-from bentpipe.sky.paths import BY, RULES
+from bentpipe.sky.paths import CHANGES, METRICS, SELECTIONS
 from bentpipe.sky.scenes import place, seconds
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,7 +106,7 @@ def test_handovers_are_where_the_satellite_of_an_end_changes(atlantic):
 
 def test_the_fewest_hops_are_no_more_than_those_of_the_shortest_delay():
     quick, short = (
-        bp.sky.path("Seattle", "Singapore", over="kuiper-630", duration="20 min", step="1 min", by=by)
+        bp.sky.path("Seattle", "Singapore", over="kuiper-630", duration="20 min", step="1 min", metric=by)
         for by in ("delay", "hops")
     )
     assert (short.table["hops"] <= quick.table["hops"]).all()
@@ -113,13 +115,13 @@ def test_the_fewest_hops_are_no_more_than_those_of_the_shortest_delay():
 
 
 def test_a_path_that_is_kept_changes_less_often(atlantic):
-    kept = bp.sky.path("London", "New York", over=SHELL, duration="5 min", keep=True)
+    kept = bp.sky.path("London", "New York", over=SHELL, duration="5 min", change="broken")
     assert 1 <= len(kept.changes) < len(atlantic.changes)
     assert (kept.table["delay_s"] >= atlantic.table["delay_s"] - 1e-12).all()
 
 
 def test_an_end_that_takes_the_highest_satellite_sees_it_higher(atlantic):
-    found = bp.sky.path("London", "New York", over=SHELL, duration="30 s", select="highest")
+    found = bp.sky.path("London", "New York", over=SHELL, duration="30 s", selection="highest")
     best = atlantic.table.head(30)
     assert (found.table["from_elevation_deg"] >= best["from_elevation_deg"] - 1e-9).all()
     assert (found.table["delay_s"] >= best["delay_s"] - 1e-12).all()
@@ -157,9 +159,9 @@ def test_more_disjoint_paths_than_there_are_satellites_in_view_are_empty():
 
 def test_what_is_out_of_use_is_on_no_path(atlantic):
     inner = atlantic.changes["path"][0].split(" > ")
-    out = bp.sky.path("London", "New York", over=SHELL, duration="20 s", without=[inner[2].removeprefix(f"{SHELL}-")])
+    out = bp.sky.path("London", "New York", over=SHELL, duration="20 s", failure=[inner[2].removeprefix(f"{SHELL}-")])
     assert not out.changes["path"].str.contains(f"{inner[2]} ").any()
-    link = bp.sky.path("London", "New York", over=SHELL, duration="20 s", without=[f"{inner[2]}~{inner[1]}"])
+    link = bp.sky.path("London", "New York", over=SHELL, duration="20 s", failure=[f"{inner[2]}~{inner[1]}"])
     assert not link.changes["path"].str.contains(f"{inner[1]} > {inner[2]} ").any()
     for each in (out, link):
         assert (each.table["delay_s"] >= atlantic.table["delay_s"].head(20) - 1e-12).all()
@@ -171,17 +173,17 @@ def test_what_is_out_of_use_is_on_no_path(atlantic):
     [
         ({"disjoint": 0}, "expected 1 to 16 paths"),
         ({"disjoint": 2, "apart": "planes"}, "'planes' is not a value of apart"),
-        ({"disjoint": 2, "select": "highest"}, "need several satellites at each end"),
-        ({"without": ["1-99"]}, "'1-99' is no satellite or place of this look"),
-        ({"without": ["0-1~0-2~0-3"]}, "expected one name, or the two that a link joins"),
+        ({"disjoint": 2, "selection": "highest"}, "need several satellites at each end"),
+        ({"failure": ["1-99"]}, "'1-99' is no satellite or place of this look"),
+        ({"failure": ["0-1~0-2~0-3"]}, "expected one name, or the two that a link joins"),
     ],
 )
 def test_disjoint_paths_and_names_that_make_no_sense_are_refused(options, said):
     with pytest.raises(SkyError, match=re.escape(said)):
         bp.sky.path("London", "New York", over=SHELL, duration="5 s", **options)
-    if "select" not in options and "disjoint" in options:
+    if "selection" not in options and "disjoint" in options:
         with pytest.raises(SkyError, match="lead over links between satellites"):
-            bp.sky.path("London", "Madrid", over="oneweb", duration="5 s", gateways=["Paris"], disjoint=2)
+            bp.sky.path("London", "Madrid", over="oneweb", duration="5 s", gateway=["Paris"], disjoint=2)
 
 
 def test_a_satellite_that_fails_in_a_run_loses_what_is_on_its_links_and_the_flow_goes_on():
@@ -203,13 +205,13 @@ def test_a_satellite_that_fails_in_a_run_loses_what_is_on_its_links_and_the_flow
 
 
 def test_satellites_by_lot_change_at_the_boundaries_of_slots_only():
-    found = bp.sky.path("Seattle", "Vancouver", over=SHELL, duration="2 min", select="starlink", gateways=["Seattle"])
+    found = bp.sky.path("Seattle", "Vancouver", over=SHELL, duration="2 min", selection="starlink", gateway=["Seattle"])
     handovers = found.changes.filter("to_handover")["time_s"].to_numpy()
     assert len(handovers) > 3
     # Seconds 12, 27, 42 and 57 of every minute; found to a hundredth of a step.
     assert (handovers + 3) % 15 == pytest.approx(0, abs=0.01)
     other = bp.sky.path(
-        "Seattle", "Vancouver", over=SHELL, duration="2 min", select="starlink", gateways=["Seattle"], seed=2
+        "Seattle", "Vancouver", over=SHELL, duration="2 min", selection="starlink", gateway=["Seattle"], seed=2
     )
     assert not other.changes.equals(found.changes)
 
@@ -218,17 +220,145 @@ def test_satellites_without_links_need_one_that_both_see_or_a_gateway():
     alone = bp.sky.path("London", "New York", over="oneweb", duration="10 s")
     assert alone.summary["connected"] == 0
     assert alone.table["hops"].null_count() == alone.table["delay_s"].null_count() == 10
-    by_fibre = bp.sky.path("London", "New York", over="oneweb", duration="10 s", gateways=["London", "Halifax"])
+    by_fibre = bp.sky.path("London", "New York", over="oneweb", duration="10 s", gateway=["London", "Halifax"])
     assert by_fibre.summary["connected"] == 1
     route = by_fibre.changes["path"][0].split(" > ")
     assert [each.name for each in by_fibre.scene.gateways] == by_fibre.to_dict()["gateways"] == ["London", "Halifax"]
     assert (route[:2], route[-1], len(route)) == (["London", "Halifax"], "New York", 4)
     longer = bp.sky.path(
-        "London", "New York", over="oneweb", duration="10 s", gateways=["London", "Halifax"], fibre=2.5
+        "London", "New York", over="oneweb", duration="10 s", gateway=["London", "Halifax"], stretch=2.5
     )
     ground = bp.sky.path("London", "Halifax", over="oneweb", duration="1 s").ground_km
     added = longer.table["delay_s"][0] - by_fibre.table["delay_s"][0]
     assert added == pytest.approx(ground * 1.468 / LIGHT_KM_S, rel=0.01)
+
+
+# All pairs.
+
+HYPATIA = ROOT.parent / "shared" / "data" / "hypatia"
+MANILA, DALIAN = ("Manila", "14.6042N 120.9822E"), ("Dalian", "38.913811N 121.602322E")
+
+
+def test_a_matrix_says_of_each_pair_what_its_path_says():
+    places = ["London", "New York", (-33.9, 151.2), "Recife"]
+    given = {"over": SHELL, "duration": "2 min", "step": "10 s", "elevation_min": "30 deg"}
+    found = bp.sky.paths(places, **given)
+    assert found.table.select("from", "to").rows()[:2] == [("London", "New York"), ("London", "33.90S 151.20E")]
+    assert len(found.table) == found.summary["pairs"] == 6
+    for row, (a, b) in zip(found.table.to_dicts(), combinations(places, 2), strict=True):
+        path = bp.sky.path(a, b, **given)
+        delay = path.table["delay_s"]
+        assert [row[f"delay_{name}_s"] for name in ("min", "median", "p95", "max")] == pytest.approx(
+            [delay.min(), delay.median(), delay.quantile(0.95, "linear"), delay.max()], abs=1e-9
+        )
+        assert (row["hops_min"], row["hops_max"]) == (path.table["hops"].min(), path.table["hops"].max())
+        assert row["connected"] == path.summary["connected"]
+        assert row["ground_km"] == pytest.approx(path.ground_km)
+        series = found.series(row["to"], row["from"])
+        assert series["time_s"].to_list() == path.table["time_s"].to_list()
+        assert series["delay_s"].to_numpy() == pytest.approx(delay.to_numpy(), abs=1e-9)
+    with pytest.raises(SkyError, match="'Berlin' is not one of the places"):
+        found.series("London", "Berlin")
+    lean = bp.sky.paths(places, **given, series=False)
+    assert lean.table.equals(found.table)
+    with pytest.raises(SkyError, match="series=True"):
+        lean.series("London", "Recife")
+
+
+def test_pairs_without_a_path_are_null_and_blank():
+    found = bp.sky.paths(["London", "Paris", "Sydney"], over="geo:0E", duration="2 s")
+    assert found.table["connected"].to_list() == [1, 0, 0]
+    assert found.table["delay_max_s"].null_count() == found.table["hops_max"].null_count() == 2
+    (axes, _) = found.plot("connected").axes
+    assert axes.images[0].get_array().mask.sum() == 3
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["London", "Paris", "Sydney"]
+    assert np.ma.count(found.plot().axes[0].images[0].get_array()) == 2
+    alone = bp.sky.paths(["Quito", "Sydney"], over="geo:0E", duration="2 s")
+    with pytest.raises(SkyError, match="no path between any two places"):
+        alone.plot()
+    assert "1 pair: 0 with a path all the time, 1 never" in " ".join(
+        ran("matrix", "Quito", "Sydney", "--over", "geo:0E", "--duration", "2 s").stdout.split()
+    )
+
+
+def test_places_are_read_from_files(tmp_path):
+    file = tmp_path / "places.csv"
+    file.write_text("name,latitude,longitude,height_km\nShip,45,-12,\nPlane,46,-13.5,11.2\n")
+    assert [(each.name, each.height_km) for each in bp.sky.places(file)] == [("Ship", 0), ("Plane", 11.2)]
+    for text, said in [
+        ("name,latitude,longitude,height\n", "expected name, latitude and longitude (degrees), and height_km (in km)"),
+        ("name,latitude,longitude\nShip,45,\n", "line 2: it has no two numbers"),
+        ("name,latitude,longitude\nShip,nan,1\n", "line 2: expected degrees north"),
+        ("name,latitude,longitude,height_km\nPlane,45,1,11000\n", "Plane: 11000 km above the ellipsoid"),
+        ("name,latitude,longitude\n,4,1\n", "the place has no name"),
+    ]:
+        file.write_text(text)
+        with pytest.raises(SkyError, match=re.escape(said)):
+            bp.sky.places(file)
+
+
+def test_a_matrix_is_kept_with_all_its_delays(tmp_path):
+    words = ["matrix", "London", "Rome", "Cairo", "--over", SHELL, "--duration", "5 s", "--save", str(tmp_path / "out")]
+    assert ran(*words, "--series", "--plot", str(tmp_path / "m.png")).exit_code == 0
+    table, series = (pl.read_parquet(tmp_path / "out" / f"{name}.parquet") for name in ("table", "series"))
+    assert len(series) == 3 * 5
+    most = series.group_by("from", "to", maintain_order=True).agg(pl.col("delay_s").max())
+    assert most["delay_s"].to_list() == pytest.approx(table["delay_max_s"].to_list())
+    assert json.loads(ran(*words[:-2], "--json").stdout)["table"] == table.to_dicts()
+
+
+@pytest.mark.skipif(not HYPATIA.is_dir(), reason=f"no {HYPATIA}")
+def test_hypatias_network_is_one_line_by_command_and_in_python(tmp_path):
+    with (HYPATIA / "kuiper630_rtt_Manila_Dalian.csv").open() as lines:
+        rtt_ns = np.array([float(row["rtt_ns"]) for row in csv.DictReader(lines)])
+    with (HYPATIA / "kuiper630_path_Manila_Dalian.csv").open() as lines:
+        changes = [int(row["t_ns"]) // 100_000_000 for row in csv.DictReader(lines)]
+    words = ["path", MANILA[1], DALIAN[1], "--over", "kuiper-630-hypatia", "--duration", "200 s", "--step", "100 ms"]
+    shown = json.loads(ran(*words, "--json").stdout)
+    assert np.abs(2e9 * np.array(shown["table"]["delay_s"]) - rtt_ns).max() < 500
+    # Hypatia looks every 100 ms.
+    assert [math.ceil(change["time_s"] * 10 - 1e-6) for change in shown["changes"]] == changes
+    given = {"duration": "200 s", "step": "100 ms"}
+    for over in ({"over": "kuiper-630-hypatia"}, KEYS_OF_HYPATIA):
+        found = bp.sky.paths([MANILA[1], DALIAN[1]], **over, **given)
+        series = found.series(*[place.name for place in found.places])["delay_s"].to_numpy()
+        assert np.abs(2e9 * series - rtt_ns).max() < 500
+        assert found.table["changes"][0] == len(changes) - 1
+
+
+KEYS_OF_HYPATIA = {"over": "kuiper-630", "motion": "sgp4", "mean_motion": 14.8, "range_max_km": 1260}
+
+
+def test_orbits_and_reach_are_keys_of_every_look():
+    low = bp.sky.map(over="kuiper-630").satellites["height_km"].mean()
+    high = bp.sky.map(over="kuiper-630", mean_motion=13.0).satellites["height_km"].mean()
+    # The cube root of the square of the ratio of periods.
+    assert (high + 6371) / (low + 6371) == pytest.approx((14.788 / 13.0) ** (2 / 3), rel=2e-3)
+    near, far = (bp.sky.passes("Quito", over="kuiper-630", range_max_km=km, duration="10 min") for km in (800, 1600))
+    assert near.table["range_max_km"].max() <= 800.1 < far.table["range_max_km"].max() <= 1600.1
+    assert near.to_dict()["range_max_km"] == 800
+    assert near.to_dict()["elevation_min_deg"] is None
+    wide = bp.sky.coverage(over="kuiper-630", range_max_km=1600, duration="1 min", cell=15)
+    assert wide.covered > bp.sky.coverage(over="kuiper-630", range_max_km=800, duration="1 min", cell=15).covered
+    still, turned = (
+        bp.sky.map(over="delta:53:24/4/0:550", odd_planes=angle).satellites["latitude_deg"] for angle in (0, 30)
+    )
+    assert (still[:6] == turned[:6]).all()
+    assert (still[6:12] - turned[6:12]).abs().max() > 10
+    bent = bp.sky.path("London", "Madrid", over=SHELL, between_satellites="none", duration="10 s")
+    assert bent.table["hops"].drop_nulls().unique().to_list() == [2]
+
+
+def test_gateways_on_the_ground_relay_without_fibre():
+    given = {"over": "oneweb", "duration": "30 s", "gateway": ["Paris", "Vienna", "Ankara"], "elevation_min": 40}
+    by_fibre, zigzag = (bp.sky.path("London", "Baghdad", relay=relay, **given) for relay in ("fibre", "ground"))
+    nodes = zigzag.changes["path"].drop_nulls().str.split(" > ").to_list()
+    assert nodes
+    for path in nodes:
+        assert all(name.startswith("oneweb-") for name in path[1::2])
+        assert set(path[2:-1:2]) <= {"Paris", "Vienna", "Ankara"}
+    assert any("Paris > " in path or "Vienna > Ankara" in path for path in by_fibre.changes["path"].drop_nulls())
+    assert zigzag.table["delay_s"].mean() < by_fibre.table["delay_s"].mean()
 
 
 # Passes, coverage, maps.
@@ -253,7 +383,7 @@ def test_a_pass_over_the_pole_is_as_long_as_its_closed_form():
 def test_gaps_between_passes_are_counted():
     found = bp.sky.passes("60N 0E", over="o3b", duration="1 h")
     assert (len(found.table), found.summary["covered"], found.summary["gap_max_s"]) == (0, 0, 3600)
-    few = bp.sky.passes("London", over="iridium", duration="2 h", elevation=30)
+    few = bp.sky.passes("London", over="iridium", duration="2 h", elevation_min=30)
     inside = few.table.select("rise_s", "set_s").to_numpy()
     seen = np.zeros(7200, dtype=bool)
     for rise, down in inside:
@@ -287,7 +417,7 @@ def test_bands_of_coverage_are_all_of_its_table():
 
 def test_a_map_shows_the_path_of_its_instant(atlantic):
     for at_s in (0, 200):
-        found = bp.sky.map(over=SHELL, start="London", end="New York", at=at_s)
+        found = bp.sky.map(over=SHELL, ends=("London", "New York"), at=at_s)
         row = atlantic.table.row(at_s, named=True)
         assert found.delay_s == pytest.approx(row["delay_s"], rel=1e-9)
         assert found.path["node"].to_list()[1] == row["from_satellite"]
@@ -305,12 +435,12 @@ def test_a_file_of_element_sets_is_a_constellation(tmp_path):
     assert found.satellites["satellite"].to_list() == ["IRIDIUM 106"]
     assert found.satellites["height_km"][0] == pytest.approx(780, abs=25)
     assert found.scene.epoch == "2026-06-13T19:35:34.209Z"
-    assert bp.sky.map(over=file, epoch="2026-06-13").scene.epoch == "2026-06-13T00:00:00.000Z"
+    assert bp.sky.map(over=file, start="2026-06-13").scene.epoch == "2026-06-13T00:00:00.000Z"
     file.write_text(SETS.replace("0  9992", "0  9993"))
-    with pytest.raises(SkyError, match=r"one\.tle, line 2: .*\n  --skip-bad"):
+    with pytest.raises(SkyError, match=r"one\.tle, line 2: .*\n  --bad skip"):
         bp.sky.map(over=file)
     file.write_text(SETS.replace("0  9992", "0  9993") + SETS)
-    left = bp.sky.map(over=file, skip_bad=True)
+    left = bp.sky.map(over=file, bad="skip")
     assert len(left.satellites) == 1
     assert [line for line, _ in left.scene.skipped] == [2]
 
@@ -344,6 +474,16 @@ def test_times_are_seconds_or_quantities(given, expected):
     assert seconds("at", given) == pytest.approx(expected)
 
 
+FORMER = [
+    ("--from-epoch 2026-01-01", "--start"),
+    ("--elevation 25", "--elevation-min"),
+    ("--select highest", "--selection"),
+    ("--by hops", "--metric"),
+    ("--keep", "--change broken"),
+    ("--without 1-1", "--failure"),
+    ("--fibre 2", "--stretch"),
+    ("--skip-bad", "--bad skip"),
+]
 PATH = ["path", "London", "Paris", "--over", "iridium"]
 
 
@@ -361,20 +501,38 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
         ([*PATH, "--step", "1 h"], ["step = 3600 s is longer than duration = 600 s"]),
         ([*PATH, "--duration", "24 h", "--step", "1 ms"], ["86400 s in steps of 0.001 s", "10,000,000"]),
         ([*PATH, "--at", "1e12 s"], ["at = 1e+12 s", "30 years"]),
-        ([*PATH, "--from-epoch", "2026-13-01"], ["2026-13-01", "no month 13", "2026-06-14T12:30:00"]),
-        ([*PATH, "--elevation", "95"], ["95 is not within -10 to 90"]),
+        ([*PATH, "--start", "2026-13-01"], ["2026-13-01", "no month 13", "2026-06-14T12:30:00"]),
+        ([*PATH, "--elevation-min", "95"], ["95 is not within -10 to 90"]),
         (["path", "London", "Paris", "--over", "delta:53:1584"], ["delta:53:1584", "delta:53:1584/72/39:550"]),
         (["path", "London", "Paris", "--over", "delta:53:10/3/0:550"], ["10/3/0", "as many in each"]),
         (["path", "London", "Paris", "--over", "star:86:66/6/2:-5"], ["star:86:66/6/2:-5", "height in km"]),
-        ([*PATH, "--select", "fastest"], ["'fastest'", "best, highest, nearest, longest, periodic, starlink"]),
-        ([*PATH, "--by", "cost"], ["'cost'", "delay, hops"]),
+        ([*PATH, "--selection", "fastest"], ["'fastest'", "any, highest, nearest, longest, periodic, starlink"]),
+        ([*PATH, "--metric", "cost"], ["'cost'", "delay, hops"]),
         ([*PATH, "--gateway", "Bern", "--gateway", "bern"], ["gateway Bern: it is named twice"]),
-        ([*PATH, "--gateway", "Bern", "--gateway", "Oslo", "--fibre", "0.5"], ["0.5 is not within 1 to 10"]),
+        ([*PATH, "--gateway", "Bern", "--gateway", "Oslo", "--stretch", "0.5"], ["0.5 is not within 1 to 10"]),
         ([*PATH, "--plot", "x.jpg"], ["x.jpg", ".png, .svg, .pdf"]),
         ([*PATH, "--title", "x"], ["--title needs --plot FILE"]),
         (["coverage", "--over", "iridium", "--cell", "0"], ["size of a cell", "0.25 to 90"]),
         (["coverage", "--over", "iridium", "--chart", "max"], ["'max'", "mean, min, covered"]),
         (["map", "--over", "iridium", "--from", "London"], ["from London to nowhere"]),
+        (["matrix", "London", "--over", "iridium"], ["1 place: expected two or more"]),
+        (["matrix", "London", "Rome", "london", "--over", "iridium"], ["London is named twice"]),
+        (["matrix", "London", "Rome", "--over", "iridium", "--chart", "rate"], ["'rate'", "delay, spread, connected"]),
+        (["matrix", "London", "Rome", "--over", "iridium", "--series"], ["--series needs --save FOLDER"]),
+        (["matrix", "--places", "none.csv", "--over", "iridium"], ["none.csv cannot be read"]),
+        (
+            [*PATH, "--range-max-km", "1260", "--elevation-min", "25"],
+            ["range_max_km and elevation_min exclude each other"],
+        ),
+        ([*PATH, "--elevation-min", "high"], ["elevation_min = high", "25 deg"]),
+        ([*PATH, "--motion", "sgp5"], ["'sgp5'", "did you mean 'sgp4'"]),
+        ([*PATH, "--between-satellites", "ring"], ["'ring'", "none, grid, grid-and-seam"]),
+        ([*PATH, "--relay", "ground"], ["relay = ground is for gateways", "--gateway"]),
+        (["path", "London", "Rome", "--over", "starlink", "--mean-motion", "15"], ["5 shells", "kuiper-630"]),
+        (["path", "London", "Rome", "--over", "geo:9E", "--motion", "sgp4"], ["geo:9E has satellites with their own"]),
+        (["path", "51N 0E 500 m", "Rome", "--over", "iridium"], ["heights are in km", "0.5 km in place of 500 m"]),
+        (["path", "51N 0E 500", "Rome", "--over", "iridium"], ["500 km above the ellipsoid", "heights are in km"]),
+        *(([*PATH, *words.split()], [f"no option {words.split()[0]}", f"expected {now}"]) for words, now in FORMER),
         (["pth", "London"], ["'pth' is not a command of sky", "did you mean 'path'"]),
     ],
 )
@@ -458,10 +616,10 @@ def test_great_circles_leave_the_map_at_one_edge_and_come_back_at_the_other():
 
 def test_equal_figures_are_equal_files(tmp_path, atlantic):
     for name in ("a.svg", "b.svg"):
-        save(bp.sky.map(over="iridium", start="Berlin", end="Tokyo").plot(), tmp_path / name)
+        save(bp.sky.map(over="iridium", ends=("Berlin", "Tokyo")).plot(), tmp_path / name)
     text = (tmp_path / "a.svg").read_bytes()
     assert text == (tmp_path / "b.svg").read_bytes()
-    axes = bp.sky.map(over="iridium", start="Berlin", end="Tokyo").plot(title="A", size=(5, 3)).axes[0]
+    axes = bp.sky.map(over="iridium", ends=("Berlin", "Tokyo")).plot(title="A", size=(5, 3)).axes[0]
     assert {text.get_text() for text in axes.texts} == {"Berlin", "Tokyo"}
     delay, hops, _ = atlantic.plot().axes
     assert delay.lines[0].get_ydata() == pytest.approx(atlantic.table["delay_s"].to_numpy() * 1e3)
@@ -484,7 +642,7 @@ def inner():
         return app.get_command(ctx, "sky").commands
 
 
-@pytest.mark.parametrize("name", ["path", "passes", "coverage", "map"])
+@pytest.mark.parametrize("name", ["path", "matrix", "passes", "coverage", "map"])
 def test_help_of_each_look_explains_everything_in_lines_that_fit(name):
     text = ran(name, "--help").stdout
     assert max(map(len, text.partition("Examples:")[0].splitlines())) <= 80
@@ -499,12 +657,14 @@ LOOKS = {
     "passes": ["--duration", "10 min"],
     "coverage": ["--cell", "15"],
     "map": [],
+    "matrix": ["--duration", "20 s", "--step", "10 s"],
 }
 
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_examples_of_each_look_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "cities.csv").write_text("name,latitude,longitude\nManila,14.6,121\nDalian,38.9,121.6\n")
     for example in inner()[name].examples:
         assert len(example) <= 80
         words = shlex.split(example)
@@ -559,7 +719,7 @@ def test_the_guide_shows_what_the_command_prints():
     (line,) = [line for line in page.splitlines() if line.startswith("bentpipe sky path") and "--plot" in line]
     words = shlex.split(line.partition(" --plot")[0])
     assert block in "\n".join(each.rstrip() for each in ran(*words[2:]).stdout.splitlines())
-    names = [*RULES, *BY, *CHARTS]
+    names = [*SELECTIONS, *METRICS, *CHANGES, *CHARTS, *matrix.CHARTS]
     assert all(f"`{name}`" in page or f" {name}`" in page for name in names)
 
 
@@ -769,6 +929,6 @@ def test_what_dvb_s2_bears_has_a_margin_and_losses():
 def test_walkers_numbers_are_a_constellation():
     name, own = (bp.sky.path("London", "Tokyo", over=over) for over in (SHELL, "delta:53:1584/72/39:550"))
     assert own.table["delay_s"].to_list() == name.table["delay_s"].to_list()
-    star = bp.sky.passes("London", over="Star:86.4:66/6/0:780", elevation=8.2)
+    star = bp.sky.passes("London", over="Star:86.4:66/6/0:780", elevation_min=8.2)
     assert len(star.scene.satellites) == 66
     assert star.scene.is_linked

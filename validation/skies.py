@@ -338,15 +338,15 @@ def measured() -> dict[str, Any]:
     """The same quantities of the geometry alone: the best satellite, and lots every 15 s."""
     rows = []
     for name, (start, end) in ENDS.items():
-        for select in ("starlink", "best"):
+        for selection in ("starlink", "any"):
             found = bp.sky.path(
-                start, end, over="starlink", gateways=[end], select=select, duration="1 h", step="1 s"
+                start, end, over="starlink", gateway=[end], selection=selection, duration="1 h", step="1 s"
             ).table.drop_nulls("delay_s")
             rtt = 2e3 * found["delay_s"].to_numpy()
             slot = (found["time_s"].to_numpy() - PHASE_S) // SLOT_S
             steps = np.abs(np.diff([np.median(rtt[slot == each]) for each in np.unique(slot)]))
             values = [*np.percentile(rtt, [0, 50, 95]), *np.percentile(steps, [50, 95])]
-            rows.append({"path": name, "select": select, "values": [float(value) for value in values]})
+            rows.append({"path": name, "selection": selection, "values": [float(value) for value in values]})
     return {"rows": rows}
 
 
@@ -356,13 +356,13 @@ def measured_table(rows: list[dict[str, Any]]) -> str:
         "| path | | RTT min | median | 95 % | step median | step 95 % |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
-    names = {"starlink": "geometry, by lot every 15 s", "best": "geometry, always the best"}
+    names = {"starlink": "geometry, by lot every 15 s", "any": "geometry, always the best"}
     for path, values in MEASURED.items():
         lines.append(f"| {path} | measured | " + " | ".join(f"{value:.1f}" for value in values) + " |")
         for row in rows:
             if row["path"] == path:
                 cells = " | ".join(f"{value:.1f}" for value in row["values"])
-                lines.append(f"| | {names[row['select']]} | {cells} |")
+                lines.append(f"| | {names[row['selection']]} | {cells} |")
     return "\n".join(lines)
 
 

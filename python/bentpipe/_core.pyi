@@ -631,7 +631,7 @@ class Sky:
     """Satellites, the Earth and places."""
 
     @staticmethod
-    def preset(name: str, epoch: str | None) -> Sky: ...
+    def preset(name: str, epoch: str | None, orbits: tuple[str | None, float | None, float | None]) -> Sky: ...
     @staticmethod
     def walker(
         name: str,
@@ -640,13 +640,18 @@ class Sky:
         walker: tuple[int, int, int],
         altitude_km: float,
         epoch: str | None,
+        orbits: tuple[str | None, float | None, float | None],
     ) -> Sky: ...
     @staticmethod
     def slot(longitude_deg: float, epoch: str | None) -> Sky: ...
     @staticmethod
     def elements(text: str, skips: bool, epoch: str | None) -> Sky: ...
     def with_places(
-        self, places: Sequence[tuple[str, float, float, float, bool]], elevation_deg: float | None, fibre: float
+        self,
+        places: Sequence[tuple[str, float, float, float, bool]],
+        reach: tuple[float | None, float | None],
+        between: str | None,
+        fibre: float | None,
     ) -> Sky: ...
     def without(self, nodes: Sequence[int], links: Sequence[tuple[int, int]]) -> Sky: ...
     @property
@@ -657,6 +662,8 @@ class Sky:
     def names(self) -> list[str]: ...
     @property
     def elevation_deg(self) -> float | None: ...
+    @property
+    def range_max_km(self) -> float | None: ...
     @property
     def is_linked(self) -> bool: ...
     def budget(
@@ -680,6 +687,14 @@ class Sky:
         choice: tuple[str, int, bool, bool],
         progress: Callable[[float], object] | None = None,
     ) -> dict[str, Any]: ...
+    def matrix(
+        self,
+        pairs: Sequence[tuple[int, int]],
+        span: tuple[float, float, float],
+        choice: tuple[str, int, bool, bool],
+        keeps: bool,
+        progress: Callable[[float], object] | None = None,
+    ) -> SkyMatrix: ...
     def disjoint(
         self,
         span: tuple[float, float, float],
@@ -695,6 +710,12 @@ class Sky:
         self, cell_deg: float, span: tuple[float, float, float], progress: Callable[[float], object] | None = None
     ) -> tuple[dict[str, tuple[str, bytes]], float]: ...
     def moment(self, at_s: float, has_path: bool) -> dict[str, Any]: ...
+
+class SkyMatrix:
+    """The paths of pairs of places over time."""
+
+    def columns(self) -> dict[str, tuple[str, bytes]]: ...
+    def delay_s(self, pair: int) -> tuple[str, bytes]: ...
 
 def constellations() -> list[tuple[str, str, str]]: ...
 def cities() -> list[tuple[str, float, float]]: ...

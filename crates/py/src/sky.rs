@@ -7,15 +7,16 @@ use bentpipe_orbit::budget::geometry::slant_range_km;
 use bentpipe_orbit::budget::modulation::Modulation;
 use bentpipe_orbit::budget::radio::{BentPipe, Conditions, Radio};
 use bentpipe_orbit::budget::scintillation::Aperture;
-use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Shell};
+use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Propagation, Shell};
 use bentpipe_orbit::sky::earth::{Earth, Geodetic};
 use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
 use bentpipe_orbit::sky::epoch::Epoch;
-use bentpipe_orbit::sky::links::Topology;
+use bentpipe_orbit::sky::links::{SatelliteLinks, Topology};
+use bentpipe_orbit::sky::matrix::{matrix_while, Matrix, Row};
 use bentpipe_orbit::sky::orbit::Orbit;
 use bentpipe_orbit::sky::places::Access;
 use bentpipe_orbit::sky::places::{self, Place};
-use bentpipe_orbit::sky::presets::{self, of_shells, PRESETS};
+use bentpipe_orbit::sky::presets::{self, of_shells, Orbits, PRESETS};
 use bentpipe_orbit::sky::route::{
     disjoint_routes_while, routes_while, Disjoint, Metric, Over, Route, Router, Routing, Switch,
 };
@@ -48,6 +49,8 @@ type Chosen = (&'static str, f64, f64, f64);
 type Budget = (Vec<(String, f64, &'static str)>, f64, f64, Option<Chosen>, Vec<(f64, f64, f64)>);
 /// Name, degrees north and east, height in km, and whether it is a gateway.
 type Given = (String, f64, f64, f64, bool);
+/// Motion of shells (`j2`, `kepler`, `sgp4`), revolutions per day, phase of odd planes in degrees.
+type Others = (Option<String>, Option<f64>, Option<f64>);
 
 fn wrong(error: Wrong) -> PyErr {
     SkyError::new_err(error.to_string())
@@ -93,6 +96,8 @@ fn watched<T: Send>(
 #[pyclass(name = "Sky", module = "bentpipe._core", frozen)]
 pub(crate) struct PySky {
     sky: Sky,
+    /// Whether gateways pass packets up again, without fibres between them.
+    zigzags: bool,
     /// Line and fault of each record that was left out.
     #[pyo3(get)]
     skipped: Vec<(usize, String)>,
@@ -100,11 +105,11 @@ pub(crate) struct PySky {
 
 #[pymethods]
 impl PySky {
-    /// A constellation by name.
+    /// A constellation by name, with other orbits where they are given.
     #[staticmethod]
-    fn preset(name: &str, epoch: Option<&str>) -> PyResult<Self> {
-        let make = || presets::preset(name)?.sky(start(epoch)?);
-        Ok(Self { sky: make().map_err(wrong)?, skipped: Vec::new() })
+    fn preset(name: &str, epoch: Option<&str>, orbits: Others) -> PyResult<Self> {
+        let make = || presets::preset(name)?.sky_with(start(epoch)?, &others(orbits)?, Earth::WGS84);
+        Ok(Self { sky: make().map_err(wrong)?, zigzags: false, skipped: Vec::new() })
     }
 
     /// Walker's i: T/P/F at a height in km; what its satellites are called.
@@ -116,6 +121,7 @@ impl PySky {
         walker: (u32, u32, u32),
         altitude_km: f64,
         epoch: Option<&str>,
+        orbits: Others,
     ) -> PyResult<Self> {
         let (total, planes, phasing) = walker;
         let make = || {
@@ -126,9 +132,10 @@ impl PySky {
                 what: "expected T satellites in P planes, as many in each: 1584/72/39".to_owned(),
             })?;
             let plain = Shell::walker(name, pattern, planes, per_plane, altitude_km, inclination_deg);
-            of_shells(&[Shell { phasing: Phasing::Walker(phasing), ..plain }], start(epoch)?)
+            let shell = Shell { phasing: Phasing::Walker(phasing), ..plain };
+            of_shells(&others(orbits)?.of(vec![shell])?, start(epoch)?)
         };
-        Ok(Self { sky: make().map_err(wrong)?, skipped: Vec::new() })
+        Ok(Self { sky: make().map_err(wrong)?, zigzags: false, skipped: Vec::new() })
     }
 
     /// One satellite over the equator.
@@ -139,7 +146,7 @@ impl PySky {
             constellation.add("geo", Orbit::geo(longitude_deg, 0.0, 0.0)?)?;
             Ok(Sky::new(constellation, Earth::WGS84, Access::MinElevation(5.0)))
         };
-        Ok(Self { sky: make().map_err(wrong)?, skipped: Vec::new() })
+        Ok(Self { sky: make().map_err(wrong)?, zigzags: false, skipped: Vec::new() })
     }
 
     /// The satellites of a file of elements.
@@ -155,13 +162,21 @@ impl PySky {
             let mut constellation = Constellation::new(epoch);
             constellation.add_elements(&file.sets)?;
             let skipped = file.skipped.into_iter().map(|bad| (bad.line, bad.what)).collect();
-            Ok(Self { sky: Sky::new(constellation, Earth::WGS84, Access::MinElevation(25.0)), skipped })
+            let sky = Sky::new(constellation, Earth::WGS84, Access::MinElevation(25.0));
+            Ok(Self { sky, zigzags: false, skipped })
         };
         py.detach(make).map_err(wrong)
     }
 
-    /// The same with places, fibres between all gateways, and another minimum elevation.
-    fn with_places(&self, places: Vec<Given>, elevation_deg: Option<f64>, fibre: f64) -> PyResult<Self> {
+    /// Adds places, and replaces the reach (least elevation or largest range, km) and the links between satellites (`none`, `grid`,
+    /// `grid-and-seam`). `fibre` is the length of fibres between gateways over the great circle. Without it, gateways pass packets up again.
+    fn with_places(
+        &self,
+        places: Vec<Given>,
+        reach: (Option<f64>, Option<f64>),
+        between: Option<&str>,
+        fibre: Option<f64>,
+    ) -> PyResult<Self> {
         let mut sky = self.sky.clone();
         let make = || {
             for (name, latitude_deg, longitude_deg, height_km, is_gateway) in places {
@@ -170,15 +185,26 @@ impl PySky {
             }
             let gateways: Vec<usize> = (0..sky.places.len()).filter(|k| sky.places[*k].relay).collect();
             for (number, &a) in gateways.iter().enumerate() {
-                for &b in &gateways[..number] {
+                for (&b, fibre) in gateways[..number].iter().filter_map(|b| fibre.map(|fibre| (b, fibre))) {
                     sky.cables.push(Cable::fibre(&sky.places, a, b, fibre)?);
                 }
             }
-            if let Some(deg) = elevation_deg {
-                sky.access = Access::MinElevation(deg);
+            match reach {
+                (Some(deg), _) => sky.access = Access::MinElevation(deg),
+                (None, Some(km)) => sky.access = Access::MaxRange(km),
+                (None, None) => {}
             }
+            sky.links = match between {
+                None => sky.links,
+                Some("none") => SatelliteLinks::NONE,
+                Some("grid") => sky.links.as_grid(false),
+                Some("grid-and-seam") => sky.links.as_grid(true),
+                Some(name) => {
+                    return Err(Wrong { at: format!("links {name:?}"), what: "there are no such links".into() })
+                }
+            };
             sky.check()?;
-            Ok(Self { sky, skipped: self.skipped.clone() })
+            Ok(Self { sky, zigzags: fibre.is_none(), skipped: self.skipped.clone() })
         };
         make().map_err(wrong)
     }
@@ -190,7 +216,7 @@ impl PySky {
         sky.failures.extend(nodes.into_iter().map(|node| fails(Failed::Node(node))));
         sky.failures.extend(links.into_iter().map(|(a, b)| fails(Failed::Link(a, b))));
         sky.check().map_err(wrong)?;
-        Ok(Self { sky, skipped: self.skipped.clone() })
+        Ok(Self { sky, zigzags: self.zigzags, skipped: self.skipped.clone() })
     }
 
     #[getter]
@@ -209,6 +235,15 @@ impl PySky {
         match self.sky.access {
             Access::MinElevation(deg) => Some(deg),
             Access::MaxRange(_) => None,
+        }
+    }
+
+    /// The largest range of a satellite in use, km; nothing if the elevation decides.
+    #[getter]
+    fn range_max_km(&self) -> Option<f64> {
+        match self.sky.access {
+            Access::MinElevation(_) => None,
+            Access::MaxRange(km) => Some(km),
         }
     }
 
@@ -314,6 +349,42 @@ impl PySky {
         table.set_item("changes", changes)?;
         table.set_item("nodes", found.nodes)?;
         Ok(table)
+    }
+
+    /// The paths of pairs of places over time; with the delays at every instant if `keeps`. `choice` as for `path`.
+    #[pyo3(signature = (pairs, span, choice, keeps, progress=None))]
+    fn matrix(
+        &self,
+        py: Python<'_>,
+        pairs: Vec<(usize, usize)>,
+        span: (f64, f64, f64),
+        choice: (&str, u64, bool, bool),
+        keeps: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PyMatrix> {
+        let sky = &self.sky;
+        let (rule, seed, by_hops, until_broken) = choice;
+        let matrix = watched(py, progress, sky.satellites() + pairs.len(), |go_on| {
+            let span = Span::new(span.0, span.1, span.2)?;
+            let mut routing = self.routing();
+            routing.metric = if by_hops { Metric::Hops } else { Metric::Delay };
+            routing.switch = if until_broken { Switch::WhenBroken } else { Switch::WhenBetter };
+            if let Some(rule) = rule_of(rule, seed)? {
+                let mut ends: Vec<usize> = pairs.iter().flat_map(|&(from, to)| [from, to]).collect();
+                ends.sort_unstable();
+                ends.dedup();
+                ends.retain(|place| !sky.places.get(*place).is_some_and(|place| place.relay));
+                // Each end waits for its satellites; then come the paths.
+                let parts = ends.len() as f64 + 1.0;
+                for (number, place) in ends.into_iter().enumerate() {
+                    let mut part = |share: f64| go_on((number as f64 + share) / parts);
+                    routing.serving.push((place, handovers_while(sky, place, rule, span, &mut part)?));
+                }
+                return matrix_while(sky, &pairs, &routing, span, &mut |share| go_on((parts - 1.0 + share) / parts));
+            }
+            matrix_while(sky, &pairs, &routing, span, go_on)
+        })?;
+        Ok(PyMatrix { matrix: if keeps { matrix } else { matrix.without_delays() } })
     }
 
     /// Paths from the first place to the second that share no satellite, or no link if `by_links`, shortest first; of each its delay
@@ -440,6 +511,43 @@ impl PySky {
     }
 }
 
+/// The paths of pairs of places over time.
+#[pyclass(name = "SkyMatrix", module = "bentpipe._core", frozen)]
+pub(crate) struct PyMatrix {
+    matrix: Matrix,
+}
+
+#[pymethods]
+impl PyMatrix {
+    /// A row per pair.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        let rows = &self.matrix.rows;
+        let real = |name: &str, pick: fn(&Row) -> f64| {
+            table.set_item(name, reals(py, &rows.iter().map(pick).collect::<Vec<_>>())?)
+        };
+        let whole = |name: &str, pick: fn(&Row) -> i64| {
+            table.set_item(name, wholes(py, &rows.iter().map(pick).collect::<Vec<_>>())?)
+        };
+        whole("from", |row| row.from as i64)?;
+        whole("to", |row| row.to as i64)?;
+        real("connected", |row| row.connected)?;
+        real("delay_min_s", |row| row.delay_s[0])?;
+        real("delay_median_s", |row| row.delay_s[1])?;
+        real("delay_p95_s", |row| row.delay_s[2])?;
+        real("delay_max_s", |row| row.delay_s[3])?;
+        whole("hops_min", |row| i64::from(row.hops[0]))?;
+        whole("hops_max", |row| i64::from(row.hops[1]))?;
+        whole("changes", |row| i64::from(row.changes))?;
+        Ok(table)
+    }
+
+    /// The one-way delay of a pair at every instant, s.
+    fn delay_s<'py>(&self, py: Python<'py>, pair: usize) -> PyResult<Array<'py>> {
+        reals(py, &self.matrix.delays_s(pair).collect::<Vec<_>>())
+    }
+}
+
 /// Durations of fades, s.
 const FADES_S: [f64; 5] = [1.0, 10.0, 60.0, 600.0, 3600.0];
 
@@ -475,9 +583,9 @@ impl PySky {
         Ok((radio, range_km, taken))
     }
 
-    /// Bent pipes, where there are gateways and satellites have no links.
+    /// Bent pipes, where there are gateways with fibres and satellites have no links.
     fn routing(&self) -> Routing {
-        let is_bent = !self.is_linked() && self.sky.places.iter().any(|place| place.relay);
+        let is_bent = !self.zigzags && !self.is_linked() && self.sky.places.iter().any(|place| place.relay);
         Routing { over: if is_bent { Over::Gateways } else { Over::Satellites }, ..Routing::default() }
     }
 }
@@ -489,10 +597,21 @@ fn start(epoch: Option<&str>) -> Result<Epoch, Wrong> {
     epoch.map_or(Ok(Epoch::Y2000), Epoch::parse)
 }
 
+fn others((motion, revs_per_day, odd_planes_deg): Others) -> Result<Orbits, Wrong> {
+    let motion = match motion.as_deref() {
+        None => None,
+        Some("j2") => Some(Propagation::J2),
+        Some("kepler") => Some(Propagation::Kepler),
+        Some("sgp4") => Some(Propagation::Sgp4),
+        Some(name) => return Err(Wrong { at: format!("motion {name:?}"), what: "there is no such motion".into() }),
+    };
+    Ok(Orbits { motion, revs_per_day, odd_planes_deg })
+}
+
 /// A rule by name; none: whichever satellite makes the path best.
 fn rule_of(name: &str, seed: u64) -> Result<Option<Rule>, Wrong> {
     Ok(match name {
-        "best" => None,
+        "any" => None,
         "highest" => Some(Rule::Highest),
         "nearest" => Some(Rule::Nearest),
         "longest" => Some(Rule::LongestRemaining),

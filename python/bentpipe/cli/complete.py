@@ -116,11 +116,11 @@ def places(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     return _items(dict.fromkeys([each["name"] for each in cities()], ""), incomplete)
 
 
-def rules(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+def selections(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """How a place chooses its satellite."""
-    from bentpipe.sky.paths import RULES
+    from bentpipe.sky.paths import SELECTIONS
 
-    return _items(RULES, incomplete)
+    return _items(SELECTIONS, incomplete)
 
 
 def one_of(names: Iterable[str]) -> Completer:

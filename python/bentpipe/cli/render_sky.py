@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from bentpipe.sky.budgets import Budget
     from bentpipe.sky.covering import Coverage
+    from bentpipe.sky.matrix import SkyPaths
     from bentpipe.sky.moment import Map
     from bentpipe.sky.passing import Passes
     from bentpipe.sky.paths import SkyPath
@@ -79,7 +80,7 @@ def _disjoint(rows: list[dict[str, Any]], apart: str) -> Iterator[RenderableType
     ]
     yield make_rows(f"Paths that share no {apart}", "path", [f"{row['number']}" for row in shown], [], columns)
     if len(shown) < len(rows):
-        yield Text(f"There never are {len(rows)}: lower --elevation, or fewer of them.")
+        yield Text(f"There never are {len(rows)}: lower --elevation-min, or fewer of them.")
 
 
 def _changes(found: SkyPath, shown: pl.DataFrame, start: str, end: str) -> RenderableType:
@@ -96,11 +97,46 @@ def _changes(found: SkyPath, shown: pl.DataFrame, start: str, end: str) -> Rende
     return make_rows("Paths", "from (s)", [f"{time - begin_s:.1f}" for time in shown["time_s"]], texts, columns)
 
 
-def _hint(found: SkyPath) -> str:
+def _hint(found: SkyPath | SkyPaths) -> str:
     if found.scene.is_linked:
-        return f" Satellites are used from {found.scene.elevation_deg:g}° on: --elevation"
+        option = "--elevation-min" if found.scene.elevation_deg is not None else "--range-max-km"
+        return f" Satellites are used {found.scene.reach}: {option}"
     alone = f" The satellites of {found.scene.over} have no links: both ends must see the same one"
     return alone + (" or a gateway must." if found.scene.gateways else ", or --gateway must forward.")
+
+
+def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:
+    """Statistics of all pairs, the longest delay first."""
+    import polars as pl
+
+    summary = found.summary
+    places = formatting.count(len(found.places), "place")
+    yield _head(f"All pairs of {places} over {found.scene.over}", found.scene, found.span)
+    always, never = summary["always_connected"], summary["never_connected"]
+    said = f"{formatting.count(summary['pairs'], 'pair')}: {always:,} with a path all the time, {never:,} never"
+    if never == summary["pairs"]:
+        yield Text(f"{said}.{_hint(found)}")
+        return
+    low, middle, high = (formatting.quantity(summary[f"delay_{name}_s"], "s") for name in ("min", "median", "max"))
+    hops = formatting.count(summary["hops_max"], "hop")
+    changes = formatting.count(summary["changes"], "change")
+    yield Text(f"{said}; {low} to {high} one way, median {middle}, {hops} at most, {changes}")
+    table = found.table.sort(pl.col("delay_median_s"), descending=True, nulls_last=True, maintain_order=True)
+    shown = table if every else table.head(ROWS_MAX)
+    delays = [
+        Shown(title, shown[f"delay_{name}_s"].to_list(), "s", "delay")
+        for title, name in (("least", "min"), ("median", "median"), ("95 %", "p95"), ("most", "max"))
+    ]
+    columns = [
+        *delays,
+        Shown("most hops", shown["hops_max"].to_list(), "1"),
+        Shown("changes", shown["changes"].to_list(), "1"),
+        Shown("of the time", [100 * share for share in shown["connected"]], "%"),
+    ]
+    yield make_rows(
+        "One-way delay, the longest first", "from", shown["from"].to_list(), [("to", shown["to"].to_list())], columns
+    )
+    yield from hidden(len(table) - len(shown), "more pairs")
 
 
 def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:
@@ -238,8 +274,7 @@ def _head(title: str, scene: Scene, span: Span | None, more: str = "") -> Text:
         formatting.count(len(scene.satellites), "satellite"),
         "linked to each other" if scene.is_linked else "not linked to each other",
     ]
-    if scene.elevation_deg is not None:
-        facts.append(f"used from {scene.elevation_deg:g}° on")
+    facts.append(f"used {scene.reach}")
     if scene.skipped:
         line, fault = scene.skipped[0]
         facts.append(

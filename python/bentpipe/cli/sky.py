@@ -11,6 +11,7 @@ from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command, Group
 from bentpipe.cli.printing import check_places, print_parts, print_result
 from bentpipe.cli.progress import Bar
+from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,8 +22,32 @@ if TYPE_CHECKING:
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
+FORMER = {
+    "--from-epoch": "--start",
+    "--elevation": "--elevation-min",
+    "--select": "--selection",
+    "--by": "--metric",
+    "--keep": "--change broken",
+    "--without": "--failure",
+    "--fibre": "--stretch",
+    "--skip-bad": "--bad skip",
+}
+"""Options that have the names of the keys of `[sky]` now."""
 MAP = "map.png"
 """Where a map goes unless told otherwise."""
+
+
+class _Command(Command):
+    """A command of the sky, which knows the former names of options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            now = FORMER.get(error.option_name)
+            if now is None or now.split()[0] not in {name for each in self.params for name in each.opts}:
+                raise
+            raise BentpipeError(f"there is no option {error.option_name}\n  expected {now}") from None
 
 
 @click.group("sky", cls=Group)
@@ -67,39 +92,117 @@ _over = click.option(
 )
 _moment = _all(
     click.option(
-        "--from-epoch",
-        "epoch",
+        "--start",
         metavar="UTC",
         help="When time is 0: 2026-06-14T12:00. By default 2000-01-01; for element sets the median of their epochs.",
     ),
-    click.option("--at", default="0 s", show_default=True, metavar="TIME", help="Begin so long after the epoch."),
+    click.option("--at", default="0 s", show_default=True, metavar="TIME", help="Begin so long after the start."),
 )
 _elevation = click.option(
-    "--elevation",
-    type=float,
+    "--elevation-min",
     metavar="DEGREES",
     help="Use satellites from this elevation on. By default, as the constellation's source says; 25 for element sets,"
     " 5 for geo:.",
 )
-_skip_bad = click.option("--skip-bad", is_flag=True, help="Leave bad records of a file out; by default, it is refused.")
+_reach = _all(
+    _elevation,
+    click.option(
+        "--range-max-km", type=float, metavar="KM", help="Use satellites up to this distance instead, at any elevation."
+    ),
+)
+_orbits = _all(
+    click.option(
+        "--motion",
+        metavar="j2|kepler|sgp4",
+        shell_complete=complete.one_of(("j2", "kepler", "sgp4")),
+        help="How the orbits of shells change. By default, as the constellation has it: mostly j2.",
+    ),
+    click.option(
+        "--mean-motion",
+        type=float,
+        metavar="REV/DAY",
+        help="Revolutions per day of a constellation of one shell, in place of its height.",
+    ),
+    click.option(
+        "--odd-planes",
+        type=float,
+        metavar="DEGREES",
+        help="How far every other plane of a constellation of one shell is ahead, in place of its phasing.",
+    ),
+)
+_between = click.option(
+    "--between-satellites",
+    metavar="none|grid|grid-and-seam",
+    shell_complete=complete.one_of(("none", "grid", "grid-and-seam")),
+    help="Links between satellites. By default, those of the constellation.",
+)
+_bad = click.option(
+    "--bad",
+    default="refuse",
+    show_default=True,
+    metavar="refuse|skip",
+    shell_complete=complete.one_of(("refuse", "skip")),
+    help="Refuse a file with bad records, or leave these out.",
+)
 _gateways = _all(
     click.option(
         "--gateway",
-        "gateways",
         multiple=True,
         metavar="PLACE",
         shell_complete=complete.places,
-        help="A ground station that forwards packets; fibres lead between all of them. Repeat for each.",
+        help="A ground station that forwards packets. Repeat for each.",
     ),
     click.option(
-        "--fibre",
+        "--relay",
+        default="fibre",
+        show_default=True,
+        metavar="fibre|ground",
+        shell_complete=complete.one_of(("fibre", "ground")),
+        help="Way of packets from gateway to gateway: by fibre, or up again to any satellite (a zigzag).",
+    ),
+    click.option(
+        "--stretch",
         type=float,
         default=1.5,
         show_default=True,
         metavar="FACTOR",
-        help="Length of these fibres against the great circle.",
+        help="Length of fibres between gateways against the great circle.",
     ),
 )
+_choice = _all(
+    click.option(
+        "--selection",
+        default="any",
+        show_default=True,
+        metavar="RULE",
+        shell_complete=complete.selections,
+        help="How an end chooses its satellite: any (whichever makes the path best), highest, nearest, longest (until"
+        " it sets), periodic (checks every 10 s, as ns-2), starlink (by lot every 15 s).",
+    ),
+    click.option(
+        "--metric",
+        default="delay",
+        show_default=True,
+        metavar="delay|hops",
+        shell_complete=complete.one_of(("delay", "hops")),
+        help="Which path is best: the one with the least.",
+    ),
+    click.option(
+        "--change",
+        default="better",
+        show_default=True,
+        metavar="better|broken",
+        shell_complete=complete.one_of(("better", "broken")),
+        help="Take another path as soon as it is better, or when the one in use is broken.",
+    ),
+)
+_failure = click.option(
+    "--failure",
+    multiple=True,
+    metavar="NAME",
+    help="A satellite or gateway that is out of use, or a link: 'A~B'. Repeat for each.",
+)
+_seed = click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Of what is drawn by lot.")
 _all_rows = click.option("--all", "every", is_flag=True, help="Print every row of the table, not only the first ones.")
 _save = click.option(
     "-o", "--save", type=options.PLACE, metavar="FOLDER", help="Write tables and provenance into this folder."
@@ -132,12 +235,13 @@ def _shown(
 
 @command.command(
     "path",
-    cls=Command,
+    cls=_Command,
     examples=(
         'sky path London "New York" --over starlink-shell-1 --plot path.png',
         "sky path London Tokyo --over iridium --duration 24h --step 10s -o day",
-        "sky path Berlin Madrid --over oneweb --gateway Paris --select highest",
+        "sky path Berlin Madrid --over oneweb --gateway Bern --selection highest",
         "sky path London Tokyo --over kuiper-630 --disjoint 3 --plot paths.png",
+        "sky path Rome Oslo --over oneweb --gateway Bern --relay ground",
     ),
 )
 @_place("from", "Where packets come from")
@@ -145,20 +249,10 @@ def _shown(
 @_over
 @_moment
 @_times("10 min", "1 s")
-@_elevation
-@click.option(
-    "--select",
-    default="best",
-    show_default=True,
-    metavar="RULE",
-    shell_complete=complete.rules,
-    help="How an end chooses its satellite: best (whichever makes the path best), highest, nearest, longest (until it"
-    " sets), periodic (checks every 10 s, as ns-2), starlink (by lot every 15 s).",
-)
-@click.option(
-    "--by", default="delay", show_default=True, metavar="delay|hops", help="Which path is best: the one with the least."
-)
-@click.option("--keep", is_flag=True, help="Keep a path until it breaks, although there is a better one.")
+@_reach
+@_orbits
+@_between
+@_choice
 @click.option(
     "--disjoint",
     type=int,
@@ -172,15 +266,10 @@ def _shown(
     metavar="satellites|links",
     help="What disjoint paths do not share.",
 )
-@click.option(
-    "--without",
-    multiple=True,
-    metavar="NAME",
-    help="A satellite or gateway that is out of use, or a link: 'A~B'. Repeat for each.",
-)
+@_failure
 @_gateways
-@click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Of what is drawn by lot.")
-@_skip_bad
+@_seed
+@_bad
 @_all_rows
 @_output
 def path(
@@ -212,16 +301,92 @@ def path(
 
 
 @command.command(
+    "matrix",
+    cls=_Command,
+    examples=(
+        "sky matrix London 'New York' Singapore Nairobi --over starlink-shell-1",
+        "sky matrix --places cities.csv --over kuiper-630-hypatia -p m.png",
+    ),
+)
+@click.argument(
+    "places",
+    nargs=-1,
+    metavar="PLACE...",
+    shell_complete=complete.places,
+    help="Cities (see: list places), or degrees north and east: '51.5N 0.12W'.",
+)
+@click.option(
+    "--places",
+    "file",
+    type=options.PLACE,
+    metavar="FILE",
+    help="More places, from a CSV file: name, latitude, longitude (degrees), and height_km or none.",
+)
+@_over
+@_moment
+@_times("10 min", "1 s")
+@_reach
+@_orbits
+@_between
+@_choice
+@_failure
+@_gateways
+@_seed
+@_bad
+@click.option("--series", is_flag=True, help="With --save, also the delay of each pair at every instant.")
+@_all_rows
+@options.chart("delay", "spread", "connected", "changes", "hops", default="delay")
+@_output
+def matrix(
+    places: tuple[str, ...],
+    file: Path | None,
+    chart: str,
+    every: bool,
+    look: dict[str, Any],
+    save: Path | None,
+    plot: Path | None,
+    json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Show the paths between all pairs of places.
+
+    One-way delay by propagation, hops and changes of each pair over time. With --plot a heat map of the median delay
+    (delay). --chart draws the largest over the least delay (spread), the share of the time with a path (connected),
+    changes, or the most hops (hops).
+    """
+    from bentpipe.sky.matrix import checked
+
+    checked(chart)
+    if given["series"] and save is None:
+        raise BentpipeError("--series needs --save FOLDER")
+
+    def find(bar: Bar) -> Any:
+        from bentpipe.sky import paths
+        from bentpipe.sky.scenes import places as listed
+
+        return paths([*places, *(listed(file) if file is not None else [])], **given, progress=bar)
+
+    def shown(found: Any) -> Any:
+        from bentpipe.cli import render_sky
+
+        return render_sky.matrix(found, every=every)
+
+    _shown(find, shown, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet)
+
+
+@command.command(
     "passes",
-    cls=Command,
+    cls=_Command,
     examples=("sky passes Nairobi --over iridium", "sky passes '78.2N 15.6E' --over oneweb --json"),
 )
 @_place("place", "Where you look")
 @_over
 @_moment
 @_times("1 h", "10 s")
-@_elevation
-@_skip_bad
+@_reach
+@_orbits
+@_bad
 @_all_rows
 @_output
 def passes(
@@ -253,7 +418,7 @@ def passes(
 
 @command.command(
     "coverage",
-    cls=Command,
+    cls=_Command,
     examples=(
         "sky coverage --over starlink-shell-1 --plot coverage.png",
         "sky coverage --over o3b --chart covered --plot covered.png",
@@ -262,9 +427,10 @@ def passes(
 @_over
 @_moment
 @_times("10 min", "1 min")
-@_elevation
+@_reach
+@_orbits
 @click.option("--cell", type=float, default=3.0, show_default=True, metavar="DEGREES", help="Size of the cells.")
-@_skip_bad
+@_bad
 @options.chart("mean", "min", "covered", default="mean")
 @_output
 def coverage(
@@ -314,19 +480,21 @@ def _drawn_anyway(function: Function) -> Function:
 
 @command.command(
     "map",
-    cls=Command,
+    cls=_Command,
     examples=(
         "sky map --over iridium --from Berlin --to Tokyo",
         "sky map --over oneweb --at 20min --plot oneweb.png",
     ),
 )
 @_over
-@click.option("--from", "start", metavar="PLACE", shell_complete=complete.places, help="Draw the path from here.")
-@click.option("--to", "end", metavar="PLACE", shell_complete=complete.places, help="Draw the path to here.")
+@click.option("--from", "origin", metavar="PLACE", shell_complete=complete.places, help="Draw the path from here.")
+@click.option("--to", "destination", metavar="PLACE", shell_complete=complete.places, help="Draw the path to here.")
 @_moment
-@_elevation
+@_reach
+@_orbits
+@_between
 @_gateways
-@_skip_bad
+@_bad
 @_save
 @click.option(
     "-p", "--plot", type=options.PLACE, metavar="FILE", help=f"Where the map goes: .png, .svg or .pdf. [default: {MAP}]"
@@ -351,7 +519,12 @@ def map(
     def find(_: Bar) -> Any:
         from bentpipe.sky import map
 
-        return map(**given)
+        ends = given.pop("origin"), given.pop("destination")
+        if (ends[0] is None) != (ends[1] is None):
+            raise BentpipeError(
+                f"a path from {ends[0] or 'nowhere'} to {ends[1] or 'nowhere'}\n  expected --from and --to, or neither"
+            )
+        return map(ends=None if ends[0] is None else ends, **given)
 
     def shown(found: Any) -> Any:
         from bentpipe.cli import render_sky
@@ -365,7 +538,7 @@ def map(
 
 @command.command(
     "budget",
-    cls=Command,
+    cls=_Command,
     examples=(
         "sky budget Singapore --over iridium --frequency 12 --eirp 36 --gt 9",
         "sky budget London --over geo:19.2E --frequency 20 --eirp 55 --gt 15 -p b.png",
@@ -412,9 +585,9 @@ def map(
 @click.option(
     "--climate", metavar="CITY", shell_complete=complete.places, help="Whose air and rain; by default those of PLACE."
 )
-@click.option("--from-epoch", "epoch", metavar="UTC", help="When the satellites' height is taken.")
+@click.option("--start", metavar="UTC", help="When the satellites' height is taken.")
 @_elevation
-@_skip_bad
+@_bad
 @_output
 def budget(
     look: dict[str, Any],

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from bentpipe.sky.budgets import Budget
     from bentpipe.sky.covering import Coverage
+    from bentpipe.sky.matrix import SkyPaths
     from bentpipe.sky.moment import Map
     from bentpipe.sky.passing import Passes
     from bentpipe.sky.paths import SkyPath
@@ -37,6 +38,8 @@ EDGE = 130
 """Degrees from which on a name on the outer side would leave the map."""
 CROWD = 60
 """Passes that can be told apart."""
+TICKS_MAX = 45
+"""Places whose names are beside a heat map; of more, some are."""
 
 
 def map_figure(found: Map) -> Figure:
@@ -195,6 +198,44 @@ def path_figure(found: SkyPath) -> Figure:
         return figure
 
 
+def matrix_figure(found: SkyPaths, column: str, meaning: str, unit: str) -> Figure:
+    """A heat map of all pairs, places from west to east; pairs without a path are blank."""
+    from matplotlib import colormaps
+
+    with style():
+        places = sorted(found.places, key=lambda place: place.longitude_deg)
+        rank = {place.name: number for number, place in enumerate(places)}
+        table = found.table
+        values = _lone(table["delay_max_s"] / table["delay_min_s"] if column == "spread" else table[column])
+        divisor = 0.01 if unit == "%" else 1.0
+        if unit == "s":
+            divisor, unit = formatting.scale([float(np.nanmax(values))], "s")
+        grid = np.full((len(places), len(places)), np.nan)
+        for start, end, value in zip(table["from"], table["to"], values / divisor, strict=True):
+            grid[rank[start], rank[end]] = grid[rank[end], rank[start]] = value
+        # A square as large as names need, and the bar beside it.
+        side = min(max(3.0, 0.13 * len(places)), 5.2)
+        figure = sheet(side + 2.0, side + 1.2)
+        axes = figure.subplots()
+        colours = colormaps["viridis"].with_extremes(bad="white")
+        image = axes.imshow(np.ma.masked_invalid(grid), cmap=colours, interpolation="none", aspect="equal")
+        every = -(-len(places) // TICKS_MAX)
+        ticks = range(0, len(places), every)
+        names = [plain(places[number].name) for number in ticks]
+        size = 6 if len(places) <= TICKS_MAX // 2 else 5
+        axes.set_xticks(ticks, names, rotation=90, fontsize=size)
+        axes.set_yticks(ticks, names, fontsize=size)
+        axes.tick_params(length=0)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        bar = figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03)
+        bar.outline.set_visible(False)
+        bar.set_label(label(meaning, unit))
+        title = f"{found.scene.over}: {meaning}, {formatting.quantity(found.span.duration_s, 's')}"
+        figure.suptitle(plain(f"{title}, places from west to east"), x=0.02, ha="left")
+        return figure
+
+
 def passes_figure(found: Passes) -> Figure:
     """When satellites pass, how high, and how many are in view."""
     from matplotlib.ticker import MaxNLocator
@@ -337,4 +378,6 @@ def _ends(scene: Any) -> str:
 
 
 def _above(scene: Any) -> str:
-    return "" if scene.elevation_deg is None else f", {scene.elevation_deg:g}° or more above the horizon"
+    if scene.elevation_deg is None:
+        return f", up to {scene.range_max_km:g} km away"
+    return f", {scene.elevation_deg:g}° or more above the horizon"

@@ -3489,7 +3489,6 @@ _OwnShellRequired = TypedDict(
     {
         "planes": int,
         "per_plane": int,
-        "altitude_km": float,
         "inclination": float,
     },
 )
@@ -3505,7 +3504,10 @@ class OwnShell(_OwnShellRequired, total=False):
         Satellites in each.
 
     altitude_km :
-        Height of circular orbits above a sphere of 6378.137 km; of the semi-major axis where they are ellipses.
+        Height of circular orbits above a sphere of 6378.137 km; of the semi-major axis where they are ellipses. Needed without `mean_motion`.
+
+    mean_motion :
+        Revolutions per day, in place of the height.
 
     inclination :
         Inclination, degrees.
@@ -3538,6 +3540,8 @@ class OwnShell(_OwnShellRequired, total=False):
         How orbits change. Default: "j2".
     """
 
+    altitude_km: float
+    mean_motion: float
     pattern: Literal["delta", "star"]
     phasing: int
     odd_planes: float
@@ -3770,11 +3774,11 @@ class WayPoint(_WayPointRequired, total=False):
     longitude :
         Degrees east.
 
-    height :
-        Above the ellipsoid, m. Default: 0.0.
+    height_km :
+        Above the ellipsoid, km. Default: 0.0.
     """
 
-    height: float
+    height_km: float
 
 
 class Position(TypedDict, total=False):
@@ -3786,8 +3790,8 @@ class Position(TypedDict, total=False):
     longitude :
         Degrees east.
 
-    height :
-        Above the ellipsoid, m. Default: 0.0.
+    height_km :
+        Above the ellipsoid, km. Default: 0.0.
 
     climate :
         The city whose air and rain it has. A place that is a city has its own.
@@ -3798,7 +3802,7 @@ class Position(TypedDict, total=False):
 
     latitude: float
     longitude: float
-    height: float
+    height_km: float
     climate: str
     way: List[WayPoint]
 
@@ -5049,11 +5053,23 @@ class Sky(_SkyRequired, total=False):
     range_max_km :
         Satellites are used up to this distance in km instead, whatever their elevation.
 
+    motion :
+        How the orbits of a constellation by name change, in place of what it says.
+
+    mean_motion :
+        Revolutions per day, in place of the height, for a constellation by name with one shell.
+
+    odd_planes :
+        Degrees by which every other plane is ahead, in place of its phasing, for a constellation by name with one shell.
+
     between_satellites :
         Links between satellites. Without it, those of the constellation.
 
     gateway :
         Gateways, by name of place. With any, satellites are bent pipes: all goes down to a gateway, on by fibre to the next, and up again. Default: [].
+
+    relay :
+        How packets go on from gateway to gateway. Default: "fibre".
 
     stretch :
         How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it. Default: 1.5.
@@ -5126,8 +5142,12 @@ class Sky(_SkyRequired, total=False):
     change: Literal["better", "broken"]
     elevation_min: str
     range_max_km: float
+    motion: Literal["j2", "kepler", "sgp4"]
+    mean_motion: float
+    odd_planes: float
     between_satellites: Union[SkyBetweenSatellitesTable, Literal["none", "grid", "grid-and-seam"]]
     gateway: List[str]
+    relay: Literal["fibre", "ground"]
     stretch: float
     seed: int
     rain: Union[RainExceeded, RainSeries, RainFile, RainKind, Literal["none", "exceeded", "series"]]

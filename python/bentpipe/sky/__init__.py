@@ -8,10 +8,11 @@ True
 
 from bentpipe.sky.budgets import Budget, budget
 from bentpipe.sky.covering import Coverage, coverage
+from bentpipe.sky.matrix import SkyPaths, paths
 from bentpipe.sky.moment import Map, map
 from bentpipe.sky.passing import Passes, passes
 from bentpipe.sky.paths import SkyPath, path
-from bentpipe.sky.scenes import cities, constellations
+from bentpipe.sky.scenes import cities, constellations, places
 
 __all__ = [
     "Budget",
@@ -19,6 +20,7 @@ __all__ = [
     "Map",
     "Passes",
     "SkyPath",
+    "SkyPaths",
     "budget",
     "cities",
     "constellations",
@@ -26,4 +28,6 @@ __all__ = [
     "map",
     "passes",
     "path",
+    "paths",
+    "places",
 ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Time, Watch
+    from bentpipe.sky.scenes import Degrees, Time, Watch
 
 CHARTS = {
     "mean": "satellites in view on average",
@@ -114,20 +114,24 @@ class Coverage:
 def coverage(
     *,
     over: str | os.PathLike[str],
-    epoch: str | None = None,
+    start: str | None = None,
     at: Time = 0.0,
     duration: Time = 600.0,
     step: Time = 60.0,
-    elevation: float | None = None,
+    elevation_min: Degrees | None = None,
+    range_max_km: float | None = None,
+    motion: str | None = None,
+    mean_motion: float | None = None,
+    odd_planes: float | None = None,
     cell: float = 3.0,
-    skip_bad: bool = False,
+    bad: str = "refuse",
     progress: Watch | None = None,
 ) -> Coverage:
     """How many satellites are in view, all over the Earth.
 
     Parameters
     ----------
-    over, epoch, at, duration, step, elevation, skip_bad, progress
+    over, start, at, duration, step, elevation_min, range_max_km, motion, mean_motion, odd_planes, bad, progress
         As in `path`.
     cell : float
         Size of the cells of latitude and longitude in whose middles satellites are counted, degrees.
@@ -136,7 +140,17 @@ def coverage(
     -------
     Coverage
     """
-    scene = Scene.of(over, (), epoch=epoch, elevation=elevation, skip_bad=skip_bad)
+    scene = Scene.of(
+        over,
+        (),
+        start=start,
+        elevation_min=elevation_min,
+        range_max_km=range_max_km,
+        motion=motion,
+        mean_motion=mean_motion,
+        odd_planes=odd_planes,
+        bad=bad,
+    )
     span = Span.of(at, duration, step)
     doing = f"coverage by {scene.over}"
     found, covered = worked(doing, lambda reached: scene.core.coverage(cell, span.times, reached), progress)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import SkyError
-from bentpipe.sky.scenes import FIBRE, Scene, Span, array, frame, named, save
+from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, named, save
 
 if TYPE_CHECKING:
     import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import PlaceLike, Time
+    from bentpipe.sky.scenes import Degrees, PlaceLike, Time
 
 
 @dataclass(frozen=True)
@@ -88,34 +88,55 @@ class Map:
 def map(
     *,
     over: str | os.PathLike[str],
-    start: PlaceLike | None = None,
-    end: PlaceLike | None = None,
-    epoch: str | None = None,
+    ends: tuple[PlaceLike, PlaceLike] | None = None,
+    start: str | None = None,
     at: Time = 0.0,
-    elevation: float | None = None,
-    gateways: Sequence[PlaceLike] = (),
-    fibre: float = FIBRE,
-    skip_bad: bool = False,
+    elevation_min: Degrees | None = None,
+    range_max_km: float | None = None,
+    motion: str | None = None,
+    mean_motion: float | None = None,
+    odd_planes: float | None = None,
+    between_satellites: str | None = None,
+    bad: str = "refuse",
+    gateway: Sequence[PlaceLike] = (),
+    relay: str = "fibre",
+    stretch: float = STRETCH,
 ) -> Map:
     """Satellites, links and, between two places, the path of the shortest delay at one instant.
 
     Parameters
     ----------
-    start, end : str or tuple, optional
-        As in `path`: both or none.
-    over, epoch, elevation, gateways, fibre, skip_bad
+    ends : (str or tuple, str or tuple), optional
+        The two places of a path that is drawn, as in `path`.
+    over, start, elevation_min, range_max_km, motion, mean_motion, odd_planes, between_satellites, bad
+        As in `path`.
+    gateway, relay, stretch
         As in `path`.
     at : float or str
-        The instant after the epoch.
+        The instant after `start`.
 
     Returns
     -------
     Map
     """
-    if (start is None) != (end is None):
-        raise SkyError(f"a path from {start or 'nowhere'} to {end or 'nowhere'}: expected both ends, or none")
-    places = () if start is None or end is None else (start, end)
-    scene = Scene.of(over, places, epoch=epoch, elevation=elevation, skip_bad=skip_bad, gateways=gateways, fibre=fibre)
+    places = () if ends is None else tuple(ends)
+    if len(places) not in (0, 2):
+        raise SkyError(f"ends has {len(places)} places\n  expected two")
+    scene = Scene.of(
+        over,
+        places,
+        start=start,
+        elevation_min=elevation_min,
+        range_max_km=range_max_km,
+        motion=motion,
+        mean_motion=mean_motion,
+        odd_planes=odd_planes,
+        between_satellites=between_satellites,
+        bad=bad,
+        gateway=gateway,
+        relay=relay,
+        stretch=stretch,
+    )
     if places and scene.places[0] == scene.places[1]:
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
     at_s = Span.of(at, 1.0, 1.0).begin_s

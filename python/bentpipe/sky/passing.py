@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import PlaceLike, Time, Watch
+    from bentpipe.sky.scenes import Degrees, PlaceLike, Time, Watch
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,16 @@ def passes(
     place: PlaceLike,
     *,
     over: str | os.PathLike[str],
-    epoch: str | None = None,
+    start: str | None = None,
     at: Time = 0.0,
     duration: Time = 3600.0,
     step: Time = 10.0,
-    elevation: float | None = None,
-    skip_bad: bool = False,
+    elevation_min: Degrees | None = None,
+    range_max_km: float | None = None,
+    motion: str | None = None,
+    mean_motion: float | None = None,
+    odd_planes: float | None = None,
+    bad: str = "refuse",
     progress: Watch | None = None,
 ) -> Passes:
     """The satellites that pass over a place.
@@ -100,7 +104,7 @@ def passes(
     ----------
     place : str or tuple
         As in `path`.
-    over, epoch, at, duration, elevation, skip_bad, progress
+    over, start, at, duration, elevation_min, range_max_km, motion, mean_motion, odd_planes, bad, progress
         As in `path`.
     step : float or str
         How often the place looks; rise and set are then sought. A pass that is shorter may be missed.
@@ -109,7 +113,17 @@ def passes(
     -------
     Passes
     """
-    scene = Scene.of(over, (place,), epoch=epoch, elevation=elevation, skip_bad=skip_bad)
+    scene = Scene.of(
+        over,
+        (place,),
+        start=start,
+        elevation_min=elevation_min,
+        range_max_km=range_max_km,
+        motion=motion,
+        mean_motion=mean_motion,
+        odd_planes=odd_planes,
+        bad=bad,
+    )
     span = Span.of(at, duration, step)
     doing = f"passes over {scene.places[0].name}"
     found = worked(doing, lambda reached: scene.core.passes(span.times, reached), progress)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
-from bentpipe.sky.scenes import FIBRE, GLASS, LIGHT_KM_S, Scene, Span, array, frame, ground_km, named, save, worked
+from bentpipe.sky.scenes import GLASS, LIGHT_KM_S, STRETCH, Scene, Span, array, frame, ground_km, named, save, worked
 
 if TYPE_CHECKING:
     import os
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import PlaceLike, Time, Watch
+    from bentpipe.sky.scenes import Degrees, PlaceLike, Time, Watch
 
-RULES = {
-    "best": "whichever makes the path best",
+SELECTIONS = {
+    "any": "whichever makes the path best",
     "highest": "always the highest above the horizon",
     "nearest": "always the nearest",
     "longest": "until it sets, then the one that stays in view longest",
@@ -28,8 +28,10 @@ RULES = {
     "starlink": "by lot every 15 s, as Starlink was measured",
 }
 """How an end chooses its satellite."""
-BY = {"delay": "the shortest delay", "hops": "the fewest hops, and of these the shortest delay"}
+METRICS = {"delay": "the shortest delay", "hops": "the fewest hops, and of these the shortest delay"}
 """Which path is best."""
+CHANGES = {"better": "as soon as another one is better", "broken": "when the one in use is broken"}
+"""When another path is taken."""
 APART = {"satellites": "no satellite and no gateway", "links": "no link"}
 """What disjoint paths do not share."""
 DISJOINT_MAX = 16
@@ -59,14 +61,14 @@ class SkyPath:
 
     scene: Scene
     span: Span
-    select: str
-    by: str
-    keep: bool
+    selection: str
+    metric: str
+    change: str
     table: pl.DataFrame
     changes: pl.DataFrame
     disjoint: pl.DataFrame | None = None
     apart: str = "satellites"
-    without: tuple[str, ...] = ()
+    failure: tuple[str, ...] = ()
 
     @property
     def ground_km(self) -> float:
@@ -147,10 +149,10 @@ class SkyPath:
             "from": vars(start),
             "to": vars(end),
             "gateways": [each.name for each in self.scene.gateways],
-            "select": self.select,
-            "by": self.by,
-            "keep": self.keep,
-            "without": list(self.without),
+            "selection": self.selection,
+            "metric": self.metric,
+            "change": self.change,
+            "failure": list(self.failure),
             **({} if self.disjoint is None else {"apart": self.apart}),
             **vars(self.span),
         }
@@ -161,62 +163,83 @@ class SkyPath:
 
 
 def path(
-    start: PlaceLike,
-    end: PlaceLike,
+    origin: PlaceLike,
+    destination: PlaceLike,
     *,
     over: str | os.PathLike[str],
-    epoch: str | None = None,
+    start: str | None = None,
     at: Time = 0.0,
     duration: Time = 600.0,
     step: Time = 1.0,
-    elevation: float | None = None,
-    select: str = "best",
-    by: str = "delay",
-    keep: bool = False,
-    gateways: Sequence[PlaceLike] = (),
-    fibre: float = FIBRE,
+    elevation_min: Degrees | None = None,
+    range_max_km: float | None = None,
+    motion: str | None = None,
+    mean_motion: float | None = None,
+    odd_planes: float | None = None,
+    between_satellites: str | None = None,
+    bad: str = "refuse",
+    selection: str = "any",
+    metric: str = "delay",
+    change: str = "better",
+    gateway: Sequence[PlaceLike] = (),
+    relay: str = "fibre",
+    stretch: float = STRETCH,
     disjoint: int | None = None,
     apart: str = "satellites",
-    without: Sequence[str] = (),
+    failure: Sequence[str] = (),
     seed: int = 1,
-    skip_bad: bool = False,
     progress: Watch | None = None,
 ) -> SkyPath:
     """The path between two places over time.
 
+    Arguments have the names of the keys of `[sky]`.
+
     Parameters
     ----------
-    start, end : str or tuple
+    origin, destination : str or tuple
         A city, or degrees north and east: `51.5N 0.12W`, `(51.5, -0.12)`; a third number is km above the ellipsoid.
     over : str or path
         A constellation (see `constellations`), a file of element sets (TLE or OMM), or `geo:19.2E` for one slot.
-    epoch : str, optional
+    start : str, optional
         When time is 0, ISO 8601, UTC. By default 2000-01-01; for element sets the median of their epochs.
     at, duration, step : float or str
-        Begin after the epoch, length and step: seconds, or a text with a unit.
-    elevation : float, optional
+        Begin after `start`, length and step: seconds, or a text with a unit.
+    elevation_min : float or str, optional
         Degrees above the horizon from which satellites are used. By default, what the constellation's source says; 25
         for element sets.
-    select : str
-        How an end chooses its satellite: `best`, `highest`, `nearest`, `longest`, `periodic` or `starlink`.
-    by : str
+    range_max_km : float, optional
+        Use satellites up to this distance instead, at any elevation.
+    motion : str, optional
+        How the orbits of shells change: `j2`, `kepler` or `sgp4`. By default, as the constellation has it.
+    mean_motion : float, optional
+        Revolutions per day of a constellation of one shell, in place of its height.
+    odd_planes : float, optional
+        Degrees by which every other plane of a constellation of one shell is ahead, in place of its phasing.
+    between_satellites : str, optional
+        Links between satellites: `none`, `grid` or `grid-and-seam`. By default, as the constellation has it.
+    bad : str
+        What to do with bad records of a file: `refuse` or `skip`.
+    selection : str
+        How an end chooses its satellite: `any`, `highest`, `nearest`, `longest`, `periodic` or `starlink`.
+    metric : str
         Which path is best: that of the shortest `delay`, or of the fewest `hops`.
-    keep : bool
-        Keep a path until it breaks; by default, take a better one as soon as there is one.
-    gateways : sequence of str or tuple
-        Ground stations that forward packets. Fibres lead between all of them.
-    fibre : float
+    change : str
+        Take another path as soon as it is `better`, or when the one in use is `broken`.
+    gateway : sequence of str or tuple
+        Ground stations that forward packets.
+    relay : str
+        How packets go on from gateway to gateway: by `fibre`, which leads between all of them, or by `ground`: up again
+        to any satellite in view, without fibres.
+    stretch : float
         Length of these fibres against the great circle.
     disjoint : int, optional
         Seek so many paths besides, over satellites, that share nothing and whose delays have the least sum.
     apart : str
         What these do not share: `satellites` (and gateways) or `links`.
-    without : sequence of str
+    failure : sequence of str
         Satellites and gateways that are out of use, by name, and links, as `A~B`.
     seed : int
         For the draws of `periodic` and `starlink`.
-    skip_bad : bool
-        Leave bad records of a file out.
     progress : callable, optional
         Called now and then with a `Progress`.
 
@@ -231,37 +254,67 @@ def path(
     Interrupted
         Ctrl-C.
     """
-    for name, value, known in (("select", select, RULES), ("by", by, BY), ("apart", apart, APART)):
-        if value not in known:
-            raise SkyError(unknown(value, f"a value of {name}", known))
+    check_choice(selection, metric, change)
+    if apart not in APART:
+        raise SkyError(unknown(apart, "a value of apart", APART))
     if disjoint is not None and not 1 <= disjoint <= DISJOINT_MAX:
         raise SkyError(f"disjoint = {disjoint}: expected 1 to {DISJOINT_MAX} paths")
-    if disjoint is not None and select != "best":
-        raise SkyError(f"disjoint paths need several satellites at each end\n  expected select = best, not {select}")
+    if disjoint is not None and selection != "any":
+        raise SkyError(
+            f"disjoint paths need several satellites at each end\n  expected selection = any, not {selection}"
+        )
     scene = Scene.of(
-        over, (start, end), epoch=epoch, elevation=elevation, skip_bad=skip_bad, gateways=gateways, fibre=fibre
-    )
-    scene = scene.without(without)
+        over,
+        (origin, destination),
+        start=start,
+        elevation_min=elevation_min,
+        range_max_km=range_max_km,
+        motion=motion,
+        mean_motion=mean_motion,
+        odd_planes=odd_planes,
+        between_satellites=between_satellites,
+        bad=bad,
+        gateway=gateway,
+        relay=relay,
+        stretch=stretch,
+    ).failing(failure)
     if disjoint is not None and not scene.is_linked and scene.gateways:
         raise SkyError("disjoint paths lead over links between satellites\n  leave gateways out")
     if scene.places[0] == scene.places[1]:
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
     span = Span.of(at, duration, step)
     ends = " to ".join(place.name for place in scene.places[:2])
+    by_hops, until_broken = metric == "hops", change == "broken"
     found = worked(
-        ends, lambda reached: scene.core.path(span.times, (select, seed, by == "hops", keep), reached), progress
+        ends, lambda reached: scene.core.path(span.times, (selection, seed, by_hops, until_broken), reached), progress
     )
     several = None
     if disjoint is not None:
         doing = f"{disjoint} disjoint paths"
         paths = worked(
             doing,
-            lambda reached: scene.core.disjoint(span.times, (by == "hops", keep), disjoint, apart == "links", reached),
+            lambda reached: scene.core.disjoint(
+                span.times, (by_hops, until_broken), disjoint, apart == "links", reached
+            ),
             progress,
         )
         several = _disjoint(scene, array(found["time_s"]), paths)
     table, changes = _table(scene, found), _changes(scene, span, found)
-    return SkyPath(scene, span, select, by, keep, table, changes, several, apart, tuple(without))
+    return SkyPath(scene, span, selection, metric, change, table, changes, several, apart, tuple(failure))
+
+
+def check_choice(selection: str, metric: str, change: str) -> None:
+    """Refuse unknown words for the choice of a path.
+
+    Raises
+    ------
+    SkyError
+        An unknown word, with the known ones.
+    """
+    chosen = (("selection", selection, SELECTIONS), ("metric", metric, METRICS), ("change", change, CHANGES))
+    for name, value, known in chosen:
+        if value not in known:
+            raise SkyError(unknown(value, f"a value of {name}", known))
 
 
 def _disjoint(scene: Scene, time_s: Any, found: list[dict[str, Any]]) -> pl.DataFrame:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-PlaceLike = str | tuple[float, float] | tuple[float, float, float]
-"""A city of the list; or degrees north and east and km above the ellipsoid, as text or tuple."""
+Degrees = float | str
+"""Degrees, or a text such as `25 deg`."""
 Time = float | str
 """Seconds, or a quantity such as `10 min`."""
 Watch = Callable[[Progress], object]
@@ -33,16 +33,35 @@ EARTH_KM = 6371.009
 LIGHT_KM_S = 299_792.458
 GLASS = 1.468
 """Light is so many times slower in a fibre of silica at 1550 nm."""
-FIBRE = 1.5
+STRETCH = 1.5
 """Fibres between gateways are so many times as long as the great circle."""
+HEIGHT_MAX_KM = 100.0
+"""Places are no higher."""
+MOTIONS = {
+    "j2": "they drift by the secular terms of J2",
+    "kepler": "not at all",
+    "sgp4": "by SGP4 without drag",
+}
+"""How orbits of shells change."""
+BETWEEN = {
+    "none": "none",
+    "grid": "to the neighbours in the plane and in the next planes",
+    "grid-and-seam": "to these, and across the seam of a star",
+}
+"""Links between satellites."""
+BAD = {"refuse": "the file is refused, with the line", "skip": "they are left out"}
+"""What to do with records of a file that cannot be used."""
+RELAYS = {"fibre": "by fibre", "ground": "down to a gateway and up again to any satellite in view"}
+"""Way of packets from gateway to gateway."""
 LOOKS_MAX = 10_000_000
 """Instants of a look."""
 FAR_S = 1e9
 """So far from the epoch no orbit is known."""
 
 _NUMBER = r"([-+]?\d+(?:\.\d+)?)\s*°?\s*"
-_COORDINATES = re.compile(rf"{_NUMBER}([NS]?)[\s,]+{_NUMBER}([EW]?)(?:[\s,]+([-+]?\d+(?:\.\d+)?)(?:\s*km)?)?", re.I)
+_COORDINATES = re.compile(rf"{_NUMBER}([NS]?)[\s,]+{_NUMBER}([EW]?)(?:[\s,]+([-+]?\d+(?:\.\d+)?)\s*(km|m)?)?", re.I)
 _WALKER = re.compile(r"(delta|star):(\d+(?:\.\d+)?):(\d{1,6})/(\d{1,6})/(\d{1,6}):(\d+(?:\.\d+)?)", re.I)
+_DEGREES = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*(?:deg|°)?")
 _SLOT = re.compile(rf"geo[:\s]+{_NUMBER}([EW]?)", re.I)
 
 
@@ -54,6 +73,10 @@ class Place:
     latitude_deg: float
     longitude_deg: float
     height_km: float = 0.0
+
+
+PlaceLike = str | tuple[float, float] | tuple[float, float, float] | Place
+"""A city of the list, a `Place`, or degrees north and east and km above the ellipsoid, as text or tuple."""
 
 
 @dataclass(frozen=True)
@@ -89,22 +112,45 @@ class Scene:
         over: str | os.PathLike[str],
         places: Sequence[PlaceLike],
         *,
-        epoch: str | None,
-        elevation: float | None,
-        skip_bad: bool,
-        gateways: Sequence[PlaceLike] = (),
-        fibre: float = FIBRE,
+        start: str | None,
+        elevation_min: Degrees | None,
+        bad: str,
+        range_max_km: float | None = None,
+        motion: str | None = None,
+        mean_motion: float | None = None,
+        odd_planes: float | None = None,
+        between_satellites: str | None = None,
+        gateway: Sequence[PlaceLike] = (),
+        stretch: float = STRETCH,
+        relay: str = "fibre",
     ) -> Scene:
         """Find the constellation and the places."""
+        for name, word, known in (
+            ("motion", motion, MOTIONS),
+            ("between_satellites", between_satellites, BETWEEN),
+            ("bad", bad, BAD),
+            ("relay", relay, RELAYS),
+        ):
+            if word is not None and word not in known:
+                raise SkyError(unknown(word, f"a value of {name}", known))
+        if elevation_min is not None and range_max_km is not None:
+            raise SkyError("range_max_km and elevation_min exclude each other\n  expected one of them")
         found = [place(each) for each in places]
-        relays = [place(each) for each in gateways]
+        relays = [place(each) for each in gateway]
         for each in relays:
             if relays.count(each) > 1:
                 raise SkyError(f"gateway {each.name}: it is named twice")
+        if relay == "ground" and not relays:
+            raise SkyError("relay = ground is for gateways, and there are none\n  expected --gateway, gateway=")
         # A gateway may be an end, too: then it is one place.
         given = [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, p in relays) for p in found]
         given += [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, True) for p in relays if p not in found]
-        core = _constellation(over, epoch, skip_bad=skip_bad).with_places(given, elevation, fibre)
+        core = _constellation(over, start, (motion, mean_motion, odd_planes), bad=bad).with_places(
+            given,
+            (None if elevation_min is None else degrees("elevation_min", elevation_min), range_max_km),
+            between_satellites,
+            stretch if relay == "fibre" else None,
+        )
         return cls(
             core=core,
             over=str(over),
@@ -115,13 +161,13 @@ class Scene:
             skipped=tuple(core.skipped),
         )
 
-    def without(self, names: Sequence[str]) -> Scene:
+    def failing(self, names: Sequence[str]) -> Scene:
         """The same where these satellites, gateways and links (`A~B`) are out of use."""
         nodes, links = [], []
         for name in names:
             ends = [self._number(each.strip(), name) for each in name.split("~")]
             if len(ends) > 2 or len(set(ends)) < len(ends):
-                raise SkyError(f"without {name}: expected one name, or the two that a link joins: A~B")
+                raise SkyError(f"failure {name}: expected one name, or the two that a link joins: A~B")
             if len(ends) == 1:
                 nodes.append(ends[0])
             else:
@@ -136,12 +182,24 @@ class Scene:
                 return known.index(each)
         near = get_close_matches(f"{self.over}-{name}", known, 3) or get_close_matches(name, known, 3)
         meant = f"did you mean {', '.join(near)}?" if near else f"expected a name such as {known[0]}, or a link: A~B"
-        raise SkyError(f"without {given}: {name!r} is no satellite or place of this look\n  {meant}")
+        raise SkyError(f"failure {given}: {name!r} is no satellite or place of this look\n  {meant}")
 
     @property
     def elevation_deg(self) -> float | None:
-        """Least elevation at which a satellite is used."""
+        """Least elevation at which a satellite is used; none if the range decides."""
         return self.core.elevation_deg
+
+    @property
+    def range_max_km(self) -> float | None:
+        """Range up to which a satellite is used; none if the elevation decides."""
+        return self.core.range_max_km
+
+    @property
+    def reach(self) -> str:
+        """Which satellites a place uses, in words."""
+        if self.elevation_deg is not None:
+            return f"from {self.elevation_deg:g}° on"
+        return f"up to {self.range_max_km:g} km"
 
     @property
     def is_linked(self) -> bool:
@@ -165,6 +223,7 @@ class Scene:
             "satellites": len(self.satellites),
             "satellites_are_linked": self.is_linked,
             "elevation_min_deg": self.elevation_deg,
+            "range_max_km": self.range_max_km,
             "skipped_records": [{"line": line, "fault": fault} for line, fault in self.skipped],
         }
 
@@ -227,13 +286,19 @@ def place(given: PlaceLike) -> Place:
     >>> place("51.5N, 0.12W")
     Place(name='51.50N 0.12W', latitude_deg=51.5, longitude_deg=-0.12, height_km=0.0)
     """
+    if isinstance(given, Place):
+        return given
     if isinstance(given, str):
         found = _COORDINATES.fullmatch(given.strip())
         if found is None:
             latitude_deg, longitude_deg = _core.city(given)
             name = next(name for name, *at in _core.cities() if at == [latitude_deg, longitude_deg])
             return Place(name, latitude_deg, longitude_deg)
-        north, south, east, west, height = found.groups()
+        north, south, east, west, height, unit = found.groups()
+        if unit is not None and unit.lower() == "m":
+            raise SkyError(
+                f"place {given!r}: heights are in km\n  expected {float(height) / 1000:g} km in place of {height} m"
+            )
         numbers = (_signed(north, south, "S"), _signed(east, west, "W"), float(height or 0))
     elif 2 <= len(given) <= 3:
         numbers = (float(given[0]), float(given[1]), float(given[2]) if len(given) > 2 else 0.0)
@@ -242,7 +307,81 @@ def place(given: PlaceLike) -> Place:
     north_deg, east_deg, height_km = numbers
     if abs(north_deg) > 90 or abs(east_deg) > 360:
         raise SkyError(f"place {given!r}: expected degrees north (-90 to 90), then degrees east (-360 to 360)")
-    return Place(coordinates(north_deg, east_deg), north_deg, east_deg, height_km)
+    return Place(coordinates(north_deg, east_deg), north_deg, east_deg, _height(f"place {given!r}", height_km))
+
+
+def places(file: str | os.PathLike[str]) -> list[Place]:
+    """The places of a CSV file.
+
+    Parameters
+    ----------
+    file : str or path
+        With the columns `name`, `latitude` and `longitude` (degrees), and `height_km` or none.
+
+    Returns
+    -------
+    list of Place
+
+    Raises
+    ------
+    SkyError
+        A file that cannot be read, has other columns, or has a row without a place.
+    """
+    import csv
+
+    try:
+        with Path(file).open(encoding="utf-8-sig", newline="") as lines:
+            rows = csv.DictReader(lines)
+            columns = tuple(rows.fieldnames or ())
+            needed, known = ("name", "latitude", "longitude"), ("name", "latitude", "longitude", "height_km")
+            if any(name not in columns for name in needed) or any(name not in known for name in columns):
+                raise SkyError(
+                    f"{file} has the columns {', '.join(columns) or 'none'}\n"
+                    "  expected name, latitude and longitude (degrees), and height_km (in km) or none"
+                )
+            return [_listed(f"{file}, line {rows.line_num}", row) for row in rows]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        why = files.reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise SkyError(f"{file} cannot be read: {why}\n  expected a CSV file of places") from None
+
+
+def _listed(at: str, row: dict[str, str | None]) -> Place:
+    name = (row["name"] or "").strip()
+    try:
+        north_deg, east_deg = float(row["latitude"] or ""), float(row["longitude"] or "")
+        height_km = float(row.get("height_km") or 0)
+    except ValueError:
+        raise SkyError(
+            f"{at}: it has no two numbers\n  expected name,latitude,longitude, such as Fucino,41.98,13.60"
+        ) from None
+    if not name:
+        raise SkyError(f"{at}: the place has no name")
+    # Written so that what is no number is refused.
+    if not (abs(north_deg) <= 90 and abs(east_deg) <= 360):
+        raise SkyError(f"{at}: expected degrees north (-90 to 90), then degrees east (-360 to 360)")
+    return Place(name, north_deg, east_deg, _height(f"{at}, {name}", height_km))
+
+
+def _height(what: str, height_km: float) -> float:
+    if not -0.5 <= height_km <= HEIGHT_MAX_KM:
+        raise SkyError(
+            f"{what}: {height_km:g} km above the ellipsoid\n  expected -0.5 to {HEIGHT_MAX_KM:g}; heights are in km"
+        )
+    return height_km
+
+
+def degrees(name: str, angle: Degrees) -> float:
+    """An angle in degrees: a number, or a text such as `25 deg`.
+
+    >>> degrees("elevation_min", "8.2 deg")
+    8.2
+    """
+    if isinstance(angle, str):
+        found = _DEGREES.fullmatch(angle.strip())
+        if found is None:
+            raise SkyError(f'{name} = {angle}: expected degrees, such as 25 or "25 deg"')
+        return float(found[1])
+    return float(angle)
 
 
 def coordinates(north_deg: float, east_deg: float) -> str:
@@ -271,25 +410,32 @@ def seconds(name: str, time: Time) -> float:
     return float(time)
 
 
-def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad: bool) -> _core.Sky:
+def _constellation(
+    over: str | os.PathLike[str], epoch: str | None, orbits: tuple[str | None, float | None, float | None], *, bad: str
+) -> _core.Sky:
     names = [name for name, *_ in _core.constellations()]
     try:
         _core.Sky.slot(0.0, epoch)
     except SkyError as error:
-        raise SkyError(f"epoch {epoch}: {error}\n  expected UTC, such as 2026-06-14T12:30:00") from None
+        raise SkyError(f"start {epoch}: {error}\n  expected UTC, such as 2026-06-14T12:30:00") from None
+    walker = _WALKER.fullmatch(over) if isinstance(over, str) else None
+    if over not in names and walker is None and orbits != (None, None, None):
+        raise SkyError(
+            f"{over} has satellites with their own orbits\n"
+            "  motion, mean_motion and odd_planes are for constellations by name and Walker's numbers"
+        )
     if isinstance(over, str):
         if over in names:
-            return _core.Sky.preset(over, epoch)
+            return _core.Sky.preset(over, epoch, orbits)
         slot = _SLOT.fullmatch(over.strip())
         if slot is not None:
             return _core.Sky.slot(_signed(slot[1], slot[2], "W"), epoch)
-        walker = _WALKER.fullmatch(over)
         if walker is not None:
             pattern, inclination, *numbers, altitude = walker.groups()
             total, planes, phasing = (int(each) for each in numbers)
             is_star = pattern.lower() == "star"
             of = (total, planes, phasing)
-            return _core.Sky.walker(over, is_star, float(inclination), of, float(altitude), epoch)
+            return _core.Sky.walker(over, is_star, float(inclination), of, float(altitude), epoch, orbits)
         if over.lower().startswith(("delta:", "star:")):
             raise SkyError(
                 f"{over}: expected inclination, Walker's T/P/F and height in km, such as delta:53:1584/72/39:550"
@@ -308,9 +454,9 @@ def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad:
             f"{over} cannot be read: {why}\n  expected two-line elements, or OMM as JSON, CSV or XML"
         ) from None
     try:
-        return _core.Sky.elements(text, skip_bad, epoch)
+        return _core.Sky.elements(text, bad == "skip", epoch)
     except SkyError as error:
-        hint = "" if skip_bad else "\n  --skip-bad (skip_bad=True) leaves bad records out"
+        hint = "" if bad == "skip" else '\n  --bad skip (bad="skip") leaves bad records out'
         raise SkyError(f"{over}, {error}{hint}" if str(error).startswith("line ") else f"{over}: {error}") from None
 
 

@@ -49,6 +49,15 @@ impl SatelliteLinks {
         max_km: f64::INFINITY,
         grazing_km: 80.0,
     };
+
+    /// +Grid, off beyond the same latitude as these links; whether it crosses the seam of a star.
+    pub fn as_grid(&self, seam: bool) -> Self {
+        let polar_cutoff_deg = match &self.topology {
+            Topology::Grid(grid) => grid.polar_cutoff_deg,
+            _ => None,
+        };
+        Self { topology: Topology::Grid(GridLinks { offset: 0, seam, polar_cutoff_deg }), ..Self::GRID }
+    }
 }
 
 /// A link that can be used.

@@ -22,7 +22,7 @@ const PLAIN: [(&str, char); 9] = [
 
 /// The cities that are known by name, with their coordinates in degrees north and east, at height 0. The larger part
 /// is Natural Earth's list (public domain); the others were written down for this one and compared with GeoNames, from
-/// which none differs by more than 0.12 degrees.
+/// which none differs by more than 0.12 degrees. The last are the towns of large earth stations.
 pub fn cities() -> impl Iterator<Item = (&'static str, Geodetic)> {
     CITIES.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
         let mut parts = line.rsplitn(3, ',');

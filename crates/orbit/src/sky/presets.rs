@@ -1,7 +1,7 @@
 //! Constellations by name, from published parameters. Where a source leaves something open, the preset says what it
 //! takes.
 
-use super::constellation::{Constellation, Pattern, Phasing, Propagation, Shell};
+use super::constellation::{Constellation, Pattern, Phasing, Propagation, Shell, Size};
 use super::earth::Earth;
 use super::epoch::Epoch;
 use super::error::SkyError;
@@ -20,8 +20,8 @@ pub struct Preset {
     /// Where its figures come from, and what they leave open.
     pub source: &'static str,
     kind: Kind,
-    /// Least elevation at which it is used, degrees.
-    min_elevation_deg: f64,
+    /// When a place uses a satellite.
+    access: Access,
     /// Links between satellites: none, or the latitude above which those between planes are off.
     links: Option<Option<f64>>,
 }
@@ -29,6 +29,8 @@ pub struct Preset {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Shells(&'static [Plan]),
+    /// One shell of Hypatia: SGP4, revolutions per day, eccentricity 1e-7.
+    Hypatia(&'static [Plan; 1], f64),
     /// Slots over the equator: name and longitude.
     Geo(&'static [(&'static str, f64)]),
 }
@@ -80,7 +82,24 @@ const fn shells(
     min_elevation_deg: f64,
     links: Option<Option<f64>>,
 ) -> Preset {
-    Preset { name, about, source, kind: Kind::Shells(plans), min_elevation_deg, links }
+    let access = Access::MinElevation(min_elevation_deg);
+    Preset { name, about, source, kind: Kind::Shells(plans), access, links }
+}
+
+const HYPATIA: &str =
+    "Hypatia (S. Kassing et al., IMC 2020), paper/satellite_networks_state: planes around the equator, satellites, \
+     inclination, revolutions per day, longest link to the ground; SGP4, eccentricity 1e-7, odd planes half a place \
+     ahead, +Grid";
+
+const fn hypatia(
+    name: &'static str,
+    about: &'static str,
+    plan: &'static [Plan; 1],
+    revs_per_day: f64,
+    range_max_km: f64,
+) -> Preset {
+    let kind = Kind::Hypatia(plan, revs_per_day);
+    Preset { name, about, source: HYPATIA, kind, access: Access::MaxRange(range_max_km), links: Some(None) }
 }
 
 /// All presets.
@@ -220,10 +239,79 @@ pub const PRESETS: &[Preset] = &[
         source: "longitudes of May 2026's element sets (SES-9, Astra 19.2 E, Intelsat 37e, Jupiter 3), rounded \
                  to 0.1 degrees; elevation 5 degrees is taken",
         kind: Kind::Geo(&[("ses-9", 108.3), ("astra-19.2e", 19.2), ("intelsat-37e", -18.0), ("jupiter-3", -95.2)]),
-        min_elevation_deg: 5.0,
+        access: Access::MinElevation(5.0),
         links: None,
     },
+    hypatia(
+        "kuiper-630-hypatia",
+        "34 x 34 by SGP4, ground links up to 1260 km, as Hypatia has it",
+        &[(Delta, 34, 34, 630.0, 51.9, Half, None)],
+        14.8,
+        1260.0,
+    ),
+    hypatia(
+        "starlink-550-hypatia",
+        "72 x 22 by SGP4, ground links up to 1089.686 km, as Hypatia has it",
+        &[(Delta, 72, 22, 550.0, 53.0, Half, None)],
+        15.19,
+        1089.686,
+    ),
+    hypatia(
+        "telesat-1015-hypatia",
+        "27 x 13 by SGP4, ground links up to 5845.152 km, as Hypatia has it",
+        &[(Delta, 27, 13, 1015.0, 98.98, Half, None)],
+        13.66,
+        5845.152,
+    ),
 ];
+
+/// Orbital parameters that replace those of a constellation's source.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Orbits {
+    /// Propagation of the satellites.
+    pub motion: Option<Propagation>,
+    /// Revolutions per day, in place of the height.
+    pub revs_per_day: Option<f64>,
+    /// Phase of every other plane, degrees.
+    pub odd_planes_deg: Option<f64>,
+}
+
+impl Orbits {
+    /// Whether any is given.
+    pub fn are_given(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// These shells with such orbits.
+    ///
+    /// # Errors
+    /// No shells; several, where one number is for one.
+    pub fn of(&self, shells: Vec<Shell>) -> Result<Vec<Shell>, SkyError> {
+        if self.are_given() && shells.is_empty() {
+            let what = "are for shells: geostationary satellites and elements have orbits already";
+            return Err(SkyError::new("motion, mean_motion and odd_planes", what));
+        }
+        if (self.revs_per_day.is_some() || self.odd_planes_deg.is_some()) && shells.len() > 1 {
+            let what = format!("{} shells: expected a constellation of one, such as {}", shells.len(), ONE_SHELL);
+            return Err(SkyError::new("mean_motion and odd_planes", what));
+        }
+        let changed = |shell: Shell| Shell {
+            propagation: self.motion.unwrap_or(shell.propagation),
+            size: self.revs_per_day.map_or(shell.size, Size::RevsPerDay),
+            phasing: self.odd_planes_deg.map_or(shell.phasing, Phasing::OddPlanes),
+            ..shell
+        };
+        Ok(shells.into_iter().map(changed).collect())
+    }
+}
+
+/// For tests over an Earth at rest.
+#[cfg(test)]
+pub(crate) const KEPLER: Orbits =
+    Orbits { motion: Some(Propagation::Kepler), revs_per_day: None, odd_planes_deg: None };
+
+/// A preset of one shell, for messages.
+const ONE_SHELL: &str = "kuiper-630";
 
 /// A preset by name.
 ///
@@ -253,7 +341,11 @@ pub fn of_shells(shells: &[Shell], epoch: Epoch) -> Result<Sky, SkyError> {
 impl Preset {
     /// Its shells; none for slots over the equator.
     pub fn shells(&self) -> Vec<Shell> {
-        let Kind::Shells(plans) = self.kind else { return Vec::new() };
+        let plans = match self.kind {
+            Kind::Shells(plans) => plans,
+            Kind::Hypatia(plan, _) => plan.as_slice(),
+            Kind::Geo(_) => &[],
+        };
         let shell = |(number, plan): (usize, &Plan)| {
             let (pattern, planes, per_plane, altitude_km, inclination_deg, phase, raan_spacing_deg) = *plan;
             let name = if plans.len() > 1 { format!("{}-{}", self.name, number + 1) } else { self.name.to_owned() };
@@ -262,28 +354,43 @@ impl Preset {
                 Phase::Half => Phasing::OddPlanes(180.0 / f64::from(per_plane)),
             };
             let plain = Shell::walker(&name, pattern, planes, per_plane, altitude_km, inclination_deg);
-            Shell { phasing, raan_spacing_deg, ..plain }
+            let shell = Shell { phasing, raan_spacing_deg, ..plain };
+            match self.kind {
+                Kind::Hypatia(_, revs_per_day) => Shell {
+                    size: Size::RevsPerDay(revs_per_day),
+                    eccentricity: 1e-7,
+                    propagation: Propagation::Sgp4,
+                    ..shell
+                },
+                _ => shell,
+            }
         };
         plans.iter().enumerate().map(shell).collect()
     }
 
-    /// The sky with this constellation and no places yet, over a turning Earth (WGS-84), J2 included.
+    /// The sky with this constellation and no places yet, over a turning Earth (WGS-84).
+    ///
+    /// # Errors
+    /// As [`sky_with`](Self::sky_with).
     pub fn sky(&self, epoch: Epoch) -> Result<Sky, SkyError> {
-        self.sky_by(epoch, Propagation::J2, Earth::WGS84)
+        self.sky_with(epoch, &Orbits::default(), Earth::WGS84)
     }
 
-    /// The same with satellites that move otherwise, or over another Earth.
-    pub fn sky_by(&self, epoch: Epoch, propagation: Propagation, earth: Earth) -> Result<Sky, SkyError> {
+    /// The same with other orbits, or over another Earth.
+    ///
+    /// # Errors
+    /// Orbits that the constellation cannot have.
+    pub fn sky_with(&self, epoch: Epoch, orbits: &Orbits, earth: Earth) -> Result<Sky, SkyError> {
         let mut constellation = Constellation::new(epoch);
-        for shell in self.shells() {
-            constellation.add_shell(&Shell { propagation, ..shell })?;
+        for shell in orbits.of(self.shells())? {
+            constellation.add_shell(&shell)?;
         }
         if let Kind::Geo(slots) = self.kind {
             for (name, longitude_deg) in slots {
                 constellation.add(name, Orbit::geo(*longitude_deg, 0.0, 0.0)?)?;
             }
         }
-        let mut sky = Sky::new(constellation, earth, Access::MinElevation(self.min_elevation_deg));
+        let mut sky = Sky::new(constellation, earth, self.access);
         if let Some(polar_cutoff_deg) = self.links {
             let topology = Topology::Grid(GridLinks { offset: 0, seam: false, polar_cutoff_deg });
             sky.links = SatelliteLinks { topology, ..SatelliteLinks::GRID };
@@ -319,12 +426,15 @@ mod tests {
             ("telesat-1325", 1320),
             ("o3b", 20),
             ("geo", 4),
+            ("kuiper-630-hypatia", 1156),
+            ("starlink-550-hypatia", 1584),
+            ("telesat-1015-hypatia", 351),
         ] {
             let sky = preset(name).unwrap().sky(Epoch::Y2000).unwrap();
             assert_eq!(sky.satellites(), satellites, "{name}");
             sky.check().unwrap();
         }
-        assert_eq!(PRESETS.len(), 19);
+        assert_eq!(PRESETS.len(), 22);
         let error = preset("irridium").unwrap_err();
         assert!(error.what.contains("iridium"));
     }
@@ -334,7 +444,8 @@ mod tests {
     fn presets_fly_where_they_say() {
         for preset in PRESETS.iter().filter(|preset| preset.name.contains('-') && preset.name != "m-star") {
             let shell = &preset.shells()[0];
-            let crate::sky::constellation::Size::AltitudeKm(h) = shell.size else { panic!() };
+            // By SGP4 they do not fly at one height.
+            let Size::AltitudeKm(h) = shell.size else { continue };
             let sky = preset.sky(Epoch::Y2000).unwrap();
             let positions = sky.positions(4000.0);
             for k in 0..positions.len() {
@@ -348,5 +459,28 @@ mod tests {
                 assert_eq!(links, 2 * planes * per_plane - seam, "{}", preset.name);
             }
         }
+    }
+    /// A preset with other orbits is the shell with these orbits; the networks of Hypatia differ from the filings in nothing else.
+    #[test]
+    fn orbits_can_be_others_than_those_of_the_source() {
+        let orbits = Orbits { motion: Some(Propagation::Sgp4), revs_per_day: Some(14.8), odd_planes_deg: None };
+        let kuiper = orbits.of(preset("kuiper-630").unwrap().shells()).unwrap();
+        let hypatia = &preset("kuiper-630-hypatia").unwrap().shells()[0];
+        assert_eq!(Shell { name: hypatia.name.clone(), eccentricity: 1e-7, ..kuiper[0].clone() }, *hypatia);
+        let turned = Orbits { odd_planes_deg: Some(3.0), ..Orbits::default() };
+        assert_eq!(turned.of(kuiper).unwrap()[0].phasing, Phasing::OddPlanes(3.0));
+        for (name, orbits, said) in
+            [("starlink", orbits, "5 shells"), ("starlink", turned, "kuiper-630"), ("geo", turned, "are for shells")]
+        {
+            let error = preset(name).unwrap().sky_with(Epoch::Y2000, &orbits, Earth::WGS84).unwrap_err();
+            assert!(error.to_string().contains(said), "{error}");
+        }
+        let moved = Orbits { motion: Some(Propagation::Kepler), ..Orbits::default() };
+        assert!(moved
+            .of(preset("starlink").unwrap().shells())
+            .unwrap()
+            .iter()
+            .all(|s| s.propagation == Propagation::Kepler));
+        assert!(moved.of(Vec::new()).is_err() && Orbits::default().of(Vec::new()).unwrap().is_empty());
     }
 }

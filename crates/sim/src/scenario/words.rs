@@ -20,6 +20,12 @@ const KEYS: &[(&[&str], &[&str])] = &[
     (&["dst", "dest", "destination", "receiver"], &["to"]),
     (&["size", "bytes", "file_size"], &["app = { kind = \"file\", size = ... }"]),
     (&["stop", "stop_time", "sim_time", "simtime", "time"], &["duration"]),
+    // Heights and distances are in km everywhere.
+    (
+        &["height", "height_m", "altitude", "altitude_m"],
+        &["height_km = ... (in km, not m)", "altitude_km = ... (in km, not m)"],
+    ),
+    (&["range", "range_max", "range_max_m", "reach"], &["range_max_km = ... (in km, not m)"]),
     // Names that keys had before.
     (&["patience"], &["theta"]),
     (&["uneasy_gain"], &["fluctuation_gain"]),
@@ -124,6 +130,8 @@ mod tests {
         ] {
             assert_eq!(suggestion(set), meant.trim_matches('"'), "{set}");
         }
+        let place = "sky={ over = 'iridium', place.p = { latitude = 1.0, longitude = 1.0, height = 500 } }";
+        assert_eq!(suggestion(place), "height_km = ... (in km, not m)");
         assert_eq!(suggestion("link.l.rate=50 parsecs"), "");
         assert_eq!(suggestion("link.l.colour=red"), "");
     }

@@ -1,12 +1,12 @@
 use super::*;
-use crate::sky::constellation::{Constellation, Propagation};
+use crate::sky::constellation::Constellation;
 use crate::sky::earth::{central_angle, Earth, Geodetic, RADIUS_KM};
 use crate::sky::epoch::Epoch;
 use crate::sky::links::SatelliteLinks;
 use crate::sky::orbit::Orbit;
 use crate::sky::places;
 use crate::sky::places::Place;
-use crate::sky::presets::preset;
+use crate::sky::presets::{preset, KEPLER};
 use crate::sky::scene::{Cable, Failed, Failure};
 use crate::sky::selection::{handovers, Rule, Slots};
 use std::f64::consts::PI;
@@ -16,7 +16,7 @@ fn at(lat: f64, lon: f64) -> Geodetic {
 }
 
 fn iridium(places: &[(f64, f64)]) -> Sky {
-    let mut sky = preset("iridium").unwrap().sky_by(Epoch::Y2000, Propagation::Kepler, Earth::AT_REST).unwrap();
+    let mut sky = preset("iridium").unwrap().sky_with(Epoch::Y2000, &KEPLER, Earth::AT_REST).unwrap();
     sky.places =
         places.iter().enumerate().map(|(k, (lat, lon))| Place::fixed(&format!("p{k}"), at(*lat, *lon))).collect();
     sky

@@ -1,12 +1,11 @@
 use super::*;
-use crate::sky::constellation::Propagation;
 use crate::sky::earth::{Earth, Geodetic};
 use crate::sky::epoch::Epoch;
 use crate::sky::places::Place;
-use crate::sky::presets::preset;
+use crate::sky::presets::{preset, KEPLER};
 
 fn iridium(lat: f64, lon: f64) -> Sky {
-    let mut sky = preset("iridium").unwrap().sky_by(Epoch::Y2000, Propagation::Kepler, Earth::AT_REST).unwrap();
+    let mut sky = preset("iridium").unwrap().sky_with(Epoch::Y2000, &KEPLER, Earth::AT_REST).unwrap();
     sky.places.push(Place::fixed("p", Geodetic::new(lat, lon, 0.0).unwrap()));
     sky
 }

@@ -1,11 +1,11 @@
 use super::*;
-use crate::sky::constellation::{Constellation, Propagation};
+use crate::sky::constellation::Constellation;
 use crate::sky::earth::{slant_range_km, Earth, RADIUS_KM};
 use crate::sky::epoch::Epoch;
 use crate::sky::orbit::{Kepler, Orbit};
 use crate::sky::places::Access;
 use crate::sky::places::Place;
-use crate::sky::presets::preset;
+use crate::sky::presets::{preset, KEPLER};
 use crate::sky::route::{routes_while, Routing};
 use crate::sky::selection::{handovers_while, Rule, Slots};
 
@@ -83,7 +83,7 @@ fn a_geostationary_satellite_covers_its_cap() {
 /// Iridium covers the whole Earth above its 8.2°; the average number in view is that of the caps: T (1 - cos ψ)/2.
 #[test]
 fn iridium_covers_the_earth() {
-    let sky = preset("iridium").unwrap().sky_by(Epoch::Y2000, Propagation::Kepler, Earth::AT_REST).unwrap();
+    let sky = preset("iridium").unwrap().sky_with(Epoch::Y2000, &KEPLER, Earth::AT_REST).unwrap();
     let cells = coverage(&sky, 6.0, Span::new(0.0, 6027.0, 60.0).unwrap()).unwrap();
     assert!(cells.iter().all(|cell| cell.covered == 1.0 && cell.min >= 1));
     let area = |cell: &Cell| libm::cos(cell.latitude_deg * RAD);

@@ -29,10 +29,18 @@ settings! {
         elevation_min: Option<Angle>;
         /// Satellites are used up to this distance in km instead, whatever their elevation.
         range_max_km: Option<f64>, [1.0, 1_000_000.0];
+        /// Motion of the satellites of a constellation by name. Without it, that of its source.
+        motion: Option<Motion>;
+        /// Revolutions per day of a constellation by name with one shell, in place of its height.
+        mean_motion: Option<f64>, [0.1, 17.0];
+        /// Phase of every other plane of a constellation by name with one shell, degrees, in place of its phasing.
+        odd_planes: Option<f64>, [-360.0, 360.0];
         /// Links between satellites. Without it, those of the constellation.
         between_satellites: Option<BetweenSatellites>;
         /// Gateways, by name of place. With any, satellites are bent pipes: all goes down to a gateway, on by fibre to the next, and up again.
         gateway: Vec<String> = Vec::new();
+        /// The way of packets from gateway to gateway.
+        relay: Relay = Relay::Fibre;
         /// How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it.
         stretch: f64 = 1.5, [1.0, 10.0];
         /// Chooses the lots of `selection = "starlink"` and the rain: another seed is another day. Replications of a scenario share it.
@@ -110,8 +118,10 @@ settings! {
         planes: u32, [1, 1000];
         /// Satellites in each.
         per_plane: u32, [1, 10_000];
-        /// Height of circular orbits above a sphere of 6378.137 km; of the semi-major axis where they are ellipses.
-        altitude_km: f64, [100.0, 400_000.0];
+        /// Height of circular orbits above a sphere of 6378.137 km; of the semi-major axis where they are ellipses. Needed without `mean_motion`.
+        altitude_km: Option<f64>, [100.0, 400_000.0];
+        /// Revolutions per day, in place of the height.
+        mean_motion: Option<f64>, [0.1, 17.0];
         /// Inclination, degrees.
         inclination: f64, [0.0, 180.0];
         /// How far the planes spread.
@@ -270,6 +280,16 @@ words! {
 }
 
 words! {
+    /// The way of packets from gateway to gateway.
+    pub(crate) enum Relay {
+        /// Fibre between all gateways.
+        "fibre" => Fibre,
+        /// Satellites: a gateway passes packets up again to any satellite in view. There are no fibres. Links between satellites remain.
+        "ground" => Ground,
+    }
+}
+
+words! {
     /// What a satellite does with the signal.
     pub(crate) enum Payload {
         /// Decodes it and sends it again: each link has noise and errors of its own.
@@ -327,8 +347,8 @@ settings! {
         latitude: Option<f64>, [-90.0, 90.0];
         /// Degrees east.
         longitude: Option<f64>, [-180.0, 360.0];
-        /// Above the ellipsoid, m.
-        height: f64 = 0.0, [-500.0, 100_000.0];
+        /// Above the ellipsoid, km.
+        height_km: f64 = 0.0, [-0.5, 100.0];
         /// The city whose air and rain it has. A place that is a city has its own.
         climate: Option<String>;
         /// For what moves: where it is when. It goes along great circles at constant speed, and waits at both ends.
@@ -346,8 +366,8 @@ settings! {
         latitude: f64, [-90.0, 90.0];
         /// Degrees east.
         longitude: f64, [-180.0, 360.0];
-        /// Above the ellipsoid, m.
-        height: f64 = 0.0, [-500.0, 100_000.0];
+        /// Above the ellipsoid, km.
+        height_km: f64 = 0.0, [-0.5, 100.0];
     }
 }
 

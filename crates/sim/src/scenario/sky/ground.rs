@@ -165,7 +165,7 @@ fn site(position: &Position) -> Result<Site, SkyError> {
     if !position.way.is_empty() {
         let point = |point: &crate::scenario::keys::WayPoint| {
             Ok(WayPoint {
-                at: Geodetic::new(point.latitude, point.longitude, point.height / 1e3)?,
+                at: Geodetic::new(point.latitude, point.longitude, point.height_km)?,
                 time_s: (point.time - Time::ZERO).as_secs_f64(),
             })
         };
@@ -175,7 +175,7 @@ fn site(position: &Position) -> Result<Site, SkyError> {
         let what = "expected latitude and longitude, or a way".to_owned();
         return Err(SkyError { at: "position".into(), what });
     };
-    Ok(Site::Fixed(Geodetic::new(latitude, longitude, position.height / 1e3)?))
+    Ok(Site::Fixed(Geodetic::new(latitude, longitude, position.height_km)?))
 }
 
 fn neighbours(tree: &Tree) -> Neighbours {

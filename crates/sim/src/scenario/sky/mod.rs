@@ -18,7 +18,7 @@ mod written;
 
 use super::check;
 use super::files::Files;
-use super::keys::{Apart, Disjoint, Payload, Selection, Sky as Keys};
+use super::keys::{Apart, Disjoint, Payload, Relay, Selection, Sky as Keys};
 use super::report::Findings;
 use super::schema;
 use super::tree::{Place, Tree};
@@ -60,6 +60,9 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
     // What is wrong with it is found when all is checked.
     let Some(duration) = tree.get("duration").and_then(|value| Duration::read(&value.to_value()).ok()) else { return };
     if !disjoint_is_possible(&keys, tree, &raw, findings) {
+        return;
+    }
+    if !relay_is_possible(&keys, &raw, findings) {
         return;
     }
     let Some(ground) = Ground::read(tree, &keys, &raw, findings) else { return };
@@ -193,6 +196,19 @@ fn disjoint_is_possible(keys: &Keys, tree: &Tree, raw: &Tree, findings: &mut Fin
     findings.found.len() == before
 }
 
+/// Whether gateways may pass packets on as asked for.
+fn relay_is_possible(keys: &Keys, raw: &Tree, findings: &mut Findings) -> bool {
+    let before = findings.found.len();
+    if keys.relay == Relay::Ground && keys.gateway.is_empty() {
+        say(raw, findings, &["sky", "relay"], "= \"ground\" is for gateways, and there are none", "expected gateway");
+    }
+    if keys.relay == Relay::Ground && keys.payload == Payload::Transparent {
+        let message = "= \"transparent\" adds up the noise of one way up and one way down; relay = \"ground\" has more";
+        say(raw, findings, &["sky", "payload"], message, "expected payload = \"regenerative\" or relay = \"fibre\"");
+    }
+    findings.found.len() == before
+}
+
 /// Whether a place never sees a satellite.
 fn is_blind(sky: &Sky, place: usize, run: f64, step: f64) -> bool {
     let looks = (run / step).ceil() as u64;
@@ -208,7 +224,7 @@ fn routing(keys: &Keys, ground: &Ground, sky: &Sky, run: f64, step: f64) -> Resu
         }
     }
     Ok(Routing {
-        over: if keys.gateway.is_empty() { Over::Satellites } else { Over::Gateways },
+        over: if keys.gateway.is_empty() || keys.relay == Relay::Ground { Over::Satellites } else { Over::Gateways },
         metric: scene::metric(keys.metric),
         switch: scene::switch(keys.change),
         hop_delay_s: keys.hop_delay.as_secs_f64(),

@@ -6,19 +6,19 @@ use super::names::names;
 use super::{say, wrong};
 use crate::scenario::files::Files;
 use crate::scenario::keys::{
-    Bad, Between, BetweenSatellites, Elements, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell, PathChange,
+    Bad, Between, BetweenSatellites, Elements, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell, PathChange, Relay,
     Selection, Sky as Keys,
 };
 use crate::scenario::report::Findings;
 use crate::scenario::tree::{quoted, Tree};
-use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Propagation, Shell};
+use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Propagation, Shell, Size};
 use bentpipe_orbit::sky::earth::Earth;
 use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::links::{GridLinks, SatelliteLinks, Topology};
 use bentpipe_orbit::sky::orbit::Orbit;
 use bentpipe_orbit::sky::places::Access;
-use bentpipe_orbit::sky::presets::{of_shells, preset, PRESETS};
+use bentpipe_orbit::sky::presets::{of_shells, preset, Orbits, PRESETS};
 use bentpipe_orbit::sky::route::{Metric as Best, Switch};
 use bentpipe_orbit::sky::scene::{Cable, Sky};
 use bentpipe_orbit::sky::selection::{Rule, Slots};
@@ -56,6 +56,12 @@ pub(super) fn make(
             return None;
         }
     }
+    if !matches!(keys.over, Over::Named(_)) && orbits(keys).are_given() {
+        let message = "has satellites with their own orbits, beside motion, mean_motion or odd_planes";
+        let expected = "expected a constellation by name, or these keys in each of over.shells";
+        say(raw, findings, &["sky", "over"], message, expected);
+        return None;
+    }
     let mut sky = match satellites(keys, start, files) {
         Ok(sky) => sky,
         Err(error) => {
@@ -78,7 +84,8 @@ pub(super) fn make(
         None => {}
     }
     sky.places.clone_from(&ground.places);
-    let gateways: Vec<usize> = (0..sky.places.len()).filter(|place| sky.places[*place].relay).collect();
+    let fibres = keys.relay == Relay::Fibre;
+    let gateways: Vec<usize> = (0..sky.places.len()).filter(|place| fibres && sky.places[*place].relay).collect();
     for (number, a) in gateways.iter().enumerate() {
         for b in &gateways[number + 1..] {
             match Cable::fibre(&sky.places, *a, *b, keys.stretch) {
@@ -102,7 +109,7 @@ pub(super) fn make(
 
 fn satellites(keys: &Keys, start: Option<Epoch>, files: &dyn Files) -> Result<Sky, SkyError> {
     match &keys.over {
-        Over::Named(name) => preset(name)?.sky(start.unwrap_or(Epoch::Y2000)),
+        Over::Named(name) => preset(name)?.sky_with(start.unwrap_or(Epoch::Y2000), &orbits(keys), Earth::WGS84),
         Over::Slot(slot) => {
             let mut constellation = Constellation::new(start.unwrap_or(Epoch::Y2000));
             constellation.add("geo", Orbit::geo(slot.geo, slot.inclination, 0.0)?)?;
@@ -110,34 +117,52 @@ fn satellites(keys: &Keys, start: Option<Epoch>, files: &dyn Files) -> Result<Sk
         }
         Over::File(file) => catalogued(file, start, files),
         Over::Shells(own) => {
-            let shells: Vec<Shell> = own.shells.iter().enumerate().map(|(n, one)| shell(n, one, &own.shells)).collect();
-            of_shells(&shells, start.unwrap_or(Epoch::Y2000))
+            let shells = own.shells.iter().enumerate().map(|(n, one)| shell(n, one, &own.shells));
+            of_shells(&shells.collect::<Result<Vec<Shell>, SkyError>>()?, start.unwrap_or(Epoch::Y2000))
         }
     }
 }
 
+/// Orbital parameters that replace those of a constellation by name.
+fn orbits(keys: &Keys) -> Orbits {
+    Orbits { motion: keys.motion.map(propagation), revs_per_day: keys.mean_motion, odd_planes_deg: keys.odd_planes }
+}
+
+fn propagation(motion: Motion) -> Propagation {
+    match motion {
+        Motion::J2 => Propagation::J2,
+        Motion::Kepler => Propagation::Kepler,
+        Motion::Sgp4 => Propagation::Sgp4,
+    }
+}
+
 /// A shell, named so that its satellites are `PLANE-PLACE` where it is the only one, and `SHELL-PLANE-PLACE` otherwise.
-fn shell(number: usize, own: &OwnShell, all: &[OwnShell]) -> Shell {
+fn shell(number: usize, own: &OwnShell, all: &[OwnShell]) -> Result<Shell, SkyError> {
     let name = if all.len() == 1 { "shell".to_owned() } else { format!("shell-{}", number + 1) };
     let pattern = match own.pattern {
         OwnPattern::Delta => Pattern::Delta,
         OwnPattern::Star => Pattern::Star,
     };
-    let propagation = match own.motion {
-        Motion::J2 => Propagation::J2,
-        Motion::Kepler => Propagation::Kepler,
-        Motion::Sgp4 => Propagation::Sgp4,
+    let size = match (own.altitude_km, own.mean_motion) {
+        (Some(km), None) => Size::AltitudeKm(km),
+        (None, Some(revs_per_day)) => Size::RevsPerDay(revs_per_day),
+        _ => {
+            let what = "expected either altitude_km or mean_motion".to_owned();
+            return Err(SkyError { at: format!("shell {}", number + 1), what });
+        }
     };
-    Shell {
+    let plain = Shell::walker(&name, pattern, own.planes, own.per_plane, 0.0, own.inclination);
+    Ok(Shell {
+        size,
         eccentricity: own.eccentricity,
         perigee_deg: own.perigee,
         raan_spacing_deg: own.spacing,
         first_raan_deg: own.node,
         first_anomaly_deg: own.anomaly,
         phasing: own.odd_planes.map_or(Phasing::Walker(own.phasing), Phasing::OddPlanes),
-        propagation,
-        ..Shell::walker(&name, pattern, own.planes, own.per_plane, own.altitude_km, own.inclination)
-    }
+        propagation: propagation(own.motion),
+        ..plain
+    })
 }
 
 fn catalogued(file: &Elements, start: Option<Epoch>, files: &dyn Files) -> Result<Sky, SkyError> {
@@ -156,16 +181,11 @@ fn catalogued(file: &Elements, start: Option<Epoch>, files: &dyn Files) -> Resul
 
 /// Links between satellites in place of those that the constellation has.
 fn links(between: Between, own: &SatelliteLinks) -> SatelliteLinks {
-    let seam = match between {
-        Between::Off => return SatelliteLinks::NONE,
-        Between::Grid => false,
-        Between::Seam => true,
-    };
-    let polar_cutoff_deg = match &own.topology {
-        Topology::Grid(grid) => grid.polar_cutoff_deg,
-        _ => None,
-    };
-    SatelliteLinks { topology: Topology::Grid(GridLinks { offset: 0, seam, polar_cutoff_deg }), ..SatelliteLinks::GRID }
+    match between {
+        Between::Off => SatelliteLinks::NONE,
+        Between::Grid => own.as_grid(false),
+        Between::Seam => own.as_grid(true),
+    }
 }
 
 /// Links between satellites in detail; `None` if something is wrong with them.

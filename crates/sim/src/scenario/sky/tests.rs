@@ -450,6 +450,16 @@ fn a_constellation_of_ones_own_is_the_same_as_by_name() {
             "'starlink-shell-1'",
             "{ shells = [{ planes = 72, per_plane = 22, altitude_km = 550, inclination = 53, phasing = 39 }] }",
         ),
+        (
+            "'kuiper-630-hypatia'",
+            "{ shells = [{ planes = 34, per_plane = 34, mean_motion = 14.8, inclination = 51.9, eccentricity = 1e-7, \
+             odd_planes = 5.294117647058823, motion = 'sgp4' }] }\nrange_max_km = 1260",
+        ),
+        (
+            "'kuiper-630'\nmotion = 'sgp4'\nmean_motion = 14.8\nodd_planes = 5\nrange_max_km = 1260",
+            "{ shells = [{ planes = 34, per_plane = 34, mean_motion = 14.8, inclination = 51.9, odd_planes = 5, \
+             motion = 'sgp4' }] }\nrange_max_km = 1260",
+        ),
     ] {
         let [name, own] = [name, own].map(|over| with(over).unwrap_or_else(|problems| panic!("{problems}")));
         assert_eq!(name.digest(), own.digest());
@@ -462,11 +472,41 @@ fn a_constellation_of_ones_own_is_the_same_as_by_name() {
         ("{ shells = [] }", "sky.over"),
         ("{ shells = [{ planes = 0, per_plane = 2, altitude_km = 550, inclination = 53 }] }", "planes"),
         ("{ shells = [{ planes = 2, per_plane = 2, altitude_km = 550 }] }", "inclination"),
+        (
+            "{ shells = [{ planes = 2, per_plane = 2, inclination = 53 }] }",
+            "expected either altitude_km or mean_motion",
+        ),
         ("'iridium'\nelevation_min = '8 deg'\nrange_max_km = 3000", "sky.range_max_km stands beside"),
+        ("'starlink'\nmean_motion = 15", "expected a constellation of one, such as kuiper-630"),
+        ("{ geo = 19.2 }\nmotion = 'sgp4'", "sky.over has satellites with their own orbits"),
+        ("'kuiper-630'\nrange_max = 1260", "range_max_km = ... (in km, not m)"),
     ] {
         let said = with(own).map(drop).unwrap_err().to_string();
         assert!(said.contains(message), "{said}");
     }
+}
+
+/// Without links between satellites, packets come down to a gateway and go up again: every other node is on the ground.
+#[test]
+fn gateways_may_be_relays_on_the_ground() {
+    let text = |keys: &str| {
+        format!(
+            "duration = '10 s'\n[sky]\nover = 'oneweb'\nelevation_min = '40 deg'\ngateway = ['Paris', 'Vienna', 'Bucharest', 'Ankara']\n{keys}\n\
+             [flow.a]\nfrom = 'London'\nto = 'Baghdad'\n"
+        )
+    };
+    let read = |keys: &str| from_toml(&text(keys), "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let links = |resolved: &Resolved| {
+        named(resolved, &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()].route)
+    };
+    let zigzag = links(&read("relay = 'ground'"));
+    assert!(zigzag.len() >= 6 && zigzag.len() % 2 == 0, "{zigzag:?}");
+    assert!(zigzag.iter().all(|link| link.split('~').filter(|end| end.contains('-')).count() == 1), "{zigzag:?}");
+    let fibre = links(&read("relay = 'fibre'"));
+    assert!(fibre.iter().any(|link| !link.contains('-')), "{fibre:?}");
+    assert!(said(&text("relay = 'ground'\npayload = 'transparent'")).contains("sky.payload = \"transparent\" adds up"));
+    let none = text("relay = 'ground'").replace("gateway = [", "disjoint = { paths = 2 } # ");
+    assert!(said(&none).contains("sky.relay = \"ground\" is for gateways"), "{}", said(&none));
 }
 
 #[test]

@@ -1,0 +1,270 @@
+"""The paths between all pairs of many places over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.catalog import unknown
+from bentpipe.errors import SkyError
+from bentpipe.formatting import count
+from bentpipe.sky.paths import check_choice
+from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, ground_km, place, save, worked
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from bentpipe import _core
+    from bentpipe.plot.style import Labels, Size
+    from bentpipe.sky.scenes import Degrees, Place, PlaceLike, Time, Watch
+
+CHARTS = {
+    "delay": ("delay_median_s", "median one-way delay", "s"),
+    "spread": ("spread", "largest over least delay", ""),
+    "connected": ("connected", "share of the time with a path", "%"),
+    "changes": ("changes", "changes of the path", ""),
+    "hops": ("hops_max", "most hops", ""),
+}
+"""Charts of the heat map: column, meaning and unit."""
+
+
+@dataclass(frozen=True)
+class SkyPaths:
+    """The paths between all pairs of places over time.
+
+    Attributes
+    ----------
+    scene : Scene
+        Constellation, places and gateways.
+    span : Span
+    places : tuple of Place
+        The ends of all pairs.
+    table : polars.DataFrame
+        A row per pair: `from`, `to`, the share of the instants with a path (`connected`), the one-way propagation
+        (`delay_min_s`, `delay_median_s`, `delay_p95_s`, `delay_max_s`), `hops_min` and `hops_max`. `changes` counts
+        instants whose path differs from that before. `ground_km` is along the great circle. Without a path, delays and
+        hops are null.
+    """
+
+    scene: Scene
+    span: Span
+    places: tuple[Place, ...]
+    selection: str
+    metric: str
+    change: str
+    table: pl.DataFrame
+    failure: tuple[str, ...] = ()
+    delays: _core.SkyMatrix | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Over all pairs: how many never and always have a path, delays, hops and changes."""
+        reached = self.table.filter(self.table["connected"] > 0)
+        return {
+            "pairs": len(self.table),
+            "always_connected": int((self.table["connected"] == 1).sum()),
+            "never_connected": len(self.table) - len(reached),
+            "connected": self.table["connected"].mean(),
+            "delay_min_s": reached["delay_min_s"].min(),
+            "delay_median_s": reached["delay_median_s"].median(),
+            "delay_max_s": reached["delay_max_s"].max(),
+            "hops_max": reached["hops_max"].max(),
+            "changes": int(self.table["changes"].sum()),
+        }
+
+    def series(self, origin: str, destination: str) -> pl.DataFrame:
+        """The one-way delay of a pair at every instant: `time_s` after the epoch and `delay_s`, to a nanosecond.
+
+        Raises
+        ------
+        SkyError
+            An unknown place, or twice the same.
+        """
+        import numpy as np
+        import polars as pl
+
+        names = [place.name for place in self.places]
+        for name in (origin, destination):
+            if name not in names:
+                raise SkyError(unknown(name, "one of the places", names))
+        is_pair = [pl.col(a).eq(origin) & pl.col(b).eq(destination) for a, b in (("from", "to"), ("to", "from"))]
+        rows = self.table.with_row_index().filter(is_pair[0] | is_pair[1])["index"]
+        if len(rows) == 0:
+            raise SkyError(f"from {origin} to itself: expected two places")
+        if self.delays is None:
+            raise SkyError("delays at every instant were not kept\n  expected series=True (--series)")
+        delays = array(self.delays.delay_s(rows[0]))
+        return frame({"time_s": self.span.begin_s + self.span.step_s * np.arange(len(delays)), "delay_s": delays})
+
+    def plot(
+        self,
+        chart: str = "delay",
+        *,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A matplotlib figure: a heat map of all pairs, places from west to east.
+
+        Parameters
+        ----------
+        chart : str
+            `delay` (median), `spread` (largest over least delay), `connected`, `changes` or `hops` (most).
+        size, title, labels
+            As for other figures.
+
+        Raises
+        ------
+        SkyError
+            There never is a path.
+        """
+        from bentpipe.plot.skies import matrix_figure
+        from bentpipe.plot.style import dressed
+
+        column, meaning, unit = CHARTS[checked(chart)]
+        if not (self.table["connected"] > 0).any():
+            raise SkyError("there is no path between any two places\n  nothing can be drawn")
+        return dressed(matrix_figure(self, column, meaning, unit), size, title, labels)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write `table` and, if delays at every instant are kept, `series` as Parquet files into a folder."""
+        tables = {"table": self.table}
+        if self.delays is not None:
+            tables["series"] = self._all_series()
+        save(folder, "sky matrix", tables, self._facts())
+
+    def _all_series(self) -> pl.DataFrame:
+        """A row per pair and instant."""
+        import polars as pl
+
+        names = pl.Enum([place.name for place in self.places])
+        pairs = list(self.table.select("from", "to").iter_rows())
+        return pl.concat(
+            self.series(*pair).select(
+                pl.lit(pair[0], dtype=names).alias("from"), pl.lit(pair[1], dtype=names).alias("to"), pl.all()
+            )
+            for pair in pairs
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {**self._facts(), "summary": self.summary, "table": self.table.to_dicts()}
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            **self.scene.to_dict(),
+            "places": [vars(place) for place in self.places],
+            "gateways": [each.name for each in self.scene.gateways],
+            "selection": self.selection,
+            "metric": self.metric,
+            "change": self.change,
+            "failure": list(self.failure),
+            **vars(self.span),
+        }
+
+    def __repr__(self) -> str:
+        return f"<SkyPaths of {len(self.places)} places over {self.scene.over}, {len(self.table)} pairs>"
+
+
+def checked(chart: str) -> str:
+    """A chart's name, if it is one."""
+    if chart not in CHARTS:
+        raise SkyError(unknown(chart, "a chart", CHARTS))
+    return chart
+
+
+def paths(
+    places: Sequence[PlaceLike],
+    *,
+    over: str | os.PathLike[str],
+    start: str | None = None,
+    at: Time = 0.0,
+    duration: Time = 600.0,
+    step: Time = 1.0,
+    elevation_min: Degrees | None = None,
+    range_max_km: float | None = None,
+    motion: str | None = None,
+    mean_motion: float | None = None,
+    odd_planes: float | None = None,
+    between_satellites: str | None = None,
+    bad: str = "refuse",
+    selection: str = "any",
+    metric: str = "delay",
+    change: str = "better",
+    gateway: Sequence[PlaceLike] = (),
+    relay: str = "fibre",
+    stretch: float = STRETCH,
+    failure: Sequence[str] = (),
+    seed: int = 1,
+    series: bool = True,
+    progress: Watch | None = None,
+) -> SkyPaths:
+    """The paths between all pairs of places over time.
+
+    Parameters
+    ----------
+    places : sequence of str or tuple
+        Two or more, as in `path`; those of a file by `bp.sky.places("cities.csv")`.
+    over, start, at, duration, step, elevation_min, range_max_km, motion, mean_motion, odd_planes
+        As in `path`.
+    between_satellites, bad, selection, metric, change, gateway, relay, stretch, failure, seed, progress
+        As in `path`.
+    series : bool
+        Keep the delay of each pair at every instant, 4 bytes each: `SkyPaths.series` has them.
+
+    Returns
+    -------
+    SkyPaths
+
+    Raises
+    ------
+    SkyError
+        Fewer than two places, a place named twice, or a value that makes no sense.
+    Interrupted
+        Ctrl-C.
+    """
+    check_choice(selection, metric, change)
+    ends = [place(each) for each in places]
+    names = [each.name for each in ends]
+    if len(ends) < 2:
+        raise SkyError(f"{count(len(ends), 'place')}: expected two or more")
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise SkyError(f"{twice[0]} is named twice\n  expected places with different names")
+    scene = Scene.of(
+        over,
+        ends,
+        start=start,
+        elevation_min=elevation_min,
+        range_max_km=range_max_km,
+        motion=motion,
+        mean_motion=mean_motion,
+        odd_planes=odd_planes,
+        between_satellites=between_satellites,
+        bad=bad,
+        gateway=gateway,
+        relay=relay,
+        stretch=stretch,
+    ).failing(failure)
+    span = Span.of(at, duration, step)
+    pairs = list(combinations(range(len(ends)), 2))
+    choice = (selection, seed, metric == "hops", change == "broken")
+    doing = count(len(pairs), "pair")
+    found = worked(doing, lambda reached: scene.core.matrix(pairs, span.times, choice, series, reached), progress)
+    table = _table(ends, pairs, {name: array(values) for name, values in found.columns().items()})
+    return SkyPaths(
+        scene, span, tuple(ends), selection, metric, change, table, tuple(failure), found if series else None
+    )
+
+
+def _table(ends: list[Place], pairs: list[tuple[int, int]], columns: dict[str, Any]) -> pl.DataFrame:
+    import polars as pl
+
+    names = pl.Series([each.name for each in ends], dtype=pl.String)
+    kilometres = [ground_km(ends[a], ends[b]) for a, b in pairs]
+    table = frame({**columns, "ground_km": kilometres}).with_columns(pl.col("hops_min", "hops_max").replace(0, None))
+    return table.with_columns(names.gather(table["from"]).alias("from"), names.gather(table["to"]).alias("to"))
