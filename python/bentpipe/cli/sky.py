@@ -142,7 +142,12 @@ _bad = click.option(
     show_default=True,
     metavar="refuse|skip",
     shell_complete=complete.one_of(("refuse", "skip")),
-    help="Refuse a file with bad records, or leave these out.",
+    help="Refuse a file with bad or too old records, or leave these out.",
+)
+_age_max = click.option(
+    "--elements-age-max",
+    metavar="TIME",
+    help="Refuse elements that are farther than this from any instant of the look, such as 200d. [default: 90 d]",
 )
 _gateways = _all(
     click.option(
@@ -270,6 +275,7 @@ def _shown(
 @_gateways
 @_seed
 @_bad
+@_age_max
 @_all_rows
 @_output
 def path(
@@ -333,6 +339,7 @@ def path(
 @_gateways
 @_seed
 @_bad
+@_age_max
 @click.option("--series", is_flag=True, help="With --save, also the delay of each pair at every instant.")
 @_all_rows
 @options.chart("delay", "spread", "connected", "changes", "hops", default="delay")
@@ -387,6 +394,7 @@ def matrix(
 @_reach
 @_orbits
 @_bad
+@_age_max
 @_all_rows
 @_output
 def passes(
@@ -431,6 +439,7 @@ def passes(
 @_orbits
 @click.option("--cell", type=float, default=3.0, show_default=True, metavar="DEGREES", help="Size of the cells.")
 @_bad
+@_age_max
 @options.chart("mean", "min", "covered", default="mean")
 @_output
 def coverage(
@@ -495,6 +504,7 @@ def _drawn_anyway(function: Function) -> Function:
 @_between
 @_gateways
 @_bad
+@_age_max
 @_save
 @click.option(
     "-p", "--plot", type=options.PLACE, metavar="FILE", help=f"Where the map goes: .png, .svg or .pdf. [default: {MAP}]"
@@ -588,6 +598,7 @@ def map(
 @click.option("--start", metavar="UTC", help="When the satellites' height is taken.")
 @_elevation
 @_bad
+@_age_max
 @_output
 def budget(
     look: dict[str, Any],

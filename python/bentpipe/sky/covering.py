@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Degrees, Time, Watch
+    from bentpipe.sky.scenes import Degrees, Instant, Time, Watch
 
 CHARTS = {
     "mean": "satellites in view on average",
@@ -114,7 +114,7 @@ class Coverage:
 def coverage(
     *,
     over: str | os.PathLike[str],
-    start: str | None = None,
+    start: Instant | None = None,
     at: Time = 0.0,
     duration: Time = 600.0,
     step: Time = 60.0,
@@ -125,13 +125,16 @@ def coverage(
     odd_planes: float | None = None,
     cell: float = 3.0,
     bad: str = "refuse",
+    elements_age_max: Time | None = None,
     progress: Watch | None = None,
 ) -> Coverage:
     """How many satellites are in view, all over the Earth.
 
     Parameters
     ----------
-    over, start, at, duration, step, elevation_min, range_max_km, motion, mean_motion, odd_planes, bad, progress
+    over, start, at, duration, step, elevation_min, range_max_km, motion, mean_motion, odd_planes, bad
+        As in `path`.
+    elements_age_max, progress
         As in `path`.
     cell : float
         Size of the cells of latitude and longitude in whose middles satellites are counted, degrees.
@@ -140,6 +143,7 @@ def coverage(
     -------
     Coverage
     """
+    span = Span.of(at, duration, step)
     scene = Scene.of(
         over,
         (),
@@ -150,8 +154,9 @@ def coverage(
         mean_motion=mean_motion,
         odd_planes=odd_planes,
         bad=bad,
+        span=span,
+        elements_age_max=elements_age_max,
     )
-    span = Span.of(at, duration, step)
     doing = f"coverage by {scene.over}"
     found, covered = worked(doing, lambda reached: scene.core.coverage(cell, span.times, reached), progress)
     return Coverage(scene, span, cell, frame({name: array(values) for name, values in found.items()}), covered)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bentpipe import _core
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Degrees, Place, PlaceLike, Time, Watch
+    from bentpipe.sky.scenes import Degrees, Instant, Place, PlaceLike, Time, Watch
 
 CHARTS = {
     "delay": ("delay_median_s", "median one-way delay", "s"),
@@ -182,7 +182,7 @@ def paths(
     places: Sequence[PlaceLike],
     *,
     over: str | os.PathLike[str],
-    start: str | None = None,
+    start: Instant | None = None,
     at: Time = 0.0,
     duration: Time = 600.0,
     step: Time = 1.0,
@@ -193,6 +193,7 @@ def paths(
     odd_planes: float | None = None,
     between_satellites: str | None = None,
     bad: str = "refuse",
+    elements_age_max: Time | None = None,
     selection: str = "any",
     metric: str = "delay",
     change: str = "better",
@@ -212,7 +213,9 @@ def paths(
         Two or more, as in `path`; those of a file by `bp.sky.places("cities.csv")`.
     over, start, at, duration, step, elevation_min, range_max_km, motion, mean_motion, odd_planes
         As in `path`.
-    between_satellites, bad, selection, metric, change, gateway, relay, stretch, failure, seed, progress
+    between_satellites, bad, elements_age_max, selection, metric, change, gateway, relay, stretch, failure, seed
+        As in `path`.
+    progress
         As in `path`.
     series : bool
         Keep the delay of each pair at every instant, 4 bytes each: `SkyPaths.series` has them.
@@ -235,6 +238,7 @@ def paths(
         raise SkyError(f"{count(len(ends), 'place')}: expected two or more")
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise SkyError(f"{twice[0]} is named twice\n  expected places with different names")
+    span = Span.of(at, duration, step)
     scene = Scene.of(
         over,
         ends,
@@ -249,8 +253,9 @@ def paths(
         gateway=gateway,
         relay=relay,
         stretch=stretch,
+        span=span,
+        elements_age_max=elements_age_max,
     ).failing(failure)
-    span = Span.of(at, duration, step)
     pairs = list(combinations(range(len(ends)), 2))
     choice = (selection, seed, metric == "hops", change == "broken")
     doing = count(len(pairs), "pair")

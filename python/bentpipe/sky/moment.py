@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Degrees, PlaceLike, Time
+    from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Map:
     at_s : float
         The instant, seconds after the epoch.
     satellites : polars.DataFrame
-        `satellite`, `latitude_deg`, `longitude_deg` and `height_km`; null where it has no position, as after decay.
+        `satellite`, `latitude_deg`, `longitude_deg` and `height_km`; null where it has no position.
     links : polars.DataFrame
         `from` and `to`: the links between satellites that can be used.
     path : polars.DataFrame
@@ -89,7 +89,7 @@ def map(
     *,
     over: str | os.PathLike[str],
     ends: tuple[PlaceLike, PlaceLike] | None = None,
-    start: str | None = None,
+    start: Instant | None = None,
     at: Time = 0.0,
     elevation_min: Degrees | None = None,
     range_max_km: float | None = None,
@@ -98,6 +98,7 @@ def map(
     odd_planes: float | None = None,
     between_satellites: str | None = None,
     bad: str = "refuse",
+    elements_age_max: Time | None = None,
     gateway: Sequence[PlaceLike] = (),
     relay: str = "fibre",
     stretch: float = STRETCH,
@@ -108,7 +109,7 @@ def map(
     ----------
     ends : (str or tuple, str or tuple), optional
         The two places of a path that is drawn, as in `path`.
-    over, start, elevation_min, range_max_km, motion, mean_motion, odd_planes, between_satellites, bad
+    over, start, elevation_min, range_max_km, motion, mean_motion, odd_planes, between_satellites, bad, elements_age_max
         As in `path`.
     gateway, relay, stretch
         As in `path`.
@@ -122,6 +123,7 @@ def map(
     places = () if ends is None else tuple(ends)
     if len(places) not in (0, 2):
         raise SkyError(f"ends has {len(places)} places\n  expected two")
+    span = Span.of(at, 1.0, 1.0)
     scene = Scene.of(
         over,
         places,
@@ -136,10 +138,12 @@ def map(
         gateway=gateway,
         relay=relay,
         stretch=stretch,
+        span=span,
+        elements_age_max=elements_age_max,
     )
     if places and scene.places[0] == scene.places[1]:
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
-    at_s = Span.of(at, 1.0, 1.0).begin_s
+    at_s = span.begin_s
     found = scene.core.moment(at_s, bool(places))
     position = {name: array(found[name]) for name in ("latitude_deg", "longitude_deg", "height_km")}
     links = {end: named(array(found[f"link_{end}"]), scene.satellites) for end in ("from", "to")}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Degrees, PlaceLike, Time, Watch
+    from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time, Watch
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def passes(
     place: PlaceLike,
     *,
     over: str | os.PathLike[str],
-    start: str | None = None,
+    start: Instant | None = None,
     at: Time = 0.0,
     duration: Time = 3600.0,
     step: Time = 10.0,
@@ -96,6 +96,7 @@ def passes(
     mean_motion: float | None = None,
     odd_planes: float | None = None,
     bad: str = "refuse",
+    elements_age_max: Time | None = None,
     progress: Watch | None = None,
 ) -> Passes:
     """The satellites that pass over a place.
@@ -104,7 +105,9 @@ def passes(
     ----------
     place : str or tuple
         As in `path`.
-    over, start, at, duration, elevation_min, range_max_km, motion, mean_motion, odd_planes, bad, progress
+    over, start, at, duration, elevation_min, range_max_km, motion, mean_motion, odd_planes, bad
+        As in `path`.
+    elements_age_max, progress
         As in `path`.
     step : float or str
         How often the place looks; rise and set are then sought. A pass that is shorter may be missed.
@@ -113,6 +116,7 @@ def passes(
     -------
     Passes
     """
+    span = Span.of(at, duration, step)
     scene = Scene.of(
         over,
         (place,),
@@ -123,8 +127,9 @@ def passes(
         mean_motion=mean_motion,
         odd_planes=odd_planes,
         bad=bad,
+        span=span,
+        elements_age_max=elements_age_max,
     )
-    span = Span.of(at, duration, step)
     doing = f"passes over {scene.places[0].name}"
     found = worked(doing, lambda reached: scene.core.passes(span.times, reached), progress)
     columns = {name: array(values) for name, values in found.items()}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Degrees, PlaceLike, Time, Watch
+    from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time, Watch
 
 SELECTIONS = {
     "any": "whichever makes the path best",
@@ -167,7 +167,7 @@ def path(
     destination: PlaceLike,
     *,
     over: str | os.PathLike[str],
-    start: str | None = None,
+    start: Instant | None = None,
     at: Time = 0.0,
     duration: Time = 600.0,
     step: Time = 1.0,
@@ -188,6 +188,7 @@ def path(
     apart: str = "satellites",
     failure: Sequence[str] = (),
     seed: int = 1,
+    elements_age_max: Time | None = None,
     progress: Watch | None = None,
 ) -> SkyPath:
     """The path between two places over time.
@@ -200,8 +201,9 @@ def path(
         A city, or degrees north and east: `51.5N 0.12W`, `(51.5, -0.12)`; a third number is km above the ellipsoid.
     over : str or path
         A constellation (see `constellations`), a file of element sets (TLE or OMM), or `geo:19.2E` for one slot.
-    start : str, optional
-        When time is 0, ISO 8601, UTC. By default 2000-01-01; for element sets the median of their epochs.
+    start : str or datetime, optional
+        When time is 0, ISO 8601, UTC. By default 2000-01-01; for element sets the median of their epochs, of each
+        object the newest.
     at, duration, step : float or str
         Begin after `start`, length and step: seconds, or a text with a unit.
     elevation_min : float or str, optional
@@ -240,6 +242,9 @@ def path(
         Satellites and gateways that are out of use, by name, and links, as `A~B`.
     seed : int
         For the draws of `periodic` and `starlink`.
+    elements_age_max : float or str
+        Refuse elements of a file that are farther than this from any instant of the look: seconds, or a text such as
+        `200 d`. By default 90 days.
     progress : callable, optional
         Called now and then with a `Progress`.
 
@@ -263,6 +268,7 @@ def path(
         raise SkyError(
             f"disjoint paths need several satellites at each end\n  expected selection = any, not {selection}"
         )
+    span = Span.of(at, duration, step)
     scene = Scene.of(
         over,
         (origin, destination),
@@ -277,12 +283,13 @@ def path(
         gateway=gateway,
         relay=relay,
         stretch=stretch,
+        span=span,
+        elements_age_max=elements_age_max,
     ).failing(failure)
     if disjoint is not None and not scene.is_linked and scene.gateways:
         raise SkyError("disjoint paths lead over links between satellites\n  leave gateways out")
     if scene.places[0] == scene.places[1]:
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
-    span = Span.of(at, duration, step)
     ends = " to ".join(place.name for place in scene.places[:2])
     by_hops, until_broken = metric == "hops", change == "broken"
     found = worked(

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ Degrees = float | str
 """Degrees, or a text such as `25 deg`."""
 Time = float | str
 """Seconds, or a quantity such as `10 min`."""
+Instant = str | date
+"""UTC: ISO 8601, or a `datetime`, which is UTC unless it has a time zone."""
 Watch = Callable[[Progress], object]
 
 EARTH_KM = 6371.009
@@ -96,6 +99,8 @@ class Scene:
         Their names.
     skipped : tuple of (int, str)
         Line and fault of each record of the file that was left out.
+    notes : tuple of str
+        A line for each reason to leave out records or satellites of the file, and one for old elements.
     """
 
     core: _core.Sky
@@ -105,6 +110,7 @@ class Scene:
     gateways: tuple[Place, ...]
     satellites: tuple[str, ...]
     skipped: tuple[tuple[int, str], ...]
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -112,7 +118,7 @@ class Scene:
         over: str | os.PathLike[str],
         places: Sequence[PlaceLike],
         *,
-        start: str | None,
+        start: Instant | None,
         elevation_min: Degrees | None,
         bad: str,
         range_max_km: float | None = None,
@@ -123,8 +129,10 @@ class Scene:
         gateway: Sequence[PlaceLike] = (),
         stretch: float = STRETCH,
         relay: str = "fibre",
+        span: Span | None = None,
+        elements_age_max: Time | None = None,
     ) -> Scene:
-        """Find the constellation and the places."""
+        """Find the constellation and the places. Satellites of a file are those that are there in all of the span."""
         for name, word, known in (
             ("motion", motion, MOTIONS),
             ("between_satellites", between_satellites, BETWEEN),
@@ -145,7 +153,8 @@ class Scene:
         # A gateway may be an end, too: then it is one place.
         given = [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, p in relays) for p in found]
         given += [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, True) for p in relays if p not in found]
-        core = _constellation(over, start, (motion, mean_motion, odd_planes), bad=bad).with_places(
+        elements = Elements(bad, elements_age_max, (0.0, 0.0) if span is None else span.times[:2])
+        core = _constellation(over, start, (motion, mean_motion, odd_planes), elements).with_places(
             given,
             (None if elevation_min is None else degrees("elevation_min", elevation_min), range_max_km),
             between_satellites,
@@ -159,6 +168,7 @@ class Scene:
             gateways=tuple(relays),
             satellites=tuple(core.names),
             skipped=tuple(core.skipped),
+            notes=tuple(core.notes),
         )
 
     def failing(self, names: Sequence[str]) -> Scene:
@@ -225,7 +235,23 @@ class Scene:
             "elevation_min_deg": self.elevation_deg,
             "range_max_km": self.range_max_km,
             "skipped_records": [{"line": line, "fault": fault} for line, fault in self.skipped],
+            "elements": {**self.core.counts, "age_max_s": self.core.elements_age_s} if self.core.counts else None,
+            "notes": list(self.notes),
         }
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Limits of a file of elements: whether bad records are left out, the largest age, and the look's begin and end."""
+
+    bad: str
+    age_max: Time | None
+    span: tuple[float, float]
+
+    @property
+    def age_text(self) -> str | None:
+        """The largest age with its unit."""
+        return self.age_max if self.age_max is None or isinstance(self.age_max, str) else f"{self.age_max:.0f} s"
 
 
 @dataclass(frozen=True)
@@ -411,9 +437,13 @@ def seconds(name: str, time: Time) -> float:
 
 
 def _constellation(
-    over: str | os.PathLike[str], epoch: str | None, orbits: tuple[str | None, float | None, float | None], *, bad: str
+    over: str | os.PathLike[str],
+    instant: Instant | None,
+    orbits: tuple[str | None, float | None, float | None],
+    elements: Elements,
 ) -> _core.Sky:
     names = [name for name, *_ in _core.constellations()]
+    epoch = instant.isoformat() if isinstance(instant, date) else instant
     try:
         _core.Sky.slot(0.0, epoch)
     except SkyError as error:
@@ -442,22 +472,30 @@ def _constellation(
             )
     path = Path(over)
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except FileNotFoundError:
         if path.suffix or len(path.parts) > 1:
             raise SkyError(f"{over}: there is no such file of element sets, and no such constellation") from None
         known = [*names, "geo:LONGITUDE", "delta:53:1584/72/39:550"]
         raise SkyError(unknown(str(over), "a constellation, nor a file of element sets", known)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        why = files.reason(error) if isinstance(error, OSError) else "it is no text"
-        raise SkyError(
-            f"{over} cannot be read: {why}\n  expected two-line elements, or OMM as JSON, CSV or XML"
-        ) from None
+    except OSError as error:
+        expected = "expected two-line elements, or OMM in JSON, CSV, XML or KVN"
+        raise SkyError(f"{over} cannot be read: {files.reason(error)}\n  {expected}") from None
     try:
-        return _core.Sky.elements(text, bad == "skip", epoch)
+        return _core.Sky.elements(content, elements.bad == "skip", epoch, elements.span, elements.age_text)
     except SkyError as error:
-        hint = "" if bad == "skip" else '\n  --bad skip (bad="skip") leaves bad records out'
-        raise SkyError(f"{over}, {error}{hint}" if str(error).startswith("line ") else f"{over}: {error}") from None
+        raise SkyError(_explained(over, str(error), elements)) from None
+
+
+def _explained(over: str | os.PathLike[str], error: str, elements: Elements) -> str:
+    """The error of a file of elements with its name and the options that help."""
+    is_record = error.startswith("line ")
+    hints = [f"{over}{',' if is_record else ':'} {error}"]
+    if is_record and elements.bad != "skip":
+        hints.append('--bad skip (bad="skip") leaves bad records out')
+    if "elements_age_max" in error:
+        hints.append('--elements-age-max 200d (elements_age_max="200 d") allows more')
+    return "\n  ".join(hints)
 
 
 def worked(doing: str, work: Callable[[Callable[[float], None]], Any], progress: Watch | None) -> Any:

@@ -272,8 +272,12 @@ impl Constellation {
 
 /// The median epoch of element sets: a good start for a sky of them.
 pub fn median_epoch(sets: &[ElementSet]) -> Option<Epoch> {
-    let mut epochs: Vec<Epoch> = sets.iter().map(|set| set.epoch).collect();
-    epochs.sort_by(|a, b| a.since(*b).total_cmp(&0.0));
+    median(sets.iter().map(|set| set.epoch).collect())
+}
+
+/// The median of instants; none if there are none.
+pub(crate) fn median(mut epochs: Vec<Epoch>) -> Option<Epoch> {
+    epochs.sort_by(Epoch::order);
     epochs.get(epochs.len() / 2).copied()
 }
 

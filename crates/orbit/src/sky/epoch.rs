@@ -1,6 +1,7 @@
 //! Instants of UTC, and how far the Earth has turned by then.
 
 use super::error::SkyError;
+use std::cmp::Ordering;
 use std::f64::consts::PI;
 use std::fmt;
 
@@ -35,14 +36,22 @@ impl Epoch {
         Ok(Self { day: days_since_2000(year, month, day), second: 0.0 })
     }
 
-    /// Reads ISO 8601 as UTC: `2026-06-14`, `2026-06-14T12:30:05.25Z`, or with the day of the year `2026-165T12:00:00`.
+    /// Reads ISO 8601 as UTC: `2026-06-14`, `2026-06-14T12:30:05.25Z`, or with the day of the year `2026-165T12:00:00`. A time
+    /// may have an offset from UTC instead of the Z: `2026-06-14T14:30:05+02:00`.
     ///
     /// # Errors
-    /// What cannot be read, days and times that do not exist, and offsets from UTC.
+    /// What cannot be read, and days and times that do not exist.
     pub fn parse(text: &str) -> Result<Self, SkyError> {
-        let wrong = || SkyError::new(format!("time {text:?}"), "expected UTC like 2026-06-14T12:30:00Z");
         let trimmed = text.trim();
-        let utc = trimmed.strip_suffix(['Z', 'z']).unwrap_or(trimmed);
+        if let Some((local, ahead_s)) = offset(trimmed) {
+            return Self::parse_utc(local, text).map(|epoch| epoch.after(-ahead_s));
+        }
+        Self::parse_utc(trimmed.strip_suffix(['Z', 'z']).unwrap_or(trimmed), text)
+    }
+
+    /// Reads what is left of a text without its offset from UTC.
+    fn parse_utc(utc: &str, text: &str) -> Result<Self, SkyError> {
+        let wrong = || SkyError::new(format!("time {text:?}"), "expected UTC like 2026-06-14T12:30:00Z");
         let (date, time) = match utc.split_once(['T', 't', ' ']) {
             Some((date, time)) => (date, Some(time)),
             None => (utc, None),
@@ -117,6 +126,16 @@ impl Epoch {
         f64::from(self.day - other.day) * DAY + (self.second - other.second)
     }
 
+    /// Which of two instants is earlier.
+    pub(crate) fn order(&self, other: &Self) -> Ordering {
+        self.since(*other).total_cmp(&0.0)
+    }
+
+    /// Year of the Gregorian calendar.
+    pub(crate) fn year(self) -> i32 {
+        date(self.day).0
+    }
+
     /// Seconds of the day, 0 to 86 400.
     pub fn second_of_day(self) -> f64 {
         self.second
@@ -154,6 +173,17 @@ impl fmt::Display for Epoch {
         let (s, ms) = (ms / 1000, ms % 1000);
         write!(f, "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{ms:03}Z", s / 3600, s / 60 % 60, s % 60)
     }
+}
+
+/// A time without its offset from UTC, and that offset in seconds; none if it has no offset.
+fn offset(text: &str) -> Option<(&str, f64)> {
+    let at = text.len().checked_sub("+00:00".len())?;
+    let (local, offset) = (text.get(..at)?, text.get(at..)?);
+    let sign = if offset.starts_with('+') { 1.0 } else { -1.0 };
+    let (hours, minutes) = offset.strip_prefix(['+', '-'])?.split_once(':')?;
+    let (hours, minutes) = (whole(Some(hours), 2)?, whole(Some(minutes), 2)?);
+    let is_time = local.contains(':') && local.ends_with(|c: char| c.is_ascii_digit());
+    (is_time && hours < 24 && minutes < 60).then(|| (local, sign * f64::from(hours * 3600 + minutes * 60)))
 }
 
 /// A number written in exactly `digits` digits.
@@ -208,6 +238,8 @@ mod tests {
             ("2026-06-14T12:30:05.25Z", "2026-06-14T12:30:05.250Z"),
             ("2024-02-29 23:59:59.9996", "2024-03-01T00:00:00.000Z"),
             ("2024-366T01:00:00", "2024-12-31T01:00:00.000Z"),
+            ("2026-06-14T00:30:00+02:00", "2026-06-13T22:30:00.000Z"),
+            ("2026-06-14 23:00-01:30", "2026-06-15T00:30:00.000Z"),
             ("1957-10-04T19:28:34", "1957-10-04T19:28:34.000Z"),
         ] {
             assert_eq!(Epoch::parse(text).unwrap().to_string(), written, "{text}");
@@ -225,7 +257,11 @@ mod tests {
             "2026-06-14T24:00:00",
             "2026-06-14T12:60",
             "2026-06-14T12:00:60",
-            "2026-06-14T12:00:00+02:00",
+            "2026-06-14T12:00:00+24:00",
+            "2026-06-14T12:00:00Z+02:00",
+            "2026-06-14T12:00:00+02:00+02:00",
+            "2026-06-14+02:00",
+            "12:00:00",
             "2026-06-14T12:00:00:00",
             "1600-01-01",
             "2026-06-14T1e1:00:00",

@@ -6,6 +6,7 @@
 //!
 //! Time is seconds after the constellation's epoch, UTC; lengths are km; angles are degrees where their name says so.
 
+pub mod catalogue;
 pub mod constellation;
 pub mod earth;
 pub mod elements;

@@ -98,8 +98,20 @@ enum Motion {
 /// at heights of a million kilometres too; a satellite outside these distances is not there.
 #[derive(Clone, Copy, Debug)]
 struct Radii {
+    perigee: f64,
     least: f64,
     most: f64,
+}
+
+/// Why a satellite is nowhere at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// SGP4 reports an error, such as decay.
+    Error,
+    /// Below the ground, or far below the perigee of its elements.
+    TooLow,
+    /// Far above the apogee of its elements.
+    TooHigh,
 }
 
 impl Radii {
@@ -113,11 +125,15 @@ impl Radii {
         let axis = RADIUS_OF_ELEMENTS_KM * pow(sgp4::WGS72.ke / orbit.mean_motion, 2.0 / 3.0);
         let room = if is_near { Self::NEAR_KM } else { Self::DEEP * axis };
         let (perigee, apogee) = (axis * (1.0 - orbit.eccentricity), axis * (1.0 + orbit.eccentricity));
-        Self { least: (perigee - room).max(RADIUS_OF_ELEMENTS_KM), most: apogee + room }
+        Self { perigee, least: (perigee - room).max(RADIUS_OF_ELEMENTS_KM), most: apogee + room }
     }
 
-    fn fit(self, position: Vector) -> bool {
-        (self.least..=self.most).contains(&norm(position))
+    fn fit(self, position: Vector) -> Result<Vector, Absence> {
+        match norm(position) {
+            radius if radius < self.least => Err(Absence::TooLow),
+            radius if radius <= self.most => Ok(position),
+            _ => Err(Absence::TooHigh),
+        }
     }
 }
 
@@ -197,15 +213,35 @@ impl Orbit {
         match &self.0 {
             Motion::Geo { .. } => Earth::to_inertial(self.fixed(earth, epoch, t), earth.angle(epoch, t)),
             Motion::Kepler { at, rates } => ellipse(at, *rates, t),
-            Motion::Sgp4 { near, epoch: own, radii, .. } => {
-                let minutes = (epoch.since(*own) + t) / 60.0;
-                let position = match near {
-                    Some(near) => near.position(minutes),
-                    None => self.sgp4_state(minutes).map(|(position, _)| position),
-                };
-                position.filter(|position| radii.fit(*position)).unwrap_or(NOWHERE)
-            }
+            Motion::Sgp4 { .. } => self.propagated(epoch, t).unwrap_or(NOWHERE),
         }
+    }
+
+    /// Why a satellite of elements is nowhere `t` seconds after the sky's `epoch`; none if it has a position.
+    pub fn absence(&self, epoch: Epoch, t: f64) -> Option<Absence> {
+        match &self.0 {
+            Motion::Sgp4 { .. } => self.propagated(epoch, t).err(),
+            _ => None,
+        }
+    }
+
+    /// Height of the perigee over the equator by mean elements, km; none for orbits that are not made of them.
+    pub(crate) fn perigee_height_km(&self) -> Option<f64> {
+        match &self.0 {
+            Motion::Sgp4 { radii, .. } => Some(radii.perigee - RADIUS_OF_ELEMENTS_KM),
+            _ => None,
+        }
+    }
+
+    /// Position by SGP4 in the inertial frame, if it can be believed. Other orbits have none.
+    fn propagated(&self, epoch: Epoch, t: f64) -> Result<Vector, Absence> {
+        let Motion::Sgp4 { near, epoch: own, radii, .. } = &self.0 else { return Err(Absence::Error) };
+        let minutes = (epoch.since(*own) + t) / 60.0;
+        let position = match near {
+            Some(near) => near.position(minutes),
+            None => self.sgp4_state(minutes).map(|(position, _)| position),
+        };
+        radii.fit(position.ok_or(Absence::Error)?)
     }
 
     /// Position in the fixed frame `t` seconds after the sky's `epoch`, km.

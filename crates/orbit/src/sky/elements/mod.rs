@@ -6,6 +6,8 @@ mod tle;
 
 use super::epoch::Epoch;
 use super::error::SkyError;
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// The mean elements of one satellite, from which SGP4 starts.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +33,9 @@ pub struct ElementSet {
     /// Drag term B*, per Earth radius.
     pub bstar: f64,
 }
+
+/// The years that two digits can express in two-line elements; no satellite is older.
+const YEARS: Range<i32> = 1957..2057;
 
 impl ElementSet {
     pub(crate) fn check(&self) -> Result<(), SkyError> {
@@ -85,8 +90,28 @@ pub struct BadRecord {
 pub struct ElementFile {
     /// The usable records, in the order of the file.
     pub sets: Vec<ElementSet>,
+    /// The line where each of them begins, from 1.
+    pub lines: Vec<usize>,
     /// What was left out.
     pub skipped: Vec<BadRecord>,
+}
+
+/// The text of a file of elements. Line ends may be those of any system.
+///
+/// # Errors
+/// The first byte that is invalid in UTF-8, by line.
+pub fn element_text(content: &[u8]) -> Result<Cow<'_, str>, SkyError> {
+    if content.starts_with(&[0xff, 0xfe]) || content.starts_with(&[0xfe, 0xff]) {
+        return Err(SkyError::new("elements", "the file is UTF-16; expected a text file in ASCII or UTF-8"));
+    }
+    let text = std::str::from_utf8(content).map_err(|error| {
+        let at = error.valid_up_to();
+        let line = 1 + content[..at].iter().filter(|byte| **byte == b'\n').count();
+        let byte = content[at];
+        let what = format!("byte 0x{byte:02x} in line {line} is not UTF-8; expected a text file in ASCII or UTF-8");
+        SkyError::new("elements", what)
+    })?;
+    Ok(if text.contains('\n') { text.into() } else { text.replace('\r', "\n").into() })
 }
 
 /// Reads a file of elements, given as text.
@@ -106,8 +131,11 @@ pub fn read_elements(text: &str, format: ElementFormat, bad: BadRecords) -> Resu
     };
     let mut file = ElementFile::default();
     for (line, record) in records {
-        match record.and_then(|set| set.check().map(|()| set).map_err(|e| e.to_string())) {
-            Ok(set) => file.sets.push(set),
+        match record.and_then(checked) {
+            Ok(set) => {
+                file.sets.push(set);
+                file.lines.push(line);
+            }
             Err(what) if bad == BadRecords::Refuse => return Err(SkyError::new(format!("line {line}"), what)),
             Err(what) => file.skipped.push(BadRecord { line, what }),
         }
@@ -120,6 +148,18 @@ pub fn read_elements(text: &str, format: ElementFormat, bad: BadRecords) -> Resu
         return Err(SkyError::new("elements", what));
     }
     Ok(file)
+}
+
+/// Refuses values that no satellite has.
+fn checked(set: ElementSet) -> Result<ElementSet, String> {
+    set.check().map_err(|error| error.to_string())?;
+    if !YEARS.contains(&set.epoch.year()) {
+        return Err(format!(
+            "the epoch is {}; expected one from 1957 to 2056, as two-line elements can have",
+            set.epoch
+        ));
+    }
+    Ok(set)
 }
 
 /// Refuses elements of another theory than SGP4: its numbers are 0 (distributed sets), 2 (SGP4) and 3 (SDP4). Number 4 is
