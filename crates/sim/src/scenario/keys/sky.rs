@@ -19,8 +19,8 @@ settings! {
         start: Option<String>;
         /// How often paths are looked at. Every change stands at a multiple of it.
         step: Duration = Duration::from_secs_f64(1.0);
-        /// Which satellite a place uses.
-        selection: Selection = Selection::Any;
+        /// Which satellite a place uses. One word is for all places but gateways, which use any.
+        selection: Selections = Selections::One(Selection::Any);
         /// Which of several paths is taken.
         metric: Metric = Metric::Delay;
         /// When another path is taken.
@@ -31,7 +31,7 @@ settings! {
         range_max_km: Option<f64>, [1.0, 1_000_000.0];
         /// Links between satellites. Without it, those of the constellation.
         between_satellites: Option<BetweenSatellites>;
-        /// Gateways, by name of place. With any, satellites are bent pipes: all goes down to a gateway, on by fibre to the next, and up again.
+        /// Gateways, by name of place: where a path may leave the sky, on by fibre to the other gateways. Satellites with links between them go on using these. Without such links and with gateways they are bent pipes: all goes down to a gateway. A gateway that is an end uses any satellite in view.
         gateway: Vec<String> = Vec::new();
         /// How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it.
         stretch: f64 = 1.5, [1.0, 10.0];
@@ -186,6 +186,44 @@ words! {
         "refuse" => Refuse,
         /// They are left out.
         "skip" => Skip,
+    }
+}
+
+either! {
+    /// Which satellites places use.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) enum Selections {
+        /// All places but gateways by the same rule.
+        One(Selection);
+        /// By kind of place, or by place.
+        Each(SelectionOf);
+    }
+}
+
+settings! {
+    /// Which satellite a place uses, by kind of place. A rule chooses among the satellites from which the other ends of the place's flows can be reached.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct SelectionOf {
+        /// Places that are no gateways.
+        user: Selection = Selection::Any;
+        /// Gateways. With a rule a gateway has one antenna.
+        gateway: Selection = Selection::Any;
+        /// Single places, by name.
+        place: BTreeMap<String, Selection> = BTreeMap::new();
+    }
+}
+
+impl Selections {
+    /// The rule of a place.
+    pub(crate) fn of(&self, place: &str, is_gateway: bool) -> Selection {
+        match self {
+            Self::One(_) if is_gateway => Selection::Any,
+            Self::One(all) => *all,
+            Self::Each(each) => {
+                let kind = if is_gateway { each.gateway } else { each.user };
+                each.place.get(place).copied().unwrap_or(kind)
+            }
+        }
     }
 }
 
