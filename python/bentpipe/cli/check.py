@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from bentpipe.cli import options
@@ -20,10 +22,13 @@ from bentpipe.cli.progress import load
 def command(file: str, sets: tuple[str, ...], json: bool, quiet: bool) -> None:
     """Check a scenario and fill in its defaults.
 
-    Prints the scenario as it would be run, each default with its source, or all of its problems. Nothing is run.
+    Prints the scenario as it would be run, each default with its source, or all of its problems. Notes, such as the
+    share of the time in which a sky has no path, are on standard error. Nothing is run.
     """
     scenario = load(file, sets, is_quiet=quiet)
     if json:
         print_json(scenario.to_dict())
     elif not quiet:
         print(scenario.resolved(), end="")
+        for note in scenario.notes:
+            print(f"note: {note}", file=sys.stderr)

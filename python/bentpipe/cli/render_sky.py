@@ -39,7 +39,8 @@ def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
     ground = f"{found.ground_km:,.0f} km along the great circle: {light} by light in vacuum, {glass} in fibre"
     yield _head(title, scene, found.span, ground)
     if not summary["connected"]:
-        yield Text(f"There is no path.{_hint(found)}")
+        yield Text("There is no path.")
+        yield from _gaps(found)
         return
     rows = {
         "one-way delay (ms)": [1e3 * value for value in summary["delay_s"].values()],
@@ -59,6 +60,7 @@ def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
         "a path all the time" if summary["connected"] == 1 else f"a path {_percent(summary['connected'])} of the time"
     )
     yield Text(f"\n{formatting.count(summary['paths'], 'path')}, {hand[0]} at {start}, {hand[1]} at {end}; {share}")
+    yield from _gaps(found)
     shown = found.changes if every else found.changes.head(ROWS_MAX)
     yield _changes(found, shown, start, end)
     yield from hidden(len(found.changes) - len(shown), "more paths")
@@ -96,11 +98,10 @@ def _changes(found: SkyPath, shown: pl.DataFrame, start: str, end: str) -> Rende
     return make_rows("Paths", "from (s)", [f"{time - begin_s:.1f}" for time in shown["time_s"]], texts, columns)
 
 
-def _hint(found: SkyPath) -> str:
-    if found.scene.is_linked:
-        return f" Satellites are used from {found.scene.elevation_deg:g}° on: --elevation"
-    alone = f" The satellites of {found.scene.over} have no links: both ends must see the same one"
-    return alone + (" or a gateway must." if found.scene.gateways else ", or --gateway must forward.")
+def _gaps(found: SkyPath) -> Iterator[Text]:
+    """Why there is no path at times, and what would help."""
+    for gap in found.gaps:
+        yield Text(f"{_percent(gap.share)} of the time without: {gap.why}; what helps: {gap.help}")
 
 
 def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:

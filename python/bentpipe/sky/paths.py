@@ -37,6 +37,15 @@ DISJOINT_MAX = 16
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A reason why there is no path at times: `share` of the span, `why`, and what would `help`."""
+
+    share: float
+    why: str
+    help: str
+
+
+@dataclass(frozen=True)
 class SkyPath:
     """The path from one place to another, at every instant.
 
@@ -55,6 +64,8 @@ class SkyPath:
     disjoint : polars.DataFrame or None
         If they were asked for: a row per instant and disjoint path with `time_s`, `number` (1 is the shortest at that
         instant), `delay_s`, `hops` and `path`; null where there are not so many.
+    gaps : tuple of Gap
+        The reasons why there is no path at times, the most frequent first.
     """
 
     scene: Scene
@@ -67,6 +78,7 @@ class SkyPath:
     disjoint: pl.DataFrame | None = None
     apart: str = "satellites"
     without: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def ground_km(self) -> float:
@@ -82,6 +94,7 @@ class SkyPath:
             "vacuum_delay_s": self.ground_km / LIGHT_KM_S,
             "fibre_delay_s": self.ground_km / LIGHT_KM_S * GLASS,
             "connected": len(known) / len(self.table),
+            "gaps": [vars(gap) for gap in self.gaps],
             "paths": self.changes["path"].is_not_null().sum(),
             "from_handovers": self.changes["from_handover"].sum(),
             "to_handovers": self.changes["to_handover"].sum(),
@@ -198,13 +211,15 @@ def path(
         Degrees above the horizon from which satellites are used. By default, what the constellation's source says; 25
         for element sets.
     select : str
-        How an end chooses its satellite: `best`, `highest`, `nearest`, `longest`, `periodic` or `starlink`.
+        How an end that is no gateway chooses its satellite: `best`, `highest`, `nearest`, `longest`, `periodic` or
+        `starlink`. A rule chooses among satellites from which the other end can be reached.
     by : str
         Which path is best: that of the shortest `delay`, or of the fewest `hops`.
     keep : bool
         Keep a path until it breaks; by default, take a better one as soon as there is one.
     gateways : sequence of str or tuple
-        Ground stations that forward packets. Fibres lead between all of them.
+        Places where the path may leave the sky; fibres lead between all of them. Satellites with links between them keep
+        using these, others are bent pipes. An end that is a gateway uses any satellite in view.
     fibre : float
         Length of these fibres against the great circle.
     disjoint : int, optional
@@ -261,7 +276,8 @@ def path(
         )
         several = _disjoint(scene, array(found["time_s"]), paths)
     table, changes = _table(scene, found), _changes(scene, span, found)
-    return SkyPath(scene, span, select, by, keep, table, changes, several, apart, tuple(without))
+    gaps = tuple(Gap(*gap) for gap in found["gaps"])
+    return SkyPath(scene, span, select, by, keep, table, changes, several, apart, tuple(without), gaps)
 
 
 def _disjoint(scene: Scene, time_s: Any, found: list[dict[str, Any]]) -> pl.DataFrame:

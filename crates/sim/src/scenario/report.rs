@@ -67,6 +67,8 @@ pub(super) struct Found {
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) found: Vec<Found>,
+    /// What is not wrong, but worth a note.
+    pub(super) notes: Vec<String>,
 }
 
 impl Findings {

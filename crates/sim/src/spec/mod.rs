@@ -53,6 +53,8 @@ pub struct Scenario {
     pub timeline: Timeline,
     /// Which time series are kept.
     pub record: Record,
+    /// Notes of the reader, about what is not in the fields above.
+    pub remarks: Vec<String>,
 }
 
 impl Scenario {
