@@ -505,9 +505,9 @@ packets lost at once.
 ## Beside what was measured on Starlink
 
 Round trips (ms) of pings in 2023, and those of the geometry alone over Starlink's first generation, an hour; steps are
-those of the median from one slot of 15 s to the next. Scenarios with `over = "starlink"`, the far end as gateway, which
-uses any satellite in view, and `selection = {{ user = "starlink" }}` or `"any"`; `bentpipe run starlink-isl` is the second
-path.
+those of the median from one slot of 15 s to the next. The scenarios have `over = "starlink"`, `selection = {{ user =
+"starlink" }}` or `"any"`, and the far end as gateway, which uses any satellite in view. `bentpipe run starlink-isl` is
+the second path.
 
 {measured_table(kept["measured"]["rows"])}
 

@@ -477,7 +477,7 @@ impl PySky {
         Ok((radio, range_km, taken))
     }
 
-    /// The path of the shortest delay over what carries packets under this sky.
+    /// The path of the shortest delay under this sky.
     fn routing(&self) -> Routing {
         Routing { over: Over::of(&self.sky), ..Routing::default() }
     }

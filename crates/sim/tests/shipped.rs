@@ -179,7 +179,7 @@ fn starlink_isl_has_the_round_trips_that_were_measured() {
         let ratio = 1e3 * result.flows.real(column)[0] / measured_ms;
         assert!((0.85..1.15).contains(&ratio), "{column}: {ratio}");
     }
-    // There always is a path, and no packet is lost in a pause.
+    // The path is always there, and the pauses lose no packet.
     assert_eq!(result.notes.len(), 0);
     assert_eq!(result.summary.whole("lost_packets"), [0]);
     let best = run("starlink-isl.toml", &[("sky.selection", "any")]).flows.real("rtt_p95_s")[0];

@@ -99,9 +99,9 @@ def _changes(found: SkyPath, shown: pl.DataFrame, start: str, end: str) -> Rende
 
 
 def _gaps(found: SkyPath) -> Iterator[Text]:
-    """Why there is no path at times, and what would help."""
+    """The reasons why there is no path at times, with remedies."""
     for gap in found.gaps:
-        yield Text(f"{_percent(gap.share)} of the time without: {gap.why}; what helps: {gap.help}")
+        yield Text(f"{_percent(gap.share)} of the time without: {gap.why}; remedy: {gap.help}")
 
 
 def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:

@@ -38,7 +38,7 @@ DISJOINT_MAX = 16
 
 @dataclass(frozen=True)
 class Gap:
-    """A reason why there is no path at times: `share` of the span, `why`, and what would `help`."""
+    """A reason why there is no path at times: `share` of the span, reason (`why`) and remedy (`help`)."""
 
     share: float
     why: str
@@ -211,15 +211,15 @@ def path(
         Degrees above the horizon from which satellites are used. By default, what the constellation's source says; 25
         for element sets.
     select : str
-        How an end that is no gateway chooses its satellite: `best`, `highest`, `nearest`, `longest`, `periodic` or
-        `starlink`. A rule chooses among satellites from which the other end can be reached.
+        How an end chooses its satellite: `best`, `highest`, `nearest`, `longest`, `periodic` or `starlink`. A rule
+        chooses among satellites that reach the other end. Gateways use any satellite in view.
     by : str
         Which path is best: that of the shortest `delay`, or of the fewest `hops`.
     keep : bool
         Keep a path until it breaks; by default, take a better one as soon as there is one.
     gateways : sequence of str or tuple
-        Places where the path may leave the sky; fibres lead between all of them. Satellites with links between them keep
-        using these, others are bent pipes. An end that is a gateway uses any satellite in view.
+        Places where the path may leave the sky; fibres lead between all of them. Satellites with links between them
+        keep using these, others are bent pipes. An end that is a gateway uses any satellite in view.
     fibre : float
         Length of these fibres against the great circle.
     disjoint : int, optional

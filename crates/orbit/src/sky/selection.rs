@@ -116,9 +116,9 @@ pub fn handovers_while(
 /// When satellites are looked at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
-    /// Where they are.
+    /// The instant of their positions.
     pub(crate) at_s: f64,
-    /// Which of them serve other places: those at this instant, where it is asked what comes later.
+    /// The instant whose choices of other places count: earlier than `at_s` for a look ahead.
     pub(crate) chosen_s: f64,
 }
 
@@ -317,7 +317,7 @@ impl Observer<'_> {
 
     /// The satellite for the slot from `t` until `end`: of those in view all the time, or of all.
     fn draw(&mut self, t: f64, end: f64, slots: &Slots, lots: &mut Stream, number: i64) -> Option<u32> {
-        // Nobody knows what is going to fail.
+        // Failures to come are unknown.
         let later = self.usable(Look { at_s: end, chosen_s: t }, |_| true);
         let later: Vec<u32> = later.iter().map(|s| s.satellite).collect();
         let now = self.seen(t);

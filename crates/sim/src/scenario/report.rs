@@ -67,7 +67,7 @@ pub(super) struct Found {
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) found: Vec<Found>,
-    /// What is not wrong, but worth a note.
+    /// Notes: facts that a user should know of a valid scenario.
     pub(super) notes: Vec<String>,
 }
 

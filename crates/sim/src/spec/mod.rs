@@ -53,7 +53,7 @@ pub struct Scenario {
     pub timeline: Timeline,
     /// Which time series are kept.
     pub record: Record,
-    /// Notes of the reader, about what is not in the fields above.
+    /// Notes of the reader of the file.
     pub remarks: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Why two places have no path, how often, and what would help.
+//! Reasons why two places have no path, their shares of the time, and remedies.
 
 use super::super::earth::{central_angle, RAD};
 use super::super::error::SkyError;
@@ -26,7 +26,7 @@ pub struct Gap {
     pub share: f64,
     /// The reason.
     pub why: String,
-    /// What would help.
+    /// A remedy.
     pub help: String,
 }
 
@@ -37,7 +37,7 @@ enum Cause {
     Unseen(usize),
     /// No gateway sees a satellite of this place.
     Ungated(usize),
-    /// Nothing joins the satellites of the two places.
+    /// No links or gateways join the satellites of the two places.
     Apart,
     /// Others would join them than those that rules have chosen.
     Chosen,
@@ -45,12 +45,13 @@ enum Cause {
     Broken,
 }
 
-/// Why a route has no path at some instants of its span, the most frequent reason first; nothing if it always has one.
+/// The reasons why a route has no path at some instants of its span, the most frequent first; empty if it always has one.
 ///
 /// # Errors
-/// What is wrong with the sky.
+/// Faults of the sky that [`Sky::check`] finds.
 pub fn gaps(sky: &Sky, routing: &Routing, route: &Route, span: Span) -> Result<Vec<Gap>, SkyError> {
-    let without: Vec<f64> = span.times().zip(&route.delays_s).filter(|(_, delay)| delay.is_nan()).map(|at| at.0).collect();
+    let without: Vec<f64> =
+        span.times().zip(&route.delays_s).filter(|(_, delay)| delay.is_nan()).map(|at| at.0).collect();
     let every = without.len().div_ceil(LOOKS_MAX).max(1);
     let mut reach = Reach::new(sky, routing.over, &routing.serving, None)?;
     let mut found: BTreeMap<Cause, (usize, f64)> = BTreeMap::new();
@@ -91,7 +92,7 @@ fn cause(sky: &Sky, reach: &mut Reach, ends: [usize; 2], positions: &Positions, 
     }
 }
 
-/// What is said of a pair at an instant.
+/// The words for a pair at an instant.
 struct Told<'a> {
     sky: &'a Sky,
     routing: &'a Routing,
@@ -101,7 +102,7 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// Why there is no path, and what would help.
+    /// The reason why there is no path, and a remedy.
     fn of(&self, cause: Cause) -> (String, String) {
         let [from, to] = [self.from, self.to].map(|place| self.sky.places[place].name.as_str());
         match cause {
@@ -132,17 +133,14 @@ impl Told<'_> {
                 "gateways that see the satellites of both, or other links between satellites".to_owned(),
             ),
             Cause::Chosen => {
-                let ruled: Vec<&str> = [(self.from, from), (self.to, to)]
-                    .into_iter()
-                    .filter(|(place, _)| self.routing.serving.iter().any(|(served, _)| served == place))
-                    .map(|(_, name)| name)
-                    .collect();
-                let chosen = match ruled[..] {
-                    [one] => format!("the satellite chosen for {one} does"),
-                    _ => format!("the satellites chosen for {from} and {to} do"),
+                let is_ruled = |place: usize| self.routing.serving.iter().any(|(served, _)| *served == place);
+                let chosen = match (is_ruled(self.from), is_ruled(self.to)) {
+                    (true, false) => format!("the satellite chosen for {from} has no path to {to}"),
+                    (false, true) => format!("the satellite chosen for {to} has no path to {from}"),
+                    _ => format!("the satellites chosen for {from} and {to} have no path between them"),
                 };
                 (
-                    format!("{chosen} not join {from} and {to} until the next choice, though others in view do"),
+                    format!("{chosen} until the next choice, but other satellites in view have one"),
                     "any satellite in view instead of the rule".to_owned(),
                 )
             }
@@ -156,7 +154,9 @@ impl Told<'_> {
     fn nearest_gateway(&self, place: usize) -> Option<(&str, f64)> {
         let places = self.sky.places.iter().enumerate();
         let gateways = places.filter(|(number, gateway)| gateway.relay && *number != place);
-        gateways.map(|(number, gateway)| (gateway.name.as_str(), self.ground_km(place, number))).min_by(|a, b| a.1.total_cmp(&b.1))
+        gateways
+            .map(|(number, gateway)| (gateway.name.as_str(), self.ground_km(place, number)))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     fn ground_km(&self, a: usize, b: usize) -> f64 {
@@ -164,7 +164,7 @@ impl Told<'_> {
         central_angle(at(a), at(b)) * EARTH_KM
     }
 
-    /// How far apart two places may be to see the same satellite, which has the median height.
+    /// The largest distance of two places that see the same satellite of the median height.
     fn joined_km(&self, a: usize, b: usize) -> f64 {
         let positions = self.sky.positions(self.t);
         let radii = (0..positions.len()).map(|k| norm(positions.get(k))).filter(|radius| radius.is_finite());

@@ -39,7 +39,7 @@ pub enum Over {
 }
 
 impl Over {
-    /// What carries packets under this sky. A gateway is a place where a path may leave the sky: satellites with links between
+    /// The kind of network under this sky. A gateway is a place where a path may leave the sky: satellites with links between
     /// them go on using these. Without such links and with gateways, they are bent pipes.
     pub fn of(sky: &Sky) -> Self {
         let is_bent = sky.links.topology == Topology::None && sky.places.iter().any(|place| place.relay);

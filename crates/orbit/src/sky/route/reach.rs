@@ -1,4 +1,4 @@
-//! From where the other end of a path can be reached: over satellites that links join, and over gateways.
+//! Places that a satellite can reach: over satellites that links join, and over gateways.
 
 use super::super::error::SkyError;
 use super::super::motion::Positions;
@@ -16,12 +16,12 @@ pub(super) struct Reach<'a> {
     sky: &'a Sky,
     over: Over,
     servings: &'a Servings,
-    /// Of each satellite those that its links lead to, by the lowest number.
+    /// The mesh of each satellite: its links lead to the others of the mesh.
     meshes: Vec<u32>,
     gateways: Vec<Seer>,
 }
 
-/// What a place has above it at an instant.
+/// The satellites of a place at an instant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Above {
     /// The meshes of the satellites that it can use.
@@ -76,7 +76,7 @@ impl<'a> Reach<'a> {
         seen
     }
 
-    /// What a place has above it: all that it sees, or, if `chosen`, what its rule has chosen.
+    /// The satellites of a place: those in view, or, if `chosen`, the satellite of its rule.
     pub(super) fn above(
         &self,
         seer: &mut Seer,
@@ -97,7 +97,7 @@ impl<'a> Reach<'a> {
         relay(place) || cables.any(|cable| cable.a == place && relay(cable.b) || cable.b == place && relay(cable.a))
     }
 
-    /// Whether packets get from what one place has above it to what the other has.
+    /// Whether packets get from the satellites of one place to those of the other.
     pub(super) fn joins(&self, a: &Above, b: &Above) -> bool {
         let is_joined_above = self.over == Over::Satellites && !a.meshes.is_disjoint(&b.meshes);
         is_joined_above || a.is_at_gateway && b.is_at_gateway

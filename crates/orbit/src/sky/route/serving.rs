@@ -1,5 +1,5 @@
-//! Which satellites serve the places that go by a rule: each chooses among those from which the other ends of its paths can be
-//! reached. No operator gives a terminal a satellite that no gateway sees.
+//! Satellites that serve the places with a rule. Each place chooses among the satellites that reach the other ends of its paths: an
+//! operator gives a terminal only satellites that a gateway sees.
 
 use super::super::error::SkyError;
 use super::super::motion::Positions;
@@ -12,11 +12,11 @@ use super::Over;
 
 /// The handovers of places with a rule, for paths between these pairs of places.
 ///
-/// A place chooses among the satellites from which most of the other ends can be reached; of several places the gateways
-/// choose first, then the others in their order, each for those before it.
+/// A place chooses among the satellites that reach most of the other ends. Gateways choose first, then the other places in
+/// their order. Each respects the choices before it.
 ///
 /// # Errors
-/// An unknown place; a rule whose figures are out of range; what is wrong with the sky; the work was ended.
+/// An unknown place, a rule whose figures are out of range, faults of the sky, or an end of the work by `go_on`.
 pub fn servings_while(
     sky: &Sky,
     over: Over,
@@ -71,7 +71,7 @@ impl<'a> Others<'a> {
         Ok(Self { reach, ends: ends.into_iter().map(|end| Seer::new(sky, end)).collect(), is_gateway })
     }
 
-    /// Keeps the satellites from which most of the ends can be reached: all, if none can.
+    /// Keeps the satellites that reach most of the ends: all, if none reaches any.
     fn keep_best(&mut self, seen: &mut Vec<Sighting>, positions: &Positions, look: Look) {
         if self.ends.is_empty() || seen.len() < 2 {
             return;

@@ -24,8 +24,8 @@ pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProf
 pub(super) use queue::check_queue;
 pub(super) use sky::{
     Apart, Bad, Between, BetweenSatellites, Disjoint, Elements, Gauge, Hop, Metric, Modem, Modulation, Motion, Over,
-    OwnLinks, OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Selection, Selections, Sky,
-    SkyFailure, WayPoint,
+    OwnLinks, OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Selection, Selections, Sky, SkyFailure,
+    WayPoint,
 };
 pub(super) use sweep::Sweep;
 pub use sweep::Table;

@@ -31,7 +31,7 @@ settings! {
         range_max_km: Option<f64>, [1.0, 1_000_000.0];
         /// Links between satellites. Without it, those of the constellation.
         between_satellites: Option<BetweenSatellites>;
-        /// Gateways, by name of place: where a path may leave the sky, on by fibre to the other gateways. Satellites with links between them go on using these. Without such links and with gateways they are bent pipes: all goes down to a gateway. A gateway that is an end uses any satellite in view.
+        /// Gateways, by name of place: where a path may leave the sky, on by fibre to the other gateways. Satellites with links between them go on using these. Satellites without such links are bent pipes if there are gateways: all packets go down to a gateway. A gateway at the end of a flow uses any satellite in view.
         gateway: Vec<String> = Vec::new();
         /// How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it.
         stretch: f64 = 1.5, [1.0, 10.0];
@@ -195,16 +195,16 @@ either! {
     pub(crate) enum Selections {
         /// All places but gateways by the same rule.
         One(Selection);
-        /// By kind of place, or by place.
+        /// A rule for each kind of place, or for single places.
         Each(SelectionOf);
     }
 }
 
 settings! {
-    /// Which satellite a place uses, by kind of place. A rule chooses among the satellites from which the other ends of the place's flows can be reached.
+    /// Which satellite a place uses, by kind of place. A rule chooses among the satellites that reach most of the other ends of the place's flows.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct SelectionOf {
-        /// Places that are no gateways.
+        /// Places other than gateways.
         user: Selection = Selection::Any;
         /// Gateways. With a rule a gateway has one antenna.
         gateway: Selection = Selection::Any;

@@ -1,4 +1,4 @@
-//! Pairs of places without a path: never, which is wrong, or at times, which is worth a note.
+//! Pairs of places without a path. A path that is never there is a fault, a path that is there at times has a note.
 
 use super::say;
 use crate::scenario::keys::Sky as Keys;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// Pairs whose gaps are explained: a reader needs no more.
 const EXPLAINED: usize = 5;
 
-/// Where paths were sought.
+/// A sky, and the routing of its paths.
 pub(super) struct Gaps<'a> {
     pub(super) keys: &'a Keys,
     pub(super) raw: &'a Tree,
@@ -23,14 +23,14 @@ pub(super) struct Gaps<'a> {
 }
 
 impl Gaps<'_> {
-    /// Says which pairs have no path, or only at times, and why; whether all of them have one at some time.
+    /// Reports the pairs without a path, and the reasons. Returns whether all pairs have one at some time.
     pub(super) fn are_told(&self, paths: &[Route], findings: &mut Findings) -> Result<bool, SkyError> {
         let is_never = |path: &&Route| path.changes.iter().all(|change| change.nodes.is_empty());
         let (never, at_times): (Vec<&Route>, Vec<&Route>) = paths.iter().partition(is_never);
         let mut told = BTreeSet::new();
         for (number, path) in never.iter().enumerate() {
             let (why, help) = if number < EXPLAINED { self.main_reason(path)? } else { Default::default() };
-            // The fault of one place is said once, for all flows that end there.
+            // The fault of one place is reported once, for all flows that end there.
             if why.is_empty() || told.insert(why.clone()) {
                 self.refuse(path, &why, &help, findings);
             }
@@ -76,7 +76,7 @@ impl Gaps<'_> {
                 Some(disjoint) => note += &format!(" as one of {} disjoint paths", disjoint.paths),
                 None => {
                     for gap in gaps(self.sky, self.routing, path, self.span)? {
-                        note += &format!(". {} without: {}; what helps: {}", per_cent(gap.share), gap.why, gap.help);
+                        note += &format!(". {} without: {}; remedy: {}", per_cent(gap.share), gap.why, gap.help);
                     }
                 }
             }

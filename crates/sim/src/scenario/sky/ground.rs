@@ -42,7 +42,7 @@ impl Ground {
         let mut ground = Self::default();
         for (index, name) in keys.gateway.iter().enumerate() {
             let Some(number) = ground.number(name, keys, raw, findings) else {
-                // A place whose position is wrong is said to be nowhere, once.
+                // A place with a wrong position has its own message.
                 if !keys.place.contains_key(name) {
                     let message = format!("sky.gateway: {} is not a known place", quoted(name));
                     let place = &raw.at(["gateway", &index.to_string()]).place;
@@ -82,11 +82,6 @@ impl Ground {
             say(raw, findings, &["sky"], "has no flow between two places", expected);
         }
         (findings.found.len() == before).then_some(ground)
-    }
-
-    /// Places that are no gateways.
-    pub(super) fn terminals(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.places.len()).filter(|place| !self.places[*place].relay)
     }
 
     fn pair(&mut self, from: usize, to: usize, rank: usize) -> (usize, bool) {
@@ -158,7 +153,7 @@ fn rank(keys: &Keys, flow: &str) -> usize {
     path.map_or(0, |path| (*path).max(1) as usize - 1)
 }
 
-/// A name that no place has: the nearest one, and how to give coordinates.
+/// Reports an unknown name, with the nearest known one and the key for coordinates.
 fn unknown(at: &At, path: &str, message: String, name: &str, keys: &Keys, findings: &mut Findings) {
     let known = keys.place.keys().map(String::as_str).chain(cities().map(|(name, _)| name));
     let guess = findings.guess(name, known);

@@ -1,7 +1,7 @@
 //! What a path over satellites becomes: before anything else is read, `[sky]` is replaced by the links that its flows use, with
 //! delays that follow the geometry, and by the tables `[[at]]` in which their routes change.
 //!
-//! `scene` makes the sky that the keys describe, with what fails on it (`failing`), `gaps` says when there is no path and why, `ground` finds out which nodes are places on
+//! `scene` makes the sky that the keys describe, with what fails on it (`failing`), `gaps` reports when there is no path and why, `ground` finds out which nodes are places on
 //! it, `radio` finds what air and rain take, which `gauge` may have from files, `written` writes links and `changes` as a file would have them. What comes after knows
 //! nothing of satellites.
 
@@ -71,7 +71,8 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
         let message = "= \"transparent\" has satellites that decode nothing and pass packets on to each other";
         return say(&raw, findings, &["sky", "payload"], message, "expected between_satellites = \"none\"");
     }
-    if !selections_have_places(&keys, &raw, &ground, findings) || !disjoint_suits(&keys, &raw, &ground, &sky, findings) {
+    if !selections_have_places(&keys, &raw, &ground, findings) || !disjoint_suits(&keys, &raw, &ground, &sky, findings)
+    {
         return;
     }
     let Some(gauges) = gauge::read(&keys, &raw, &ground, files, findings) else { return };
@@ -191,12 +192,12 @@ fn selections_have_places(keys: &Keys, raw: &Tree, ground: &Ground, findings: &m
         let shown = format!("sky.selection.place.{name}");
         let place = &raw.at(["selection", "place", name]).key;
         let message = format!("{shown} is no place of a flow or gateway");
-        findings.add(place, &shown, message, "expected one that flows begin, end or pass at", guess);
+        findings.add(place, &shown, message, "expected a gateway, or a place of a flow", guess);
     }
     findings.found.len() == before
 }
 
-/// The places that go by a rule.
+/// The rules of the places that have one.
 fn rules(keys: &Keys, ground: &Ground) -> Vec<(usize, Rule)> {
     let places = ground.places.iter().enumerate();
     let rule = |(number, place): (usize, &bentpipe_orbit::sky::places::Place)| {

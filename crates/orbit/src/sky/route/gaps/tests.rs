@@ -65,12 +65,11 @@ fn the_reach_of_a_satellite_is_that_of_its_slant_range() {
     assert!((told.joined_km(0, 1) - 2.0 * angle * EARTH_KM).abs() < 1.0);
 }
 
-/// Nothing in view, shells without a common link, and failures are told apart.
+/// An empty sky, interrupted links and failures have different reasons.
 #[test]
 fn each_reason_has_its_words() {
     let why = |sky: &Sky| of(sky).1.remove(0).why;
     assert_eq!(why(&over("o3b", &["Reykjavik", "Rome"], &[])), "no satellite is in view of Reykjavik");
-    // Rome sees no satellite of the polar shells alone.
     let mut sky = over("iridium", &["London", "Rome"], &[]);
     sky.links = SatelliteLinks { max_km: 1.0, ..SatelliteLinks::GRID };
     sky.access = Access::MinElevation(60.0);

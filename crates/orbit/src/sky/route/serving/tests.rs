@@ -52,7 +52,7 @@ fn ends_that_choose_by_a_rule_choose_shells_that_are_joined() {
     assert!(found < 360, "{found}");
 }
 
-/// A bent pipe is of use only while a gateway sees it; the gateway that is an end has no rule.
+/// A bent pipe is of use only while a gateway sees it. A gateway at the end of a path has no rule.
 #[test]
 fn a_rule_chooses_bent_pipes_that_a_gateway_sees() {
     let mut sky = over("starlink-shell-1", &["London", "Madrid"], &["Madrid"]);
@@ -63,7 +63,7 @@ fn a_rule_chooses_bent_pipes_that_a_gateway_sees() {
         let late = if matches!(rule, Rule::PeriodicCheck { .. } | Rule::Slots(_)) { 0.15 } else { 0.01 };
         assert!(any > 0.99 && share > any - late, "{rule:?}: {share} {any}");
     }
-    // A gateway by a rule chooses one that its terminal sees.
+    // With a rule, a gateway chooses a satellite that its terminal sees.
     let share = connected(&sky, &[(0, 1)], &[(0, Rule::Highest), (1, Rule::Highest)])[0];
     assert!(share > 0.97, "{share}");
 }
@@ -77,7 +77,7 @@ fn a_place_serves_most_of_its_paths() {
     assert!(shares.iter().all(|share| *share > 0.9), "{shares:?}");
 }
 
-/// Where links join all satellites, rules choose as if nobody else were there.
+/// If links join all satellites, rules choose by the place alone.
 #[test]
 fn one_mesh_leaves_the_choice_as_it_is() {
     let sky = over("starlink-shell-1", &["London", "Singapore"], &[]);
