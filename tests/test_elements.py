@@ -38,7 +38,7 @@ def test_satellites_of_a_file_are_those_that_can_be_believed_and_the_others_are_
     # The last one is at 280 km and decays.
     falls = record("41919", bstar=" 44853-1", motion="15.92146194")
     file.write_text(record("41917") + newer + newer + record("41918") + falls)
-    found = bp.sky.passes("London", over=file, epoch="2026-06-21", elements_age_max="8 d")
+    found = bp.sky.passes("London", over=file, start="2026-06-21", elements_age_max="8 d")
     assert found.scene.satellites == ("IRIDIUM 41917", "IRIDIUM 41918")
     facts = found.to_dict()
     counts = {"records": 5, "satellites": 2, "copies": 1, "superseded": 1}
@@ -77,8 +77,8 @@ def test_old_elements_are_refused_alike_by_python_and_the_command(tmp_path, monk
 def test_an_instant_may_be_a_datetime(tmp_path):
     east = timezone(timedelta(hours=2))
     for epoch in ("2026-06-14T10:00:00", datetime(2026, 6, 14, 10), datetime(2026, 6, 14, 12, tzinfo=east)):
-        assert bp.sky.map(over="iridium", epoch=epoch).scene.epoch == "2026-06-14T10:00:00.000Z"
-    assert bp.sky.map(over="iridium", epoch=date(2026, 6, 14)).scene.epoch == "2026-06-14T00:00:00.000Z"
+        assert bp.sky.map(over="iridium", start=epoch).scene.epoch == "2026-06-14T10:00:00.000Z"
+    assert bp.sky.map(over="iridium", start=date(2026, 6, 14)).scene.epoch == "2026-06-14T00:00:00.000Z"
     flow = {"duration": "5 s", "flow": {"a": {"from": "London", "to": "Paris"}}}
     starts = ("2026-06-14", date(2026, 6, 14))
     given = [bp.Scenario(flow | {"sky": {"over": "iridium", "start": start}}) for start in starts]

@@ -216,6 +216,49 @@ def test_satellites_by_lot_change_at_the_boundaries_of_slots_only():
     assert not other.changes.equals(found.changes)
 
 
+def test_a_gateway_means_the_same_in_a_scenario_and_on_the_command_line():
+    found = bp.sky.path("Victoria", "Lagos", over="starlink", gateway=["Lagos"], selection="starlink", duration="5 min")
+    assert (found.summary["connected"], found.gaps) == (1, ())
+    flow = bp.run(bp.load("starlink-isl", {"duration": "5 min", "sky.break_before_make": "0 s"})).flows
+    # Bins of 1.6 %, and the instants of pings.
+    delay = found.summary["delay_s"]
+    assert flow["rtt_min_s"][0] == pytest.approx(2 * delay["min"], rel=0.01)
+    assert flow["rtt_p95_s"][0] == pytest.approx(2 * delay["p95"], rel=0.05)
+
+
+def test_a_look_says_why_there_is_no_path_at_times():
+    found = bp.sky.path("London", "Paris", over="oneweb", elevation_min=60, duration="1 h", step="10 s")
+    share = found.summary["connected"]
+    assert 0.5 < share < 1
+    assert sum(gap.share for gap in found.gaps) == pytest.approx(1 - share)
+    assert all(gap.why.startswith("no satellite is in view of ") and gap.help for gap in found.gaps)
+    assert found.to_dict()["summary"]["gaps"][0] == vars(found.gaps[0])
+    far = bp.sky.path("Rome", "Recife", over="oneweb", gateway=["Madrid"], duration="10 s")
+    assert "no gateway sees a satellite that Recife sees: Madrid, the nearest, is 6," in far.gaps[0].why
+
+
+def test_check_and_run_note_a_path_that_is_there_at_times(tmp_path):
+    file = tmp_path / "gaps.toml"
+    file.write_text(
+        'duration = "1 h"\n[sky]\nover = "oneweb"\nelevation_min = "60 deg"\nstep = "10 s"\n'
+        '[flow.a]\nfrom = "London"\nto = "Paris"\napp = { kind = "bulk", size = "10 kB" }\n'
+    )
+    said = "# note: sky: there is a path from London to Paris 72.2 % of the time."
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert done.stdout.startswith(said)
+    assert done.stdout.endswith(bp.check(file))
+    assert bp.run(file).notes[0].startswith(said.removeprefix("# note: "))
+
+
+def test_a_rule_chooses_satellites_that_reach_the_other_end():
+    for over, gateways in ((SHELL, ["Madrid"]), ("starlink", []), ("oneweb", ["Madrid"])):
+        for select in ("highest", "longest", "starlink"):
+            found = bp.sky.path(
+                "London", "Madrid", over=over, gateway=gateways, selection=select, duration="10 min", step="5 s"
+            )
+            assert found.summary["connected"] > 0.95, (over, select, found.gaps)
+
+
 def test_satellites_without_links_need_one_that_both_see_or_a_gateway():
     alone = bp.sky.path("London", "New York", over="oneweb", duration="10 s")
     assert alone.summary["connected"] == 0
@@ -710,7 +753,8 @@ def test_where_there_is_nothing_it_says_why_and_draws_nothing(tmp_path, monkeypa
     done = ran("path", "London", "Singapore", "--over", "geo", "--duration", "5 s")
     assert done.exit_code == 0
     text = " ".join(done.stdout.split())
-    assert "There is no path. The satellites of geo have no links: both ends must see the same one" in text
+    assert "There is no path. 100 % of the time without: no satellite is in view of" in text
+    assert "remedy: " in text
 
 
 def test_the_guide_shows_what_the_command_prints():

@@ -105,9 +105,9 @@ def find(folder: Path, name: str, into: Path) -> Path:
 def left_out(file: Path, epoch: str) -> dict[str, Any]:
     """Numbers of satellites and of those left out during two hours; heights and number in view of the others."""
     scene = bp.sky.passes(
-        "London", over=file, epoch=epoch, duration="2 h", step="5 min", elevation=25, elements_age_max=ANY_AGE
+        "London", over=file, start=epoch, duration="2 h", step="5 min", elevation_min=25, elements_age_max=ANY_AGE
     )
-    heights = bp.sky.map(over=file, epoch=epoch, elements_age_max=ANY_AGE).satellites["height_km"]
+    heights = bp.sky.map(over=file, start=epoch, elements_age_max=ANY_AGE).satellites["height_km"]
     return {
         **scene.scene.to_dict()["elements"],
         "least_km": heights.min(),
@@ -118,7 +118,7 @@ def left_out(file: Path, epoch: str) -> dict[str, Any]:
 
 def places(file: Path, epoch: str) -> dict[str, Any]:
     """Position in km, in the frame that turns with the Earth, and height of each satellite by name."""
-    table = bp.sky.map(over=file, epoch=epoch, elements_age_max=ANY_AGE).satellites.drop_nulls()
+    table = bp.sky.map(over=file, start=epoch, elements_age_max=ANY_AGE).satellites.drop_nulls()
     north, east = (np.radians(table[f"{name}_deg"].to_numpy()) for name in ("latitude", "longitude"))
     height = table["height_km"].to_numpy()
     radius, flattening = 6378.137, 6.69437999014e-3

@@ -19,10 +19,10 @@ use bentpipe_orbit::sky::places::Access;
 use bentpipe_orbit::sky::places::{self, Place};
 use bentpipe_orbit::sky::presets::{self, of_shells, Orbits, PRESETS};
 use bentpipe_orbit::sky::route::{
-    disjoint_routes_while, routes_while, Disjoint, Metric, Over, Route, Router, Routing, Switch,
+    disjoint_routes_while, gaps, routes_while, servings_while, Disjoint, Metric, Over, Route, Router, Routing, Switch,
 };
 use bentpipe_orbit::sky::scene::{Cable, Failed, Failure, Sky};
-use bentpipe_orbit::sky::selection::{handovers_while, Rule, Slots};
+use bentpipe_orbit::sky::selection::{Rule, Slots};
 use bentpipe_orbit::sky::span::{GoOn, Span};
 use bentpipe_orbit::sky::survey::{coverage_while, covered_area, passes_while};
 use bentpipe_orbit::sky::{distance, SkyError as Wrong};
@@ -359,21 +359,23 @@ impl PySky {
             routing.metric = if by_hops { Metric::Hops } else { Metric::Delay };
             routing.switch = if until_broken { Switch::WhenBroken } else { Switch::WhenBetter };
             let rule = rule_of(rule, seed)?;
-            // Two terminals that wait for their satellites, and the path.
-            let ends = if rule.is_some() { [0, 1].as_slice() } else { &[] };
-            let parts = ends.len() as f64 + 1.0;
-            for (number, &place) in ends.iter().enumerate().filter(|(_, place)| !sky.places[**place].relay) {
-                let mut part = |share: f64| go_on((number as f64 + share) / parts);
-                let Some(rule) = rule else { continue };
-                routing.serving.push((place, handovers_while(sky, place, rule, span, &mut part)?));
-            }
+            // Terminals wait for their satellites, a gateway uses any.
+            let terminals = (0..2).filter(|place| !sky.places[*place].relay);
+            let rules: Vec<(usize, Rule)> = terminals.filter_map(|place| Some((place, rule?))).collect();
+            let parts = rules.len() as f64 + 1.0;
+            let mut part = |share: f64| go_on(share * (parts - 1.0) / parts);
+            routing.serving = servings_while(sky, routing.over, &[(0, 1)], &rules, span, &mut part)?;
             let mut part = |share: f64| go_on((parts - 1.0 + share) / parts);
             let routes =
                 routes_while(sky, &[(0, 1)], &routing, span, Some((WITHIN * span.step_s).max(1e-6)), &mut part)?;
-            Ok(routes.into_iter().next().map(|route| Instants::new(sky, span, route)))
+            let Some(route) = routes.into_iter().next() else { return Ok(None) };
+            let gaps = gaps(sky, &routing, &route, span)?;
+            Ok(Some((Instants::new(sky, span, route), gaps)))
         })?;
-        let found = found.unwrap_or_default();
+        let (found, gaps) = found.unwrap_or_default();
         let table = PyDict::new(py);
+        let gaps: Vec<(f64, String, String)> = gaps.into_iter().map(|gap| (gap.share, gap.why, gap.help)).collect();
+        table.set_item("gaps", gaps)?;
         table.set_item("time_s", reals(py, &found.time_s)?)?;
         table.set_item("delay_s", reals(py, &found.delay_s)?)?;
         table.set_item("hops", wholes(py, &found.hops)?)?;
@@ -621,10 +623,10 @@ impl PySky {
         Ok((radio, range_km, taken))
     }
 
-    /// Bent pipes, where there are gateways with fibres and satellites have no links.
+    /// The path of the shortest delay under this sky.
     fn routing(&self) -> Routing {
-        let is_bent = !self.zigzags && !self.is_linked() && self.sky.places.iter().any(|place| place.relay);
-        Routing { over: if is_bent { Over::Gateways } else { Over::Satellites }, ..Routing::default() }
+        let over = if self.zigzags { Over::Satellites } else { Over::of(&self.sky) };
+        Routing { over, ..Routing::default() }
     }
 }
 

@@ -171,6 +171,21 @@ fn starlink_loses_packets_on_the_air_and_at_boundaries() {
     assert!(bursts > 1.3 * steady && bursts < 1e-2, "{bursts} {steady}");
 }
 
+/// Round trips of pings from the Seychelles to Lagos in 2023 (J. Zhao and J. Pan, MMSys 2024): least, median, 95 %.
+#[test]
+fn starlink_isl_has_the_round_trips_that_were_measured() {
+    let result = run("starlink-isl.toml", &[("duration", "1 h")]);
+    for (column, measured_ms) in [("rtt_min_s", 59.1), ("rtt_p50_s", 109.0), ("rtt_p95_s", 208.0)] {
+        let ratio = 1e3 * result.flows.real(column)[0] / measured_ms;
+        assert!((0.85..1.15).contains(&ratio), "{column}: {ratio}");
+    }
+    // The path is always there, and the pauses lose no packet.
+    assert_eq!(result.notes.len(), 0);
+    assert_eq!(result.summary.whole("lost_packets"), [0]);
+    let best = run("starlink-isl.toml", &[("sky.selection", "any")]).flows.real("rtt_p95_s")[0];
+    assert!(best < 0.08, "{best}");
+}
+
 /// 200 acknowledgements a second, each of two full segments; what the window holds beyond that waits on the way back.
 #[test]
 fn asymmetric_is_as_fast_as_its_acknowledgements() {

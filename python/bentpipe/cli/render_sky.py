@@ -40,7 +40,8 @@ def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
     ground = f"{found.ground_km:,.0f} km along the great circle: {light} by light in vacuum, {glass} in fibre"
     yield _head(title, scene, found.span, ground)
     if not summary["connected"]:
-        yield Text(f"There is no path.{_hint(found)}")
+        yield Text("There is no path.")
+        yield from _gaps(found)
         return
     rows = {
         "one-way delay (ms)": [1e3 * value for value in summary["delay_s"].values()],
@@ -60,6 +61,7 @@ def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
         "a path all the time" if summary["connected"] == 1 else f"a path {_percent(summary['connected'])} of the time"
     )
     yield Text(f"\n{formatting.count(summary['paths'], 'path')}, {hand[0]} at {start}, {hand[1]} at {end}; {share}")
+    yield from _gaps(found)
     shown = found.changes if every else found.changes.head(ROWS_MAX)
     yield _changes(found, shown, start, end)
     yield from hidden(len(found.changes) - len(shown), "more paths")
@@ -103,6 +105,12 @@ def _hint(found: SkyPath | SkyPaths) -> str:
         return f" Satellites are used {found.scene.reach}: {option}"
     alone = f" The satellites of {found.scene.over} have no links: both ends must see the same one"
     return alone + (" or a gateway must." if found.scene.gateways else ", or --gateway must forward.")
+
+
+def _gaps(found: SkyPath) -> Iterator[Text]:
+    """The reasons why there is no path at times, with remedies."""
+    for gap in found.gaps:
+        yield Text(f"{_percent(gap.share)} of the time without: {gap.why}; remedy: {gap.help}")
 
 
 def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:

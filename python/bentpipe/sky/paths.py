@@ -39,6 +39,15 @@ DISJOINT_MAX = 16
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A reason why there is no path at times: `share` of the span, reason (`why`) and remedy (`help`)."""
+
+    share: float
+    why: str
+    help: str
+
+
+@dataclass(frozen=True)
 class SkyPath:
     """The path from one place to another, at every instant.
 
@@ -57,6 +66,8 @@ class SkyPath:
     disjoint : polars.DataFrame or None
         If they were asked for: a row per instant and disjoint path with `time_s`, `number` (1 is the shortest at that
         instant), `delay_s`, `hops` and `path`; null where there are not so many.
+    gaps : tuple of Gap
+        The reasons why there is no path at times, the most frequent first.
     """
 
     scene: Scene
@@ -69,6 +80,7 @@ class SkyPath:
     disjoint: pl.DataFrame | None = None
     apart: str = "satellites"
     failure: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def ground_km(self) -> float:
@@ -84,6 +96,7 @@ class SkyPath:
             "vacuum_delay_s": self.ground_km / LIGHT_KM_S,
             "fibre_delay_s": self.ground_km / LIGHT_KM_S * GLASS,
             "connected": len(known) / len(self.table),
+            "gaps": [vars(gap) for gap in self.gaps],
             "paths": self.changes["path"].is_not_null().sum(),
             "from_handovers": self.changes["from_handover"].sum(),
             "to_handovers": self.changes["to_handover"].sum(),
@@ -222,13 +235,15 @@ def path(
     bad : str
         What to do with bad records of a file: `refuse` or `skip`.
     selection : str
-        How an end chooses its satellite: `any`, `highest`, `nearest`, `longest`, `periodic` or `starlink`.
+        How an end chooses its satellite: `any`, `highest`, `nearest`, `longest`, `periodic` or `starlink`. A rule
+        chooses among satellites that reach the other end. Gateways use any satellite in view.
     metric : str
         Which path is best: that of the shortest `delay`, or of the fewest `hops`.
     change : str
         Take another path as soon as it is `better`, or when the one in use is `broken`.
     gateway : sequence of str or tuple
-        Ground stations that forward packets.
+        Places where the path may leave the sky. Satellites with links between them keep using these, others are bent
+        pipes. An end that is a gateway uses any satellite in view.
     relay : str
         How packets go on from gateway to gateway: by `fibre`, which leads between all of them, or by `ground`: up again
         to any satellite in view, without fibres.
@@ -307,7 +322,8 @@ def path(
         )
         several = _disjoint(scene, array(found["time_s"]), paths)
     table, changes = _table(scene, found), _changes(scene, span, found)
-    return SkyPath(scene, span, selection, metric, change, table, changes, several, apart, tuple(failure))
+    gaps = tuple(Gap(*gap) for gap in found["gaps"])
+    return SkyPath(scene, span, selection, metric, change, table, changes, several, apart, tuple(failure), gaps)
 
 
 def check_choice(selection: str, metric: str, change: str) -> None:

@@ -155,6 +155,28 @@ impl LinkPlan {
         found.is_ok() || self.seams.iter().any(is_seam)
     }
 
+    /// The mesh of each satellite: the lowest number among those that links join it with, over others or directly. Satellites of
+    /// two meshes never pass packets on to each other.
+    pub(crate) fn meshes(&self, satellites: usize) -> Vec<u32> {
+        let mut mesh: Vec<u32> = (0..satellites as u32).collect();
+        fn lowest(mesh: &mut [u32], mut node: u32) -> u32 {
+            while mesh[node as usize] != node {
+                mesh[node as usize] = mesh[mesh[node as usize] as usize];
+                node = mesh[node as usize];
+            }
+            node
+        }
+        let seams = self.seams.iter().map(|shell| (shell.first, shell.first + (shell.planes - 1) * shell.per_plane));
+        for (a, b) in self.candidates.iter().map(|candidate| (candidate.a, candidate.b)).chain(seams) {
+            let (a, b) = (lowest(&mut mesh, a), lowest(&mut mesh, b));
+            mesh[a.max(b) as usize] = a.min(b);
+        }
+        for node in 0..satellites as u32 {
+            mesh[node as usize] = lowest(&mut mesh, node);
+        }
+        mesh
+    }
+
     /// Adds the links that can be used where satellites are at `positions`.
     pub(crate) fn usable(&self, positions: &Positions, links: &mut Vec<Link>) {
         for candidate in &self.candidates {

@@ -42,11 +42,13 @@ pub fn city(name: &str) -> Result<Geodetic, SkyError> {
         return Ok(place);
     }
     let mut near: Vec<(usize, &str)> = cities().map(|(known, _)| (edits(&wanted, &plain(known)), known)).collect();
+    // A name that shares less than two thirds of its letters is another place, not a mistake.
+    near.retain(|(edits, _)| 3 * edits <= wanted.chars().count());
     near.sort_unstable();
-    let near: Vec<&str> = near.iter().take(3).map(|(_, known)| *known).collect();
+    let guess = near.first().map_or_else(String::new, |(_, known)| format!("; did you mean {known}?"));
     Err(SkyError::new(
-        format!("city {name:?}"),
-        format!("not in the list (like it: {}); coordinates can be given instead", near.join(", ")),
+        format!("place {name:?}"),
+        format!("not a known place{guess}\n  expected a city (bentpipe list places), or degrees north and east, such as 51.5N 0.12W"),
     ))
 }
 
@@ -259,7 +261,8 @@ mod tests {
             assert!(central_angle(at, there) * RADIUS_KM < 25.0, "{name}: {at:?}");
         }
         let error = city("Londno").unwrap_err().to_string();
-        assert!(error.contains("London"), "{error}");
+        assert!(error.contains("did you mean London?") && error.contains("51.5N 0.12W"), "{error}");
+        assert!(!city("Xanadu-on-Sea").unwrap_err().to_string().contains("did you mean"));
     }
 
     /// Frankfurt to New York is 6200 km over the North Atlantic; half-way the aircraft is north of both.

@@ -1,7 +1,7 @@
 //! Which of the satellites in view serves a place, and when it hands over to another.
 
 use super::error::SkyError;
-use super::motion::Motion;
+use super::motion::{Motion, Positions};
 use super::scene::Sky;
 use super::span::{GoOn, Span};
 use super::view::{Sighting, Watch};
@@ -110,6 +110,30 @@ pub fn handovers_while(
     span: Span,
     go_on: GoOn,
 ) -> Result<Vec<Handover>, SkyError> {
+    handovers_among(sky, place, rule, span, go_on, &mut |_, _, _| {})
+}
+
+/// When satellites are looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// The instant of their positions.
+    pub(crate) at_s: f64,
+    /// The instant whose choices of other places count: earlier than `at_s` for a look ahead.
+    pub(crate) chosen_s: f64,
+}
+
+/// Takes satellites away that a place must not choose.
+pub(crate) type Among<'a> = &'a mut dyn FnMut(&mut Vec<Sighting>, &Positions, Look);
+
+/// The handovers of a place that chooses among some of the satellites in view.
+pub(crate) fn handovers_among(
+    sky: &Sky,
+    place: usize,
+    rule: Rule,
+    span: Span,
+    go_on: GoOn,
+    among: Among,
+) -> Result<Vec<Handover>, SkyError> {
     sky.check()?;
     let place = sky.place(place)?;
     let mut observer = Observer {
@@ -117,6 +141,7 @@ pub fn handovers_while(
         place,
         motion: Motion::new(0.0),
         watch: sky.watch(place, 0.0),
+        among,
         list: Vec::new(),
         current: None,
     };
@@ -153,17 +178,25 @@ struct Observer<'a> {
     place: usize,
     motion: Motion,
     watch: Watch,
+    among: Among<'a>,
     list: Vec<Handover>,
     current: Option<u32>,
 }
 
 impl Observer<'_> {
+    /// The satellites that it may choose at `t`.
     fn seen(&mut self, t: f64) -> Vec<Sighting> {
-        let positions = self.motion.at(&self.sky.constellation, &self.sky.earth, t);
-        let node = self.sky.node(self.place);
-        let (watch, sky) = (&mut self.watch, self.sky);
-        let seen = watch.at(&sky.earth, positions, t).iter();
-        seen.filter(|s| sky.failures.is_empty() || !sky.link_fails(node, s.satellite, t)).copied().collect()
+        let (sky, node) = (self.sky, self.sky.node(self.place));
+        let works = |s: &&Sighting| sky.failures.is_empty() || !sky.link_fails(node, s.satellite, t);
+        self.usable(Look { at_s: t, chosen_s: t }, works)
+    }
+
+    fn usable(&mut self, look: Look, works: impl Fn(&&Sighting) -> bool) -> Vec<Sighting> {
+        let positions = self.motion.at(&self.sky.constellation, &self.sky.earth, look.at_s);
+        let mut seen: Vec<Sighting> =
+            self.watch.at(&self.sky.earth, positions, look.at_s).iter().filter(works).copied().collect();
+        (self.among)(&mut seen, positions, look);
+        seen
     }
 
     fn hand_over(&mut self, at_s: f64, to: Option<u32>) {
@@ -284,8 +317,9 @@ impl Observer<'_> {
 
     /// The satellite for the slot from `t` until `end`: of those in view all the time, or of all.
     fn draw(&mut self, t: f64, end: f64, slots: &Slots, lots: &mut Stream, number: i64) -> Option<u32> {
-        let positions = self.motion.at(&self.sky.constellation, &self.sky.earth, end);
-        let later: Vec<u32> = self.watch.at(&self.sky.earth, positions, end).iter().map(|s| s.satellite).collect();
+        // Failures to come are unknown.
+        let later = self.usable(Look { at_s: end, chosen_s: t }, |_| true);
+        let later: Vec<u32> = later.iter().map(|s| s.satellite).collect();
         let now = self.seen(t);
         let lasting: Vec<Sighting> = now.iter().filter(|s| later.contains(&s.satellite)).copied().collect();
         let seen = if lasting.is_empty() { now } else { lasting };

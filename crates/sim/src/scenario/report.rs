@@ -67,6 +67,7 @@ pub(super) struct Found {
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) found: Vec<Found>,
+    /// Notes: facts that a user should know of a valid scenario.
     pub(super) notes: Vec<String>,
 }
 

@@ -53,7 +53,7 @@ pub struct Scenario {
     pub timeline: Timeline,
     /// Which time series are kept.
     pub record: Record,
-    /// Notes on the files that it was made of, such as satellites that are left out.
+    /// Notes of the reader of the file, such as satellites that are left out.
     pub notes: Vec<String>,
 }
 

@@ -6,18 +6,23 @@
 
 mod access;
 mod disjoint;
+mod gaps;
+mod reach;
+mod serving;
 mod walk;
 
 use super::earth::LIGHT_KM_S;
 use super::error::SkyError;
 use super::graph::{Distances, Graph};
-use super::links::{Link, LinkPlan};
+use super::links::{Link, LinkPlan, Topology};
 use super::motion::Motion;
 use super::scene::Sky;
 use super::selection::Handover;
 use super::span::{GoOn, Span};
 use access::{Access, Entry};
 pub use disjoint::{disjoint_routes_while, Alternative, Disjoint, MOST_PATHS};
+pub use gaps::{gaps, Gap};
+pub use serving::servings_while;
 use walk::Walk;
 
 /// Added to every hop where hops are counted, km: more than any path is long.
@@ -31,6 +36,19 @@ pub enum Over {
     /// Bent pipes: every packet of a terminal goes up and down to a gateway by one satellite, on over cables between
     /// gateways, and up and down again where the other end is a terminal, too.
     Gateways,
+}
+
+impl Over {
+    /// The kind of network under this sky. A gateway is a place where a path may leave the sky: satellites with links between
+    /// them go on using these. Without such links and with gateways, they are bent pipes.
+    pub fn of(sky: &Sky) -> Self {
+        let is_bent = sky.links.topology == Topology::None && sky.places.iter().any(|place| place.relay);
+        if is_bent {
+            Self::Gateways
+        } else {
+            Self::Satellites
+        }
+    }
 }
 
 /// Which of several paths is best.

@@ -26,7 +26,8 @@ pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProf
 pub(super) use queue::check_queue;
 pub(super) use sky::{
     Apart, Bad, Between, BetweenSatellites, Disjoint, Gauge, Hop, Metric, Modem, Modulation, Motion, Over, OwnLinks,
-    OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Relay, Selection, Sky, SkyFailure, WayPoint,
+    OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Relay, Selection, Selections, Sky, SkyFailure,
+    WayPoint,
 };
 pub(super) use sweep::Sweep;
 pub use sweep::Table;

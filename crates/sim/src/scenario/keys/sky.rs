@@ -22,8 +22,8 @@ settings! {
         elements_age_max: Age = Age(90 * 86_400);
         /// How often paths are looked at. Every change stands at a multiple of it.
         step: Duration = Duration::from_secs_f64(1.0);
-        /// Which satellite a place uses.
-        selection: Selection = Selection::Any;
+        /// Which satellite a place uses. One word is for all places but gateways, which use any.
+        selection: Selections = Selections::One(Selection::Any);
         /// Which of several paths is taken.
         metric: Metric = Metric::Delay;
         /// When another path is taken.
@@ -40,7 +40,7 @@ settings! {
         odd_planes: Option<f64>, [-360.0, 360.0];
         /// Links between satellites. Without it, those of the constellation.
         between_satellites: Option<BetweenSatellites>;
-        /// Gateways, by name of place. With any, satellites are bent pipes: all goes down to a gateway, on by fibre to the next, and up again.
+        /// Gateways, by name of place: where a path may leave the sky, on by fibre to the other gateways. Satellites with links between them go on using these. Satellites without such links are bent pipes if there are gateways: all packets go down to a gateway. A gateway at the end of a flow uses any satellite in view.
         gateway: Vec<String> = Vec::new();
         /// The way of packets from gateway to gateway.
         relay: Relay = Relay::Fibre;
@@ -199,6 +199,44 @@ words! {
         "refuse" => Refuse,
         /// They are left out.
         "skip" => Skip,
+    }
+}
+
+either! {
+    /// Which satellites places use.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) enum Selections {
+        /// All places but gateways by the same rule.
+        One(Selection);
+        /// A rule for each kind of place, or for single places.
+        Each(SelectionOf);
+    }
+}
+
+settings! {
+    /// Which satellite a place uses, by kind of place. A rule chooses among the satellites that reach most of the other ends of the place's flows.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct SelectionOf {
+        /// Places other than gateways.
+        user: Selection = Selection::Any;
+        /// Gateways. With a rule a gateway has one antenna.
+        gateway: Selection = Selection::Any;
+        /// Single places, by name.
+        place: BTreeMap<String, Selection> = BTreeMap::new();
+    }
+}
+
+impl Selections {
+    /// The rule of a place.
+    pub(crate) fn of(&self, place: &str, is_gateway: bool) -> Selection {
+        match self {
+            Self::One(_) if is_gateway => Selection::Any,
+            Self::One(all) => *all,
+            Self::Each(each) => {
+                let kind = if is_gateway { each.gateway } else { each.user };
+                each.place.get(place).copied().unwrap_or(kind)
+            }
+        }
     }
 }
 

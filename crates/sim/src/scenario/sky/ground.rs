@@ -3,7 +3,7 @@
 use super::say;
 use crate::scenario::keys::{Position, Sky as Keys};
 use crate::scenario::report::Findings;
-use crate::scenario::tree::{quoted, Tree, Value};
+use crate::scenario::tree::{quoted, Place as At, Tree, Value};
 use bentpipe_orbit::sky::earth::Geodetic;
 use bentpipe_orbit::sky::places::{cities, city, Place, Site, Track, WayPoint};
 use bentpipe_orbit::sky::SkyError;
@@ -40,10 +40,14 @@ impl Ground {
     pub(super) fn read(tree: &Tree, keys: &Keys, raw: &Tree, findings: &mut Findings) -> Option<Self> {
         let before = findings.found.len();
         let mut ground = Self::default();
-        for name in &keys.gateway {
+        for (index, name) in keys.gateway.iter().enumerate() {
             let Some(number) = ground.number(name, keys, raw, findings) else {
-                let message = format!("has {}, which is no place", quoted(name));
-                say(raw, findings, &["sky", "gateway"], &message, PLACE);
+                // A place with a wrong position has its own message.
+                if !keys.place.contains_key(name) {
+                    let message = format!("sky.gateway: {} is not a known place", quoted(name));
+                    let place = &raw.at(["gateway", &index.to_string()]).place;
+                    unknown(place, "sky.gateway", message, name, keys, findings);
+                }
                 continue;
             };
             ground.places[number].relay = true;
@@ -59,7 +63,9 @@ impl Ground {
                 let found = ground.attached(end, &neighbours, keys, raw, findings);
                 // A place whose position is wrong is said to be nowhere, once.
                 if found.is_none() && !neighbours.contains_key(end) && !keys.place.contains_key(end) {
-                    unknown(flow, name, key, end, findings);
+                    let path = format!("flow.{name}.{key}");
+                    let message = format!("{path} = {} is neither a known place nor the end of a link", quoted(end));
+                    unknown(&flow.at([key]).place, &path, message, end, keys, findings);
                 }
                 found
             });
@@ -72,14 +78,10 @@ impl Ground {
             }
         }
         if ground.flows.is_empty() && findings.found.len() == before {
-            say(raw, findings, &["sky"], "has no flow between two places", PLACE);
+            let expected = "expected cities (bentpipe list places) or names of sky.place";
+            say(raw, findings, &["sky"], "has no flow between two places", expected);
         }
         (findings.found.len() == before).then_some(ground)
-    }
-
-    /// Places that are no gateways.
-    pub(super) fn terminals(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.places.len()).filter(|place| !self.places[*place].relay)
     }
 
     fn pair(&mut self, from: usize, to: usize, rank: usize) -> (usize, bool) {
@@ -151,14 +153,16 @@ fn rank(keys: &Keys, flow: &str) -> usize {
     path.map_or(0, |path| (*path).max(1) as usize - 1)
 }
 
-/// What a place may be.
-const PLACE: &str = "expected cities (bentpipe list places) or names of sky.place";
-
-fn unknown(flow: &Tree, name: &str, key: &str, end: &str, findings: &mut Findings) {
-    let path = format!("flow.{name}.{key}");
-    let message = format!("{path} = {} is neither a place nor the end of a link", quoted(end));
-    let guess = findings.guess(end, cities().map(|(name, _)| name));
-    findings.add(&flow.at([key]).place, &path, message, PLACE, guess);
+/// Reports an unknown name, with the nearest known one and the key for coordinates.
+fn unknown(at: &At, path: &str, message: String, name: &str, keys: &Keys, findings: &mut Findings) {
+    let known = keys.place.keys().map(String::as_str).chain(cities().map(|(name, _)| name));
+    let guess = findings.guess(name, known);
+    let is_bare = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    let key = if name.chars().all(is_bare) && !name.is_empty() { name.to_owned() } else { quoted(name) };
+    let expected = format!(
+        "expected a city (bentpipe list places), or its coordinates: [sky.place.{key}] with latitude and longitude"
+    );
+    findings.add(at, path, message, expected, guess);
 }
 
 fn site(position: &Position) -> Result<Site, SkyError> {

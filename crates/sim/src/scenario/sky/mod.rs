@@ -1,12 +1,13 @@
 //! What a path over satellites becomes: before anything else is read, `[sky]` is replaced by the links that its flows use, with
 //! delays that follow the geometry, and by the tables `[[at]]` in which their routes change.
 //!
-//! `scene` makes the sky that the keys describe, with what fails on it (`failing`), `ground` finds out which nodes are places on
+//! `scene` makes the sky that the keys describe, with what fails on it (`failing`), `gaps` reports when there is no path and why, `ground` finds out which nodes are places on
 //! it, `radio` finds what air and rain take, which `gauge` may have from files, `written` writes links and `changes` as a file would have them. What comes after knows
 //! nothing of satellites.
 
 mod changes;
 mod failing;
+mod gaps;
 mod gauge;
 mod ground;
 mod names;
@@ -18,14 +19,16 @@ mod written;
 
 use super::check;
 use super::files::Files;
-use super::keys::{Apart, Disjoint, Payload, Relay, Selection, Sky as Keys};
+use super::keys::{Apart, Disjoint, Payload, Relay, Selections, Sky as Keys};
 use super::report::Findings;
 use super::schema;
 use super::tree::{Place, Tree};
 use bentpipe_orbit::sky::links::Topology;
-use bentpipe_orbit::sky::route::{disjoint_routes_while, routes_while, Disjoint as Separate, Over, Route, Routing};
+use bentpipe_orbit::sky::route::{
+    disjoint_routes_while, routes_while, servings_while, Disjoint as Separate, Over, Route, Routing,
+};
 use bentpipe_orbit::sky::scene::Sky;
-use bentpipe_orbit::sky::selection::handovers;
+use bentpipe_orbit::sky::selection::Rule;
 use bentpipe_orbit::sky::span::{GoOn, Span};
 use bentpipe_orbit::sky::SkyError;
 use bentpipe_units::settings::Typed;
@@ -67,10 +70,13 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
     }
     let Some(ground) = Ground::read(tree, &keys, &raw, findings) else { return };
     let Some(sky) = scene::make((&keys, duration.as_secs_f64()), &raw, &ground, files, findings) else { return };
-    if keys.payload == Payload::Transparent && keys.gateway.is_empty() && sky.links.topology != Topology::None {
+    if keys.payload == Payload::Transparent && sky.links.topology != Topology::None {
         let message = "= \"transparent\" has satellites that decode nothing and pass packets on to each other";
-        let expected = "expected gateway, or between_satellites = \"none\"";
-        return say(&raw, findings, &["sky", "payload"], message, expected);
+        return say(&raw, findings, &["sky", "payload"], message, "expected between_satellites = \"none\"");
+    }
+    if !selections_have_places(&keys, &raw, &ground, findings) || !disjoint_suits(&keys, &raw, &ground, &sky, findings)
+    {
+        return;
     }
     let Some(gauges) = gauge::read(&keys, &raw, &ground, files, findings) else { return };
     let go_on = &mut |share| files.go_on(share);
@@ -98,44 +104,19 @@ fn paths(
         say(raw, findings, &["sky", "step"], &message, "expected a longer one, such as \"1 s\"");
         return None;
     }
-    let found = routing(keys, ground, sky, run, step).and_then(|routing| {
-        let span = Span::new(0.0, run.max(step), step)?;
-        match &keys.disjoint {
-            None => routes_while(sky, &ground.pairs, &routing, span, None, go_on),
-            Some(disjoint) => disjoint_paths(sky, ground, &routing, span, disjoint, go_on),
-        }
+    let found = Span::new(0.0, run.max(step), step).and_then(|span| {
+        let routing = routing(keys, ground, sky, span)?;
+        let paths = match &keys.disjoint {
+            None => routes_while(sky, &ground.pairs, &routing, span, None, go_on)?,
+            Some(disjoint) => disjoint_paths(sky, ground, &routing, span, disjoint, go_on)?,
+        };
+        let gaps = gaps::Gaps { keys, raw, sky, routing: &routing, span };
+        Ok(gaps.are_told(&paths, findings)?.then_some(paths))
     });
-    let paths = match found {
-        Ok(paths) => paths,
-        Err(error) => {
-            wrong(raw, findings, &error);
-            return None;
-        }
-    };
-    let mut is_whole = true;
-    let mut blind = BTreeSet::new();
-    for path in paths.iter().filter(|path| path.changes.iter().all(|change| change.nodes.is_empty())) {
-        is_whole = false;
-        let ends = [path.from, path.to];
-        let unseen: Vec<usize> = ends.into_iter().filter(|place| is_blind(sky, *place, run, step)).collect();
-        for place in unseen.iter().filter(|place| blind.insert(**place)) {
-            let message = format!("has no satellite in view of {} at any time of the run", sky.places[*place].name);
-            let expected = "expected other satellites, a lower sky.elevation_min, or another start";
-            say(raw, findings, &["sky", "over"], &message, expected);
-        }
-        let apart = keys.disjoint.as_ref().filter(|_| unseen.is_empty());
-        if let Some(disjoint) = apart {
-            let [from, to] = ends.map(|place| sky.places[place].name.as_str());
-            let message = format!("= {} are never there from {from} to {to}: there are fewer", disjoint.paths);
-            say(raw, findings, &["sky", "disjoint", "paths"], &message, "expected fewer, or a lower elevation_min");
-        } else if unseen.is_empty() {
-            let [from, to] = ends.map(|place| sky.places[place].name.as_str());
-            let message = format!("has no path from {from} to {to} at any time of the run");
-            let expected = "expected a satellite that both see, links between satellites, or gateways";
-            say(raw, findings, &["sky", "over"], &message, expected);
-        }
-    }
-    is_whole.then_some(paths)
+    found.unwrap_or_else(|error| {
+        wrong(raw, findings, &error);
+        None
+    })
 }
 
 /// The one of its disjoint paths that each pair takes.
@@ -172,14 +153,6 @@ fn disjoint_paths(
 fn disjoint_is_possible(keys: &Keys, tree: &Tree, raw: &Tree, findings: &mut Findings) -> bool {
     let Some(disjoint) = &keys.disjoint else { return true };
     let before = findings.found.len();
-    if !keys.gateway.is_empty() {
-        let expected = "expected links between satellites: without gateway";
-        say(raw, findings, &["sky", "disjoint"], "is for paths over links between satellites", expected);
-    }
-    if keys.selection != Selection::Any {
-        let expected = "expected selection = \"any\"";
-        say(raw, findings, &["sky", "disjoint"], "needs several satellites at each place", expected);
-    }
     for (name, path) in &disjoint.flow {
         if tree.get("flow").and_then(|flows| flows.get(name)).is_none() {
             let names = tree.get("flow").and_then(Tree::table).into_iter().flat_map(|flows| flows.keys());
@@ -209,26 +182,64 @@ fn relay_is_possible(keys: &Keys, raw: &Tree, findings: &mut Findings) -> bool {
     findings.found.len() == before
 }
 
-/// Whether a place never sees a satellite.
-fn is_blind(sky: &Sky, place: usize, run: f64, step: f64) -> bool {
-    let looks = (run / step).ceil() as u64;
-    (0..=looks).all(|look| sky.visible(place, look as f64 * step).is_ok_and(|seen| seen.is_empty()))
+/// Whether this sky has several paths for those that ask for them.
+fn disjoint_suits(keys: &Keys, raw: &Tree, ground: &Ground, sky: &Sky, findings: &mut Findings) -> bool {
+    if keys.disjoint.is_none() {
+        return true;
+    }
+    let before = findings.found.len();
+    if over(keys, sky) == Over::Gateways {
+        let expected = "expected links between satellites: without gateway";
+        say(raw, findings, &["sky", "disjoint"], "is for paths over links between satellites", expected);
+    }
+    if !rules(keys, ground).is_empty() {
+        let expected = "expected selection = \"any\"";
+        say(raw, findings, &["sky", "disjoint"], "needs several satellites at each place", expected);
+    }
+    findings.found.len() == before
+}
+
+/// Whether all places that a selection names are there.
+fn selections_have_places(keys: &Keys, raw: &Tree, ground: &Ground, findings: &mut Findings) -> bool {
+    let Selections::Each(each) = &keys.selection else { return true };
+    let before = findings.found.len();
+    for name in each.place.keys().filter(|name| ground.places.iter().all(|place| place.name != **name)) {
+        let guess = findings.guess(name, ground.places.iter().map(|place| place.name.as_str()));
+        let shown = format!("sky.selection.place.{name}");
+        let place = &raw.at(["selection", "place", name]).key;
+        let message = format!("{shown} is no place of a flow or gateway");
+        findings.add(place, &shown, message, "expected a gateway, or a place of a flow", guess);
+    }
+    findings.found.len() == before
+}
+
+/// The rules of the places that have one.
+fn rules(keys: &Keys, ground: &Ground) -> Vec<(usize, Rule)> {
+    let places = ground.places.iter().enumerate();
+    let rule = |(number, place): (usize, &bentpipe_orbit::sky::places::Place)| {
+        let selection = keys.selection.of(&place.name, place.relay);
+        scene::rule(selection, keys.seed).map(|rule| (number, rule))
+    };
+    places.filter_map(rule).collect()
+}
+
+/// What forwards packets between places.
+fn over(keys: &Keys, sky: &Sky) -> Over {
+    match keys.relay {
+        Relay::Ground => Over::Satellites,
+        Relay::Fibre => Over::of(sky),
+    }
 }
 
 /// How paths are chosen.
-fn routing(keys: &Keys, ground: &Ground, sky: &Sky, run: f64, step: f64) -> Result<Routing, SkyError> {
-    let mut serving = Vec::new();
-    if let Some(rule) = scene::rule(keys.selection, keys.seed) {
-        for place in ground.terminals() {
-            serving.push((place, handovers(sky, place, rule, Span::new(0.0, run.max(step), step)?)?));
-        }
-    }
+fn routing(keys: &Keys, ground: &Ground, sky: &Sky, span: Span) -> Result<Routing, SkyError> {
+    let over = over(keys, sky);
     Ok(Routing {
-        over: if keys.gateway.is_empty() || keys.relay == Relay::Ground { Over::Satellites } else { Over::Gateways },
+        over,
         metric: scene::metric(keys.metric),
         switch: scene::switch(keys.change),
         hop_delay_s: keys.hop_delay.as_secs_f64(),
-        serving,
+        serving: servings_while(sky, over, &ground.pairs, &rules(keys, ground), span, &mut |_| true)?,
     })
 }
 

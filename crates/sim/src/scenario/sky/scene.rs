@@ -71,6 +71,16 @@ pub(super) fn make(
         (None, Some(km)) => sky.access = Access::MaxRange(km),
         (None, None) => {}
     }
+    let is_grid = match &keys.between_satellites {
+        Some(BetweenSatellites::Kind(between)) => *between != Between::Off,
+        Some(BetweenSatellites::Own(own)) => own.pairs.is_empty(),
+        None => false,
+    };
+    if is_grid && sky.constellation.grids.is_empty() {
+        let message = "asks for neighbours in planes, and these satellites are in no planes";
+        say(raw, findings, &["sky", "between_satellites"], message, "expected pairs, by name");
+        return None;
+    }
     match &keys.between_satellites {
         Some(BetweenSatellites::Kind(between)) => sky.links = links(*between, &sky.links),
         Some(BetweenSatellites::Own(own)) => sky.links = own_links(own, keys, raw, &sky, findings)?,

@@ -7,7 +7,8 @@ use crate::spec::{Change, Profile};
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::places::Place;
 use bentpipe_orbit::sky::presets::preset;
-use bentpipe_orbit::sky::route::{routes, Routing};
+use bentpipe_orbit::sky::route::{routes, servings_while, Over, Routing};
+use bentpipe_orbit::sky::selection::{Rule, Slots};
 use bentpipe_orbit::sky::span::Span;
 use bentpipe_units::{Duration, Time};
 
@@ -102,7 +103,7 @@ fn satellites_that_are_left_are_taken_away_and_come_back() {
 
 #[test]
 fn gateways_are_joined_by_fibre_and_satellites_are_bent_pipes() {
-    let resolved = read("gateway = ['Madrid', 'Boston']\nfibre.rate = '1 Gbit/s'");
+    let resolved = read("between_satellites = 'none'\ngateway = ['Madrid', 'Boston']\nfibre.rate = '1 Gbit/s'");
     let names: Vec<&str> = resolved.scenario.links.iter().map(|link| link.name.as_str()).collect();
     assert!(names.contains(&"Madrid~Boston.forward"), "{names:?}");
     let is_between =
@@ -140,15 +141,27 @@ fn what_is_wrong_with_a_sky_is_said_at_its_key() {
         ("over = 'irridium'", "sky.over = \"irridium\" is no constellation", 3),
         ("over = 'iridium'\nstart = 'noon'", "sky.start ", 4),
         ("over = 'iridium'\nstep = '0 s'", "sky.step ", 4),
-        ("over = 'iridium'\ngateway = ['Atlantis']", "sky.gateway has \"Atlantis\", which is no place", 4),
+        ("over = 'iridium'\ngateway = ['Atlantis']", "sky.gateway: \"Atlantis\" is not a known place", 4),
         ("over = 'iridium'\nstepp = '1 s'", "sky.stepp", 4),
         ("over = { elements = 'none.tle' }", "sky.over is of no use: none.tle: cannot be found", 3),
-        ("over = 'oneweb'\nelevation_min = '89.9 deg'", "sky.over has no satellite in view of London", 3),
         (
-            "over = 'iridium'\nbetween_satellites = 'none'\n[sky.place.Paris]\nlatitude = -40\nlongitude = 170",
-            "sky.over has no path from London to Paris",
+            "over = 'oneweb'\nelevation_min = '89.9 deg'",
+            "sky.over has no path from London to Paris at any time of the run: no satellite is in view of London",
             3,
         ),
+        (
+            "over = 'iridium'\nbetween_satellites = 'none'\n[sky.place.Paris]\nlatitude = -40\nlongitude = 170",
+            "at any time of the run: no satellite is in view of both London and Paris: they are 18,",
+            3,
+        ),
+        ("over = { geo = 0 }\nbetween_satellites = 'grid'", "sky.between_satellites asks for neighbours in planes", 4),
+        (
+            "over = 'iridium'\nselection = { user = 'any', place.Rome = 'any' }",
+            "sky.selection.place.Rome is no place",
+            4,
+        ),
+        ("over = 'iridium'\nselection = { users = 'any' }", "sky.selection.users", 4),
+        ("over = 'iridium'\npayload = 'transparent'\ngateway = ['Paris']", "sky.payload = \"transparent\"", 4),
         (
             "over = 'iridium'\nmake_before_break = '1 s'\nbreak_before_make = '1 s'",
             "sky.break_before_make stands beside",
@@ -160,8 +173,82 @@ fn what_is_wrong_with_a_sky_is_said_at_its_key() {
         assert!(text.contains(message) && text.contains(&format!("f.toml:{place}:")), "{sky}: {text}");
     }
     let text = said("duration = '10 s'\n[sky]\nover = 'iridium'\n[flow.a]\nfrom = 'Lodnon'\nto = 'Paris'\n");
-    assert!(text.contains("flow.a.from = \"Lodnon\" is neither a place nor the end of a link"), "{text}");
-    assert!(text.contains("London"), "{text}");
+    assert!(text.contains("flow.a.from = \"Lodnon\" is neither a known place nor the end of a link"), "{text}");
+    assert!(text.contains("London") && text.contains("[sky.place.Lodnon] with latitude and longitude"), "{text}");
+    let text = said("duration = '10 s'\n[sky]\nover = 'iridium'\n[flow.a]\nfrom = 'x y'\nto = 'Paris'\n");
+    assert!(text.contains("[sky.place.\"x y\"] with latitude") && !text.contains("did you mean"), "{text}");
+}
+
+/// The delays between two places every second for a minute, with a gateway, and a rule for the places other than it.
+fn over_the_sky(over: &str, ends: [&str; 2], gateway: &str, rule: Option<Rule>) -> Vec<f64> {
+    let mut sky = preset(over).unwrap().sky(Epoch::Y2000).unwrap();
+    // The scenario has its gateways first.
+    sky.places = vec![Place::city(gateway).unwrap().gateway()];
+    sky.places.extend(ends.iter().filter(|end| **end != gateway).map(|end| Place::city(end).unwrap()));
+    let number = |end: &str| sky.places.iter().position(|place| place.name == end).unwrap();
+    let pairs = [(number(ends[0]), number(ends[1]))];
+    let span = Span::new(0.0, 60.0, 1.0).unwrap();
+    let rules: Vec<(usize, Rule)> = (1..sky.places.len()).filter_map(|place| Some((place, rule?))).collect();
+    let over = Over::of(&sky);
+    let serving = servings_while(&sky, over, &pairs, &rules, span, &mut |_| true).unwrap();
+    let routing = Routing { over, serving, ..Routing::default() };
+    routes(&sky, &pairs, &routing, span, None).unwrap().remove(0).delays_s
+}
+
+/// A gateway is a place where a path may leave the sky: links between satellites stay in use beside it, as on the command line.
+/// A gateway at the end of a flow uses any satellite.
+#[test]
+fn gateways_leave_links_between_satellites_in_use() {
+    let lots = Rule::Slots(Slots::starlink(1));
+    for (over, ends, gateway, selection, rule) in [
+        ("starlink", ["Victoria", "Lagos"], "Lagos", "selection = 'starlink'", Some(lots)),
+        (
+            "starlink",
+            ["Victoria", "Lagos"],
+            "Lagos",
+            "selection = { place.Victoria = 'starlink', place.Lagos = 'any', gateway = 'highest' }",
+            Some(lots),
+        ),
+        ("starlink-shell-1", ["London", "Singapore"], "Madrid", "", None),
+    ] {
+        let expected = over_the_sky(over, ends, gateway, rule);
+        assert!(expected.iter().all(|delay| delay.is_finite()), "{over}: {expected:?}");
+        let text = format!(
+            "duration = '60 s'\n[sky]\nover = '{over}'\ngateway = ['{gateway}']\n{selection}\n[flow.a]\nfrom = '{}'\nto = '{}'\n",
+            ends[0], ends[1]
+        );
+        let resolved = from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(resolved.scenario.notes().len(), 0);
+        let flow = &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()];
+        let mut now = flow.route.clone();
+        let mut changes = resolved.scenario.timeline.changes.iter().peekable();
+        for (t, expected) in expected.iter().enumerate() {
+            let t = t as f64;
+            while let Some((_, change)) = changes.next_if(|(at, _)| *at <= Time::ZERO + Duration::from_secs_f64(t)) {
+                match change {
+                    Change::Install { path, route } if !path.is_back() => now.clone_from(route),
+                    _ => {}
+                }
+            }
+            let found = delay(&resolved, &now, t);
+            assert!((found - expected).abs() < 20e-6, "{over} {t}: {found} {expected}");
+        }
+    }
+}
+
+/// A path that is there at times has a note with the share of the time, the reason and the help.
+#[test]
+fn a_path_that_is_not_always_there_is_noted() {
+    let text = "duration = '3600 s'\n[sky]\nover = 'oneweb'\nstep = '10 s'\nelevation_min = '60 deg'\n\
+                [flow.a]\nfrom = 'London'\nto = 'Paris'\n";
+    let resolved = from_toml(text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let notes = resolved.scenario.notes();
+    let [note] = &notes[..] else { panic!("{notes:?}") };
+    assert!(note.starts_with("sky: there is a path from London to Paris 72.2 % of the time. "), "{note}");
+    assert!(note.contains("% without: no satellite is in view of "), "{note}");
+    assert!(note.contains("; remedy: "), "{note}");
+    // The resolved scenario has no sky, so it has no note.
+    assert!(from_toml(&resolved.to_toml(), "f", &[]).unwrap().scenario.notes().is_empty());
 }
 
 const RADIO: &str = "frequency_ghz = 20\neirp_dbw = 30\ng_over_t_db_k = 10\n";
@@ -610,7 +697,12 @@ fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
         ("disjoint = { paths = 2, flow = { b = 1 } }", "sky.disjoint.flow.b is no flow", 4),
         ("disjoint = { paths = 2, flow = { a = 3 } }", "sky.disjoint.flow.a = 3 is none of the 2 paths", 4),
         ("selection = 'highest'\ndisjoint = { paths = 2 }", "sky.disjoint needs several satellites", 5),
-        ("gateway = ['Madrid']\ndisjoint = { paths = 2 }", "sky.disjoint is for paths over links", 5),
+        (
+            "between_satellites = 'none'\ngateway = ['Madrid']\ndisjoint = { paths = 2 }",
+            "sky.disjoint is for paths over links",
+            6,
+        ),
+        ("selection = { place.Paris = 'longest' }\ndisjoint = { paths = 2 }", "sky.disjoint needs several", 5),
         (
             "disjoint = { paths = 9, flow = { a = 9 } }",
             "sky.disjoint.paths = 9 are never there from London to Paris",
