@@ -241,10 +241,10 @@ def test_check_and_run_note_a_path_that_is_there_at_times(tmp_path):
     file = tmp_path / "gaps.toml"
     file.write_text(
         'duration = "1 h"\n[sky]\nover = "oneweb"\nelevation_min = "60 deg"\nstep = "10 s"\n'
-        '[flow.a]\nfrom = "London"\nto = "Paris"\napp = { kind = "bulk", size = "10 kB" }\n'
+        '[flow.a]\nfrom = "London"\nto = "Paris"\napp = { kind = "request-response", response = "1 kB", count = 1 }\n'
     )
-    said = "# note: sky: there is a path from London to Paris 72.2 % of the time."
-    done = CliRunner().invoke(main, ["check", str(file)])
+    said = "# note: sky: there is a path from London to Paris 72.5 % of the time."
+    done = CliRunner().invoke(app, ["check", str(file)])
     assert done.stdout.startswith(said)
     assert done.stdout.endswith(bp.check(file))
     assert bp.run(file).notes[0].startswith(said.removeprefix("# note: "))

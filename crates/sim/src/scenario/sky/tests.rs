@@ -244,7 +244,7 @@ fn a_path_that_is_not_always_there_is_noted() {
     let resolved = from_toml(text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
     let notes = resolved.scenario.notes();
     let [note] = &notes[..] else { panic!("{notes:?}") };
-    assert!(note.starts_with("sky: there is a path from London to Paris 72.2 % of the time. "), "{note}");
+    assert!(note.starts_with("sky: there is a path from London to Paris 72.5 % of the time. "), "{note}");
     assert!(note.contains("% without: no satellite is in view of "), "{note}");
     assert!(note.contains("; remedy: "), "{note}");
     // The resolved scenario has no sky, so it has no note.
