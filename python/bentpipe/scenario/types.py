@@ -5057,13 +5057,13 @@ class Sky(_SkyRequired, total=False):
         Satellites are used up to this distance in km instead, whatever their elevation.
 
     motion :
-        How the orbits of a constellation by name change, in place of what it says.
+        Motion of the satellites of a constellation by name. Without it, that of its source.
 
     mean_motion :
-        Revolutions per day, in place of the height, for a constellation by name with one shell.
+        Revolutions per day of a constellation by name with one shell, in place of its height.
 
     odd_planes :
-        Degrees by which every other plane is ahead, in place of its phasing, for a constellation by name with one shell.
+        Phase of every other plane of a constellation by name with one shell, degrees, in place of its phasing.
 
     between_satellites :
         Links between satellites. Without it, those of the constellation.
@@ -5072,7 +5072,7 @@ class Sky(_SkyRequired, total=False):
         Gateways, by name of place. With any, satellites are bent pipes: all goes down to a gateway, on by fibre to the next, and up again. Default: [].
 
     relay :
-        How packets go on from gateway to gateway. Default: "fibre".
+        The way of packets from gateway to gateway. Default: "fibre".
 
     stretch :
         How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it. Default: 1.5.

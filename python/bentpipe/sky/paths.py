@@ -225,11 +225,11 @@ def path(
     range_max_km : float, optional
         Use satellites up to this distance instead, at any elevation.
     motion : str, optional
-        How the orbits of shells change: `j2`, `kepler` or `sgp4`. By default, as the constellation has it.
+        Motion of the satellites of shells: `j2`, `kepler` or `sgp4`. By default, as the constellation has it.
     mean_motion : float, optional
         Revolutions per day of a constellation of one shell, in place of its height.
     odd_planes : float, optional
-        Degrees by which every other plane of a constellation of one shell is ahead, in place of its phasing.
+        Phase of every other plane of a constellation of one shell, degrees, in place of its phasing.
     between_satellites : str, optional
         Links between satellites: `none`, `grid` or `grid-and-seam`. By default, as the constellation has it.
     bad : str
@@ -245,7 +245,7 @@ def path(
         Places where the path may leave the sky. Satellites with links between them keep using these, others are bent
         pipes. An end that is a gateway uses any satellite in view.
     relay : str
-        How packets go on from gateway to gateway: by `fibre`, which leads between all of them, or by `ground`: up again
+        Way of packets from gateway to gateway: by `fibre`, which leads between all of them, or by `ground`: up again
         to any satellite in view, without fibres.
     stretch : float
         Length of these fibres against the great circle.

@@ -2,7 +2,7 @@
 //!
 //! A [`scene::Sky`] is made of a constellation (shells by Walker's parameters, element sets, slots over the equator),
 //! the Earth under it, and places. It says who sees whom at an instant; [`selection`] which satellite serves a place
-//! when, [`route`] which path is best when, [`matrix`] what many pairs come to, [`survey`] when satellites pass and what they cover.
+//! when, [`route`] which path is best when, [`survey`] when satellites pass and what they cover.
 //!
 //! Time is seconds after the constellation's epoch, UTC; lengths are km; angles are degrees where their name says so.
 
