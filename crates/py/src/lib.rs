@@ -56,7 +56,7 @@ mod _core {
     #[pymodule_export]
     use super::packet::{PacketSender, View};
     #[pymodule_export]
-    use super::sky::{cities, city, constellations, PyMatrix, PySky};
+    use super::sky::{cities, city, constellations, modcods, PyMatrix, PySky};
     #[pymodule_export]
     use super::{build_info, choices, dictionary, hooks, quantity, schema, Run, Scenario};
     #[pymodule_export]

@@ -7,6 +7,7 @@ use bentpipe_orbit::budget::geometry::slant_range_km;
 use bentpipe_orbit::budget::modulation::Modulation;
 use bentpipe_orbit::budget::radio::{BentPipe, Conditions, Radio};
 use bentpipe_orbit::budget::scintillation::Aperture;
+use bentpipe_orbit::budget::Edition;
 use bentpipe_orbit::sky::catalogue::{read_sky, Census, Request, AGE_MAX_S};
 use bentpipe_orbit::sky::constellation::{Constellation, Pattern, Phasing, Propagation, Shell};
 use bentpipe_orbit::sky::earth::{Earth, Geodetic};
@@ -42,9 +43,17 @@ const POSITIONS_BETWEEN: usize = 200_000;
 
 /// An array as (NumPy dtype, bytes).
 type Array<'py> = (&'static str, Bound<'py, PyBytes>);
-/// A way of a radio link: the city whose air and rain it has; carrier in GHz, EIRP in dBW, G/T in dB/K, losses in dB, and carrier over
-/// interference in dB; elevation in degrees; per cent of the year in which its rain is exceeded.
-type Way = (String, (f64, f64, f64, f64, Option<f64>), f64, Option<f64>);
+/// Looks for the elevations that occur: satellites times instants of a day, and the least and the largest number of these.
+const ELEVATION_LOOKS: (usize, usize, usize) = (2_000_000, 96, 8640);
+const DAY_S: f64 = 86_400.0;
+
+/// A way of a radio link: the city whose air and rain it has; carrier in GHz, EIRP in dBW, G/T in dB/K, losses in dB, carrier over
+/// interference in dB, and noise temperature in K of a receiver on the ground; elevation in degrees; per cent of the year in which its rain
+/// is exceeded.
+type Way = (String, (f64, f64, f64, f64, Option<f64>, Option<f64>), f64, Option<f64>);
+/// Properties of the air for all ways: whether rain comes with clouds; diameter in m of the antenna, if rain comes with scintillation; tilt
+/// of the polarisation in degrees; whether the edition of P.618 is the newer one.
+type Air = (bool, Option<f64>, f64, bool);
 /// A modulation and code: its name, the Es/N0 that it needs in dB, bits in a symbol, the probability that a packet is lost.
 type Chosen = (&'static str, f64, f64, f64);
 /// Lines (what, how much, unit), distance in km, bit error rate, what DVB-S2 makes of it, and of the fades that are as deep as the rain, by
@@ -292,11 +301,10 @@ impl PySky {
     }
 
     /// The link budget between places and satellites of the median height: of one way, or of a way up and a way down through a
-    /// transponder that does not decode. `extra`: whether rain comes with clouds, and with the scintillation that an antenna of
-    /// this diameter (m) leaves.
-    fn budget(&self, ways: Vec<Way>, symbols_per_s: f64, extra: (bool, Option<f64>)) -> PyResult<Budget> {
+    /// transponder that does not decode.
+    fn budget(&self, ways: Vec<Way>, symbols_per_s: f64, altitude_km: f64, air: Air) -> PyResult<Budget> {
         let make = || {
-            let found = ways.iter().map(|way| self.way(way, symbols_per_s, extra));
+            let found = ways.iter().map(|way| Self::way(way, symbols_per_s, altitude_km, air));
             let found = found.collect::<Result<Vec<_>, Wrong>>()?;
             let none = || Wrong { at: "ways".to_owned(), what: "expected one or two".to_owned() };
             let first = *found.first().ok_or_else(none)?;
@@ -307,11 +315,13 @@ impl PySky {
                     (pipe.lines()?, pipe.es_n0_db()?)
                 }
             };
-            let (has_clouds, antenna_m) = extra;
+            let (has_clouds, antenna_m, ..) = air;
+            let is_down = ways.iter().any(|way| way.1 .5.is_some());
             let is_wet = ways.iter().any(|way| way.3.is_some());
             let is_asked_for = |what: &str| match what.split(' ').next() {
                 Some("clouds") => has_clouds && is_wet,
                 Some("scintillation") => antenna_m.is_some() && is_wet,
+                Some("warmer") => is_down && is_wet,
                 _ => true,
             };
             let lines = lines.into_iter().filter(|line| is_asked_for(&line.what));
@@ -324,6 +334,22 @@ impl PySky {
             Ok((lines, first.1, errors, best, fades(&first.0.ray(ways[0].2), first.2.rain_db, ways[0].3)))
         };
         make().map_err(wrong)
+    }
+
+    /// The lowest and the highest elevation in degrees at which the first place uses a satellite within a day; none: it never sees one.
+    fn elevations(&self) -> PyResult<Option<(f64, f64)>> {
+        let (all, least, most) = ELEVATION_LOOKS;
+        let looks = (all / self.sky.satellites().max(1)).clamp(least, most);
+        let mut found: Option<(f64, f64)> = None;
+        for look in 0..looks {
+            let t = DAY_S * look as f64 / looks as f64;
+            for sighting in self.sky.visible(0, t).map_err(wrong)? {
+                let at = sighting.elevation_deg();
+                let (low, high) = found.unwrap_or((at, at));
+                found = Some((low.min(at), high.max(at)));
+            }
+        }
+        Ok(found)
     }
 
     /// The median height of the satellites at the epoch, km.
@@ -602,23 +628,25 @@ fn fades(ray: &budget::Ray, rain_db: f64, percent: Option<f64>) -> Vec<(f64, f64
 impl PySky {
     /// Radio, distance and atmosphere of a way.
     fn way(
-        &self,
         (climate, radio, elevation_deg, percent): &Way,
         symbols_per_s: f64,
-        (has_clouds, antenna_m): (bool, Option<f64>),
+        altitude_km: f64,
+        (has_clouds, antenna_m, tilt_deg, is_newer): Air,
     ) -> Result<(Radio, f64, budget::radio::Attenuation), Wrong> {
-        let (frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, c_over_i) = *radio;
-        let c_over_i_db = c_over_i.unwrap_or(f64::INFINITY);
+        let (frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, c_over_i, noise) = *radio;
+        let (c_over_i_db, noise_k) = (c_over_i.unwrap_or(f64::INFINITY), noise.unwrap_or(f64::INFINITY));
         let radio =
-            Radio { frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, c_over_i_db, symbols_per_s, tilt_deg: 45.0 };
+            Radio { frequency_ghz, eirp_dbw, g_over_t_db_k, noise_k, losses_db, c_over_i_db, symbols_per_s, tilt_deg };
         let aperture = |diameter_m| Aperture { diameter_m, efficiency: 0.5 };
+        let edition = if is_newer { Edition::P618_14 } else { Edition::P618_13 };
+        let beside_rain = percent.map(|percent| edition.beside_rain(percent));
         let conditions = Conditions {
+            gases: beside_rain.unwrap_or(Conditions::default().gases),
             rain: *percent,
-            // P.618-13 §2.5: for less than 1 %, those of 1 %.
-            clouds: percent.filter(|_| has_clouds).map(|percent| percent.max(1.0)),
+            clouds: beside_rain.filter(|_| has_clouds),
             scintillation: percent.zip(antenna_m.map(aperture)),
         };
-        let range_km = slant_range_km(*elevation_deg, self.altitude_km())?;
+        let range_km = slant_range_km(*elevation_deg, altitude_km)?;
         let taken = radio.attenuation(&budget::climate::climate(climate)?, *elevation_deg, conditions)?;
         Ok((radio, range_km, taken))
     }
@@ -719,6 +747,12 @@ pub(crate) fn constellations() -> Vec<(&'static str, &'static str, &'static str)
 #[pyfunction]
 pub(crate) fn cities() -> Vec<(&'static str, f64, f64)> {
     places::cities().map(|(name, at)| (name, at.latitude_deg, at.longitude_deg)).collect()
+}
+
+/// Modulations and codes of DVB-S2 that are the most efficient at some Es/N0: name, that which each needs in dB, bits in a symbol.
+#[pyfunction]
+pub(crate) fn modcods() -> Vec<(&'static str, f64, f64)> {
+    Modcod::useful().map(|(modcod, threshold, bits)| (modcod.name(), threshold, bits)).collect()
 }
 
 /// Degrees north and east of a city.

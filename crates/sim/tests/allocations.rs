@@ -90,6 +90,8 @@ fn packets_allocate_nothing_once_the_rings_have_grown() {
     // So do the numbers that a compressor writes on packets.
     let end = |role: &str| format!("[{{ kind = \"compress\", role = \"{role}\", scheme = \"rohc\" }}]");
     cases.push(vec![set("node.sat1.middlebox", &end("compressor")), set("node.sat2.middlebox", &end("decompressor"))]);
+    let jitter = "{ delay = { kind = \"exponential\", mean = \"3 ms\" }, every = \"2 ms\", correlation = \"5 ms\" }";
+    cases.push(vec![set("link.isl.jitter", jitter), set("link.down.jitter", &format!("[{jitter}, {jitter}]"))]);
     for sets in cases {
         let scenario = from_toml(TEN_FLOWS, "test.toml", &sets).expect("the scenario is valid").scenario;
         let mut network = Network::build(&scenario, 1);

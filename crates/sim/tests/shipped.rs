@@ -154,21 +154,25 @@ fn leo_pass_gives_up_at_a_high_error_rate() {
     assert_eq!(result.flows.text("outcome"), ["aborted"]);
 }
 
-/// One in a thousand, and half of what is sent in the bursts after the boundaries.
+/// Half of what is sent in a hundredth of the time, and one in a thousand otherwise; nothing at boundaries, where packets are held.
 #[test]
-fn starlink_loses_packets_on_the_air_and_at_boundaries() {
+fn starlink_loses_packets_on_the_air_alone() {
     let share = |sets: &[(&str, &str)]| {
         let result = run("starlink.toml", sets);
-        assert!(result.drops.text("cause").iter().all(|cause| cause == "bit-error" || cause == "outage"));
+        assert!(result.drops.text("cause").iter().all(|cause| cause == "bit-error"));
         let access = result.links.text("link").iter().position(|link| link == "access.forward").unwrap();
         let [hit, all] =
             ["corrupted_packets", "carried_packets"].map(|column| result.links.whole(column)[access] as f64);
         hit / all
     };
-    let steady = share(&[("link.access.error", "{ kind = \"packet\", rate = 1e-3 }")]);
-    let bursts = share(&[]);
+    // A sender at constant rate meets the mean: 0.001 + 0.5 / 101.
+    let blind =
+        [("flow.download.app", "{ kind = \"cbr\", rate = \"10 Mbit/s\", size = \"1200 B\" }"), ("duration", "1200 s")];
+    let bursts = share(&blind);
+    assert!((0.003..0.009).contains(&bursts), "{bursts}");
+    let steady = share(&[blind[0], ("link.access.error", "{ kind = \"packet\", rate = 1e-3 }")]);
     assert!((steady / 1e-3 - 1.0).abs() < 0.2, "{steady}");
-    assert!(bursts > 1.3 * steady && bursts < 1e-2, "{bursts} {steady}");
+    assert_eq!(share(&[blind[0], ("link.access.error", "none")]), 0.0);
 }
 
 /// Round trips of pings from the Seychelles to Lagos in 2023 (J. Zhao and J. Pan, MMSys 2024): least, median, 95 %.

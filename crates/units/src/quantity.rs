@@ -131,6 +131,15 @@ pub static ANGLE: Kind = Kind {
     units: &[("deg", 1_000_000)],
 };
 
+/// A symbol rate.
+pub static BAUD: Kind = Kind {
+    name: "a symbol rate",
+    expected: "a number with baud, kbaud, Mbaud or Gbaud",
+    example: "25 Mbaud",
+    resolution: "baud",
+    units: &[("baud", 1), ("Bd", 1), ("kbaud", 1_000), ("Mbaud", 1_000_000), ("Gbaud", 1_000_000_000)],
+};
+
 /// A probability.
 pub static PROBABILITY: Kind = Kind {
     name: "a probability",
@@ -195,10 +204,10 @@ pub fn probability(text: &str) -> Result<f64, QuantityError> {
 }
 
 /// The kinds that have units, and the unit that a number of each is given in where it is no text.
-static KINDS: [(&Kind, &str); 5] =
-    [(&DURATION, "s"), (&RATE, "bit/s"), (&SIZE, "B"), (&DISTANCE, "m"), (&ANGLE, "deg")];
+static KINDS: [(&Kind, &str); 6] =
+    [(&DURATION, "s"), (&RATE, "bit/s"), (&SIZE, "B"), (&DISTANCE, "m"), (&ANGLE, "deg"), (&BAUD, "baud")];
 
-/// Reads a number with a unit, whatever kind it is: the number nearest to it in `s`, `bit/s`, `B`, `m`, `deg` or `1` (a share,
+/// Reads a number with a unit, whatever kind it is: the number nearest to it in `s`, `bit/s`, `B`, `m`, `deg`, `baud` or `1` (a share,
 /// `50 %` being 0.5), or of another unit, such as `bdp` or `packets`, as it stands. None: it is no number with a unit.
 ///
 /// ```

@@ -203,7 +203,8 @@ def budget(found: Budget) -> Iterator[RenderableType | str]:
         found.scene,
         None,
         f"{radio['frequency_ghz']:g} GHz, {radio['symbols_per_s'] / 1e6:g} Mbaud, satellites at "
-        f"{found.scene.core.altitude_km:,.0f} km, air and rain of {radio['climate']}{down}",
+        f"{found.scene.core.altitude_km:,.0f} km, air and rain of {radio['climate']} ({radio['recommendation']}), "
+        f"{_polarised(radio['polarisation'])}{down}",
     )
     for share in found.bears["percent"].unique(maintain_order=True).to_list():
         at = found.bears.filter(found.bears["percent"].eq_missing(share))
@@ -231,12 +232,44 @@ def budget(found: Budget) -> Iterator[RenderableType | str]:
             shown = (_few(numbers.get(angle)) for angle in at["elevation_deg"])
             table.add_row(Text(f"yearly fades over {_lasting(duration)}"), *shown)
         yield table
+    yield _availability(found)
+
+
+def _availability(found: Budget) -> RenderableType:
+    """The share of the year for which each modulation and code holds."""
+    table = make_table("Per cent of the year for which DVB-S2 (ideal) holds", "", ["Es/N0 (dB)", "Mbit/s"])
+    angles = found.modcods["elevation_deg"].unique(maintain_order=True).to_list()
+    for angle in angles:
+        table.add_column(f"{angle:g}°", justify="right", no_wrap=True)
+    for (modcod,), rows in found.modcods.group_by("modcod", maintain_order=True):
+        if (rows["holds_percent"] == 0).all():
+            continue
+        texts = (f"{rows['es_n0_db'][0]:.1f}", f"{rows['rate_bps'][0] / 1e6:.1f}")
+        table.add_row(str(modcod), *texts, *(_holding(value) for value in rows["holds_percent"]))
+    return table
+
+
+def _holding(percent: float | None) -> str:
+    """A share of the year. P.618 covers 95 to 99.999 %."""
+    if percent is None:
+        return "< 95"
+    if percent == 0:
+        return "never"
+    return f"{percent:.3f}" if percent < 99.999 else "≥ 99.999"
 
 
 def _lasting(seconds: float) -> str:
     """Whole hours, minutes or seconds."""
     unit, name = next((unit, name) for unit, name in ((3600, "h"), (60, "min"), (1, "s")) if seconds >= unit)
     return f"{seconds / unit:g} {name}"
+
+
+def _polarised(polarisation: str | float) -> str:
+    """The polarisation in words."""
+    try:
+        return f"polarisation of {float(polarisation):g}°"
+    except ValueError:
+        return f"{polarisation} polarisation"
 
 
 def _few(number: float | None) -> str:

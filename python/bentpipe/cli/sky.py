@@ -571,6 +571,22 @@ def map(
     metavar="DB",
     help="Carrier over interference in the symbols' bandwidth. [default: none]",
 )
+@click.option(
+    "--noise",
+    type=float,
+    default=200.0,
+    show_default=True,
+    metavar="K",
+    help="Noise temperature of the receiver on the ground under a clear sky; it rises in rain.",
+)
+@click.option("--up", is_flag=True, help="The link leads up: its receiver is on the satellite.")
+@click.option(
+    "--polarisation",
+    default="circular",
+    show_default=True,
+    metavar="KIND",
+    help="horizontal, vertical, circular, or the tilt to the horizontal in degrees.",
+)
 @click.option("--down-frequency", type=float, metavar="GHZ", help="Carrier of a bent pipe's way down.")
 @click.option("--down-eirp", type=float, metavar="DBW", help="Power of the satellite; the rest is the way up.")
 @click.option("--down-gt", "down_g_over_t", type=float, metavar="DB/K", help="G/T of who receives it.")
@@ -587,10 +603,17 @@ def map(
     metavar="PERCENT",
     help="Rain as it is exceeded in this share of the year; repeat for more. [default: 0.1]",
 )
-@click.option("--clouds", is_flag=True, help="Rain comes with clouds that are exceeded as often.")
+@click.option("--clouds", is_flag=True, help="Rain comes with clouds, as rare as --recommendation has them.")
 @click.option("--scintillation", is_flag=True, help="Rain comes with scintillation that is exceeded as often.")
 @click.option(
     "--antenna", type=float, default=0.6, show_default=True, metavar="M", help="Diameter that averages scintillation."
+)
+@click.option(
+    "--recommendation",
+    type=click.Choice(["P.618-14", "P.618-13"]),
+    default="P.618-14",
+    show_default=True,
+    help="Edition, which decides the gases and clouds beside rare rain.",
 )
 @click.option(
     "--climate", metavar="CITY", shell_complete=complete.places, help="Whose air and rain; by default those of PLACE."
@@ -610,8 +633,9 @@ def budget(
 ) -> None:
     """Show a link budget line by line.
 
-    At several elevations, in dry air and in rain: what is sent, what the way takes, energy over noise, what DVB-S2
-    makes of it, and how long fades last. With --down-... both ways of a bent pipe.
+    At the elevations that occur, in dry air and in rain: power, losses, energy over noise, what DVB-S2 makes of it,
+    how long fades last, and for which share of the year each modulation and code of DVB-S2 holds. With --down-...
+    both ways of a bent pipe.
     """
 
     def find(_: Bar) -> Any:

@@ -275,17 +275,34 @@ def passes_figure(found: Passes) -> Figure:
 
 
 def budget_figure(found: Budget) -> Figure:
-    """Es/N0 by elevation, a line for each weather."""
+    """Fade and Es/N0 by percentage of the year, a line for each elevation; thresholds of DVB-S2."""
     with style():
-        figure, (axes,) = blank(1, 3.0)
-        for number, share in enumerate(found.bears["percent"].unique(maintain_order=True).to_list()):
-            at = found.bears.filter(found.bears["percent"].eq_missing(share))
-            name = "dry" if share is None else f"rain exceeded in {share:g} % of the year"
-            axes.plot(at["elevation_deg"], at["es_n0_db"], "o-", color=COLOURS[number % len(COLOURS)], label=name)
-        axes.set_xlabel("elevation (°)")
-        axes.set_ylabel("Es/N0 (dB)")
-        axes.grid(axis="y")
-        axes.legend()
+        figure, (fade, signal) = blank(2, 4.6)
+        for number, (angle, rows) in enumerate(found.availability.group_by("elevation_deg", maintain_order=True)):
+            colour = COLOURS[number % len(COLOURS)]
+            fade.plot(rows["percent"], rows["fade_db"], color=colour, label=f"{angle[0]:g}°")
+            signal.plot(rows["percent"], rows["es_n0_db"], color=colour)
+        fade.set_ylabel("fade (dB)")
+        fade.legend(title="elevation")
+        fade.grid()
+        fade.set_ylim(bottom=0)
+        signal.set_ylabel("Es/N0 (dB)")
+        signal.set_xscale("log")
+        percents = found.availability["percent"].to_numpy()
+        signal.set_xlim(float(percents.min()), float(percents.max()))
+        signal.set_xticks([0.001, 0.01, 0.1, 1, 5], ["0.001", "0.01", "0.1", "1", "5"])
+        signal.set_xlabel("time for which it is exceeded, below which Es/N0 falls (% of the year)")
+        low, high = signal.get_ylim()
+        named = -1e9
+        for modcod, threshold in found.modcods.select("modcod", "es_n0_db").unique(maintain_order=True).iter_rows():
+            if not low <= threshold <= high:
+                continue
+            signal.axhline(threshold, color="0.85", linewidth=0.5, zorder=0)
+            if threshold - named > (high - low) / 14:
+                signal.annotate(
+                    modcod, (5, threshold), xytext=(3, 0), textcoords="offset points", va="center", fontsize=6
+                )
+                named = threshold
         figure.suptitle(plain(f"{found.scene.over} over {found.scene.places[0].name}"), x=0.02, ha="left")
         return figure
 

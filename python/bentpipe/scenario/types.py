@@ -3680,7 +3680,7 @@ class Clouds(TypedDict, total=False):
     """Clouds over all places.
 
     percent :
-        Of the year, per cent. Beside rain that is exceeded in less than 1 %, 1 % (P.618-13 §2.5). Default: 1.0.
+        Of the year, per cent. Without it, the percentage of the rain, but at least 5 % (`P.618-14` §2.5) or 1 % (`P.618-13`); 1 % without rain.
     """
 
     percent: float
@@ -3853,6 +3853,87 @@ class HopRateFile(_HopRateFileRequired, total=False):
     format: Literal["csv", "mahimahi"]
     column: str
     every: str
+
+_SpreadUniformRequired = TypedDict(
+    "_SpreadUniformRequired",
+    {
+        "kind": Literal["uniform"],
+        "to": str,
+    },
+)
+
+_SpreadUniformOptional = TypedDict(
+    "_SpreadUniformOptional",
+    {
+        "from": str,
+    },
+    total=False,
+)
+
+
+class SpreadUniform(_SpreadUniformRequired, _SpreadUniformOptional, total=False):
+    """All delays of a range alike.
+
+    from :
+        Shortest. Default: "0 s".
+
+    to :
+        Longest.
+    """
+
+
+class SpreadExponential(TypedDict):
+    """Many short delays and few long ones.
+
+    mean :
+        Mean.
+    """
+
+    kind: Literal["exponential"]
+    mean: str
+
+
+class SpreadQuantiles(TypedDict):
+    """As measured: straight lines between quantiles. Below the first and above the last there is nothing.
+
+    points :
+        Shares of the time, rising, each with the delay that is not exceeded in it: `["95 %", "12 ms"]`.
+    """
+
+    kind: Literal["quantiles"]
+    points: List[Union[Tuple[Union[str, float], str], List[Union[str, float]]]]
+
+_HopJitterTableRequired = TypedDict(
+    "_HopJitterTableRequired",
+    {
+        "delay": Union[SpreadUniform, SpreadExponential, SpreadQuantiles],
+        "every": str,
+    },
+)
+
+
+class HopJitterTable(_HopJitterTableRequired, total=False):
+    """A delay that varies, beside the propagation delay. A value holds for `every`, then the next one is drawn. Packets never overtake: a packet that would arrive before the one ahead of it arrives together with it.
+
+    delay :
+        Distribution of the values.
+
+    every :
+        How long a value holds.
+
+    offset :
+        An instant at which a value ends, counted from the start of the run. Default: "0 s".
+
+    correlation :
+        Time after which the correlation of values has fallen to 1/e. Without it, values are independent. Default: "0 s".
+
+    both_ways :
+        Whether both directions of the link have the same values, as where a path becomes longer. Otherwise each draws its own. Default: false.
+    """
+
+    offset: str
+    correlation: str
+    both_ways: bool
 
 _HopQueueDropTailRequired = TypedDict(
     "_HopQueueDropTailRequired",
@@ -4757,7 +4838,7 @@ _ModemDvbS2Required = TypedDict(
 
 
 class ModemDvbS2(_ModemDvbS2Required, total=False):
-    """By DVB-S2. The link's rate counts symbols.
+    """By DVB-S2, with the radio's `symbol_rate`.
 
     modcod :
         Modulation and code, always the same. Without it they adapt.
@@ -4795,7 +4876,7 @@ _RadioRequired = TypedDict(
 
 
 class Radio(_RadioRequired, total=False):
-    """A transmitter, a receiver, and how bits are sent. The link's rate is constant.
+    """A transmitter, a receiver, and how bits are sent. The link's rate is constant; with `dvb-s2` the symbol rate takes its place.
 
     frequency_ghz :
         Carrier, GHz.
@@ -4804,7 +4885,16 @@ class Radio(_RadioRequired, total=False):
         Effective isotropic radiated power, dBW.
 
     g_over_t_db_k :
-        Gain of the receiver over its noise temperature, dB/K.
+        Gain of the receiver over its noise temperature under a clear sky, dB/K.
+
+    noise_k :
+        This noise temperature, K. The noise of a receiver on the ground rises as rain and clouds make the sky warmer (ITU-R P.618-14 §3); a satellite sees the warm Earth in any weather. Default: 200.0.
+
+    symbol_rate :
+        Symbols per second of `modem = "dvb-s2"`, which needs it in place of a rate: modulation and code decide the bits of a symbol.
+
+    polarisation :
+        Polarisation: rain attenuates horizontal waves most, vertical ones least. Default: "circular".
 
     losses :
         Everything else that the signal loses: pointing, polarisation, feeders. Default: "0 dB".
@@ -4819,6 +4909,9 @@ class Radio(_RadioRequired, total=False):
         How bits are sent.
     """
 
+    noise_k: float
+    symbol_rate: str
+    polarisation: Union[str, Literal["horizontal", "vertical", "circular"]]
     losses: str
     c_over_i: str
     antenna_m: float
@@ -4924,6 +5017,9 @@ class Direction(TypedDict, total=False):
     delay :
         Propagation delay of this direction.
 
+    jitter :
+        Delays of this direction that vary, beside its propagation delay.
+
     queue :
         The queue of this direction.
 
@@ -4951,6 +5047,7 @@ class Direction(TypedDict, total=False):
 
     rate: Union[str, HopRatePoints, HopRateFile]
     delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
+    jitter: Union[HopJitterTable, List[HopJitterTable]]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
     interleave: Interleave
@@ -4966,6 +5063,9 @@ class Hop(TypedDict, total=False):
 
     rate :
         Bit rate, constant or over time.
+
+    jitter :
+        Delays that vary, beside the propagation delay; several add up.
 
     queue :
         The queue in front of the link.
@@ -5005,6 +5105,7 @@ class Hop(TypedDict, total=False):
     """
 
     rate: Union[str, HopRatePoints, HopRateFile]
+    jitter: Union[HopJitterTable, List[HopJitterTable]]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
     interleave: Interleave
@@ -5083,11 +5184,14 @@ class Sky(_SkyRequired, total=False):
     rain :
         Rain on links that have a `radio`. Default: "none".
 
+    recommendation :
+        Edition of ITU-R P.618 that says which gases and clouds come with rare rain. Default: "P.618-14".
+
     clouds :
         Clouds on links that have a `radio`, as they are exceeded in a share of an average year (ITU-R P.840-8). Without it, there are none.
 
     scintillation :
-        Scintillation on links that have a `radio`, as a fade that is exceeded in a share of an average year (ITU-R P.618-13). Without it, there is none.
+        Scintillation on links that have a `radio`, as a fade that is exceeded in a share of an average year (ITU-R P.618). Without it, there is none.
 
     hop_delay :
         What each satellite and gateway on the way adds to a delay when paths are chosen. Default: "0 s".
@@ -5105,7 +5209,7 @@ class Sky(_SkyRequired, total=False):
         Several paths at once that share nothing. Without it, there is one, the best.
 
     waiting :
-        What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Default: "lost".
+        What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Without it, they are lost at satellites that have links to each other, and `moved` where satellites are bent pipes: these have no queue, so that it stands at the sender on the ground, and the sender's queue for the link up is rerouted.
 
     in_flight :
         What becomes of packets on that link. Default: "lost".
@@ -5155,6 +5259,7 @@ class Sky(_SkyRequired, total=False):
     stretch: float
     seed: int
     rain: Union[RainExceeded, RainSeries, RainFile, RainKind, Literal["none", "exceeded", "series"]]
+    recommendation: Literal["P.618-14", "P.618-13"]
     clouds: Clouds
     scintillation: Scintillation
     hop_delay: str
@@ -5162,7 +5267,7 @@ class Sky(_SkyRequired, total=False):
     break_before_make: str
     failure: List[SkyFailure]
     disjoint: Disjoint
-    waiting: Literal["lost", "rerouted", "kept"]
+    waiting: Literal["lost", "rerouted", "kept", "moved"]
     in_flight: Literal["lost", "delivered"]
     shared: bool
     place: Dict[str, Position]
@@ -5201,6 +5306,9 @@ class Link(_LinkRequired, total=False):
     delay :
         Propagation delay one way, constant or over time. Required, here or for each direction.
 
+    jitter :
+        Delays that vary, beside the propagation delay; several add up. Without it, there are none.
+
     queue :
         The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate, without what framing takes of full packets, times the largest propagation round trip of the flows that cross it; at least one full packet. Default: "1 bdp".
 
@@ -5235,6 +5343,7 @@ class Link(_LinkRequired, total=False):
     count: int
     rate: Union[str, HopRatePoints, HopRateFile]
     delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
+    jitter: Union[HopJitterTable, List[HopJitterTable]]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
     interleave: Interleave
@@ -5818,7 +5927,7 @@ class At(_AtRequired, total=False):
 
     up: List[str]
     down: List[str]
-    waiting: Literal["lost", "rerouted", "kept"]
+    waiting: Literal["lost", "rerouted", "kept", "moved"]
     in_flight: Literal["lost", "delivered"]
     install: List[Install]
     withdraw: List[str]

@@ -1,10 +1,13 @@
-"""The budget of a radio link, line by line."""
+"""The budget of a radio link: line by line, and over the year."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import _core
 from bentpipe.errors import SkyError
 from bentpipe.sky.scenes import Scene, save
 from bentpipe.sky.scenes import place as find_place
@@ -19,8 +22,13 @@ if TYPE_CHECKING:
     from bentpipe.plot.style import Labels, Size
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
-ELEVATIONS = (10.0, 25.0, 40.0, 60.0, 90.0)
-"""Shown where a satellite is used there."""
+ELEVATIONS = (10.0, 25.0, 40.0, 60.0)
+"""Shown between the lowest and the highest that occur."""
+POLARISATIONS = {"horizontal": 0.0, "vertical": 90.0, "circular": 45.0}
+"""Tilt to the horizontal, degrees."""
+RECOMMENDATIONS = ("P.618-14", "P.618-13")
+PERCENTS = tuple(float(f"{5 ** (k / 24) * 0.001 ** (1 - k / 24):.4g}") for k in range(25))
+"""Of the year, for which P.618 has the attenuation by rain: 0.001 to 5."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,13 @@ class Budget:
         A row per elevation, weather and duration: `elevation_deg`, `percent`, `duration_s`, `fades_per_year` that are
         deeper than the rain's attenuation and last longer, `time_share` of the rain's time that they make
         (P.1623-1, for satellites that stand still; 10 to 50 GHz, 5 to 60 degrees).
+    availability : polars.DataFrame
+        A row per elevation and percentage of the year, 0.001 to 5: `elevation_deg`, `percent`, `fade_db` (Es/N0 in a
+        clear sky less the Es/N0 that is exceeded in all but this percentage), `es_n0_db`, `modcod`.
+    modcods : polars.DataFrame
+        A row per elevation and modulation and code of DVB-S2: `elevation_deg`, `modcod`, `es_n0_db` that it needs,
+        `rate_bps`, `holds_percent` of the year. P.618 covers 95 to 99.999 %. 0: not even a clear sky is enough. Null:
+        a clear sky is enough, but for less than 95 % of the year.
     """
 
     scene: Scene
@@ -50,6 +65,8 @@ class Budget:
     table: pl.DataFrame
     bears: pl.DataFrame
     fades: pl.DataFrame
+    availability: pl.DataFrame
+    modcods: pl.DataFrame
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -67,20 +84,19 @@ class Budget:
         return found
 
     def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
-        """A matplotlib figure: Es/N0 by elevation, dry and in rain."""
+        """A matplotlib figure: fade and Es/N0 by percentage of the year, with the thresholds of DVB-S2."""
         from bentpipe.plot.skies import budget_figure
         from bentpipe.plot.style import dressed
 
         return dressed(budget_figure(self), size, title, labels)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `table`, `bears` and `fades` as Parquet files into a folder."""
-        tables = {"table": self.table, "bears": self.bears, "fades": self.fades}
-        save(folder, "sky budget", tables, self._facts())
+        """Write `table`, `bears`, `fades`, `availability` and `modcods` as Parquet files into a folder."""
+        save(folder, "sky budget", {name: getattr(self, name) for name in TABLES}, self._facts())
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
-        tables = {name: getattr(self, name).to_dicts() for name in ("table", "bears", "fades")}
+        tables = {name: getattr(self, name).to_dicts() for name in TABLES}
         return {**self._facts(), "summary": self.summary, **tables}
 
     def _facts(self) -> dict[str, Any]:
@@ -88,6 +104,9 @@ class Budget:
 
     def __repr__(self) -> str:
         return f"<Budget of {self.scene.over} over {self.scene.places[0].name}>"
+
+
+TABLES = ("table", "bears", "fades", "availability", "modcods")
 
 
 def budget(
@@ -100,22 +119,27 @@ def budget(
     symbol_rate: float = 10e6,
     losses: float = 0.0,
     interference: float | None = None,
+    noise: float = 200.0,
+    up: bool = False,
+    polarisation: str | float = "circular",
     down: Mapping[str, float] | None = None,
     to: PlaceLike | None = None,
     percent: float | Sequence[float] = 0.1,
     clouds: bool = False,
     scintillation: bool = False,
     antenna: float = 0.6,
+    recommendation: str = "P.618-14",
     climate: str | None = None,
     start: Instant | None = None,
     elevation_min: Degrees | None = None,
     bad: str = "refuse",
     elements_age_max: Time | None = None,
 ) -> Budget:
-    """The budget of a radio link between a place and satellites, line by line.
+    """The budget of a radio link between a place and satellites, line by line and over the year.
 
-    Free space over the slant range to the satellites' median height, gases (ITU-R P.676-12) and rain (P.618-13) over
-    the place; clouds and scintillation if asked for.
+    At the elevations that occur at the place within a day. Free space over the slant range to the satellites' median
+    height, gases (ITU-R P.676-12) and rain (P.618) over the place; clouds and scintillation if asked for. In rain the
+    noise of a receiver on the ground rises, because the sky is warmer (P.618-14 §3).
 
     Parameters
     ----------
@@ -128,26 +152,36 @@ def budget(
     eirp : float
         Effective isotropic radiated power of the sender, dBW.
     g_over_t : float
-        Gain of the receiver over its noise temperature, dB/K.
+        Gain of the receiver over its noise temperature under a clear sky, dB/K.
     symbol_rate : float
         Symbols in a second.
     losses : float
         Everything else, dB: pointing, polarisation, feeders.
     interference : float, optional
         Carrier over interference in the bandwidth of the symbols, dB.
+    noise : float
+        Noise temperature under a clear sky of the receiver on the ground, K.
+    up : bool
+        The link leads up: its receiver is on the satellite, which sees the warm Earth in any weather. With `down` it
+        does anyway.
+    polarisation : str or float
+        `horizontal`, `vertical`, `circular`, or the tilt of a linear one to the horizontal, degrees.
     down : dict, optional
         The way down of a bent pipe, whose satellite passes the noise of the way up on: `frequency`, `eirp` and
-        `g_over_t`, and if you want `losses` and `interference`, as above. The rest is then the way up.
+        `g_over_t`, and if you want `losses` and `interference`, as above. The rest but `noise` is then the way up.
     to : str or tuple, optional
         Where the way down ends, a city; there it is dry, and the satellite stands as high. Without it, at `place`.
     percent : float or list of float
         Of an average year in which the rain is exceeded, 0.001 to 5.
     clouds : bool
-        Rain comes with the clouds (P.840-8) that are exceeded as often, or in 1 % of the year.
+        Rain comes with clouds (P.840-8), as rare as `recommendation` has them.
     scintillation : bool
-        Rain comes with scintillation (P.618-13) that is exceeded as often; its line is what it adds.
+        Rain comes with scintillation that is exceeded as often; its line is what it adds.
     antenna : float
         Diameter of the antenna on the ground, which averages scintillation, m.
+    recommendation : str
+        `P.618-14`: rain comes with gases and clouds that are exceeded as often, but in at least 5 % of the year.
+        `P.618-13`: in at least 1 %.
     climate : str, optional
         The city whose air and rain the place has; the place itself if it is a city.
 
@@ -171,31 +205,60 @@ def budget(
         elements_age_max=elements_age_max,
     )
     name = climate or scene.places[0].name
-    radio = _radio(frequency=frequency, eirp=eirp, g_over_t=g_over_t, losses=losses, interference=interference)
-    back = None if down is None else _way_down(down)
+    given: Any = {"frequency": frequency, "eirp": eirp, "g_over_t": g_over_t, "losses": losses}
+    kelvin = None if up or down is not None else noise
+    radio = _radio(**given, interference=interference, noise=kelvin)
+    back = None if down is None else _way_down(down, noise)
     if to is not None and back is None:
         raise SkyError("to is where the way down ends: it needs down, --down-frequency, --down-eirp and --down-gt")
     far = name if to is None else find_place(to).name
-    least = scene.elevation_deg or 0.0
-    angles = [least, *(each for each in ELEVATIONS if each > least + 1)]
+    angles = _elevations(scene)
     shares: list[float | None] = [None, *([percent] if isinstance(percent, (int, float)) else percent)]
-    extra = (clouds, antenna if scintillation else None)
-    lines, bears, fades = [], [], []
+    air = (clouds, antenna if scintillation else None, _tilt(polarisation), _is_newer(recommendation))
+    altitude = scene.core.altitude_km
+
+    def at_angle(angle: float, share: float | None) -> Any:
+        ways = [(name, radio, angle, share)]
+        if back is not None:
+            ways.append((far, back, angle, share if to is None else None))
+        try:
+            return scene.core.budget(ways, float(symbol_rate), altitude, air)
+        except SkyError as error:
+            if str(error).startswith("city"):
+                whose = name if name in str(error) else far
+                hint = "name a city that is like it: --climate CITY, climate="
+                if whose != name:
+                    hint = "expected a city: --to CITY, to="
+                raise SkyError(f"no climate is known for {whose}\n  {hint}") from None
+            raise
+
+    lines, bears, fades, available, held = [], [], [], [], []
     for angle in angles:
+        clear = at_angle(angle, None)[0][-1][1]
+        curve = [(each, at_angle(angle, each)) for each in PERCENTS]
+        available += [
+            {
+                "elevation_deg": angle,
+                "percent": each,
+                "fade_db": clear - found[0][-1][1],
+                "es_n0_db": found[0][-1][1],
+                "modcod": found[3][0] if found[3] else None,
+            }
+            for each, found in curve
+        ]
+        signals = [(each, found[0][-1][1]) for each, found in curve]
+        held += [
+            {
+                "elevation_deg": angle,
+                "modcod": modcod,
+                "es_n0_db": threshold,
+                "rate_bps": bits * symbol_rate,
+                "holds_percent": _holds(threshold, clear, signals),
+            }
+            for modcod, threshold, bits in _core.modcods()
+        ]
         for share in shares:
-            ways = [(name, radio, angle, share)]
-            if back is not None:
-                ways.append((far, back, angle, share if to is None else None))
-            try:
-                found, range_km, errors, best, lasting = scene.core.budget(ways, float(symbol_rate), extra)
-            except SkyError as error:
-                if str(error).startswith("city"):
-                    whose = name if name in str(error) else far
-                    hint = "name a city that is like it: --climate CITY, climate="
-                    if whose != name:
-                        hint = "expected a city: --to CITY, to="
-                    raise SkyError(f"no climate is known for {whose}\n  {hint}") from None
-                raise
+            found, range_km, errors, best, lasting = at_angle(angle, share)
             at = {"elevation_deg": angle, "percent": share}
             lines += [{**at, "line": what, "value": value, "unit": unit} for what, value, unit in found]
             es_n0 = found[-1][1]
@@ -216,11 +279,12 @@ def budget(
                 {**at, "duration_s": duration, "fades_per_year": number, "time_share": time}
                 for duration, number, time in lasting
             ]
-    columns = ("frequency_ghz", "eirp_dbw", "g_over_t_db_k", "losses_db", "c_over_i_db")
+    columns = ("frequency_ghz", "eirp_dbw", "g_over_t_db_k", "losses_db", "c_over_i_db", "noise_k")
     asked: dict[str, Any] = dict(zip(columns, radio, strict=True)) | {"symbols_per_s": float(symbol_rate)}
     if back is not None:
         asked |= {f"down_{column}": value for column, value in zip(columns, back, strict=True)} | {"to": far}
     asked |= {"climate": name, "clouds": clouds, "scintillation": scintillation, "antenna_m": antenna}
+    asked |= {"polarisation": polarisation, "recommendation": recommendation}
     reals = {"percent": pl.Float64, "modcod": pl.String, "margin_db": pl.Float64, "packet_loss": pl.Float64}
     of_fades = dict.fromkeys(("elevation_deg", "percent", "duration_s", "fades_per_year", "time_share"), pl.Float64)
     return Budget(
@@ -229,20 +293,79 @@ def budget(
         pl.DataFrame(lines, schema_overrides={"percent": pl.Float64}),
         pl.DataFrame(bears, schema_overrides=reals),
         pl.DataFrame(fades, schema=of_fades),
+        pl.DataFrame(available, schema_overrides={"modcod": pl.String}),
+        pl.DataFrame(held, schema_overrides={"holds_percent": pl.Float64}),
     )
 
 
-Radio = tuple[float, float, float, float, float | None]
+def _elevations(scene: Scene) -> list[float]:
+    """Degrees: the lowest and the highest that occur, and some between them; one where the satellite hardly moves."""
+    least = scene.elevation_deg or 0.0
+    occur = scene.core.elevations()
+    if occur is None:
+        raise SkyError(
+            f"{scene.places[0].name} sees no satellite of {scene.over} above {least:g}° within a day\n"
+            "  expected another place or other satellites, or a lower --elevation, elevation="
+        )
+    low, high = occur
+    if high - low < 1:
+        return [round((low + high) / 2, 1)]
+    low = least if low - least < 1 else float(math.floor(low))
+    high = float(math.ceil(high))
+    return [low, *(each for each in ELEVATIONS if low + 1 < each < high - 1), high]
+
+
+def _tilt(polarisation: str | float) -> float:
+    """Degrees."""
+    words = ", ".join(POLARISATIONS)
+    expected = f"expected {words}, or the tilt to the horizontal, 0 to 90 degrees"
+    if isinstance(polarisation, str) and polarisation in POLARISATIONS:
+        return POLARISATIONS[polarisation]
+    try:
+        tilt = float(polarisation)
+    except ValueError:
+        raise SkyError(f"polarisation {polarisation!r} is not known\n  {expected}") from None
+    if not 0 <= tilt <= 90:
+        raise SkyError(f"polarisation {tilt:g} is out of range\n  {expected}")
+    return tilt
+
+
+def _is_newer(recommendation: str) -> bool:
+    if recommendation not in RECOMMENDATIONS:
+        raise SkyError(f"recommendation {recommendation!r} is not known\n  expected {' or '.join(RECOMMENDATIONS)}")
+    return recommendation == RECOMMENDATIONS[0]
+
+
+def _holds(threshold: float, clear: float, signals: Sequence[tuple[float, float]]) -> float | None:
+    """Per cent of the year with at least this Es/N0, from that in a clear sky and those of rising percentages."""
+    if clear < threshold:
+        return 0.0
+    if signals[0][1] >= threshold:
+        return 100 - signals[0][0]
+    for (rare, low), (usual, high) in pairwise(signals):
+        if low < threshold <= high:
+            share = (threshold - low) / (high - low)
+            return 100 - math.exp(math.log(rare) + share * math.log(usual / rare))
+    return None
+
+
+Radio = tuple[float, float, float, float, float | None, float | None]
 
 
 def _radio(
-    *, frequency: float, eirp: float, g_over_t: float, losses: float = 0.0, interference: float | None = None
+    *,
+    frequency: float,
+    eirp: float,
+    g_over_t: float,
+    losses: float = 0.0,
+    interference: float | None = None,
+    noise: float | None,
 ) -> Radio:
-    over = None if interference is None else float(interference)
-    return float(frequency), float(eirp), float(g_over_t), float(losses), over
+    over, kelvin = (None if each is None else float(each) for each in (interference, noise))
+    return float(frequency), float(eirp), float(g_over_t), float(losses), over, kelvin
 
 
-def _way_down(down: Mapping[str, float]) -> Radio:
+def _way_down(down: Mapping[str, float], noise: float) -> Radio:
     needed, known = ("frequency", "eirp", "g_over_t"), ("frequency", "eirp", "g_over_t", "losses", "interference")
     if missing := [key for key in needed if key not in down]:
         raise SkyError(
@@ -250,4 +373,4 @@ def _way_down(down: Mapping[str, float]) -> Radio:
         )
     if strange := [key for key in down if key not in known]:
         raise SkyError(f"the way down has no {', '.join(strange)}\n  expected some of {', '.join(known)}")
-    return _radio(**down)
+    return _radio(**down, noise=noise)

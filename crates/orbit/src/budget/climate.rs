@@ -1,7 +1,7 @@
 //! Air and rain at the shipped cities.
 
 use super::clouds::CloudClimate;
-use super::gases::Air;
+use super::gases::{Air, VapourClimate};
 use super::rain::RainClimate;
 use crate::sky::places::city;
 use crate::sky::SkyError;
@@ -13,8 +13,10 @@ const CLIMATES: &str = include_str!("climates.csv");
 /// What a radio link through the air over a place meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Climate {
-    /// At the ground, mean of the year.
+    /// At the ground: mean temperature of the year, median of the vapour.
     pub air: Air,
+    /// The water vapour over it.
+    pub vapour: VapourClimate,
     /// How it rains.
     pub rain: RainClimate,
     /// The water in its clouds.
@@ -38,13 +40,15 @@ pub fn climate(name: &str) -> Result<Climate, SkyError> {
     else {
         return Err(SkyError::new(format!("city {name:?}"), "no climate is known for it"));
     };
-    let Ok(kg_m2) = water.try_into() else {
+    let (vapour, water) = water.split_at(water.len().min(8));
+    let (Ok(vapour), Ok(kg_m2)) = (vapour.try_into(), water.try_into()) else {
         return Err(SkyError::new(format!("city {name:?}"), "no climate is known for it"));
     };
     // The barometric formula of the standard atmosphere (P.835): the maps have no pressure.
     let pressure_hpa = 1013.25 * libm::pow(1.0 - 0.0065 * station_km * 1e3 / 288.15, 5.2559);
     Ok(Climate {
         air: Air { pressure_hpa, temperature_k, vapour_g_m3 },
+        vapour: VapourClimate { kg_m2: vapour, height_km: station_km },
         rain: RainClimate { latitude_deg: at.latitude_deg, station_km, rain_height_km, rate_001_mm_h },
         clouds: CloudClimate { kg_m2 },
         wet_refractivity,
@@ -65,6 +69,9 @@ mod tests {
             assert!((230.0..310.0).contains(&found.air.temperature_k), "{name}");
             assert!((500.0..1014.0).contains(&found.air.pressure_hpa), "{name}");
             assert!((1.0..150.0).contains(&found.wet_refractivity), "{name}");
+            let vapour = found.vapour.kg_m2;
+            let falls = vapour.windows(2).all(|pair| pair[0] >= pair[1]);
+            assert!(falls && (1.0..90.0).contains(&vapour[7]) && vapour[0] < 100.0, "{name}: {vapour:?}");
             let water = found.clouds.kg_m2;
             assert!(water.windows(2).all(|pair| pair[0] >= pair[1]) && (0.0..6.0).contains(&water[0]), "{name}");
         }

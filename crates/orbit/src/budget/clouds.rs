@@ -33,10 +33,15 @@ impl CloudClimate {
     /// A percentage outside its range.
     pub fn water(&self, percent: f64) -> Result<CloudWater, SkyError> {
         let percent = SkyError::within("percent of clouds", percent, CLOUDY[0], CLOUDY[7])?;
-        let above = CLOUDY.iter().position(|known| *known >= percent).unwrap_or(7).max(1);
-        let known = |at: usize| (CLOUDY[at], self.kg_m2[at]);
-        Ok(CloudWater::Reduced(water_between(percent, known(above - 1), known(above))))
+        Ok(CloudWater::Reduced(water_at(percent, &self.kg_m2)))
     }
+}
+
+/// The water exceeded in `percent` % of a year, from that of each of [`CLOUDY`].
+pub(super) fn water_at(percent: f64, kg_m2: &[f64; 8]) -> f64 {
+    let above = CLOUDY.iter().position(|known| *known >= percent).unwrap_or(7).max(1);
+    let known = |at: usize| (CLOUDY[at], kg_m2[at]);
+    water_between(percent, known(above - 1), known(above))
 }
 
 /// The water exceeded in `percent` % of a year, from that (% and kg/m²) of a lower and of a higher percentage: linear in their

@@ -3,6 +3,7 @@
 //!
 //! Pressures are those of dry air; the vapour's is added where a formula has the total.
 
+use super::clouds::{water_at, CLOUDY};
 use super::geometry::RAD;
 use super::lines::{OXYGEN, VAPOUR};
 use super::Ray;
@@ -66,6 +67,27 @@ impl Air {
                 + 1.4e-12 * p * pow(theta, 1.5) / (1.0 + 1.9e-5 * pow(f, 1.5)));
         let oxygen = OXYGEN.iter().map(oxygen).sum::<f64>() + dry;
         (0.182 * f * oxygen, 0.182 * f * VAPOUR.iter().map(vapour).sum::<f64>())
+    }
+}
+
+/// Water vapour in the column over a station, kg/m², exceeded in each of [`CLOUDY`] per cent of a year (P.836-6).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VapourClimate {
+    /// Falling.
+    pub kg_m2: [f64; 8],
+    /// Height of the station over sea level, km.
+    pub height_km: f64,
+}
+
+impl VapourClimate {
+    /// The content exceeded in `percent` % of a year, 1 to 50, and the station's height: as [`gas_path_db`] takes them. Linear in the
+    /// logarithm of the percentage (P.836-6, annex 2).
+    ///
+    /// # Errors
+    /// A percentage outside its range.
+    pub fn at(&self, percent: f64) -> Result<(f64, f64), SkyError> {
+        let percent = SkyError::within("percent of gases", percent, CLOUDY[0], CLOUDY[7])?;
+        Ok((water_at(percent, &self.kg_m2), self.height_km))
     }
 }
 

@@ -40,8 +40,29 @@ impl Ray {
     }
 }
 
-/// What the parts of the atmosphere attenuate by together, dB: gases + sqrt((rain + clouds)² + scintillation²), each
-/// exceeded in the same percentage of an average year, gases and clouds in at least 1 % (P.618-13 §2.5).
+/// Edition of ITU-R P.618. Both have the same rain, scintillation and sum; they differ in the gases and clouds that come with rare rain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edition {
+    /// Edition of December 2017.
+    P618_13,
+    /// Edition of August 2023.
+    #[default]
+    P618_14,
+}
+
+impl Edition {
+    /// The percentage of the year in which gases and clouds are exceeded where rain is exceeded in `rain` % (§2.5): the same, but at
+    /// least 1 % (P.618-13) or 5 % (P.618-14).
+    pub fn beside_rain(self, rain: f64) -> f64 {
+        rain.max(match self {
+            Self::P618_13 => 1.0,
+            Self::P618_14 => 5.0,
+        })
+    }
+}
+
+/// Attenuation of all parts of the atmosphere, dB: gases + sqrt((rain + clouds)² + scintillation²), each exceeded in the same
+/// percentage of an average year, gases and clouds in that of [`Edition::beside_rain`] (P.618-13 and -14 §2.5).
 pub fn total_db(gases: f64, clouds: f64, rain: f64, scintillation: f64) -> f64 {
     gases + libm::hypot(rain + clouds, scintillation)
 }

@@ -19,8 +19,11 @@ pub struct Radio {
     pub frequency_ghz: f64,
     /// Effective isotropic radiated power, dBW.
     pub eirp_dbw: f64,
-    /// Gain of the receiver over its noise temperature, dB/K.
+    /// Gain of the receiver over its noise temperature under a clear sky, dB/K.
     pub g_over_t_db_k: f64,
+    /// This noise temperature, K, of a receiver on the ground, whose antenna sees the warmer sky of bad weather. Infinite: the receiver is
+    /// on a satellite, whose antenna sees the Earth.
+    pub noise_k: f64,
     /// Everything that is not on another line: pointing, polarisation, feeder; dB.
     pub losses_db: f64,
     /// Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols, dB. Infinite:
@@ -32,7 +35,7 @@ pub struct Radio {
     pub tilt_deg: f64,
 }
 
-/// What the atmosphere takes, dB.
+/// Attenuation by the atmosphere, dB, and its warmth.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Attenuation {
     /// Oxygen and water vapour.
@@ -43,9 +46,24 @@ pub struct Attenuation {
     pub clouds_db: f64,
     /// Scintillation, as a fade.
     pub scintillation_db: f64,
+    /// Gases of a clear sky, those of the year's median.
+    pub clear_db: f64,
+    /// Mean radiating temperature of the atmosphere, K.
+    pub radiates_k: f64,
 }
 
+/// Noise of the sky behind the atmosphere, K (P.618-14 §3).
+const COSMIC_K: f64 = 2.7;
+
 impl Attenuation {
+    /// Noise temperature of the sky above that of a clear sky for an antenna on the ground, K. The sky radiates as much as it absorbs,
+    /// without scintillation (P.618-14 §3, equation 67).
+    pub fn warmer_k(&self) -> f64 {
+        let passes = |db: f64| pow(10.0, -db / 10.0);
+        let cloudy = passes(self.gases_db + self.rain_db + self.clouds_db);
+        (self.radiates_k - COSMIC_K) * (passes(self.clear_db) - cloudy)
+    }
+
     /// All but gases, dB: scintillation comes and goes without regard to rain (P.618-13 §2.5).
     fn weather_db(&self) -> f64 {
         total_db(0.0, self.clouds_db, self.rain_db, self.scintillation_db)
@@ -53,8 +71,10 @@ impl Attenuation {
 }
 
 /// What the atmosphere is like: each as it is exceeded in a percentage of an average year; without it, it is left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
+    /// Gases, 1 to 50 %.
+    pub gases: f64,
     /// Rain, 0.001 to 5 %.
     pub rain: Option<f64>,
     /// Clouds, 1 to 50 %.
@@ -62,6 +82,16 @@ pub struct Conditions {
     /// Scintillation, 0.001 to 50 %, and the antenna on the ground.
     pub scintillation: Option<(f64, Aperture)>,
 }
+
+impl Default for Conditions {
+    /// A clear sky: gases of the year's median.
+    fn default() -> Self {
+        Self { gases: MEDIAN, rain: None, clouds: None, scintillation: None }
+    }
+}
+
+/// Per cent of the year.
+const MEDIAN: f64 = 50.0;
 
 /// A line of a link budget.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +108,7 @@ pub struct Line {
 const LOWEST_DEG: f64 = 5.0;
 
 impl Radio {
-    /// What the atmosphere over a place takes: gases of its mean year, and what the conditions say.
+    /// Attenuation by the atmosphere over a place under these conditions.
     ///
     /// # Errors
     /// A value outside its range.
@@ -88,14 +118,18 @@ impl Radio {
         elevation_deg: f64,
         conditions: Conditions,
     ) -> Result<Attenuation, SkyError> {
-        let ray = self.ray(elevation_deg);
+        let ray = self.ray(elevation_deg).checked()?;
+        let gases = |percent| gas_path_db(&ray, &climate.air, Some(climate.vapour.at(percent)?));
         Ok(Attenuation {
-            gases_db: gas_path_db(&ray, &climate.air, None)?,
+            gases_db: gases(conditions.gases)?,
             rain_db: conditions.rain.map_or(Ok(0.0), |percent| climate.rain.attenuation_db(&ray, percent))?,
             clouds_db: conditions.clouds.map_or(Ok(0.0), |percent| cloud_db(&ray, climate.clouds.water(percent)?))?,
             scintillation_db: conditions.scintillation.map_or(Ok(0.0), |(percent, aperture)| {
                 scintillation_db(&ray, &aperture, climate.wet_refractivity, percent)
             })?,
+            clear_db: gases(MEDIAN)?,
+            // P.618-14 §3, equation 66.
+            radiates_k: 37.34 + 0.81 * climate.air.temperature_k,
         })
     }
 
@@ -125,8 +159,15 @@ impl Radio {
     /// Without interference.
     fn noise_alone_db(&self, range_km: f64, attenuation: Attenuation) -> Result<f64, SkyError> {
         let symbols = SkyError::within("symbols_per_s", self.symbols_per_s, 1.0, 1e12)?;
+        SkyError::within("noise_k", self.noise_k, 1.0, f64::INFINITY)?;
         let loss = free_space_loss_db(self.frequency_ghz, range_km)? + attenuation.gases_db + attenuation.weather_db();
-        Ok(self.eirp_dbw - loss - self.losses_db + self.g_over_t_db_k - BOLTZMANN_DB - 10.0 * log10(symbols))
+        let g_over_t = self.g_over_t_db_k - self.noise_rise_db(attenuation);
+        Ok(self.eirp_dbw - loss - self.losses_db + g_over_t - BOLTZMANN_DB - 10.0 * log10(symbols))
+    }
+
+    /// Noise of the receiver above that under a clear sky, dB.
+    fn noise_rise_db(&self, attenuation: Attenuation) -> f64 {
+        10.0 * log10(1.0 + attenuation.warmer_k() / self.noise_k)
     }
 
     /// The same line by line: each adds to the one before, down to C/N0 and Es/N0.
@@ -160,6 +201,7 @@ impl Radio {
             line("scintillation", attenuation.rain_db + attenuation.clouds_db - attenuation.weather_db(), "dB"),
             line("other losses", -self.losses_db, "dB"),
             line("G/T", self.g_over_t_db_k, "dB/K"),
+            line("warmer sky", -self.noise_rise_db(attenuation), "dB"),
             line("1/k", -BOLTZMANN_DB, "dBW/K/Hz"),
             line("C/N0", alone + hertz, "dBHz"),
         ];
@@ -223,6 +265,7 @@ mod tests {
         eirp_dbw: 40.0,
         g_over_t_db_k: 10.0,
         losses_db: 1.0,
+        noise_k: f64::INFINITY,
         c_over_i_db: f64::INFINITY,
         symbols_per_s: 1e7,
         tilt_deg: 45.0,
@@ -288,11 +331,44 @@ mod tests {
             assert!(air.gases_db > 0.0 && air.rain_db > air.gases_db);
             let lines = RADIO.lines(1000.0, air).unwrap();
             let value = |what: &str| lines.iter().find(|line| line.what == what).unwrap().value;
-            let sum: f64 = lines[..9].iter().map(|line| line.value).sum();
+            let sum: f64 = lines[..10].iter().map(|line| line.value).sum();
             assert!((sum - value("C/N0")).abs() < 1e-9);
             assert!((value("C/N0") + value("symbol rate") - value("Es/N0")).abs() < 1e-9);
             assert!((value("Es/N0") - RADIO.es_n0_db(1000.0, air).unwrap()).abs() < 1e-12);
         }
+    }
+
+    /// Worked by hand: an atmosphere at 0 °C that lets a tenth through instead of nine tenths, whose mean radiating temperature is
+    /// 37.34 + 0.81 273.15 = 258.59 K, is (258.59 - 2.7) (0.9 - 0.1) = 204.7 K warmer; a receiver of 204.7 K has twice its noise.
+    #[test]
+    fn the_noise_of_a_receiver_on_the_ground_rises_with_rain() {
+        let air = Attenuation {
+            gases_db: 1.0,
+            rain_db: 9.0,
+            clear_db: -10.0 * log10(0.9),
+            radiates_k: 258.59,
+            scintillation_db: 3.0,
+            ..Attenuation::default()
+        };
+        assert!((air.warmer_k() - 204.71).abs() < 0.01, "{}", air.warmer_k());
+        let (ground, satellite) = (Radio { noise_k: 204.71, ..RADIO }, RADIO);
+        let lost = satellite.es_n0_db(1000.0, air).unwrap() - ground.es_n0_db(1000.0, air).unwrap();
+        assert!((lost - 3.0103).abs() < 1e-4, "{lost}");
+        assert!((of(&ground.lines(1000.0, air).unwrap(), "warmer sky") + lost).abs() < 1e-9);
+        // Nothing rises under a clear sky, and of London's it is the median.
+        let clear = RADIO.attenuation(&climate("London").unwrap(), 30.0, Conditions::default()).unwrap();
+        assert!(clear.warmer_k() == 0.0 && clear.radiates_k > 250.0);
+        assert!(Radio { noise_k: 0.0, ..RADIO }.es_n0_db(1e3, air).is_err());
+    }
+
+    #[test]
+    fn gases_are_those_of_their_percentage() {
+        let london = climate("London").unwrap();
+        let of = |gases| RADIO.attenuation(&london, 30.0, Conditions { gases, ..Conditions::default() }).unwrap();
+        assert!(of(1.0).gases_db > 1.1 * of(5.0).gases_db && of(5.0).gases_db > 1.2 * of(50.0).gases_db);
+        assert_eq!(of(1.0).clear_db, of(50.0).gases_db);
+        let refused = RADIO.attenuation(&london, 30.0, Conditions { gases: 0.1, ..Conditions::default() });
+        assert!(refused.unwrap_err().to_string().contains("percent of gases"));
     }
 
     /// P.618-13 §2.5: the parts of one percentage, of which scintillation is independent.
@@ -300,7 +376,8 @@ mod tests {
     fn clouds_add_to_rain_and_scintillation_adds_little() {
         let london = climate("London").unwrap();
         let dish = Aperture { diameter_m: 0.6, efficiency: 0.5 };
-        let conditions = Conditions { rain: Some(1.0), clouds: Some(1.0), scintillation: Some((1.0, dish)) };
+        let conditions =
+            Conditions { gases: 1.0, rain: Some(1.0), clouds: Some(1.0), scintillation: Some((1.0, dish)) };
         let air = RADIO.attenuation(&london, 30.0, conditions).unwrap();
         let ray = RADIO.ray(30.0);
         let clouds = cloud_db(&ray, london.clouds.water(1.0).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Scintillation in the troposphere: ITU-R P.618-13 §2.4.1.
+//! Scintillation in the troposphere: ITU-R P.618-13 and -14 §2.4.1.
 
 use super::geometry::RAD;
 use super::Ray;
@@ -14,15 +14,17 @@ pub struct Aperture {
     pub efficiency: f64,
 }
 
+/// The highest frequency for which the method was made, GHz. The ITU's validation tables have the value of 20 GHz above it.
+pub const HIGHEST_GHZ: f64 = 20.0;
 /// Height of the turbulent layer, m.
 const LAYER_M: f64 = 1000.0;
 
 /// The standard deviation of the signal in dB, from the wet term of the refractivity at the ground, N units (P.453).
 ///
 /// # Errors
-/// A value outside its range; the method is for elevations of 5 to 90 degrees.
+/// A value outside its range; the method is for elevations of 5 to 90 degrees. Above [`HIGHEST_GHZ`] the value is that of this frequency.
 pub fn scintillation_deviation_db(ray: &Ray, aperture: &Aperture, wet_refractivity: f64) -> Result<f64, SkyError> {
-    let f = SkyError::within("frequency_ghz", ray.frequency_ghz, 1.0, 1000.0)?;
+    let f = SkyError::within("frequency_ghz", ray.frequency_ghz, 1.0, 1000.0)?.min(HIGHEST_GHZ);
     let rise = sin(SkyError::within("elevation_deg", ray.elevation_deg, 5.0, 90.0)? * RAD);
     let wet = SkyError::within("wet_refractivity", wet_refractivity, 0.0, 500.0)?;
     let diameter = SkyError::within("diameter_m", aperture.diameter_m, 0.0, 1000.0)?;

@@ -243,6 +243,7 @@ mod tests {
             queue: Queue::DropTail { limit: QueueLimit::Unlimited },
             error,
             effect: Effect::Corrupt,
+            jitter: Vec::new(),
             interleave: None,
             framing: Framing::None,
             mtu: None,

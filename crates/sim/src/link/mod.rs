@@ -14,6 +14,7 @@ mod downtime;
 mod error;
 mod hybrid;
 mod interleave;
+mod jitter;
 #[cfg(test)]
 pub(crate) mod naive;
 mod observe;
@@ -148,7 +149,7 @@ impl LazyLink {
             plain: None,
             last_arrival: Time::ZERO,
             rate: RateCursor::new(&spec.rate),
-            delay: DelayCursor::new(&spec.delay, spec.interleave.as_ref()),
+            delay: DelayCursor::new(spec, seed, end),
             error: ErrorProcess::new(spec, seed, end),
             errors_erase: spec.effect == Effect::Lose,
             outages: Outages::of(spec, &[], seed, end).map(Box::new),
@@ -394,7 +395,7 @@ impl LazyLink {
         self.counters.corrupted += u64::from(has_error && !self.errors_erase);
         let index = self.counters.carried - 1;
         let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
-        let mut arrival = sent + self.delay.at(sent) + processing;
+        let mut arrival = sent + self.delay.at(sent) + self.delay.jitter_at(finish) + processing;
         let overtakes = self.reorders && sent > finish;
         if !overtakes {
             // A moving satellite never lets packets overtake one another; a delay that falls in a step would.
@@ -457,7 +458,7 @@ impl LazyLink {
         self.advance(now, losses);
         match waiting {
             Waiting::Kept => {}
-            Waiting::Rerouted => self.queue.extract(&mut |_| true, left),
+            Waiting::Rerouted | Waiting::Moved => self.queue.extract(&mut |_| true, left),
             Waiting::Lost => {
                 let mut lost = Vec::new();
                 self.queue.extract(&mut |_| true, &mut lost);

@@ -51,7 +51,7 @@ impl NaiveLink {
     pub(crate) fn new(spec: &Spec, seed: u64, end: Time) -> Self {
         Self {
             rate: RateCursor::new(&spec.rate),
-            delay: DelayCursor::new(&spec.delay, spec.interleave.as_ref()),
+            delay: DelayCursor::new(spec, seed, end),
             error: ErrorProcess::new(spec, seed, end),
             effect: spec.effect,
             outages: Outages::of(spec, &[], seed, end),
@@ -104,7 +104,7 @@ impl NaiveLink {
         self.counters.busy_ps += (now - begin).as_ps();
         let index = self.counters.carried - 1;
         let processing = self.processing.as_mut().map_or(Duration::ZERO, |processing| processing.draw(index));
-        packet.at = sent + self.delay.at(sent) + processing;
+        packet.at = sent + self.delay.at(sent) + self.delay.jitter_at(now) + processing;
         if !(self.reorders && sent > now) {
             packet.at = packet.at.max(self.last_arrival);
             self.last_arrival = packet.at;

@@ -1,6 +1,7 @@
 //! Rate and delay over time, looked up with a cursor: links ask in order of time.
 
-use crate::spec::{Interleave, Profile};
+use super::jitter::Jitter;
+use crate::spec::{Interleave, Link, Profile};
 use bentpipe_units::{Duration, Rate, Time};
 
 /// A piecewise profile, repeated with its period.
@@ -182,6 +183,14 @@ impl Steps {
 pub(super) enum DelayCursor {
     Constant(Duration),
     Points(Box<Points>),
+    Varying(Box<Varying>),
+}
+
+/// A delay to which another is added that varies.
+#[derive(Clone, Debug)]
+pub(super) struct Varying {
+    propagation: DelayCursor,
+    jitter: Jitter,
 }
 
 /// A delay that changes.
@@ -192,8 +201,16 @@ pub(super) struct Points {
 }
 
 impl DelayCursor {
-    /// Of the propagation, and of what an interleaver adds to it.
-    pub(super) fn new(profile: &Profile<Duration>, interleave: Option<&Interleave>) -> Self {
+    /// The delay of a link: propagation, interleaver and jitter.
+    pub(super) fn new(link: &Link, seed: u64, end: Time) -> Self {
+        let propagation = Self::propagation(&link.delay, link.interleave.as_ref());
+        match Jitter::of(link, seed, end) {
+            Some(jitter) => Self::Varying(Box::new(Varying { propagation, jitter })),
+            None => propagation,
+        }
+    }
+
+    fn propagation(profile: &Profile<Duration>, interleave: Option<&Interleave>) -> Self {
         let more = interleave.map_or(Duration::ZERO, Interleave::delay);
         match profile {
             Profile::Constant(delay) => Self::Constant(*delay + more),
@@ -204,10 +221,20 @@ impl DelayCursor {
         }
     }
 
+    /// The delay of an instant without jitter.
     pub(super) fn at(&mut self, at: Time) -> Duration {
         match self {
             Self::Constant(delay) => *delay,
             Self::Points(points) => points.at(at),
+            Self::Varying(varying) => varying.propagation.at(at),
+        }
+    }
+
+    /// The jitter of a packet that has been sent at this instant.
+    pub(super) fn jitter_at(&mut self, sent: Time) -> Duration {
+        match self {
+            Self::Varying(varying) => varying.jitter.at(sent),
+            _ => Duration::ZERO,
         }
     }
 
@@ -215,7 +242,7 @@ impl DelayCursor {
     pub(super) fn constant(&self) -> Option<Duration> {
         match self {
             Self::Constant(delay) => Some(*delay),
-            Self::Points(_) => None,
+            Self::Points(_) | Self::Varying(_) => None,
         }
     }
 }
@@ -287,8 +314,10 @@ mod tests {
         let ms = Duration::from_millis;
         let points = vec![(s(0), ms(10)), (s(10), ms(20)), (s(20), ms(0))];
         for (linear, expected) in [(true, [10, 15, 20, 10, 0]), (false, [10, 10, 20, 20, 0])] {
-            let mut delay =
-                DelayCursor::new(&Profile::Points { points: points.clone(), linear, period: Some(ms(30_000)) }, None);
+            let mut delay = DelayCursor::propagation(
+                &Profile::Points { points: points.clone(), linear, period: Some(ms(30_000)) },
+                None,
+            );
             let seen = [0, 5, 10, 15, 25].map(|at| delay.at(s(at)).as_ps() / 1_000_000_000);
             assert_eq!(seen, expected);
             assert_eq!(delay.at(s(35)), delay.at(s(65)));
@@ -303,7 +332,7 @@ mod tests {
             [(1_000_003, 7, 999_999_999_989), (7, 1_000_003, 999_999_999_989), (5, u64::MAX / 4, 1 << 62)]
         {
             let points = vec![(s(0), Duration::from_ps(from)), (Time::from_ps(span), Duration::from_ps(to))];
-            let mut delay = DelayCursor::new(&Profile::Points { points, linear: true, period: None }, None);
+            let mut delay = DelayCursor::propagation(&Profile::Points { points, linear: true, period: None }, None);
             for elapsed in [0, 1, 123_456_789, span / 3, span - 1] {
                 let exact =
                     i128::from(from) + (i128::from(to) - i128::from(from)) * i128::from(elapsed) / i128::from(span);

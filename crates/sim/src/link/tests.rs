@@ -26,6 +26,7 @@ pub(super) fn spec(limit: QueueLimit) -> Spec {
         queue: Queue::DropTail { limit },
         error: ErrorSpec::None,
         effect: Effect::Corrupt,
+        jitter: Vec::new(),
         interleave: None,
         framing: Framing::None,
         mtu: None,

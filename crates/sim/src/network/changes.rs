@@ -3,7 +3,7 @@
 use super::Network;
 use crate::ids::LinkId;
 use crate::packet::{Packet, UNROUTED};
-use crate::spec::Change;
+use crate::spec::{Change, Waiting};
 use bentpipe_units::Time;
 
 impl Network {
@@ -31,7 +31,7 @@ impl Network {
                     let mut left = Vec::new();
                     self.links[link].take_away(self.now, waiting, &mut self.losses, &mut left);
                     self.count_losses(link);
-                    self.reroute(link, left);
+                    self.reroute(link, waiting, left);
                 }
                 // The link knew beforehand.
                 Some((_, Change::Up(_))) | None => {}
@@ -40,14 +40,17 @@ impl Network {
         self.update_horizon();
     }
 
-    /// Packets that waited for a link go on from its node as that knows now.
-    fn reroute(&mut self, link: LinkId, packets: Vec<Packet>) {
-        let node = self.scenario.links[link].from;
+    /// Packets that waited for a link go on from its node, or from the node that took its place, by the route that this node knows now.
+    fn reroute(&mut self, link: LinkId, waiting: Waiting, packets: Vec<Packet>) {
+        let (from, to) = (self.scenario.links[link].from, self.scenario.links[link].to);
         for mut packet in packets {
+            let successor = self.routes.node_before(packet.path(), to).filter(|_| waiting == Waiting::Moved);
+            let node = successor.unwrap_or(from);
             packet.next = UNROUTED;
             self.leave_node(node, packet);
+            self.rearm_node(node);
         }
-        self.rearm_node(node);
+        self.rearm_node(from);
     }
 }
 
@@ -57,7 +60,7 @@ mod tests {
     use crate::dictionary::Cause;
     use crate::ids::LinkId;
     use crate::scenario::from_toml;
-    use crate::spec::{InFlight, Waiting};
+    use crate::spec::InFlight;
     use bentpipe_units::Duration;
 
     /// It ended with a panic: no node was asked for a way where no route ever changes.
@@ -78,5 +81,35 @@ mod tests {
         };
         // A hundred wait when the link goes and know no other way; 250 come after.
         assert!((345..360).contains(&lost(Cause::Handover)), "{:?}", result.drops);
+    }
+    /// A hundred packets wait at a satellite for its link to a user, who goes over to another: they arrive from there, in order, but for
+    /// those on their way. Otherwise all are lost, as the satellite knows no other way.
+    #[test]
+    fn what_waits_moves_to_the_link_that_takes_over() {
+        let lost = |waiting: &str| {
+            let link = |name: &str, from: &str, to: &str, rate: u32| {
+                format!(
+                    "[link.{name}]\nfrom = '{from}'\nto = '{to}'\nrate = '{rate} Mbit/s'\ndelay = '5 ms'\n\
+                     queue = '100 packets'\n"
+                )
+            };
+            let text = format!(
+                "duration = '4 s'\n{}{}{}{}[[at]]\ntime = '2 s'\ninstall = [{{ flow = 'f', route = ['g', 'y', 'u'], reverse_route = ['u', 'y', 'g'] }}]\n\
+                 down = ['xu']\nwaiting = '{waiting}'\n[flow.f]\nfrom = 'g'\nto = 'u'\nroute = ['g', 'x', 'u']\n\
+                 app = {{ kind = 'cbr', rate = '2 Mbit/s', size = '1000 B' }}\n",
+                link("gx", "g", "x", 50),
+                link("xu", "x", "u", 1),
+                link("gy", "g", "y", 50),
+                link("yu", "y", "u", 1),
+            );
+            let scenario = from_toml(&text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+            let mut network = Network::build(&scenario, 1);
+            while !network.run(u64::MAX) {}
+            let result = network.finish().expect("no middlebox is there to fail");
+            let causes = result.drops.text("cause").iter().zip(result.drops.whole("packets"));
+            causes.filter(|(name, _)| *name == Cause::Handover.name()).map(|(_, packets)| packets).sum::<i64>()
+        };
+        assert!((1..6).contains(&lost("moved")), "{}", lost("moved"));
+        assert!(lost("lost") > 95 && lost("rerouted") > 95);
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Routes {
     /// Where in the hops the routes of each path begin by which packets go on without that their nodes are asked: all of them, or
     /// the newest, if it is what its nodes know.
     known: Vec<u32>,
+    /// Place in the hops at which the newest route of each path begins.
+    newest: Vec<u32>,
     ends: Vec<LinkEnds>,
 }
 
@@ -46,6 +48,7 @@ impl Routes {
             first: Vec::with_capacity(2 * scenario.flows.len()),
             tables: vec![Vec::new(); if is_asked { 2 * scenario.flows.len() } else { 0 }],
             known: vec![UNROUTED + 1; if is_asked { 2 * scenario.flows.len() } else { 0 }],
+            newest: Vec::with_capacity(2 * scenario.flows.len()),
             by_node: !changing.is_empty() && scenario.timeline.forwarding == Forwarding::HopByHop,
             ends: scenario.links.iter().map(|link| LinkEnds { from: link.from, to: link.to }).collect(),
         };
@@ -55,6 +58,7 @@ impl Routes {
             let begin = routes.append(route);
             let asks = acts(source) || changing.contains_key(&path);
             routes.first.push(if asks { UNROUTED } else { begin });
+            routes.newest.push(begin);
             if is_asked {
                 routes.learn(path, route, begin);
             }
@@ -99,6 +103,13 @@ impl Routes {
         (hop < AT_NODE).then(|| LinkId::new(hop as usize))
     }
 
+    /// The node before `node` on the newest route of a path.
+    pub(super) fn node_before(&self, path: PathId, node: NodeId) -> Option<NodeId> {
+        let route = self.hops[self.newest[path] as usize..].iter().take_while(|hop| **hop != HOST);
+        let mut ends = route.map(|hop| self.ends[LinkId::new(*hop as usize)]);
+        ends.find(|ends| ends.to == node).map(|ends| ends.from)
+    }
+
     /// The node to which a link leads.
     pub(super) fn far_end(&self, link: LinkId) -> NodeId {
         self.ends[link].to
@@ -107,6 +118,7 @@ impl Routes {
     /// The nodes on a way learn it.
     pub(super) fn install(&mut self, path: PathId, route: &[LinkId]) {
         let begin = self.append(route);
+        self.newest[path] = begin;
         self.learn(path, route, begin);
     }
 
@@ -155,6 +167,7 @@ impl Routes {
             tables: Vec::new(),
             by_node: false,
             known: Vec::new(),
+            newest: Vec::new(),
             ends: Vec::new(),
         }
     }
@@ -176,6 +189,7 @@ mod tests {
             tables: vec![Vec::new(); 2],
             by_node: true,
             known: vec![u32::MAX; 2],
+            newest: vec![0; 2],
             ends: ends.to_vec(),
         };
         let flow = FlowId::new(0);
@@ -184,7 +198,10 @@ mod tests {
         routes.install(path, &[LinkId::new(0), LinkId::new(1)]);
         let old = routes.at(path, NodeId::new(0)).expect("the route begins there");
         assert!(routes.leads(&at(old)) && routes.leads(&at(old + 1)) && !routes.leads(&at(UNROUTED)));
+        assert_eq!(routes.node_before(path, NodeId::new(2)), Some(NodeId::new(1)));
         routes.install(path, &[LinkId::new(2)]);
+        assert_eq!(routes.node_before(path, NodeId::new(2)), Some(NodeId::new(0)));
+        assert_eq!(routes.node_before(path, NodeId::new(1)), None);
         let new = routes.at(path, NodeId::new(0)).expect("the route begins there");
         assert!(new > old && routes.leads(&at(new)) && !routes.leads(&at(old + 1)));
         // The node in the middle still knows the way of the older one.

@@ -3,7 +3,7 @@
 use super::keys;
 use super::report::{below, path, Report};
 use crate::spec::{
-    Arq, Coded, Coding, Downtimes, Effect, ErrorModel, Framing, Interleave, Mtu, Outage, Profile, Queue,
+    Arq, Coded, Coding, Downtimes, Effect, ErrorModel, Framing, Interleave, Jitter, Mtu, Outage, Profile, Queue,
 };
 use bentpipe_units::{Duration, Rate};
 
@@ -11,6 +11,7 @@ use bentpipe_units::{Duration, Rate};
 pub(super) struct Direction {
     pub(super) rate: Profile<Rate>,
     pub(super) delay: Profile<Duration>,
+    pub(super) jitter: Vec<Jitter>,
     /// Limits in bdp wait for the flows that cross it.
     pub(super) queue: Queue,
     pub(super) error: ErrorModel,
@@ -48,12 +49,15 @@ impl Direction {
             let (error, effect) = written.meaning(report, &path("error"));
             let rate = direction.rate.as_ref().map_or(nothing, |rate| keys::rate(rate, report, &path("rate")));
             let delay = direction.delay.as_ref().map_or(at_once, |delay| keys::delay(delay, report, &path("delay")));
+            let jitter = direction.jitter.as_ref();
+            let jitter = jitter.map_or_else(Vec::new, |jitter| jitter.checked(run, report, &path("jitter")));
             let queue = direction.queue.as_ref().unwrap_or(&link.queue).clone();
             keys::check_queue(&queue, report, &path("queue"));
             let outage = direction.outage.as_ref().map(|outage| keys::outage(outage, report, &path("outage")));
             let mut made = Self {
                 rate,
                 delay,
+                jitter,
                 queue,
                 error,
                 effect,

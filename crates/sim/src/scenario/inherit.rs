@@ -54,8 +54,8 @@ const NOT_OF_PROXIES: [&str; 10] = [
 ];
 
 /// What a direction inherits.
-const INHERITED: [&str; 10] =
-    ["rate", "delay", "queue", "error", "interleave", "coding", "arq", "framing", "mtu", "outage"];
+const INHERITED: [&str; 11] =
+    ["rate", "delay", "jitter", "queue", "error", "interleave", "coding", "arq", "framing", "mtu", "outage"];
 
 /// Gives each direction of a link the keys that it does not set itself.
 pub(super) fn links(tree: &mut Tree) {

@@ -241,6 +241,7 @@ fn make_links(links: &[Instance<'_>], directions: &BTreeMap<&str, [Direction; 2]
             to: ends[link][1 - side],
             rate: direction.rate.clone(),
             delay: direction.delay.clone(),
+            jitter: direction.jitter.clone(),
             outage: direction.outage.clone(),
             queue: direction.queue.clone(),
             error: direction.error.clone(),

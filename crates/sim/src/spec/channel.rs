@@ -1,7 +1,7 @@
 //! What a link does to packets over time: profiles, outages, errors.
 
-use bentpipe_units::settings::Bytes;
-use bentpipe_units::{settings, words, Duration, Time};
+use bentpipe_units::settings::{Bytes, Chance};
+use bentpipe_units::{kinds, settings, words, Duration, Time};
 
 /// A value over time.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,6 +170,69 @@ words! {
         /// It does not arrive.
         "lose" => Lose,
     }
+}
+
+settings! {
+    /// A delay that varies, beside the propagation delay. A value holds for `every`, then the next one is drawn. Packets never overtake: a packet that would arrive before the one ahead of it arrives together with it.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Jitter {
+        /// Distribution of the values.
+        delay: Spread;
+        /// Time for which a value holds.
+        every: Duration;
+        /// An instant at which a value ends, counted from the start of the run.
+        offset: Duration = Duration::ZERO;
+        /// Time after which the correlation of values has fallen to 1/e. Without it, values are independent.
+        correlation: Duration = Duration::ZERO;
+        /// Whether both directions of the link have the same values, as where a path becomes longer. Otherwise each draws its own.
+        both_ways: bool = false;
+    }
+}
+
+kinds! {
+    /// Distribution of a delay.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Spread as "Spread" {
+        /// All delays of a range alike.
+        "uniform" => Uniform {
+            /// Shortest.
+            from: Duration = Duration::ZERO;
+            /// Longest.
+            to: Duration;
+        };
+        /// Many short delays and few long ones.
+        "exponential" => Exponential {
+            /// Mean.
+            mean: Duration;
+        };
+        /// Straight lines between measured quantiles. Below the first and above the last there is nothing.
+        "quantiles" => Quantiles {
+            /// Shares of the time, rising, each with the delay that is not exceeded in it: `["95 %", "12 ms"]`.
+            points: Vec<(Chance, Duration)>, [1];
+        };
+    }
+}
+
+impl Spread {
+    /// The delay that is not exceeded in this share of the time, 0 to 1.
+    pub(crate) fn quantile(&self, share: f64) -> Duration {
+        match self {
+            Self::Uniform { from, to } => *from + part_of(to.saturating_sub(*from), share),
+            Self::Exponential { mean } => part_of(*mean, -libm::log(1.0 - share.min(1.0 - 1e-12))),
+            Self::Quantiles { points } => {
+                let next = points.partition_point(|point| point.0 .0 < share);
+                let (Some(below), Some(above)) = (points.get(next.wrapping_sub(1)), points.get(next)) else {
+                    return points.get(next).or(points.last()).map_or(Duration::ZERO, |point| point.1);
+                };
+                let part = (share - below.0 .0) / (above.0 .0 - below.0 .0);
+                below.1 + part_of(above.1.saturating_sub(below.1), part)
+            }
+        }
+    }
+}
+
+fn part_of(whole: Duration, part: f64) -> Duration {
+    Duration::from_ps((whole.as_ps() as f64 * part) as u64)
 }
 
 settings! {

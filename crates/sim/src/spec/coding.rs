@@ -229,6 +229,12 @@ impl Modcod {
     pub fn best(es_n0_db: f64) -> Option<(Self, f64, f64)> {
         MODCODS.iter().rev().find(|row| row.1 <= es_n0_db).map(|row| (row.0, row.1, row.2))
     }
+
+    /// Modulations and codes that are the most efficient at some Es/N0, with the Es/N0 that each needs in dB and its bits in a symbol, rising.
+    pub fn useful() -> impl Iterator<Item = (Self, f64, f64)> {
+        let is_best = |row: &(Self, f64, f64)| Self::best(row.1).is_some_and(|best| best.0 == row.0);
+        MODCODS.into_iter().map(|row| (row.0, row.1, row.2)).filter(is_best)
+    }
 }
 
 /// Coded bits of a normal frame.

@@ -11,8 +11,8 @@ mod timeline;
 
 pub use app::{App, Arrivals, Bulk, Catalogue, Datagrams, Gaps, Page, Reader, RequestResponse, WrittenRecords};
 pub use channel::{
-    Arq, Combining, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Mtu, Order, Outage, Oversize, Profile, Stay,
-    MILLIONTHS,
+    Arq, Combining, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Jitter, Mtu, Order, Outage, Oversize,
+    Profile, Spread, Stay, MILLIONTHS,
 };
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub(crate) use coding::{Combiner, SignalOverTime};
@@ -113,6 +113,8 @@ pub struct Link {
     pub rate: Profile<Rate>,
     /// Propagation delay over time.
     pub delay: Profile<Duration>,
+    /// Delays that vary, beside it.
+    pub jitter: Vec<Jitter>,
     /// When the link is down.
     pub outage: Option<Outage>,
     /// The queue in front of it.

@@ -177,6 +177,8 @@ words! {
         "rerouted" => Rerouted,
         /// They wait until it is back, and so do those that come while it is away.
         "kept" => Kept,
+        /// They go over to the last link to the same node on the newest route of their flow. Packets that come while it is away are lost.
+        "moved" => Moved,
     }
 }
 

@@ -50,7 +50,7 @@ impl Sketch {
 fn comings_and_goings(link: LinkId, seconds: u64, changes: &mut Vec<(Time, Change)>, dice: &mut Dice) {
     let mut at = Time::ZERO;
     for _ in 0..1 + dice.below(4) {
-        let waiting = *dice.pick(&[Waiting::Lost, Waiting::Rerouted, Waiting::Kept]);
+        let waiting = *dice.pick(&[Waiting::Lost, Waiting::Rerouted, Waiting::Kept, Waiting::Moved]);
         let in_flight = *dice.pick(&[InFlight::Lost, InFlight::Delivered]);
         changes.push((at + dice.ms(&[0, 50, 250, 400]), Change::Down { link, waiting, in_flight }));
         at = changes[changes.len() - 1].0 + dice.ms(&[1, 20, 50, 500]);

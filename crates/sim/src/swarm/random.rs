@@ -7,13 +7,13 @@ use crate::ids::{LinkId, NodeId};
 use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
 use crate::spec::{
     App, Arq, Arrivals, Bulk, Catalogue, Coded, Coding, Combining, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit,
-    Flow, Framing, Gaps, Interleave, Like, Link, Losses, Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize, Page,
-    Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Signal, Size, Start, Stay, Wait,
-    WrittenRecords, MILLIONTHS,
+    Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize,
+    Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay,
+    Wait, WrittenRecords, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, Feedback, SsthreshRounding};
-use bentpipe_units::settings::{Fields, Level, Settings};
+use bentpipe_units::settings::{Chance, Fields, Level, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -123,6 +123,7 @@ impl Sketch {
             to,
             rate: if self.has(PROFILES, dice) { dice.rates(rate) } else { Profile::Constant(rate) },
             delay: if self.has(PROFILES, dice) { dice.delays(delay) } else { Profile::Constant(delay) },
+            jitter: if self.has(PROFILES, dice) { dice.jitter() } else { Vec::new() },
             outage,
             queue: if differs { dice.queue() } else { base.queue.clone() },
             error,
@@ -438,6 +439,17 @@ impl Dice {
         let steps = [delay, delay + Duration::from_millis(40), delay / 2, delay + Duration::from_micros(7)];
         let points = steps.iter().enumerate().map(|(i, &value)| (at_ms(250 * i as u64), value)).collect();
         Profile::Points { points, linear: self.coin(), period: self.coin().then_some(Duration::from_secs(1)) }
+    }
+
+    fn jitter(&mut self) -> Vec<Jitter> {
+        let delay = match self.below(3) {
+            0 => Spread::Uniform { from: Duration::ZERO, to: self.ms(&[1, 80]) },
+            1 => Spread::Exponential { mean: self.ms(&[1, 20]) },
+            _ => Spread::Quantiles { points: vec![(Chance(0.2), Duration::ZERO), (Chance(0.9), self.ms(&[2, 60]))] },
+        };
+        let (every, correlation) = (self.ms(&[1, 7, 500]), self.ms(&[0, 0, 20]));
+        let one = Jitter { delay, every, offset: self.ms(&[0, 120]), correlation, both_ways: self.coin() };
+        vec![one; self.below(3) as usize]
     }
 
     fn outage(&mut self) -> Outage {

@@ -252,12 +252,16 @@ impl<'a> Reference<'a> {
         let (mut losses, mut left) = (Losses::new(), Vec::new());
         self.links[link].take_away((waiting, in_flight), &mut losses, &mut left);
         self.lose_all(link, losses);
-        let node = self.scenario.links[link].from;
+        let (from, to) = (self.scenario.links[link].from, self.scenario.links[link].to);
         for mut packet in left {
+            let way = self.routes.newest(packet.path());
+            let ends = way.iter().map(|&link| &self.scenario.links[link]).find(|link| link.to == to);
+            let node = ends.filter(|_| waiting == Waiting::Moved).map_or(from, |link| link.from);
             packet.next = UNROUTED;
             self.forward(node, packet);
+            self.rearm_node(node);
         }
-        self.rearm_node(node);
+        self.rearm_node(from);
     }
 
     fn leave_link(&mut self, link: LinkId) {

@@ -12,13 +12,14 @@ pub(super) struct NaiveRoutes {
     ways: Vec<Vec<LinkId>>,
     /// For a path at a node: a route, and the place in it where a packet goes on.
     known: BTreeMap<(PathId, NodeId), (usize, usize)>,
+    newest: BTreeMap<PathId, usize>,
     is_by_node: bool,
 }
 
 impl NaiveRoutes {
     pub(super) fn of(scenario: &Scenario) -> Self {
         let is_by_node = scenario.timeline.forwarding == Forwarding::HopByHop;
-        let mut routes = Self { ways: Vec::new(), known: BTreeMap::new(), is_by_node };
+        let mut routes = Self { ways: Vec::new(), known: BTreeMap::new(), newest: BTreeMap::new(), is_by_node };
         for path in PathId::all(2 * scenario.flows.len()) {
             routes.install(scenario, path, scenario.first_route(path));
         }
@@ -30,7 +31,13 @@ impl NaiveRoutes {
             self.known.insert((path, scenario.links[link].from), (self.ways.len(), place));
         }
         self.known.insert((path, end_of(scenario, path)), (self.ways.len(), route.len()));
+        self.newest.insert(path, self.ways.len());
         self.ways.push(route.to_vec());
+    }
+
+    /// The newest route of a path.
+    pub(super) fn newest(&self, path: PathId) -> &[LinkId] {
+        &self.ways[self.newest[&path]]
     }
 
     pub(super) fn withdraw(&mut self, scenario: &Scenario, path: PathId) {

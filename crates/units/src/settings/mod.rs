@@ -17,7 +17,7 @@ mod types;
 
 pub use amount::{read_amount, write_amount, Count, Form};
 pub use types::{
-    Angle, Bytes, Chance, Distance, Include, Level, Maybe, OnOff, Open, Plain, Share, Switch, Thousandths,
+    Angle, Baud, Bytes, Chance, Distance, Include, Level, Maybe, OnOff, Open, Plain, Share, Switch, Thousandths,
 };
 
 use std::fmt;

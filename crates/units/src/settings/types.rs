@@ -246,6 +246,7 @@ static SIZE: Format = format("size", &quantity::SIZE, |text| said(quantity::size
 static DISTANCE: Format =
     format("distance", &quantity::DISTANCE, |text| said(quantity::DISTANCE.parse(text)).map(drop));
 static ANGLE: Format = format("angle", &quantity::ANGLE, |text| said(quantity::ANGLE.parse(text)).map(drop));
+static BAUD: Format = format("symbol rate", &quantity::BAUD, |text| said(quantity::BAUD.parse(text)).map(drop));
 static PROBABILITY: Format = Format {
     is_number_too: true,
     ..format("probability", &quantity::PROBABILITY, |text| said(quantity::probability(text)).map(drop))
@@ -470,6 +471,8 @@ measures! {
     Distance(DISTANCE, DISTANCE, 1e3, "m");
     /// An angle in degrees.
     Angle(ANGLE, ANGLE, 1e6, "deg");
+    /// Symbols in a second.
+    Baud(BAUD, BAUD, 1.0, "baud");
 }
 
 /// A ratio in decibels, of either sign.

@@ -1,7 +1,7 @@
 //! The tables of a scenario file that name things: links, nodes, flows, cases, grids.
 
 use super::sweep::{Case, Sweep};
-use super::{App, At, DelayProfile, Errors, OutageKeys, RateProfile, Sky, Tcp};
+use super::{App, At, DelayProfile, Errors, Jitters, OutageKeys, RateProfile, Sky, Tcp};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
     Arq, Coding, Forwarding, Framing, Interleave, LimitOrKind, Mtu, NodeKind, Queue, QueueLimit, Reader, Record, Start,
@@ -68,6 +68,8 @@ settings! {
         rate: Option<RateProfile>;
         /// Propagation delay one way, constant or over time. Required, here or for each direction.
         delay: Option<DelayProfile>;
+        /// Delays that vary, beside the propagation delay; several add up. Without it, there are none.
+        jitter: Option<Jitters>;
         /// The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate, without what framing takes of full packets, times the largest propagation round trip of the flows that cross it; at least one full packet.
         queue: Queue as LimitOrKind = Queue::DropTail { limit: QueueLimit::ONE_BDP }, "rule of thumb, Villamizar and Song 1994";
         /// What corrupts packets.
@@ -99,6 +101,8 @@ settings! {
         rate: Option<RateProfile> = None;
         /// Propagation delay of this direction.
         delay: Option<DelayProfile> = None;
+        /// Delays of this direction that vary, beside its propagation delay.
+        jitter: Option<Jitters> = None;
         /// The queue of this direction.
         queue: Option<Queue> as Maybe<LimitOrKind> = None;
         /// What corrupts packets in this direction.

@@ -9,6 +9,7 @@ mod file;
 mod framing;
 mod growth;
 mod instant;
+mod jitter;
 mod profile;
 mod proxy;
 mod queue;
@@ -22,12 +23,13 @@ pub(super) use error::{check_interleave, Errors};
 pub(super) use file::{Direction, File, Flow, Link, Node};
 pub(super) use framing::{check_framing, check_mtu};
 pub(super) use instant::INSTANT;
+pub(super) use jitter::Jitters;
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
 pub(super) use sky::{
     Apart, Bad, Between, BetweenSatellites, Disjoint, Gauge, Hop, Metric, Modem, Modulation, Motion, Over, OwnLinks,
-    OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Relay, Selection, Selections, Sky, SkyFailure,
-    WayPoint,
+    OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Recommendation, Relay, Selection, Selections,
+    Sky, SkyFailure, WayPoint,
 };
 pub(super) use sweep::Sweep;
 pub use sweep::Table;

@@ -1,12 +1,12 @@
 //! A path over satellites: over what, from where, and what its links bear.
 
 use super::instant::{Age, Instant};
-use super::{Direction, Errors, OutageKeys, RateProfile};
+use super::{Direction, Errors, Jitters, OutageKeys, RateProfile};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
     Acm, Arq, Coding, Framing, InFlight, Interleave, LimitOrKind, Losses, Modcod, Mtu, NodeKind, Queue, Waiting,
 };
-use bentpipe_units::settings::{Angle, Level, Maybe};
+use bentpipe_units::settings::{Angle, Baud, Level, Maybe};
 use bentpipe_units::{either, kinds, settings, words, Duration, Time};
 use std::collections::BTreeMap;
 
@@ -50,9 +50,11 @@ settings! {
         seed: u64 = 1;
         /// Rain on links that have a `radio`.
         rain: Rain = Rain::Off;
+        /// Edition of ITU-R P.618, which decides the gases and clouds that come with rare rain.
+        recommendation: Recommendation = Recommendation::P618_14;
         /// Clouds on links that have a `radio`, as they are exceeded in a share of an average year (ITU-R P.840-8). Without it, there are none.
         clouds: Option<Clouds>;
-        /// Scintillation on links that have a `radio`, as a fade that is exceeded in a share of an average year (ITU-R P.618-13). Without it, there is none.
+        /// Scintillation on links that have a `radio`, as a fade that is exceeded in a share of an average year (ITU-R P.618). Without it, there is none.
         scintillation: Option<Scintillation>;
         /// What each satellite and gateway on the way adds to a delay when paths are chosen.
         hop_delay: Duration = Duration::ZERO;
@@ -64,8 +66,8 @@ settings! {
         failure: Vec<SkyFailure> = Vec::new();
         /// Several paths at once that share nothing. Without it, there is one, the best.
         disjoint: Option<Disjoint>;
-        /// What becomes of packets that wait for a satellite's link to a place when that goes to another satellite.
-        waiting: Waiting = Waiting::Lost;
+        /// What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Without it, they are lost at satellites that have links to each other. Bent pipes have no queue: the packets really wait at the sender on the ground. For these the default is `moved`, and packets that wait for the link up are rerouted.
+        waiting: Option<Waiting>;
         /// What becomes of packets on that link.
         in_flight: InFlight = InFlight::Lost;
         /// Whether the places that a satellite serves share its rate, up and down, or have a link each.
@@ -418,6 +420,8 @@ settings! {
     pub(crate) struct Hop {
         /// Bit rate, constant or over time.
         rate: Option<RateProfile> = None;
+        /// Delays that vary, beside the propagation delay; several add up.
+        jitter: Option<Jitters> = None;
         /// The queue in front of the link.
         queue: Option<Queue> as Maybe<LimitOrKind> = None;
         /// What corrupts packets.
@@ -449,8 +453,18 @@ settings! {
     /// Clouds over all places.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Clouds {
-        /// Of the year, per cent. Beside rain that is exceeded in less than 1 %, 1 % (P.618-13 §2.5).
-        percent: f64 = 1.0, [1.0, 50.0];
+        /// Per cent of the year. Without it, the percentage of the rain, but at least 5 % (`P.618-14` §2.5) or 1 % (`P.618-13`); 1 % without rain.
+        percent: Option<f64>, [1.0, 50.0];
+    }
+}
+
+words! {
+    /// Edition of ITU-R P.618. Rain, scintillation and the sum of all parts are the same in both.
+    pub(crate) enum Recommendation {
+        /// Edition of August 2023: gases and clouds that are exceeded in 5 % of the year come with rain that is rarer.
+        "P.618-14" => P618_14,
+        /// Edition of December 2017: gases and clouds that are exceeded in 1 % of the year.
+        "P.618-13" => P618_13,
     }
 }
 
@@ -464,15 +478,21 @@ settings! {
 }
 
 settings! {
-    /// A transmitter, a receiver, and how bits are sent. The link's rate is constant.
+    /// A transmitter, a receiver, and how bits are sent. The link's rate is constant; with `dvb-s2` the symbol rate takes its place.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Radio {
         /// Carrier, GHz.
         frequency_ghz: f64, [1.0, 350.0];
         /// Effective isotropic radiated power, dBW.
         eirp_dbw: f64, [-100.0, 200.0];
-        /// Gain of the receiver over its noise temperature, dB/K.
+        /// Gain of the receiver over its noise temperature under a clear sky, dB/K.
         g_over_t_db_k: f64, [-100.0, 200.0];
+        /// This noise temperature, K. The noise of a receiver on the ground rises as rain and clouds make the sky warmer (ITU-R P.618-14 §3); a satellite sees the warm Earth in any weather.
+        noise_k: f64 = 200.0, [10.0, 100_000.0], "reading: a small terminal";
+        /// Symbols per second of `modem = "dvb-s2"`, which needs it in place of a rate: modulation and code decide the bits of a symbol.
+        symbol_rate: Option<Baud>;
+        /// Polarisation: rain attenuates horizontal waves most, vertical ones least.
+        polarisation: Polarisation = Polarisation::Kind(PolarisationKind::Circular);
         /// Everything else that the signal loses: pointing, polarisation, feeders.
         losses: Level = Level(0.0);
         /// Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols (those of QPSK with `convolutional` and `ldpc`). Without it, there is none.
@@ -481,6 +501,41 @@ settings! {
         antenna_m: f64 = 0.6, [0.0, 100.0];
         /// How bits are sent.
         modem: Modem;
+    }
+}
+
+either! {
+    /// Polarisation.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) enum Polarisation {
+        /// A word.
+        Kind(PolarisationKind);
+        /// Linear, tilted to the horizontal by this angle, up to 90 deg.
+        Tilt(Angle);
+    }
+}
+
+impl Polarisation {
+    /// Tilt to the horizontal, degrees. Circular polarisation counts as 45 (P.838-3).
+    pub(crate) fn tilt_deg(&self) -> f64 {
+        match self {
+            Self::Kind(PolarisationKind::Horizontal) => 0.0,
+            Self::Kind(PolarisationKind::Vertical) => 90.0,
+            Self::Kind(PolarisationKind::Circular) => 45.0,
+            Self::Tilt(angle) => angle.0,
+        }
+    }
+}
+
+words! {
+    /// Polarisation.
+    pub(crate) enum PolarisationKind {
+        /// Linear, parallel to the ground.
+        "horizontal" => Horizontal,
+        /// Linear, in the plane of the ray and the vertical.
+        "vertical" => Vertical,
+        /// Circular.
+        "circular" => Circular,
     }
 }
 
@@ -504,7 +559,7 @@ kinds! {
             /// How steep losses are around it, a in erfc(a (Eb/N0 - threshold)) / 2, per dB.
             steepness: f64 = 3.0, [0.1, 100.0], "reading: not compared with the curves of CCSDS";
         };
-        /// By DVB-S2. The link's rate counts symbols.
+        /// DVB-S2, with the radio's `symbol_rate`.
         "dvb-s2" => DvbS2 {
             /// Modulation and code, always the same. Without it they adapt.
             modcod: Option<Modcod>;

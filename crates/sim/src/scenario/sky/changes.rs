@@ -45,7 +45,7 @@ pub(super) fn changes<'a>(drawn: &Drawn<'_>, names: &[String], links: impl Itera
         let (broken, repaired) = failures.remove(&time).unwrap_or_default();
         access.failing.retain(|ends| !repaired.contains(ends));
         changed.iter().for_each(|(pair, number)| current[*pair] = *number);
-        let (mut up, down) = access.hand_over(drawn, time, used(drawn, &current));
+        let [mut up, coming, gone] = access.hand_over(drawn, time, used(drawn, &current));
         let (mut install, mut withdraw) = (Vec::new(), Vec::new());
         for (&pair, &number) in &changed {
             match access.has_route(drawn, pair, number) {
@@ -65,13 +65,12 @@ pub(super) fn changes<'a>(drawn: &Drawn<'_>, names: &[String], links: impl Itera
                 table[key] = list;
             }
         }
-        if !down.is_empty() {
-            table = drawn.down(table, listed(drawn, names, &down));
-        }
+        let mut more = downs(drawn, names, &mut table, &coming, &gone);
         let broken: Vec<Ends> = broken.into_iter().filter(|ends| access.fail(*ends)).collect();
         if table.as_object().is_some_and(|table| table.len() > 1) {
             tables.push(table);
         }
+        tables.append(&mut more);
         if !broken.is_empty() {
             // What is broken keeps and delivers nothing, whatever a handover does.
             tables.push(json!({ "time": time.to_string(), "down": listed(drawn, names, &broken) }));
@@ -79,6 +78,28 @@ pub(super) fn changes<'a>(drawn: &Drawn<'_>, names: &[String], links: impl Itera
     }
     access.settle(drawn, names, (drawn.duration, &BTreeMap::new()), &current, &mut tables);
     tables
+}
+
+/// Takes links away that have gone, and links that are still to come: in the table, and in further tables of the same instant, which are
+/// returned.
+fn downs(drawn: &Drawn<'_>, names: &[String], table: &mut Json, coming: &[Ends], gone: &[Ends]) -> Vec<Json> {
+    let (time, waiting) = (table["time"].clone(), drawn.waiting);
+    let mut kinds: Vec<(Json, Waiting)> = Vec::new();
+    if waiting == Waiting::Moved {
+        // Packets that wait to go up are at their sender, which knows the new satellite.
+        let sides = |side: &str| gone.iter().map(|ends| format!("{}.{side}", named(drawn, names, ends))).collect();
+        kinds.push((listed(drawn, names, coming), Waiting::Kept));
+        kinds.push((sides("forward"), Waiting::Rerouted));
+        kinds.push((sides("reverse"), Waiting::Moved));
+    } else {
+        kinds.push((listed(drawn, names, coming.iter().chain(gone)), waiting));
+    }
+    kinds.retain(|(links, _)| links.as_array().is_some_and(|links| !links.is_empty()));
+    let mut kinds = kinds.into_iter();
+    if let Some((links, waiting)) = kinds.next() {
+        *table = drawn.down(table.take(), links, waiting);
+    }
+    kinds.map(|(links, waiting)| drawn.down(json!({ "time": time }), links, waiting)).collect()
 }
 
 /// The routes of the flows of a pair from its change `number` on.
@@ -123,14 +144,16 @@ fn used(drawn: &Drawn<'_>, current: &[usize]) -> BTreeSet<Ends> {
 }
 
 fn listed<'a>(drawn: &Drawn<'_>, names: &[String], links: impl IntoIterator<Item = &'a Ends>) -> Json {
-    let name = |ends: &Ends| {
-        let [place, satellite] = [ends.0, ends.1].map(|node| names[node as usize].as_str());
-        match drawn.is_shared(*ends) {
-            true => format!("{place}~{}", beam(satellite)),
-            false => format!("{place}~{satellite}"),
-        }
-    };
-    links.into_iter().map(name).collect::<Vec<_>>().into()
+    links.into_iter().map(|ends| named(drawn, names, ends)).collect::<Vec<_>>().into()
+}
+
+/// The link between a place and a satellite, or a beam of it.
+fn named(drawn: &Drawn<'_>, names: &[String], ends: &Ends) -> String {
+    let [place, satellite] = [ends.0, ends.1].map(|node| names[node as usize].as_str());
+    match drawn.is_shared(*ends) {
+        true => format!("{place}~{}", beam(satellite)),
+        false => format!("{place}~{satellite}"),
+    }
 }
 
 /// Which links between places and satellites are in use, and which have been taken away.
@@ -149,16 +172,17 @@ struct Access {
 }
 
 impl Access {
-    /// Links that come up and that go down as the places go over to the links in `used`.
-    fn hand_over(&mut self, drawn: &Drawn<'_>, time: Duration, used: BTreeSet<Ends>) -> (Vec<Ends>, Vec<Ends>) {
-        let (mut up, mut down) = (Vec::new(), Vec::new());
+    /// Links that come up, that go down because they are still to come, and that go down for good, as the places go over to the links
+    /// in `used`.
+    fn hand_over(&mut self, drawn: &Drawn<'_>, time: Duration, used: BTreeSet<Ends>) -> [Vec<Ends>; 3] {
+        let (mut up, mut later, mut down) = (Vec::new(), Vec::new(), Vec::new());
         let gone: Vec<Ends> = self.used.difference(&used).copied().collect();
         for ends in used.difference(&self.used) {
             let is_handover = gone.iter().any(|gone| gone.0 == ends.0);
             self.leaving.remove(ends);
             match drawn.keys.break_before_make.filter(|gap| is_handover && *gap > Duration::ZERO) {
                 Some(gap) => {
-                    down.extend(self.down.insert(*ends).then_some(*ends));
+                    later.extend(self.down.insert(*ends).then_some(*ends));
                     self.coming.insert(*ends, time + gap);
                 }
                 None => up.extend(self.down.remove(ends).then_some(*ends)),
@@ -174,7 +198,7 @@ impl Access {
             }
         }
         self.used = used;
-        (up, down)
+        [up, later, down]
     }
 
     /// Takes a link away that fails; whether it has not been away before.
@@ -194,7 +218,8 @@ impl Access {
     fn has_route(&mut self, drawn: &Drawn<'_>, pair: usize, number: usize) -> bool {
         let nodes = &drawn.paths[pair].changes[number].nodes;
         let is_coming = |pair: &[u32]| self.coming.contains_key(&drawn.ends(pair[0], pair[1]));
-        let has = !nodes.is_empty() && (drawn.keys.waiting == Waiting::Kept || !nodes.windows(2).any(is_coming));
+        let waits = matches!(drawn.waiting, Waiting::Kept | Waiting::Moved);
+        let has = !nodes.is_empty() && (waits || !nodes.windows(2).any(is_coming));
         if has {
             self.withdrawn.remove(&pair);
         }
@@ -234,8 +259,11 @@ impl Access {
         }
         for (at, mut links) in due(&mut self.leaving) {
             links.retain(|ends| self.down.insert(*ends));
+            let mut table = json!({ "time": at.to_string() });
+            let more = downs(drawn, names, &mut table, &[], &links);
             if !links.is_empty() {
-                tables.push(drawn.down(json!({ "time": at.to_string() }), listed(drawn, names, &links)));
+                tables.push(table);
+                tables.extend(more);
             }
         }
     }

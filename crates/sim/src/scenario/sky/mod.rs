@@ -81,8 +81,8 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
     let Some(gauges) = gauge::read(&keys, &raw, &ground, files, findings) else { return };
     let go_on = &mut |share| files.go_on(share);
     let Some(paths) = paths(&keys, &raw, &ground, &sky, duration, go_on, findings) else { return };
-    let drawn =
-        written::Drawn { keys: &keys, raw: &raw, ground: &ground, sky: &sky, gauges: &gauges, paths: &paths, duration };
+    let (ground, sky, gauges, waiting) = (&ground, &sky, &gauges, written::waiting(&keys, &sky, &paths));
+    let drawn = written::Drawn { keys: &keys, raw: &raw, ground, sky, gauges, paths: &paths, waiting, duration };
     if let Err(wrong) = written::write(tree, &drawn) {
         say(&raw, findings, &["sky", wrong.hop, wrong.side], &wrong.message, wrong.expected);
     }

@@ -4,7 +4,7 @@
 //! then on the link between a place and its satellite ([`Bears::Both`]): the one up to it where both ways lead to such places.
 
 use super::written::{made, seconds, Drawn, Ends};
-use crate::scenario::keys::{Hop, Modem, Modulation, Payload, Radio, Rain};
+use crate::scenario::keys::{Hop, Modem, Modulation, Payload, Radio, Rain, Recommendation};
 use crate::scenario::tree::{Tree, Value};
 use crate::spec::Acm;
 use bentpipe_orbit::budget::climate::{climate, Climate};
@@ -12,6 +12,7 @@ use bentpipe_orbit::budget::fading::{Depth, Shower};
 use bentpipe_orbit::budget::modulation::Modulation as Symbols;
 use bentpipe_orbit::budget::radio::{combined_db, Attenuation, Conditions, Radio as Link};
 use bentpipe_orbit::budget::scintillation::Aperture;
+use bentpipe_orbit::budget::Edition;
 use bentpipe_orbit::sky::earth::LIGHT_KM_S;
 use bentpipe_orbit::sky::{distance, SkyError};
 use bentpipe_units::settings::{Level, Typed};
@@ -25,7 +26,7 @@ const SAMPLE: f64 = 1.0;
 const STEP_DB: f64 = 0.1;
 /// Between values of the rain, s: it changes by a hundredth of its spread.
 const RAIN_STEP: f64 = 1.0;
-/// Of antennas on the ground: what P.618-13 §2.4.1 takes where it is not known.
+/// Efficiency of antennas on the ground: the value of P.618 §2.4.1 where it is not known.
 const EFFICIENCY: f64 = 0.5;
 /// From a signal that nobody hears to one that is never wrong, dB.
 const SIGNAL: (f64, f64) = (-90.0, 90.0);
@@ -90,10 +91,6 @@ impl Weather {
                 return Err(wrong("stands beside sky.shared".into(), expected));
             }
             let own = table.entry(direction.into()).or_insert_with(Tree::empty);
-            let rate = own.get("rate").or(common.as_ref()).and_then(|rate| Rate::read(&rate.to_value()).ok());
-            let Some(rate) = rate else {
-                return Err(wrong("needs a constant rate".into(), "expected one, such as \"100 Mbit/s\""));
-            };
             if own.get("coding").is_some() || own.get("error").is_some() {
                 return Err(wrong(
                     "stands beside coding or error".into(),
@@ -104,9 +101,21 @@ impl Weather {
             if let Some((message, expected)) = lonely(drawn, &bears, side) {
                 return Err(wrong(message.to_owned(), expected));
             }
+            let given = if direction == "forward" { &hop.forward.rate } else { &hop.reverse.rate };
+            let has_rate = given.is_some() || hop.rate.is_some();
+            if let Some((message, expected)) = misrated(radio, &bears, has_rate) {
+                return Err(wrong(message.to_owned(), expected));
+            }
             if matches!(bears, Bears::Nothing) {
                 continue;
             }
+            if let (Some(baud), Some(own)) = (radio.symbol_rate, own.table_mut()) {
+                own.insert("rate".into(), made(&json!(format!("{} bit/s", baud.0))));
+            }
+            let rate = own.get("rate").or(common.as_ref()).and_then(|rate| Rate::read(&rate.to_value()).ok());
+            let Some(rate) = rate else {
+                return Err(wrong("needs a constant rate".into(), "expected one, such as \"100 Mbit/s\""));
+            };
             let signal = self.signal(drawn, radio, (rate, side), ends, spans, &bears);
             let signal = signal.map_err(|error| wrong(format!("cannot be: {error}"), ""))?;
             if let Value::Table(own) = &mut own.value {
@@ -138,13 +147,14 @@ impl Weather {
         for (from, until) in spans {
             let count = ((until - from) / step).ceil().max(1.0) as u64;
             for t in (0..count).map(|k| from + k as f64 * step) {
-                let Some(own) = self.way(drawn, radio, symbols_per_s, ends, t)? else { continue };
+                let Some(own) = self.way(drawn, (radio, side), symbols_per_s, ends, t)? else { continue };
                 let mut signal = own.0.es_n0_db(own.1, own.2)?;
                 if let Bears::Both(others) = bears {
                     let mut weakest = f64::INFINITY;
                     for (_, _, place) in others.iter().filter(|(from, until, _)| (*from..*until).contains(&t)) {
                         let Some(radio) = opposite(drawn, *place, side) else { continue };
-                        let other = self.way(drawn, radio, symbols_per_s, (*place, ends.1), t)?;
+                        let back = if side == "up" { "down" } else { "up" };
+                        let other = self.way(drawn, (radio, back), symbols_per_s, (*place, ends.1), t)?;
                         if let Some((link, km, taken)) = other {
                             weakest = weakest.min(link.es_n0_db(km, taken)?);
                         }
@@ -165,7 +175,7 @@ impl Weather {
     fn way(
         &mut self,
         drawn: &Drawn<'_>,
-        radio: &Radio,
+        (radio, side): (&Radio, &str),
         symbols_per_s: f64,
         ends: Ends,
         t: f64,
@@ -180,10 +190,11 @@ impl Weather {
             frequency_ghz: radio.frequency_ghz,
             eirp_dbw: radio.eirp_dbw,
             g_over_t_db_k: radio.g_over_t_db_k,
+            noise_k: if side == "down" { radio.noise_k } else { f64::INFINITY },
             losses_db: radio.losses.0,
             c_over_i_db: radio.c_over_i.map_or(f64::INFINITY, |level| level.0 - 10.0 * libm::log10(bits)),
             symbols_per_s,
-            tilt_deg: 45.0,
+            tilt_deg: radio.polarisation.tilt_deg(),
         };
         let Some(km) = range(drawn, ends, t) else { return Ok(None) };
         let mut taken = Attenuation::default();
@@ -211,12 +222,24 @@ impl Weather {
         let elevation = drawn.sky.sighting(place, satellite, t)?.elevation_deg();
         let keys = drawn.keys;
         let aperture = Aperture { diameter_m: antenna_m, efficiency: EFFICIENCY };
+        let edition = match keys.recommendation {
+            Recommendation::P618_14 => Edition::P618_14,
+            Recommendation::P618_13 => Edition::P618_13,
+        };
+        // Where rain comes and goes, gases and clouds are those of rare rain at all times.
+        let beside_rain = match keys.rain {
+            Rain::Off => None,
+            Rain::Exceeded { percent } => Some(edition.beside_rain(percent)),
+            Rain::Series { .. } | Rain::Files { .. } => Some(edition.beside_rain(0.0)),
+        };
+        let clear = Conditions::default();
         let conditions = Conditions {
+            gases: beside_rain.unwrap_or(clear.gases),
             rain: match keys.rain {
                 Rain::Exceeded { percent } => Some(percent),
                 _ => None,
             },
-            clouds: keys.clouds.as_ref().map(|clouds| clouds.percent),
+            clouds: keys.clouds.as_ref().map(|clouds| clouds.percent.or(beside_rain).unwrap_or(1.0)),
             scintillation: keys.scintillation.as_ref().map(|scintillation| (scintillation.percent, aperture)),
         };
         let mut taken = link.attenuation(climate, elevation, conditions)?;
@@ -234,6 +257,31 @@ impl Weather {
             taken.rain_db = gauge.attenuation_db(&climate.rain, &link.ray(elevation), t)?;
         }
         Ok(taken)
+    }
+}
+
+/// Fault of the rate or symbol rate of a radio link, and the expected value.
+fn misrated(radio: &Radio, bears: &Bears, has_rate: bool) -> Option<(&'static str, &'static str)> {
+    let is_baud = matches!(radio.modem, Modem::DvbS2 { .. });
+    match (is_baud, radio.symbol_rate.is_some(), bears) {
+        (_, true, Bears::Nothing) => {
+            let expected = "expected symbol_rate at the radio of the other way, whose link bears the errors of both";
+            Some(("has symbol_rate, and passes on symbols of the other way", expected))
+        }
+        (_, _, Bears::Nothing) => None,
+        (false, true, _) => {
+            let expected = "expected rate at the link, or modem = \"dvb-s2\"";
+            Some(("has symbol_rate, and its modem does not count symbols", expected))
+        }
+        (true, _, _) if has_rate => {
+            let expected = "expected symbol_rate, such as \"25 Mbaud\", instead of rate";
+            Some(("has modem = \"dvb-s2\" beside a rate, which follows from modulation and code", expected))
+        }
+        (true, false, _) => {
+            let expected = "expected one, such as \"25 Mbaud\"";
+            Some(("has modem = \"dvb-s2\" and no symbol_rate", expected))
+        }
+        _ => None,
     }
 }
 

@@ -278,7 +278,7 @@ fn errors_follow_from_the_link_budget() {
 #[test]
 fn rain_takes_what_is_exceeded_or_comes_and_goes() {
     let with = |rain: &str| {
-        let sky = format!("{rain}\n[sky.user]\nrate = '20 Mbit/s'\n[sky.user.down]\n{RADIO}modem = 'dvb-s2'\n");
+        let sky = format!("{rain}\n[sky.user.down]\n{RADIO}symbol_rate = '20 Mbaud'\nmodem = 'dvb-s2'\n");
         let resolved = read(&sky);
         assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest(), "{rain}");
         let link = resolved.scenario.links.iter().find(|link| link.name.starts_with("London~")).unwrap().name.clone();
@@ -312,6 +312,19 @@ fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
             "sky.user.up stands beside coding or error",
         ),
         (
+            format!("user.rate = '1 Mbit/s'\n[sky.user.up]\n{RADIO}modem = 'dvb-s2'\n"),
+            "sky.user.up has modem = \"dvb-s2\" beside a rate",
+        ),
+        (
+            format!("user.forward.rate = '1 Mbit/s'\n[sky.user.up]\n{RADIO}symbol_rate = '1 Mbaud'\nmodem = 'dvb-s2'\n"),
+            "expected symbol_rate, such as \"25 Mbaud\", instead of rate",
+        ),
+        (format!("[sky.user.up]\n{RADIO}modem = 'dvb-s2'\n"), "sky.user.up has modem = \"dvb-s2\" and no symbol_rate"),
+        (format!("[sky.user.up]\n{RADIO}symbol_rate = '1 Mbaud'\nmodem = 'uncoded'\n"), "does not count symbols"),
+        (format!("[sky.user.up]\n{RADIO}symbol_rate = '1 Mbit/s'\nmodem = 'dvb-s2'\n"), "sky.user.up.symbol_rate"),
+        (format!("[sky.user.up]\n{RADIO}polarisation = 'diagonal'\nmodem = 'uncoded'\n"), "sky.user.up.polarisation"),
+        (format!("[sky.user.up]\n{RADIO}polarisation = '100 deg'\nmodem = 'uncoded'\n"), "tilt_deg: 100"),
+        (
             format!("[sky.user.up]\n{RADIO}modem = 'uncoded'\n[sky.place.London]\nlatitude = 51.5\nlongitude = 0\nclimate = 'Atlantis'\n"),
             "climate of London: unknown",
         ),
@@ -325,6 +338,54 @@ fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
         let said = said(&text);
         assert!(said.contains(message), "{sky}: {said}");
     }
+}
+
+/// P.618: horizontal waves suffer most; circular ones as those of 45 degrees. Of the receiver, a cold one suffers most from a warm sky.
+#[test]
+fn rain_takes_more_by_polarisation_and_by_the_noise_of_the_receiver() {
+    let of = |sky: &str, radio: &str| {
+        let text = format!(
+            "duration = '2 s'\n[sky]\nover = {{ geo = 0 }}\n{sky}\n[sky.user]\nrate = '20 Mbit/s'\n\
+             [sky.user.down]\n{RADIO}{radio}modem = 'convolutional'\n[flow.a]\nfrom = 'Madrid'\nto = 'London'\n"
+        );
+        signal(&from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}")), "London")[0].1
+    };
+    let rain = "rain = { kind = 'exceeded', percent = 0.1 }";
+    let polarised = |kind: &str| of(rain, &format!("polarisation = '{kind}'\n"));
+    let [horizontal, circular, vertical] = ["horizontal", "circular", "vertical"].map(polarised);
+    assert!(horizontal + 0.1 < circular && circular + 0.1 < vertical, "{horizontal} {circular} {vertical}");
+    assert_eq!([polarised("45 deg"), of(rain, ""), polarised("90 deg")], [circular, circular, vertical]);
+    let noisy = |kelvin: u32| of(rain, &format!("noise_k = {kelvin}\n"));
+    // At most (275 + 100) / 100 times the noise, and nothing where the receiver is noisy itself.
+    let rise = noisy(100_000) - noisy(100);
+    assert!(rise > 2.0 && rise < 5.75, "{rise}");
+    assert_eq!(of("", "noise_k = 100\n"), of("", ""));
+    let edition = |name: &str| of(&format!("{rain}\nclouds = {{}}\nrecommendation = '{name}'"), "");
+    assert!(edition("P.618-14") > edition("P.618-13") + 0.2);
+    assert_eq!(edition("P.618-14"), of(&format!("{rain}\nclouds = {{ percent = 5 }}"), ""));
+}
+
+/// A bent pipe has no queue: packets that wait to go down move to the next one, packets that wait to go up are at their sender.
+#[test]
+fn what_waits_for_a_bent_pipe_moves_to_the_next() {
+    let of = |sky: &str| {
+        let flow = "[flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
+        let resolved = from_toml(&format!("duration = '600 s'\n[sky]\n{sky}\n{flow}"), "f", &[]);
+        let resolved = resolved.unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
+        let at = resolved.to_json()["at"].as_array().expect("changes").clone();
+        let downs = at.into_iter().filter(|table| table.get("down").is_some());
+        downs.map(|table| (table["down"][0].as_str().unwrap().to_owned(), table["waiting"].clone())).collect::<Vec<_>>()
+    };
+    let bent = of("over = 'oneweb'\ngateway = ['Madrid']\nin_flight = 'delivered'");
+    assert!(bent.len() >= 4, "{bent:?}");
+    for (link, waiting) in bent {
+        assert_eq!(waiting, if link.ends_with(".forward") { "rerouted" } else { "moved" }, "{link}");
+    }
+    assert!(of("over = 'iridium'\nin_flight = 'delivered'").iter().all(|(_, waiting)| waiting == "lost"));
+    let kept = of("over = 'oneweb'\ngateway = ['Madrid']\nbreak_before_make = '100 ms'");
+    assert!(["kept", "rerouted", "moved"].iter().all(|word| kept.iter().any(|(_, waiting)| waiting == word)));
+    assert!(of("over = 'oneweb'\ngateway = ['Madrid']\nwaiting = 'lost'").iter().all(|(_, word)| word == "lost"));
 }
 
 /// A place over the equator and what it is linked to over a slot, whose radio links have these keys.
@@ -743,7 +804,7 @@ fn energy_per_bit_follows_the_code_rate() {
 fn rained(keys: &str, content: &'static [u8]) -> Result<Resolved, String> {
     let text = format!(
         "duration = '30 s'\n[sky]\nover = {{ geo = 0 }}\nrain = {{ kind = 'file', place.London = {{ file = 't'{keys} }} }}\n\
-         [sky.user]\nrate = '20 Mbit/s'\n[sky.user.down]\n{RADIO}modem = 'convolutional'\n\
+         [sky.user]\nrate = '20 Mbit/s'\n[sky.user.down]\n{RADIO}noise_k = 1e5\nmodem = 'convolutional'\n\
          [flow.a]\nfrom = 'Madrid'\nto = 'London'\n"
     );
     let files = Given([("t", content)].into());
@@ -845,7 +906,7 @@ fn clouds_and_scintillation_take_what_the_recommendations_say_where_a_key_asks_f
     let of = |keys: &str, radio: &str| {
         let text = format!(
             "duration = '2 s'\n[sky]\nover = {{ geo = 0 }}\n{keys}\n[sky.user]\nrate = '20 Mbit/s'\n\
-             [sky.user.down]\n{RADIO}{radio}modem = 'convolutional'\n[flow.a]\nfrom = 'Madrid'\nto = 'London'\n"
+             [sky.user.down]\n{RADIO}{radio}noise_k = 1e5\nmodem = 'convolutional'\n[flow.a]\nfrom = 'Madrid'\nto = 'London'\n"
         );
         signal(&from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}")), "London")[0].1
     };
@@ -863,6 +924,11 @@ fn clouds_and_scintillation_take_what_the_recommendations_say_where_a_key_asks_f
         let aperture = Aperture { diameter_m, efficiency: 0.5 };
         scintillation_db(&ray, &aperture, climate.wet_refractivity, 0.1).unwrap()
     };
+    // Rain comes with the gases of 5 % of the year; the receiver's noise hardly rises.
+    let gases = |percent| {
+        bentpipe_orbit::budget::gases::gas_path_db(&ray, &climate.air, Some(climate.vapour.at(percent).unwrap()))
+            .unwrap()
+    };
     let rain = climate.rain.attenuation_db(&ray, 1.0).unwrap();
     for (keys, radio, expected) in [
         ("clouds = { percent = 1 }", "", clouds(1.0)),
@@ -872,7 +938,7 @@ fn clouds_and_scintillation_take_what_the_recommendations_say_where_a_key_asks_f
         (
             "rain = { kind = 'exceeded', percent = 1 }\nclouds = { percent = 1 }\nscintillation = { percent = 0.1 }",
             "",
-            total_db(0.0, clouds(1.0), rain, fade(0.6)),
+            total_db(gases(5.0) - gases(50.0), clouds(1.0), rain, fade(0.6)),
         ),
     ] {
         // The signal is written with two places.

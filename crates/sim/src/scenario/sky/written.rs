@@ -5,10 +5,12 @@ use super::gauge::Gauge;
 use super::ground::Ground;
 use super::names::names;
 use super::radio::{Weather, Wrong};
-use crate::scenario::keys::Sky as Keys;
+use crate::scenario::keys::{Payload, Sky as Keys};
 use crate::scenario::tree::{Place, Tree, Value};
+use crate::spec::Waiting;
 use bentpipe_orbit::sky::distance;
 use bentpipe_orbit::sky::earth::LIGHT_KM_S;
+use bentpipe_orbit::sky::links::Topology;
 use bentpipe_orbit::sky::route::Route;
 use bentpipe_orbit::sky::scene::Sky;
 use bentpipe_units::{Duration, Word};
@@ -33,11 +35,22 @@ pub(super) struct Drawn<'a> {
     pub(super) gauges: &'a BTreeMap<usize, Gauge>,
     /// Of each pair.
     pub(super) paths: &'a [Route],
+    /// Rule for packets that wait at a satellite for its link to a place.
+    pub(super) waiting: Waiting,
     pub(super) duration: Duration,
 }
 
 /// Two nodes of the sky; a place stands before a satellite, otherwise the lower number before the higher.
 pub(super) type Ends = (u32, u32);
+
+/// Rule for packets that wait at a satellite. Packets for a bent pipe, which has no queue, really wait on the ground.
+pub(super) fn waiting(keys: &Keys, sky: &Sky, paths: &[Route]) -> Waiting {
+    let may_be_bent =
+        keys.payload == Payload::Transparent || !keys.gateway.is_empty() || sky.links.topology == Topology::None;
+    let mut hops = paths.iter().flat_map(|path| &path.changes).flat_map(|change| change.nodes.windows(2));
+    let has_link = |hop: &[u32]| hop.iter().all(|node| (*node as usize) < sky.satellites());
+    keys.waiting.unwrap_or(if may_be_bent && !hops.any(has_link) { Waiting::Moved } else { Waiting::Lost })
+}
 
 /// Writes everything into `tree`.
 ///
@@ -135,9 +148,9 @@ impl Drawn<'_> {
     }
 
     /// A table with links that go down.
-    pub(super) fn down(&self, mut table: Json, links: Json) -> Json {
+    pub(super) fn down(&self, mut table: Json, links: Json, waiting: Waiting) -> Json {
         table["down"] = links;
-        table["waiting"] = self.keys.waiting.name().into();
+        table["waiting"] = waiting.name().into();
         table["in_flight"] = self.keys.in_flight.name().into();
         table
     }
