@@ -3563,6 +3563,24 @@ class SkyOverShells(TypedDict):
     shells: List[OwnShell]
 
 
+class SkySelectionTable(TypedDict, total=False):
+    """Which satellite a place uses, by kind of place. A rule chooses among the satellites that reach most of the other ends of the place's flows.
+
+    user :
+        Places other than gateways. Default: "any".
+
+    gateway :
+        Gateways. With a rule a gateway has one antenna. Default: "any".
+
+    place :
+        Single places, by name.
+    """
+
+    user: Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]
+    gateway: Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]
+    place: Dict[str, Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]]
+
+
 class SkyBetweenSatellitesTable(TypedDict, total=False):
     """Links between satellites in detail.
 
@@ -3680,7 +3698,7 @@ class Clouds(TypedDict, total=False):
     """Clouds over all places.
 
     percent :
-        Of the year, per cent. Without it, the percentage of the rain, but at least 5 % (`P.618-14` §2.5) or 1 % (`P.618-13`); 1 % without rain.
+        Per cent of the year. Without it, the percentage of the rain, but at least 5 % (`P.618-14` §2.5) or 1 % (`P.618-13`); 1 % without rain.
     """
 
     percent: float
@@ -3894,7 +3912,7 @@ class SpreadExponential(TypedDict):
 
 
 class SpreadQuantiles(TypedDict):
-    """As measured: straight lines between quantiles. Below the first and above the last there is nothing.
+    """Straight lines between measured quantiles. Below the first and above the last there is nothing.
 
     points :
         Shares of the time, rising, each with the delay that is not exceeded in it: `["95 %", "12 ms"]`.
@@ -3919,7 +3937,7 @@ class HopJitterTable(_HopJitterTableRequired, total=False):
         Distribution of the values.
 
     every :
-        How long a value holds.
+        Time for which a value holds.
 
     offset :
         An instant at which a value ends, counted from the start of the run. Default: "0 s".
@@ -4838,7 +4856,7 @@ _ModemDvbS2Required = TypedDict(
 
 
 class ModemDvbS2(_ModemDvbS2Required, total=False):
-    """By DVB-S2, with the radio's `symbol_rate`.
+    """DVB-S2, with the radio's `symbol_rate`.
 
     modcod :
         Modulation and code, always the same. Without it they adapt.
@@ -5143,7 +5161,7 @@ class Sky(_SkyRequired, total=False):
         How often paths are looked at. Every change stands at a multiple of it. Default: "1 s".
 
     selection :
-        Which satellite a place uses. Default: "any".
+        Which satellite a place uses. One word is for all places but gateways, which use any. Default: "any".
 
     metric :
         Which of several paths is taken. Default: "delay".
@@ -5170,7 +5188,7 @@ class Sky(_SkyRequired, total=False):
         Links between satellites. Without it, those of the constellation.
 
     gateway :
-        Gateways, by name of place. With any, satellites are bent pipes: all goes down to a gateway, on by fibre to the next, and up again. Default: [].
+        Gateways, by name of place: where a path may leave the sky, on by fibre to the other gateways. Satellites with links between them go on using these. Satellites without such links are bent pipes if there are gateways: all packets go down to a gateway. A gateway at the end of a flow uses any satellite in view. Default: [].
 
     relay :
         The way of packets from gateway to gateway. Default: "fibre".
@@ -5185,7 +5203,7 @@ class Sky(_SkyRequired, total=False):
         Rain on links that have a `radio`. Default: "none".
 
     recommendation :
-        Edition of ITU-R P.618 that says which gases and clouds come with rare rain. Default: "P.618-14".
+        Edition of ITU-R P.618, which decides the gases and clouds that come with rare rain. Default: "P.618-14".
 
     clouds :
         Clouds on links that have a `radio`, as they are exceeded in a share of an average year (ITU-R P.840-8). Without it, there are none.
@@ -5209,7 +5227,7 @@ class Sky(_SkyRequired, total=False):
         Several paths at once that share nothing. Without it, there is one, the best.
 
     waiting :
-        What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Without it, they are lost at satellites that have links to each other, and `moved` where satellites are bent pipes: these have no queue, so that it stands at the sender on the ground, and the sender's queue for the link up is rerouted.
+        What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Without it, they are lost at satellites that have links to each other. Bent pipes have no queue: the packets really wait at the sender on the ground. For these the default is `moved`, and packets that wait for the link up are rerouted.
 
     in_flight :
         What becomes of packets on that link. Default: "lost".
@@ -5245,7 +5263,7 @@ class Sky(_SkyRequired, total=False):
     start: str
     elements_age_max: str
     step: str
-    selection: Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]
+    selection: Union[SkySelectionTable, Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]]
     metric: Literal["delay", "hops"]
     change: Literal["better", "broken"]
     elevation_min: str
