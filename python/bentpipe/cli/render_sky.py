@@ -139,8 +139,9 @@ def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:
         *delays,
         Shown("most hops", shown["hops_max"].to_list(), "1"),
         Shown("changes", shown["changes"].to_list(), "1"),
-        Shown("of the time", [100 * share for share in shown["connected"]], "%"),
     ]
+    if always < summary["pairs"]:
+        columns.append(Shown("of the time", [100 * share for share in shown["connected"]], "%"))
     yield make_rows(
         "One-way delay, the longest first", "from", shown["from"].to_list(), [("to", shown["to"].to_list())], columns
     )
