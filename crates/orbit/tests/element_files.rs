@@ -1,5 +1,5 @@
-//! Files of elements as catalogues and users write them. The files do not come with bentpipe: tests for which they are missing
-//! say so and do nothing.
+//! Files of elements as catalogues and users write them. The files do not come with bentpipe: without them, these tests print
+//! that they are skipped.
 
 use bentpipe_orbit::sky::catalogue::{read_sky, Census, Request, AGE_MAX_S};
 use bentpipe_orbit::sky::distance;
@@ -14,7 +14,7 @@ use std::process::Command;
 
 const DAY_S: f64 = 86_400.0;
 
-/// A file of `shared`, decompressed; nothing if it is not there, which is said.
+/// A file of `shared`, decompressed. Without it, prints that the test is skipped.
 fn shared(name: &str) -> Option<Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
     let content = if name.ends_with(".xz") {
@@ -34,7 +34,7 @@ fn read(content: &[u8], epoch: Option<Epoch>, age_max_s: f64) -> Result<(Sky, Ce
     read_sky(content, &Request { epoch, begin_s: 0.0, duration_s: 7200.0, age_max_s, bad: BadRecords::Refuse })
 }
 
-/// What a file gives: satellites, the first name and a part of its notes, or parts of its refusal.
+/// Expected result of a file: satellites, the first name and the start of its notes, or parts of its refusal.
 enum Gives {
     Satellites(usize, &'static str, &'static str),
     Refusal(&'static str, &'static str),
@@ -73,7 +73,7 @@ fn files_are_read_or_refused_with_a_reason() {
         ("15-truncated.tle", Refusal("line 29", "a first line without its second line")),
         ("16-empty.tle", Refusal("elements", "no record of a satellite")),
         ("17-bom.tle", TEN),
-        ("18-latin1.tle", Refusal("line 1", "byte 0xe9 is not UTF-8")),
+        ("18-latin1.tle", Refusal("elements", "byte 0xe9 in line 1 is not UTF-8")),
         ("19-utf16.tle", Refusal("elements", "UTF-16")),
         ("20-comments.tle", TEN),
         ("21-short-no-checksum.tle", Refusal("line 2", "69")),
@@ -101,7 +101,7 @@ fn files_are_read_or_refused_with_a_reason() {
         ("53-omm.xml", TEN),
         ("54-omm.kvn", TEN),
         ("55-omm-units-comment.kvn", TEN),
-        // Scenarios, which are no elements.
+        // Scenarios instead of elements.
         ("drag.toml", Refusal("line 1", "is followed by no elements")),
         ("dup.toml", Refusal("line 1", "is followed by no elements")),
     ];
@@ -156,7 +156,7 @@ fn reported_files_are_read() {
     }
 }
 
-/// The whole catalogue of 2026-06-14 over time: nobody is far off the orbit, and what is left out is counted.
+/// The whole catalogue of 2026-06-14 over time: each satellite has positions, or is counted as left out.
 #[test]
 fn what_cannot_be_believed_is_left_out_of_the_catalogue() {
     let Some(content) = shared("data/tle/active-2026-06-14.tle.xz") else { return };

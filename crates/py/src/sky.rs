@@ -7,9 +7,10 @@ use bentpipe_orbit::budget::geometry::slant_range_km;
 use bentpipe_orbit::budget::modulation::Modulation;
 use bentpipe_orbit::budget::radio::{BentPipe, Conditions, Radio};
 use bentpipe_orbit::budget::scintillation::Aperture;
-use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Shell};
+use bentpipe_orbit::sky::catalogue::{read_sky, Census, Request, AGE_MAX_S};
+use bentpipe_orbit::sky::constellation::{Constellation, Pattern, Phasing, Shell};
 use bentpipe_orbit::sky::earth::{Earth, Geodetic};
-use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
+use bentpipe_orbit::sky::elements::BadRecords;
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::links::Topology;
 use bentpipe_orbit::sky::orbit::Orbit;
@@ -25,9 +26,11 @@ use bentpipe_orbit::sky::span::{GoOn, Span};
 use bentpipe_orbit::sky::survey::{coverage_while, covered_area, passes_while};
 use bentpipe_orbit::sky::{distance, SkyError as Wrong};
 use bentpipe_sim::spec::{Losses, Modcod};
+use bentpipe_units::quantity::AGE;
 use bentpipe_units::Word;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::collections::BTreeMap;
 
 pyo3::import_exception!(bentpipe.errors, SkyError);
 
@@ -93,9 +96,14 @@ fn watched<T: Send>(
 #[pyclass(name = "Sky", module = "bentpipe._core", frozen)]
 pub(crate) struct PySky {
     sky: Sky,
-    /// Line and fault of each record that was left out.
-    #[pyo3(get)]
-    skipped: Vec<(usize, String)>,
+    /// Numbers of a file of elements; empty for other constellations.
+    census: Census,
+}
+
+impl PySky {
+    fn new(sky: Sky) -> Self {
+        Self { sky, census: Census::default() }
+    }
 }
 
 #[pymethods]
@@ -104,7 +112,7 @@ impl PySky {
     #[staticmethod]
     fn preset(name: &str, epoch: Option<&str>) -> PyResult<Self> {
         let make = || presets::preset(name)?.sky(start(epoch)?);
-        Ok(Self { sky: make().map_err(wrong)?, skipped: Vec::new() })
+        make().map(Self::new).map_err(wrong)
     }
 
     /// Walker's i: T/P/F at a height in km; what its satellites are called.
@@ -128,7 +136,7 @@ impl PySky {
             let plain = Shell::walker(name, pattern, planes, per_plane, altitude_km, inclination_deg);
             of_shells(&[Shell { phasing: Phasing::Walker(phasing), ..plain }], start(epoch)?)
         };
-        Ok(Self { sky: make().map_err(wrong)?, skipped: Vec::new() })
+        make().map(Self::new).map_err(wrong)
     }
 
     /// One satellite over the equator.
@@ -139,23 +147,29 @@ impl PySky {
             constellation.add("geo", Orbit::geo(longitude_deg, 0.0, 0.0)?)?;
             Ok(Sky::new(constellation, Earth::WGS84, Access::MinElevation(5.0)))
         };
-        Ok(Self { sky: make().map_err(wrong)?, skipped: Vec::new() })
+        make().map(Self::new).map_err(wrong)
     }
 
-    /// The satellites of a file of elements.
+    /// The satellites of a file of elements that are there in a span (begin and end), which may be so old.
     #[staticmethod]
-    fn elements(py: Python<'_>, text: &str, skips: bool, epoch: Option<&str>) -> PyResult<Self> {
+    fn elements(
+        py: Python<'_>,
+        content: &[u8],
+        skips: bool,
+        epoch: Option<&str>,
+        span: (f64, f64),
+        age_max: Option<&str>,
+    ) -> PyResult<Self> {
         let make = || {
-            let bad = if skips { BadRecords::Skip } else { BadRecords::Refuse };
-            let file = read_elements(text, ElementFormat::Auto, bad)?;
-            let epoch = match epoch {
-                Some(text) => Epoch::parse(text)?,
-                None => median_epoch(&file.sets).unwrap_or(Epoch::Y2000),
+            let request = Request {
+                epoch: epoch.map(Epoch::parse).transpose()?,
+                begin_s: span.0,
+                duration_s: span.1 - span.0,
+                age_max_s: age_max.map_or(Ok(AGE_MAX_S), age)?,
+                bad: if skips { BadRecords::Skip } else { BadRecords::Refuse },
             };
-            let mut constellation = Constellation::new(epoch);
-            constellation.add_elements(&file.sets)?;
-            let skipped = file.skipped.into_iter().map(|bad| (bad.line, bad.what)).collect();
-            Ok(Self { sky: Sky::new(constellation, Earth::WGS84, Access::MinElevation(25.0)), skipped })
+            let (sky, census) = read_sky(content, &request)?;
+            Ok(Self { sky, census })
         };
         py.detach(make).map_err(wrong)
     }
@@ -178,7 +192,7 @@ impl PySky {
                 sky.access = Access::MinElevation(deg);
             }
             sky.check()?;
-            Ok(Self { sky, skipped: self.skipped.clone() })
+            Ok(Self { sky, census: self.census.clone() })
         };
         make().map_err(wrong)
     }
@@ -190,7 +204,32 @@ impl PySky {
         sky.failures.extend(nodes.into_iter().map(|node| fails(Failed::Node(node))));
         sky.failures.extend(links.into_iter().map(|(a, b)| fails(Failed::Link(a, b))));
         sky.check().map_err(wrong)?;
-        Ok(Self { sky, skipped: self.skipped.clone() })
+        Ok(Self { sky, census: self.census.clone() })
+    }
+
+    /// Line and fault of each record that was left out.
+    #[getter]
+    fn skipped(&self) -> Vec<(usize, &str)> {
+        self.census.bad.iter().map(|bad| (bad.line, bad.what.as_str())).collect()
+    }
+
+    /// Numbers of records and satellites of a file of elements, by name; empty for other constellations.
+    #[getter]
+    fn counts(&self) -> BTreeMap<&'static str, usize> {
+        let is_file = self.census.records > 0;
+        self.census.counts().into_iter().filter(|_| is_file).collect()
+    }
+
+    /// The largest age of elements, s.
+    #[getter]
+    fn elements_age_s(&self) -> f64 {
+        self.census.age_s
+    }
+
+    /// A line for each reason to leave records or satellites out, and one for old elements.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.census.notes()
     }
 
     #[getter]
@@ -484,6 +523,15 @@ impl PySky {
 
 /// Of a satellite without a position.
 const NOWHERE: Geodetic = Geodetic { latitude_deg: f64::NAN, longitude_deg: f64::NAN, height_km: f64::NAN };
+
+/// An age as written, s.
+fn age(text: &str) -> Result<f64, Wrong> {
+    let wrong = |error| Wrong {
+        at: format!("elements_age_max = {text}"),
+        what: format!("it {error}; expected {}", AGE.expected),
+    };
+    AGE.parse(text).map(|seconds| seconds as f64).map_err(wrong)
+}
 
 fn start(epoch: Option<&str>) -> Result<Epoch, Wrong> {
     epoch.map_or(Ok(Epoch::Y2000), Epoch::parse)

@@ -65,6 +65,15 @@ pub static DURATION: Kind = Kind {
     ],
 };
 
+/// A span of time that may be years.
+pub static AGE: Kind = Kind {
+    name: "an age",
+    expected: "a number with d, h, min or s",
+    example: "90 d",
+    resolution: "second",
+    units: &[("s", 1), ("min", 60), ("h", 3_600), ("d", 86_400), ("day", 86_400), ("days", 86_400)],
+};
+
 /// A bit rate.
 pub static RATE: Kind = Kind {
     name: "a bit rate",

@@ -6,7 +6,7 @@ import click
 
 from bentpipe.cli import options
 from bentpipe.cli.help import Command
-from bentpipe.cli.printing import print_json
+from bentpipe.cli.printing import print_json, print_notes
 from bentpipe.cli.progress import load
 
 
@@ -20,10 +20,14 @@ from bentpipe.cli.progress import load
 def command(file: str, sets: tuple[str, ...], json: bool, quiet: bool) -> None:
     """Check a scenario and fill in its defaults.
 
-    Prints the scenario as it would be run, each default with its source, or all of its problems. Nothing is run.
+    Prints the scenario as it would be run, each default with its source, and notes on it as comments, or all of its
+    problems. Nothing is run.
     """
     scenario = load(file, sets, is_quiet=quiet)
     if json:
         print_json(scenario.to_dict())
+        print_notes(scenario)
     elif not quiet:
+        for note in scenario.notes:
+            print(f"# note: {note}")
         print(scenario.resolved(), end="")

@@ -240,17 +240,14 @@ def _head(title: str, scene: Scene, span: Span | None, more: str = "") -> Text:
     ]
     if scene.elevation_deg is not None:
         facts.append(f"used from {scene.elevation_deg:g}° on")
-    if scene.skipped:
-        line, fault = scene.skipped[0]
-        facts.append(
-            f"{formatting.count(len(scene.skipped), 'bad record')} left out, the first at line {line}: {fault}"
-        )
     text.append(f"\n{', '.join(facts)}", style="not bold")
     if span is not None:
         duration, step = _time(span.duration_s), _time(span.step_s)
         text.append(f"\n{scene.instant(span.begin_s)} for {duration}, every {step}", style="not bold")
     if more:
         text.append(f"\n{more}", style="not bold")
+    for note in scene.notes:
+        text.append(f"\nnote: {note}", style="not bold yellow")
     return text
 
 

@@ -81,7 +81,14 @@ _elevation = click.option(
     help="Use satellites from this elevation on. By default, as the constellation's source says; 25 for element sets,"
     " 5 for geo:.",
 )
-_skip_bad = click.option("--skip-bad", is_flag=True, help="Leave bad records of a file out; by default, it is refused.")
+_skip_bad = click.option(
+    "--skip-bad", is_flag=True, help="Leave bad or too old records of a file out; by default, it is refused."
+)
+_age_max = click.option(
+    "--elements-age-max",
+    metavar="TIME",
+    help="Refuse elements that are farther than this from any instant of the look, such as 200d. [default: 90 d]",
+)
 _gateways = _all(
     click.option(
         "--gateway",
@@ -181,6 +188,7 @@ def _shown(
 @_gateways
 @click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Of what is drawn by lot.")
 @_skip_bad
+@_age_max
 @_all_rows
 @_output
 def path(
@@ -222,6 +230,7 @@ def path(
 @_times("1 h", "10 s")
 @_elevation
 @_skip_bad
+@_age_max
 @_all_rows
 @_output
 def passes(
@@ -265,6 +274,7 @@ def passes(
 @_elevation
 @click.option("--cell", type=float, default=3.0, show_default=True, metavar="DEGREES", help="Size of the cells.")
 @_skip_bad
+@_age_max
 @options.chart("mean", "min", "covered", default="mean")
 @_output
 def coverage(
@@ -327,6 +337,7 @@ def _drawn_anyway(function: Function) -> Function:
 @_elevation
 @_gateways
 @_skip_bad
+@_age_max
 @_save
 @click.option(
     "-p", "--plot", type=options.PLACE, metavar="FILE", help=f"Where the map goes: .png, .svg or .pdf. [default: {MAP}]"
@@ -415,6 +426,7 @@ def map(
 @click.option("--from-epoch", "epoch", metavar="UTC", help="When the satellites' height is taken.")
 @_elevation
 @_skip_bad
+@_age_max
 @_output
 def budget(
     look: dict[str, Any],

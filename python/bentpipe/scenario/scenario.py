@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from copy import copy
+from datetime import date
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -503,7 +504,9 @@ def _literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy, ranges and whatever can be gone through, as numbers and lists."""
+    """Numbers and arrays of NumPy, ranges and whatever can be gone through, as numbers and lists; dates as text."""
+    if isinstance(value, date):
+        return value.isoformat()
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "items") and not isinstance(value, type):

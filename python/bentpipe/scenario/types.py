@@ -3479,7 +3479,7 @@ class SkyOverElements(_SkyOverElementsRequired, total=False):
         A file of two-line elements or OMM (JSON, CSV, XML, KVN) beside the scenario or in a folder there.
 
     bad :
-        What to do with records that cannot be used. Default: "refuse".
+        What to do with records that cannot be used, and with elements that are older than `elements_age_max`. Default: "refuse".
     """
 
     bad: Literal["refuse", "skip"]
@@ -5029,7 +5029,10 @@ class Sky(_SkyRequired, total=False):
         The satellites: a constellation by name (`bentpipe list constellations`), a slot over the equator, or a file of elements.
 
     start :
-        When the run begins, in UTC, as `2026-06-14T12:00:00Z`. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs.
+        When the run begins, in UTC, as `2026-06-14T12:00:00Z`; a date of TOML will do, too. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs (of each object the newest).
+
+    elements_age_max :
+        Elements of a file are refused if they are farther than this from any instant of the run. Starlink is thousands of km off its elements after 90 days. Default: "90 d".
 
     step :
         How often paths are looked at. Every change stands at a multiple of it. Default: "1 s".
@@ -5120,6 +5123,7 @@ class Sky(_SkyRequired, total=False):
     """
 
     start: str
+    elements_age_max: str
     step: str
     selection: Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]
     metric: Literal["delay", "hops"]

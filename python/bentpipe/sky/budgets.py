@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import PlaceLike
+    from bentpipe.sky.scenes import Instant, PlaceLike, Time
 
 ELEVATIONS = (10.0, 25.0, 40.0, 60.0, 90.0)
 """Shown where a satellite is used there."""
@@ -107,9 +107,10 @@ def budget(
     scintillation: bool = False,
     antenna: float = 0.6,
     climate: str | None = None,
-    epoch: str | None = None,
+    epoch: Instant | None = None,
     elevation: float | None = None,
     skip_bad: bool = False,
+    elements_age_max: Time | None = None,
 ) -> Budget:
     """The budget of a radio link between a place and satellites, line by line.
 
@@ -120,7 +121,7 @@ def budget(
     ----------
     place : str or tuple
         As in `path`.
-    over, epoch, elevation, skip_bad
+    over, epoch, elevation, skip_bad, elements_age_max
         As in `path`.
     frequency : float
         Carrier, 1 to 350 GHz.
@@ -161,7 +162,9 @@ def budget(
     """
     import polars as pl
 
-    scene = Scene.of(over, (place,), epoch=epoch, elevation=elevation, skip_bad=skip_bad)
+    scene = Scene.of(
+        over, (place,), epoch=epoch, elevation=elevation, skip_bad=skip_bad, elements_age_max=elements_age_max
+    )
     name = climate or scene.places[0].name
     radio = _radio(frequency=frequency, eirp=eirp, g_over_t=g_over_t, losses=losses, interference=interference)
     back = None if down is None else _way_down(down)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Time, Watch
+    from bentpipe.sky.scenes import Instant, Time, Watch
 
 CHARTS = {
     "mean": "satellites in view on average",
@@ -114,20 +114,21 @@ class Coverage:
 def coverage(
     *,
     over: str | os.PathLike[str],
-    epoch: str | None = None,
+    epoch: Instant | None = None,
     at: Time = 0.0,
     duration: Time = 600.0,
     step: Time = 60.0,
     elevation: float | None = None,
     cell: float = 3.0,
     skip_bad: bool = False,
+    elements_age_max: Time | None = None,
     progress: Watch | None = None,
 ) -> Coverage:
     """How many satellites are in view, all over the Earth.
 
     Parameters
     ----------
-    over, epoch, at, duration, step, elevation, skip_bad, progress
+    over, epoch, at, duration, step, elevation, skip_bad, elements_age_max, progress
         As in `path`.
     cell : float
         Size of the cells of latitude and longitude in whose middles satellites are counted, degrees.
@@ -136,8 +137,16 @@ def coverage(
     -------
     Coverage
     """
-    scene = Scene.of(over, (), epoch=epoch, elevation=elevation, skip_bad=skip_bad)
     span = Span.of(at, duration, step)
+    scene = Scene.of(
+        over,
+        (),
+        epoch=epoch,
+        elevation=elevation,
+        skip_bad=skip_bad,
+        span=span,
+        elements_age_max=elements_age_max,
+    )
     doing = f"coverage by {scene.over}"
     found, covered = worked(doing, lambda reached: scene.core.coverage(cell, span.times, reached), progress)
     return Coverage(scene, span, cell, frame({name: array(values) for name, values in found.items()}), covered)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import PlaceLike, Time
+    from bentpipe.sky.scenes import Instant, PlaceLike, Time
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Map:
     at_s : float
         The instant, seconds after the epoch.
     satellites : polars.DataFrame
-        `satellite`, `latitude_deg`, `longitude_deg` and `height_km`; null where it has no position, as after decay.
+        `satellite`, `latitude_deg`, `longitude_deg` and `height_km`; null where it has no position.
     links : polars.DataFrame
         `from` and `to`: the links between satellites that can be used.
     path : polars.DataFrame
@@ -90,12 +90,13 @@ def map(
     over: str | os.PathLike[str],
     start: PlaceLike | None = None,
     end: PlaceLike | None = None,
-    epoch: str | None = None,
+    epoch: Instant | None = None,
     at: Time = 0.0,
     elevation: float | None = None,
     gateways: Sequence[PlaceLike] = (),
     fibre: float = FIBRE,
     skip_bad: bool = False,
+    elements_age_max: Time | None = None,
 ) -> Map:
     """Satellites, links and, between two places, the path of the shortest delay at one instant.
 
@@ -103,7 +104,7 @@ def map(
     ----------
     start, end : str or tuple, optional
         As in `path`: both or none.
-    over, epoch, elevation, gateways, fibre, skip_bad
+    over, epoch, elevation, gateways, fibre, skip_bad, elements_age_max
         As in `path`.
     at : float or str
         The instant after the epoch.
@@ -115,10 +116,21 @@ def map(
     if (start is None) != (end is None):
         raise SkyError(f"a path from {start or 'nowhere'} to {end or 'nowhere'}: expected both ends, or none")
     places = () if start is None or end is None else (start, end)
-    scene = Scene.of(over, places, epoch=epoch, elevation=elevation, skip_bad=skip_bad, gateways=gateways, fibre=fibre)
+    span = Span.of(at, 1.0, 1.0)
+    scene = Scene.of(
+        over,
+        places,
+        epoch=epoch,
+        elevation=elevation,
+        skip_bad=skip_bad,
+        gateways=gateways,
+        fibre=fibre,
+        span=span,
+        elements_age_max=elements_age_max,
+    )
     if places and scene.places[0] == scene.places[1]:
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
-    at_s = Span.of(at, 1.0, 1.0).begin_s
+    at_s = span.begin_s
     found = scene.core.moment(at_s, bool(places))
     position = {name: array(found[name]) for name in ("latitude_deg", "longitude_deg", "height_km")}
     links = {end: named(array(found[f"link_{end}"]), scene.satellites) for end in ("from", "to")}

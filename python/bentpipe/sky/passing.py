@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import PlaceLike, Time, Watch
+    from bentpipe.sky.scenes import Instant, PlaceLike, Time, Watch
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,13 @@ def passes(
     place: PlaceLike,
     *,
     over: str | os.PathLike[str],
-    epoch: str | None = None,
+    epoch: Instant | None = None,
     at: Time = 0.0,
     duration: Time = 3600.0,
     step: Time = 10.0,
     elevation: float | None = None,
     skip_bad: bool = False,
+    elements_age_max: Time | None = None,
     progress: Watch | None = None,
 ) -> Passes:
     """The satellites that pass over a place.
@@ -100,7 +101,7 @@ def passes(
     ----------
     place : str or tuple
         As in `path`.
-    over, epoch, at, duration, elevation, skip_bad, progress
+    over, epoch, at, duration, elevation, skip_bad, elements_age_max, progress
         As in `path`.
     step : float or str
         How often the place looks; rise and set are then sought. A pass that is shorter may be missed.
@@ -109,8 +110,16 @@ def passes(
     -------
     Passes
     """
-    scene = Scene.of(over, (place,), epoch=epoch, elevation=elevation, skip_bad=skip_bad)
     span = Span.of(at, duration, step)
+    scene = Scene.of(
+        over,
+        (place,),
+        epoch=epoch,
+        elevation=elevation,
+        skip_bad=skip_bad,
+        span=span,
+        elements_age_max=elements_age_max,
+    )
     doing = f"passes over {scene.places[0].name}"
     found = worked(doing, lambda reached: scene.core.passes(span.times, reached), progress)
     columns = {name: array(values) for name, values in found.items()}

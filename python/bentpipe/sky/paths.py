@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import PlaceLike, Time, Watch
+    from bentpipe.sky.scenes import Instant, PlaceLike, Time, Watch
 
 RULES = {
     "best": "whichever makes the path best",
@@ -165,7 +165,7 @@ def path(
     end: PlaceLike,
     *,
     over: str | os.PathLike[str],
-    epoch: str | None = None,
+    epoch: Instant | None = None,
     at: Time = 0.0,
     duration: Time = 600.0,
     step: Time = 1.0,
@@ -180,6 +180,7 @@ def path(
     without: Sequence[str] = (),
     seed: int = 1,
     skip_bad: bool = False,
+    elements_age_max: Time | None = None,
     progress: Watch | None = None,
 ) -> SkyPath:
     """The path between two places over time.
@@ -190,8 +191,9 @@ def path(
         A city, or degrees north and east: `51.5N 0.12W`, `(51.5, -0.12)`; a third number is km above the ellipsoid.
     over : str or path
         A constellation (see `constellations`), a file of element sets (TLE or OMM), or `geo:19.2E` for one slot.
-    epoch : str, optional
-        When time is 0, ISO 8601, UTC. By default 2000-01-01; for element sets the median of their epochs.
+    epoch : str or datetime, optional
+        When time is 0, ISO 8601, UTC. By default 2000-01-01; for element sets the median of their epochs, of each
+        object the newest.
     at, duration, step : float or str
         Begin after the epoch, length and step: seconds, or a text with a unit.
     elevation : float, optional
@@ -216,7 +218,10 @@ def path(
     seed : int
         For the draws of `periodic` and `starlink`.
     skip_bad : bool
-        Leave bad records of a file out.
+        Leave bad records of a file out, and elements that are too old.
+    elements_age_max : float or str
+        Refuse elements of a file that are farther than this from any instant of the look: seconds, or a text such as
+        `200 d`. By default 90 days.
     progress : callable, optional
         Called now and then with a `Progress`.
 
@@ -238,15 +243,23 @@ def path(
         raise SkyError(f"disjoint = {disjoint}: expected 1 to {DISJOINT_MAX} paths")
     if disjoint is not None and select != "best":
         raise SkyError(f"disjoint paths need several satellites at each end\n  expected select = best, not {select}")
+    span = Span.of(at, duration, step)
     scene = Scene.of(
-        over, (start, end), epoch=epoch, elevation=elevation, skip_bad=skip_bad, gateways=gateways, fibre=fibre
+        over,
+        (start, end),
+        epoch=epoch,
+        elevation=elevation,
+        skip_bad=skip_bad,
+        gateways=gateways,
+        fibre=fibre,
+        span=span,
+        elements_age_max=elements_age_max,
     )
     scene = scene.without(without)
     if disjoint is not None and not scene.is_linked and scene.gateways:
         raise SkyError("disjoint paths lead over links between satellites\n  leave gateways out")
     if scene.places[0] == scene.places[1]:
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
-    span = Span.of(at, duration, step)
     ends = " to ".join(place.name for place in scene.places[:2])
     found = worked(
         ends, lambda reached: scene.core.path(span.times, (select, seed, by == "hops", keep), reached), progress

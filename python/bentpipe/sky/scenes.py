@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ PlaceLike = str | tuple[float, float] | tuple[float, float, float]
 """A city of the list; or degrees north and east and km above the ellipsoid, as text or tuple."""
 Time = float | str
 """Seconds, or a quantity such as `10 min`."""
+Instant = str | date
+"""UTC: ISO 8601, or a `datetime`, which is UTC unless it has a time zone."""
 Watch = Callable[[Progress], object]
 
 EARTH_KM = 6371.009
@@ -73,6 +76,8 @@ class Scene:
         Their names.
     skipped : tuple of (int, str)
         Line and fault of each record of the file that was left out.
+    notes : tuple of str
+        A line for each reason to leave out records or satellites of the file, and one for old elements.
     """
 
     core: _core.Sky
@@ -82,6 +87,7 @@ class Scene:
     gateways: tuple[Place, ...]
     satellites: tuple[str, ...]
     skipped: tuple[tuple[int, str], ...]
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -89,13 +95,15 @@ class Scene:
         over: str | os.PathLike[str],
         places: Sequence[PlaceLike],
         *,
-        epoch: str | None,
+        epoch: Instant | None,
         elevation: float | None,
         skip_bad: bool,
         gateways: Sequence[PlaceLike] = (),
         fibre: float = FIBRE,
+        span: Span | None = None,
+        elements_age_max: Time | None = None,
     ) -> Scene:
-        """Find the constellation and the places."""
+        """Find the constellation and the places. Satellites of a file are those that are there in all of the span."""
         found = [place(each) for each in places]
         relays = [place(each) for each in gateways]
         for each in relays:
@@ -104,7 +112,8 @@ class Scene:
         # A gateway may be an end, too: then it is one place.
         given = [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, p in relays) for p in found]
         given += [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, True) for p in relays if p not in found]
-        core = _constellation(over, epoch, skip_bad=skip_bad).with_places(given, elevation, fibre)
+        elements = Elements(skip_bad, elements_age_max, (0.0, 0.0) if span is None else span.times[:2])
+        core = _constellation(over, epoch, elements).with_places(given, elevation, fibre)
         return cls(
             core=core,
             over=str(over),
@@ -113,6 +122,7 @@ class Scene:
             gateways=tuple(relays),
             satellites=tuple(core.names),
             skipped=tuple(core.skipped),
+            notes=tuple(core.notes),
         )
 
     def without(self, names: Sequence[str]) -> Scene:
@@ -166,7 +176,23 @@ class Scene:
             "satellites_are_linked": self.is_linked,
             "elevation_min_deg": self.elevation_deg,
             "skipped_records": [{"line": line, "fault": fault} for line, fault in self.skipped],
+            "elements": {**self.core.counts, "age_max_s": self.core.elements_age_s} if self.core.counts else None,
+            "notes": list(self.notes),
         }
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Limits of a file of elements: whether bad records are left out, the largest age, and the look's begin and end."""
+
+    skip_bad: bool
+    age_max: Time | None
+    span: tuple[float, float]
+
+    @property
+    def age_text(self) -> str | None:
+        """The largest age with its unit."""
+        return self.age_max if self.age_max is None or isinstance(self.age_max, str) else f"{self.age_max:.0f} s"
 
 
 @dataclass(frozen=True)
@@ -271,8 +297,9 @@ def seconds(name: str, time: Time) -> float:
     return float(time)
 
 
-def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad: bool) -> _core.Sky:
+def _constellation(over: str | os.PathLike[str], instant: Instant | None, elements: Elements) -> _core.Sky:
     names = [name for name, *_ in _core.constellations()]
+    epoch = instant.isoformat() if isinstance(instant, date) else instant
     try:
         _core.Sky.slot(0.0, epoch)
     except SkyError as error:
@@ -296,21 +323,19 @@ def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad:
             )
     path = Path(over)
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except FileNotFoundError:
         if path.suffix or len(path.parts) > 1:
             raise SkyError(f"{over}: there is no such file of element sets, and no such constellation") from None
         known = [*names, "geo:LONGITUDE", "delta:53:1584/72/39:550"]
         raise SkyError(unknown(str(over), "a constellation, nor a file of element sets", known)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        why = files.reason(error) if isinstance(error, OSError) else "it is no text"
-        raise SkyError(
-            f"{over} cannot be read: {why}\n  expected two-line elements, or OMM as JSON, CSV or XML"
-        ) from None
+    except OSError as error:
+        expected = "expected two-line elements, or OMM in JSON, CSV, XML or KVN"
+        raise SkyError(f"{over} cannot be read: {files.reason(error)}\n  {expected}") from None
     try:
-        return _core.Sky.elements(text, skip_bad, epoch)
+        return _core.Sky.elements(content, elements.skip_bad, epoch, elements.span, elements.age_text)
     except SkyError as error:
-        hint = "" if skip_bad else "\n  --skip-bad (skip_bad=True) leaves bad records out"
+        hint = "" if elements.skip_bad else "\n  --skip-bad (skip_bad=True) leaves bad records out"
         raise SkyError(f"{over}, {error}{hint}" if str(error).startswith("line ") else f"{over}: {error}") from None
 
 

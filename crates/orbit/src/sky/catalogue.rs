@@ -1,7 +1,7 @@
-//! The satellites of a file of elements during a run: which records of the file they are made of, and what is left out and why.
+//! Chooses the satellites of a sky from the records of a file of elements, for a run.
 //!
-//! Records of one object are one satellite. Elements that are old, or from which SGP4 gives no position that can be believed, are
-//! counted in a [`Census`], which also says it in words.
+//! Records of one object are one satellite. A [`Census`] counts the records and satellites that are left out, by reason, and has
+//! notes for users: SGP4 has no believable position, or the elements are old.
 
 use super::constellation::{median, Constellation};
 use super::earth::Earth;
@@ -24,7 +24,7 @@ const ELEVATION_MIN_DEG: f64 = 25.0;
 /// makes ellipses of them.
 const INSTANTS: u32 = 8;
 
-/// The time for which elements are asked, and what is done with those that are of no use.
+/// The run of a sky, and the limits of its elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// When t = 0. Without it, the median epoch of the elements, of each object the newest.
@@ -35,14 +35,14 @@ pub struct Request {
     pub duration_s: f64,
     /// The longest time between the epoch of elements and any instant of the run, s.
     pub age_max_s: f64,
-    /// What is done with records that cannot be used, and with those that are too old.
+    /// The fate of unusable records and of elements that are too old.
     pub bad: BadRecords,
 }
 
 /// A number of records or objects, with the first of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// How many there are.
+    /// Their number.
     pub count: usize,
     /// Line and name of the first.
     pub first: String,
@@ -57,7 +57,7 @@ impl Tally {
     }
 }
 
-/// What a file of elements holds, and what of it is left out.
+/// Numbers of records and satellites of a file, and of those that are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Census {
     /// Element sets that can be read.
@@ -70,7 +70,7 @@ pub struct Census {
     pub copies: usize,
     /// Element sets of satellites that have another one: the one nearest before the run, or the last one of that epoch.
     pub superseded: usize,
-    /// Element sets of no orbit: with a perigee below the ground, or from which SGP4 cannot start.
+    /// Impossible element sets: the perigee is below the ground, or SGP4 rejects them.
     pub impossible: Tally,
     /// Objects whose elements are too old.
     pub too_old: Tally,
@@ -134,7 +134,7 @@ impl Run {
         [self.begin_s, self.end_s].map(|t| self.epoch.since(elements) + t)
     }
 
-    /// How far the most distant instant is from the epoch of elements, s.
+    /// Time between the epoch of elements and the most distant instant of the run, s.
     fn age_s(self, elements: Epoch) -> f64 {
         let [begin, end] = self.since(elements);
         begin.abs().max(end.abs())
@@ -350,7 +350,7 @@ impl Census {
         if self.superseded > 0 {
             let of = counted(self.superseded, "element set is", "element sets are");
             notes.push(format!(
-                "{of} not used: the satellite has one that is nearer before the start, or later in the file"
+                "{of} not used: another set of the satellite is nearer before the start, or later in the file"
             ));
         }
         let impossible =
@@ -402,12 +402,12 @@ fn left_out(tally: &Tally, (one, many, why): (&str, &str, &str)) -> Option<Strin
 }
 
 fn days(seconds: f64) -> String {
-    let days = seconds / DAY_S;
-    let digits = usize::from(days < 10.0 && days.fract() > 0.0);
-    format!("{days:.digits$} days")
+    let tenths = (seconds / DAY_S * 10.0).round();
+    let digits = usize::from(tenths < 100.0 && tenths % 10.0 > 0.0);
+    format!("{:.digits$} day{}", tenths / 10.0, if tenths == 10.0 { "" } else { "s" })
 }
 
-/// How far positions by SGP4 are off after a time, in words. Measured between catalogues of two dates, as medians.
+/// Error of SGP4's positions after a time, in words. The numbers are medians between catalogues of two dates.
 fn expected_error(revs_per_day: f64, age_s: f64) -> String {
     let days = age_s / DAY_S;
     match revs_per_day {

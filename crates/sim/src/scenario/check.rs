@@ -4,6 +4,7 @@
 //! pairs, texts with a format, words, numbers, and choices between these. A choice between tables has a `kind`; a kind
 //! that needs nothing else may be written as its name alone, which is turned into the table here.
 
+use super::keys::INSTANT;
 use super::problem::Expected;
 use super::report::Findings;
 use super::schema::{self, formats};
@@ -82,7 +83,8 @@ impl Choice {
             Value::Bool(_) => self.is_flag,
             Value::Int(_) | Value::Huge(_) => self.is_whole || self.is_number,
             Value::Float(x) => self.is_number && x.is_finite(),
-            Value::Date(_) | Value::Null => false,
+            Value::Date(date) => self.format.is_some_and(|format| is_instant(format) && (format.check)(date).is_ok()),
+            Value::Null => false,
         }
     }
 
@@ -160,6 +162,16 @@ fn is(shape: &Shape, kind: &str) -> bool {
 pub(super) fn format_of(shape: &Shape) -> Option<&'static Format> {
     let name = shape.get("format")?.as_str()?;
     formats().iter().find(|format| format.name == name).copied()
+}
+
+/// Whether a date of TOML may be written for this.
+fn is_instant(format: &Format) -> bool {
+    std::ptr::eq(format, &INSTANT)
+}
+
+/// Whether a value is a text for these options: a date is one only where an instant is expected.
+fn is_readable(tree: &Tree, options: &[&'static Shape]) -> bool {
+    matches!(tree.value, Value::Text(_)) || options.iter().filter_map(|shape| format_of(shape)).any(is_instant)
 }
 
 /// Writes in every default that the schema states.
@@ -404,7 +416,7 @@ impl Walk<'_> {
                     (&tree.place, path.to_owned(), message, Expected::one_of(kinds.iter().copied()), String::new())
                 }
             },
-            Value::Text(text) => {
+            Value::Text(text) | Value::Date(text) if is_readable(tree, options) => {
                 let format = options.iter().find_map(|shape| format_of(shape));
                 let said = format.and_then(|format| (format.check)(text).err());
                 // A kind that needs more than its name is known, but cannot be written alone.

@@ -63,10 +63,11 @@ pub(super) struct Found {
     pub(super) problem: Problem,
 }
 
-/// Collects the problems of what was written.
+/// Collects the problems of what was written, and notes on what is no problem.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) found: Vec<Found>,
+    pub(super) notes: Vec<String>,
 }
 
 impl Findings {

@@ -103,6 +103,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         flows: made_flows,
         timeline,
         record,
+        notes: std::mem::take(&mut report.findings.notes),
     };
     placement::check(&scenario, report);
     if let Some(cost::TooMuch { mut key, message, expected }) = cost::refuse(&scenario, &routes) {

@@ -31,7 +31,7 @@ pub(super) enum Value {
     Huge(String),
     Float(f64),
     Text(String),
-    /// Dates are a type of TOML that scenarios have no use for.
+    /// A date of TOML, as written: an instant where one is expected.
     Date(String),
     Null,
     List(Vec<Tree>),

@@ -53,6 +53,8 @@ pub struct Scenario {
     pub timeline: Timeline,
     /// Which time series are kept.
     pub record: Record,
+    /// Notes on the files that it was made of, such as satellites that are left out.
+    pub notes: Vec<String>,
 }
 
 impl Scenario {

@@ -1,4 +1,4 @@
-//! Notes on a scenario that need no run: congestion controls that need a bounded window and have none.
+//! Notes on a scenario that need no run: those of its files, and congestion controls that need a bounded window and have none.
 
 use super::{App, Flow, Queue, Scenario};
 use bentpipe_tcp::cc::Unbounded;
@@ -7,7 +7,8 @@ use bentpipe_tcp::cc::Unbounded;
 const NAMED: usize = 3;
 
 impl Scenario {
-    /// A line for each congestion control that overloads its path because no buffer bounds its window, in the order of the flows.
+    /// The notes of its files. Then a line for each congestion control that overloads its path because no buffer bounds its window,
+    /// in the order of the flows.
     pub fn notes(&self) -> Vec<String> {
         let mut found: Vec<(&str, Unbounded, Vec<&str>)> = Vec::new();
         for flow in &self.flows {
@@ -30,7 +31,7 @@ impl Scenario {
                 unbounded.does
             )
         };
-        found.into_iter().map(line).collect()
+        self.notes.iter().cloned().chain(found.into_iter().map(line)).collect()
     }
 
     fn unbounded(&self, flow: &Flow) -> Option<Unbounded> {

@@ -90,6 +90,7 @@ impl Sketch {
             links,
             timeline,
             record: Record { series, interval, rows_max: 1_000_000, transfers_max: 1_000_000 },
+            notes: Vec::new(),
         }
     }
 

@@ -99,7 +99,7 @@ pub struct ElementFile {
 /// The text of a file of elements. Line ends may be those of any system.
 ///
 /// # Errors
-/// Bytes that are no UTF-8, by line.
+/// The first byte that is invalid in UTF-8, by line.
 pub fn element_text(content: &[u8]) -> Result<Cow<'_, str>, SkyError> {
     if content.starts_with(&[0xff, 0xfe]) || content.starts_with(&[0xfe, 0xff]) {
         return Err(SkyError::new("elements", "the file is UTF-16; expected a text file in ASCII or UTF-8"));
@@ -107,8 +107,9 @@ pub fn element_text(content: &[u8]) -> Result<Cow<'_, str>, SkyError> {
     let text = std::str::from_utf8(content).map_err(|error| {
         let at = error.valid_up_to();
         let line = 1 + content[..at].iter().filter(|byte| **byte == b'\n').count();
-        let what = format!("byte 0x{:02x} is not UTF-8; expected a text file in ASCII or UTF-8", content[at]);
-        SkyError::new(format!("line {line}"), what)
+        let byte = content[at];
+        let what = format!("byte 0x{byte:02x} in line {line} is not UTF-8; expected a text file in ASCII or UTF-8");
+        SkyError::new("elements", what)
     })?;
     Ok(if text.contains('\n') { text.into() } else { text.replace('\r', "\n").into() })
 }

@@ -8,6 +8,7 @@ mod error;
 mod file;
 mod framing;
 mod growth;
+mod instant;
 mod profile;
 mod proxy;
 mod queue;
@@ -20,11 +21,12 @@ pub(super) use at::{At, Handover, Install};
 pub(super) use error::{check_interleave, Errors};
 pub(super) use file::{Direction, File, Flow, Link, Node};
 pub(super) use framing::{check_framing, check_mtu};
+pub(super) use instant::INSTANT;
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
 pub(super) use sky::{
-    Apart, Bad, Between, BetweenSatellites, Disjoint, Elements, Gauge, Hop, Metric, Modem, Modulation, Motion, Over,
-    OwnLinks, OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Selection, Sky, SkyFailure, WayPoint,
+    Apart, Bad, Between, BetweenSatellites, Disjoint, Gauge, Hop, Metric, Modem, Modulation, Motion, Over, OwnLinks,
+    OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Selection, Sky, SkyFailure, WayPoint,
 };
 pub(super) use sweep::Sweep;
 pub use sweep::Table;

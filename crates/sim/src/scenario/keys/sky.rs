@@ -1,5 +1,6 @@
 //! A path over satellites: over what, from where, and what its links bear.
 
+use super::instant::{Age, Instant};
 use super::{Direction, Errors, OutageKeys, RateProfile};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
@@ -15,8 +16,10 @@ settings! {
     pub(crate) struct Sky {
         /// The satellites: a constellation by name (`bentpipe list constellations`), a slot over the equator, or a file of elements.
         over: Over;
-        /// When the run begins, in UTC, as `2026-06-14T12:00:00Z`. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs.
-        start: Option<String>;
+        /// When the run begins, in UTC, as `2026-06-14T12:00:00Z`; a date of TOML will do, too. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs (of each object the newest).
+        start: Option<Instant>;
+        /// Elements of a file are refused if they are farther than this from any instant of the run. Starlink is thousands of km off its elements after 90 days.
+        elements_age_max: Age = Age(90 * 86_400);
         /// How often paths are looked at. Every change stands at a multiple of it.
         step: Duration = Duration::from_secs_f64(1.0);
         /// Which satellite a place uses.
@@ -174,7 +177,7 @@ settings! {
     pub(crate) struct Elements {
         /// A file of two-line elements or OMM (JSON, CSV, XML, KVN) beside the scenario or in a folder there.
         elements: String;
-        /// What to do with records that cannot be used.
+        /// What to do with records that cannot be used, and with elements that are older than `elements_age_max`.
         bad: Bad = Bad::Refuse;
     }
 }

@@ -6,14 +6,15 @@ use super::names::names;
 use super::{say, wrong};
 use crate::scenario::files::Files;
 use crate::scenario::keys::{
-    Bad, Between, BetweenSatellites, Elements, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell, PathChange,
-    Selection, Sky as Keys,
+    Bad, Between, BetweenSatellites, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell, PathChange, Selection,
+    Sky as Keys,
 };
 use crate::scenario::report::Findings;
 use crate::scenario::tree::{quoted, Tree};
-use bentpipe_orbit::sky::constellation::{median_epoch, Constellation, Pattern, Phasing, Propagation, Shell};
+use bentpipe_orbit::sky::catalogue::{read_sky, Request};
+use bentpipe_orbit::sky::constellation::{Constellation, Pattern, Phasing, Propagation, Shell};
 use bentpipe_orbit::sky::earth::Earth;
-use bentpipe_orbit::sky::elements::{read_elements, BadRecords, ElementFormat};
+use bentpipe_orbit::sky::elements::BadRecords;
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::links::{GridLinks, SatelliteLinks, Topology};
 use bentpipe_orbit::sky::orbit::Orbit;
@@ -24,9 +25,8 @@ use bentpipe_orbit::sky::scene::{Cable, Sky};
 use bentpipe_orbit::sky::selection::{Rule, Slots};
 use bentpipe_orbit::sky::SkyError;
 
-/// Where nothing else is said, degrees: over the equator, and in low orbits.
+/// Where nothing else is said, degrees: over the equator.
 const ELEVATION_MIN: f64 = 5.0;
-const ELEVATION_OF_ELEMENTS: f64 = 25.0;
 
 /// The sky of a run of `run` seconds; `None` if something is wrong with it.
 pub(super) fn make(
@@ -36,13 +36,6 @@ pub(super) fn make(
     files: &dyn Files,
     findings: &mut Findings,
 ) -> Option<Sky> {
-    let start = match keys.start.as_deref().map(Epoch::parse).transpose() {
-        Ok(start) => start,
-        Err(error) => {
-            say(raw, findings, &["sky", "start"], &error.to_string(), "expected UTC, like \"2026-06-14T12:00:00Z\"");
-            return None;
-        }
-    };
     if let Over::Named(name) = &keys.over {
         let known = || PRESETS.iter().map(|preset| preset.name);
         if !known().any(|preset| preset == name) {
@@ -56,7 +49,7 @@ pub(super) fn make(
             return None;
         }
     }
-    let mut sky = match satellites(keys, start, files) {
+    let mut sky = match satellites(keys, run, files, &mut findings.notes) {
         Ok(sky) => sky,
         Err(error) => {
             say(raw, findings, &["sky", "over"], &format!("is of no use: {error}"), "");
@@ -100,7 +93,9 @@ pub(super) fn make(
     }
 }
 
-fn satellites(keys: &Keys, start: Option<Epoch>, files: &dyn Files) -> Result<Sky, SkyError> {
+/// The satellites over a run of `run` seconds, and notes on those that are left out.
+fn satellites(keys: &Keys, run: f64, files: &dyn Files, notes: &mut Vec<String>) -> Result<Sky, SkyError> {
+    let start = keys.start.map(|start| start.0);
     match &keys.over {
         Over::Named(name) => preset(name)?.sky(start.unwrap_or(Epoch::Y2000)),
         Over::Slot(slot) => {
@@ -108,7 +103,19 @@ fn satellites(keys: &Keys, start: Option<Epoch>, files: &dyn Files) -> Result<Sk
             constellation.add("geo", Orbit::geo(slot.geo, slot.inclination, 0.0)?)?;
             Ok(Sky::new(constellation, Earth::WGS84, Access::MinElevation(ELEVATION_MIN)))
         }
-        Over::File(file) => catalogued(file, start, files),
+        Over::File(file) => {
+            let request = Request {
+                epoch: start,
+                begin_s: 0.0,
+                duration_s: run,
+                age_max_s: keys.elements_age_max.0 as f64,
+                bad: match file.bad {
+                    Bad::Refuse => BadRecords::Refuse,
+                    Bad::Skip => BadRecords::Skip,
+                },
+            };
+            catalogued(&file.elements, &request, files, notes)
+        }
         Over::Shells(own) => {
             let shells: Vec<Shell> = own.shells.iter().enumerate().map(|(n, one)| shell(n, one, &own.shells)).collect();
             of_shells(&shells, start.unwrap_or(Epoch::Y2000))
@@ -140,18 +147,18 @@ fn shell(number: usize, own: &OwnShell, all: &[OwnShell]) -> Shell {
     }
 }
 
-fn catalogued(file: &Elements, start: Option<Epoch>, files: &dyn Files) -> Result<Sky, SkyError> {
-    let of_file = |what: String| SkyError { at: file.elements.clone(), what };
-    let content = files.read(&file.elements).map_err(|(why, expected)| of_file(format!("{why}; {expected}")))?;
-    let text = String::from_utf8(content).map_err(|_| of_file("is no text".into()))?;
-    let bad = match file.bad {
-        Bad::Refuse => BadRecords::Refuse,
-        Bad::Skip => BadRecords::Skip,
-    };
-    let read = read_elements(&text, ElementFormat::Auto, bad).map_err(|error| of_file(error.to_string()))?;
-    let mut constellation = Constellation::new(start.or(median_epoch(&read.sets)).unwrap_or(Epoch::Y2000));
-    constellation.add_elements(&read.sets)?;
-    Ok(Sky::new(constellation, Earth::WGS84, Access::MinElevation(ELEVATION_OF_ELEMENTS)))
+/// The satellites of a file of elements.
+fn catalogued(name: &str, request: &Request, files: &dyn Files, notes: &mut Vec<String>) -> Result<Sky, SkyError> {
+    let of_file = |what: String| SkyError { at: name.to_owned(), what };
+    let content = files.read(name).map_err(|(why, expected)| of_file(format!("{why}; {expected}")))?;
+    let (sky, census) = read_sky(&content, request).map_err(|error| {
+        // A record can be left out, a file cannot.
+        let is_record = error.at.starts_with("line ") && request.bad == BadRecords::Refuse;
+        let help = if is_record { "; bad = \"skip\" beside elements leaves such records out" } else { "" };
+        of_file(format!("{error}{help}"))
+    })?;
+    notes.extend(census.notes().into_iter().map(|note| format!("{name}: {note}")));
+    Ok(sky)
 }
 
 /// Links between satellites in place of those that the constellation has.

@@ -1,5 +1,7 @@
 //! Scenarios with a sky.
 
+mod elements;
+
 use crate::scenario::{from_toml, Resolved};
 use crate::spec::{Change, Profile};
 use bentpipe_orbit::sky::epoch::Epoch;
