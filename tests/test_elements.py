@@ -24,10 +24,10 @@ def ran(*words):
     return CliRunner().invoke(app, ["sky", *map(str, words)], env={"COLUMNS": "80"})
 
 
-def record(number, epoch="26164.81636816", bstar=" 00000+0"):
-    """An Iridium satellite of this number, with the epoch and drag of a two-line element set."""
+def record(number, epoch="26164.81636816", bstar=" 00000+0", motion="14.34217470"):
+    """An Iridium satellite of this number, with the epoch, drag and mean motion of a two-line element set."""
     lines = [f"1 {number}U 17003A   {epoch}  .00000002  00000+0 {bstar} 0  999", SETS.splitlines()[2][:-1]]
-    lines[1] = f"2 {number}{lines[1][7:]}"
+    lines[1] = f"2 {number}{lines[1][7:52]}{motion}{lines[1][63:]}"
     digits = (sum(int(c) if c.isdigit() else c == "-" for c in line) % 10 for line in lines)
     return "\n".join([f"IRIDIUM {number}", *(f"{line}{digit}" for line, digit in zip(lines, digits, strict=True)), ""])
 
@@ -35,17 +35,19 @@ def record(number, epoch="26164.81636816", bstar=" 00000+0"):
 def test_satellites_of_a_file_are_those_that_can_be_believed_and_the_others_are_said(tmp_path, monkeypatch):
     file = tmp_path / "some.tle"
     newer = record("41917", "26165.81636816")
-    # B* of 1: it decays within hours.
-    file.write_text(record("41917") + newer + newer + record("41918") + record("41919", bstar=" 10000+1"))
-    found = bp.sky.passes("London", over=file, epoch="2026-06-16", elements_age_max="3 d")
+    # The last one is at 280 km and decays.
+    falls = record("41919", bstar=" 44853-1", motion="15.92146194")
+    file.write_text(record("41917") + newer + newer + record("41918") + falls)
+    found = bp.sky.passes("London", over=file, epoch="2026-06-21", elements_age_max="8 d")
     assert found.scene.satellites == ("IRIDIUM 41917", "IRIDIUM 41918")
     facts = found.to_dict()
     counts = {"records": 5, "satellites": 2, "copies": 1, "superseded": 1}
     assert {name: facts["elements"][name] for name in counts} == counts
     assert sum(facts["elements"][name] for name in ("sgp4_errors", "too_low", "too_high")) == 1
-    assert facts["elements"]["age_max_s"] == pytest.approx((2.18363184 + 1 / 24) * 86_400, abs=1)
-    assert facts["notes"] == list(found.scene.notes) and len(facts["notes"]) == 3
-    shown = ran("passes", "London", "--over", file, "--from-epoch", "2026-06-16").output
+    assert facts["elements"]["age_max_s"] == pytest.approx((7.18363184 + 1 / 24) * 86_400, abs=1)
+    assert facts["notes"] == list(found.scene.notes)
+    assert len(facts["notes"]) == 4
+    shown = ran("passes", "London", "--over", file, "--from-epoch", "2026-06-21").output
     for note in ("1 copy of an element set is counted once", "1 satellite is left out"):
         assert f"note: {note}" in " ".join(shown.split()), shown
     assert bp.sky.map(over="iridium").to_dict()["elements"] is None
@@ -62,7 +64,7 @@ def test_old_elements_are_refused_alike_by_python_and_the_command(tmp_path, monk
     for age in ("194 d", "200days", "4656 h", 194 * 86_400):
         notes = bp.sky.map(**look, elements_age_max=age).scene.notes
         assert notes == tuple(json.loads(ran(*words, "--elements-age-max", "194 d").output)["notes"])
-        assert "1 satellite has elements 7 days or more from the run, 193 days at most" in notes[0]
+        assert "1 satellite has elements 7 days or more from the run, 193 days in the median" in notes[0]
     with pytest.raises(SkyError, match=r"elements_age_max = 1 year: .*expected a number with d, h, min or s"):
         bp.sky.map(**look, elements_age_max="1 year")
     # All of the look counts: begin and length, too.
@@ -98,13 +100,19 @@ def test_notes_on_a_file_are_in_check_and_in_the_results_of_a_run(tmp_path, monk
     scenario = bp.load("geo.toml")
     copy, old = scenario.notes
     assert copy == "sats.csv: 1 copy of an element set is counted once"
-    assert old.startswith("sats.csv: 3 satellites have elements 7 days or more from the run, 14 days at most")
+    assert old.startswith(
+        "sats.csv: 3 satellites have elements 7 days or more from the run, 14 days in the median and 14 days at most"
+    )
     assert list(bp.run(scenario).notes)[:2] == [copy, old]
     shown = CliRunner().invoke(app, ["check", "geo.toml"], env={"COLUMNS": "80"}).output
     assert shown.startswith(f"# note: {copy}\n# note: {old}\n")
     assert bp.Scenario(shown).digest == scenario.digest
+    result = CliRunner().invoke(app, ["check", "geo.toml", "--json"])
+    assert bp.Scenario(json.loads(result.stdout)).digest == scenario.digest
+    assert result.stderr == f"note: {copy}\nnote: {old}\n"
     shown = CliRunner().invoke(app, ["run", "geo.toml"], env={"COLUMNS": "200"}).output
-    assert f"note: {copy}" in shown and f"note: {old}" in shown
+    assert f"note: {copy}" in shown
+    assert f"note: {old}" in shown
 
 
 def test_the_page_on_elements_is_made_of_what_was_measured():

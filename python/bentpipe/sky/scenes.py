@@ -335,8 +335,18 @@ def _constellation(over: str | os.PathLike[str], instant: Instant | None, elemen
     try:
         return _core.Sky.elements(content, elements.skip_bad, epoch, elements.span, elements.age_text)
     except SkyError as error:
-        hint = "" if elements.skip_bad else "\n  --skip-bad (skip_bad=True) leaves bad records out"
-        raise SkyError(f"{over}, {error}{hint}" if str(error).startswith("line ") else f"{over}: {error}") from None
+        raise SkyError(_explained(over, str(error), elements)) from None
+
+
+def _explained(over: str | os.PathLike[str], error: str, elements: Elements) -> str:
+    """The error of a file of elements with its name and the options that help."""
+    is_record = error.startswith("line ")
+    hints = [f"{over}{',' if is_record else ':'} {error}"]
+    if is_record and not elements.skip_bad:
+        hints.append("--skip-bad (skip_bad=True) leaves bad records out")
+    if "elements_age_max" in error:
+        hints.append('--elements-age-max 200d (elements_age_max="200 d") allows more')
+    return "\n  ".join(hints)
 
 
 def worked(doing: str, work: Callable[[Callable[[float], None]], Any], progress: Watch | None) -> Any:

@@ -80,11 +80,13 @@ pub struct Census {
     pub too_low: Tally,
     /// Objects that are far above their apogee during the run.
     pub too_high: Tally,
-    /// Satellites whose elements are 7 days old or more.
-    pub aged: usize,
     /// The largest age of the elements of a satellite, s.
     pub age_s: f64,
-    /// Median mean motion of the aged satellites, revolutions per day.
+    /// Satellites whose elements are 7 days old or more.
+    pub aged: usize,
+    /// Median age of the elements of these satellites, s.
+    aged_median_s: f64,
+    /// Median mean motion of these satellites, revolutions per day.
     aged_revs_per_day: f64,
 }
 
@@ -372,22 +374,23 @@ impl Census {
         notes.extend(left_out(&self.too_high, too_high));
         if self.aged > 0 {
             let of = counted(self.aged, "satellite has", "satellites have");
-            let error = expected_error(self.aged_revs_per_day, self.age_s);
-            notes.push(format!("{of} elements 7 days or more from the run, {} at most: {error}", days(self.age_s)));
+            let (median, most) = (days(self.aged_median_s), days(self.age_s));
+            let error = expected_error(self.aged_revs_per_day, self.aged_median_s);
+            notes.push(format!(
+                "{of} elements 7 days or more from the run, {median} in the median and {most} at most: {error}"
+            ));
         }
         notes
     }
 
     fn note_ages(&mut self, satellites: &[Record], run: Run) {
-        let age_s = |record: &&Record| run.age_s(record.set.epoch);
-        self.age_s = satellites.iter().map(|record| age_s(&record)).fold(0.0, f64::max);
-        let mut motions: Vec<f64> = satellites
-            .iter()
-            .filter(|record| age_s(record) >= AGE_NOTED_S)
-            .map(|record| record.set.revs_per_day)
-            .collect();
+        let ages = || satellites.iter().map(|record| (run.age_s(record.set.epoch), record.set.revs_per_day));
+        self.age_s = ages().map(|(age_s, _)| age_s).fold(0.0, f64::max);
+        let (mut aged, mut motions): (Vec<f64>, Vec<f64>) = ages().filter(|(age_s, _)| *age_s >= AGE_NOTED_S).unzip();
+        aged.sort_by(f64::total_cmp);
         motions.sort_by(f64::total_cmp);
-        self.aged = motions.len();
+        self.aged = aged.len();
+        self.aged_median_s = aged.get(aged.len() / 2).copied().unwrap_or_default();
         self.aged_revs_per_day = motions.get(motions.len() / 2).copied().unwrap_or_default();
     }
 }

@@ -98,7 +98,9 @@ fn notes_have_what_is_left_out_of_a_file() {
     assert_eq!(notes.len(), 3, "{notes:?}");
     assert_eq!(notes[0], "sats.csv: 1 copy of an element set is counted once");
     assert!(notes[1].starts_with("sats.csv: 1 satellite is left out: ") && notes[1].ends_with("line 5: FALLS"));
-    assert!(notes[2].starts_with("sats.csv: 3 satellites have elements 7 days or more from the run, 8 days at most"));
+    assert!(
+        notes[2].starts_with("sats.csv: 3 satellites have elements 7 days or more from the run, 8 days in the median")
+    );
     // The results have them, too; the digest is that of the links.
     let mut network = Network::build(&resolved.scenario, 1);
     while !network.run(1_000_000) {}
