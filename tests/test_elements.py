@@ -1,4 +1,4 @@
-"""Files of element sets in looks and scenarios: which satellites there are, and what is said of the others."""
+"""Files of element sets in looks and scenarios: their satellites, and notes on those that are left out."""
 
 import importlib.util
 import json

@@ -48,7 +48,7 @@ STARLINK, STARLINK_TIMES = (
         "1995-09-20T00:00": "-30 years",
     },
 )
-# Old elements, new elements, the instant, the days between them, heights in km, what they are.
+# Old elements, new elements, the instant, the days between them, heights in km, name of the group.
 PAIRS = (
     ("starlink-2025-05-29.tle", "starlink-2025-09-20.tle", "2025-09-20T00:00", 114, (300, 600), "Starlink"),
     ("starlink-2025-09-20.tle", "active-2026-06-14.tle", "2026-06-13T18:00", 267, (300, 600), "Starlink"),
@@ -63,18 +63,18 @@ propagates them further, and how far the others are from where they are. Made by
 
 ## Which satellites are left out?
 
-The catalogue of all active satellites of 2026-06-14, for a look of two hours. A satellite is left out if at any time of
-the look SGP4 reports an error, or gives a position below the ground, more than 50 km below the perigee or more than
-50 km above the apogee of its elements. For periods above 225 minutes the limit is 1 % of the semi-major axis. By
-default, `elements_age_max` refuses the last two rows.
+The catalogue of all active satellites of 2026-06-14, for a look of two hours. A satellite is left out if SGP4 reports
+an error at any time of the look, or if its position is too low or too high. Too low is below the ground, or more than
+50 km below the perigee of the elements. Too high is more than 50 km above their apogee. For periods above 225 minutes
+the limit is 1 % of the semi-major axis. By default, `elements_age_max` refuses the last two rows.
 
 {catalogue}
 
 At the epoch of the catalogue nothing is left out. Later, SGP4 predicts decays of satellites whose engines in fact keep
 them in their orbits, or positions far from the orbits of satellites that rise or descend.
 
-The same for Starlink on 2025-09-20, with the lowest and the highest satellite, and the satellites in view of London
-above 25°:
+The catalogue of Starlink of 2025-09-20, with the heights of the lowest and the highest satellite, and the satellites in
+view of London above 25°:
 
 {starlink}
 
@@ -103,7 +103,7 @@ def find(folder: Path, name: str, into: Path) -> Path:
 
 
 def left_out(file: Path, epoch: str) -> dict[str, Any]:
-    """Counts of satellites and of those left out during two hours, and what is seen of the others."""
+    """Numbers of satellites and of those left out during two hours; heights and number in view of the others."""
     scene = bp.sky.passes(
         "London", over=file, epoch=epoch, duration="2 h", step="5 min", elevation=25, elements_age_max=ANY_AGE
     )
@@ -163,7 +163,7 @@ def table(head: str, rows: list[str]) -> str:
 
 
 def page(kept: dict[str, Any]) -> str:
-    """The page from what was measured."""
+    """The page from the measured numbers."""
     catalogue = [
         f"| {row['after']} | {row['satellites']:,} | {row['records'] - row['satellites']:,} | {row['sgp4_errors']:,}"
         f" | {row['too_low']:,} | {row['too_high']:,} | {row['aged']:,} |"
