@@ -187,7 +187,7 @@ fn starlink_isl_has_the_round_trips_that_were_measured() {
     assert_eq!(result.notes.len(), 0);
     assert_eq!(result.summary.whole("lost_packets"), [0]);
     let best = run("starlink-isl.toml", &[("sky.selection", "any")]).flows.real("rtt_p95_s")[0];
-    assert!(best < 0.08, "{best}");
+    assert!(best < 0.09, "{best}");
 }
 
 /// 200 acknowledgements a second, each of two full segments; what the window holds beyond that waits on the way back.
