@@ -982,10 +982,10 @@ def test_elevations_of_a_budget_are_those_that_occur():
     (only,) = angles("Recife", "geo:19.2E")
     c = math.acos(math.cos(math.radians(8.05)) * math.cos(math.radians(34.88 + 19.2)))
     assert only == pytest.approx(math.degrees(math.atan2(math.cos(c) - 6378.137 / 42164.2, math.sin(c))), abs=0.2)
-    # Orbits of 53 degrees never come high over 68 degrees north.
-    far = angles("68N 15E", "starlink-shell-1", climate="Oslo")
+    # Orbits of 53 degrees never come high over 60 degrees north: 30.5 degrees, 7 degrees of arc away.
+    far = angles("60N 15E", "starlink-shell-1", climate="Oslo")
     assert far[0] == 25
-    assert far[-1] < 35
+    assert 30 <= far[-1] <= 32
     assert angles("Singapore", "starlink-shell-1") == [25, 40, 60, 90]
     with pytest.raises(SkyError, match=r"sees no satellite of geo:19\.2E above"):
         angles("Honolulu", "geo:19.2E")
@@ -1000,7 +1000,7 @@ def test_availability_is_the_curve_of_the_budget():
     assert curve["es_n0_db"].is_sorted()
     for percent, es_n0 in found.bears.drop_nulls("percent").select("percent", "es_n0_db").iter_rows():
         near = np.interp(math.log(percent), np.log(curve["percent"].to_numpy()), curve["es_n0_db"].to_numpy())
-        assert near == pytest.approx(es_n0, abs=0.1)
+        assert near == pytest.approx(es_n0, abs=0.25)
     held = found.modcods
     assert held["es_n0_db"].is_sorted()
     shares = held["holds_percent"].to_list()
@@ -1010,7 +1010,7 @@ def test_availability_is_the_curve_of_the_budget():
     # At its percentage a modulation and code has just the Es/N0 that it needs.
     row = next(row for row in held.iter_rows(named=True) if row["holds_percent"] and row["holds_percent"] < 99.9)
     at = bp.sky.budget("Recife", **given, percent=100 - row["holds_percent"]).bears.drop_nulls("percent")
-    assert at["es_n0_db"][0] == pytest.approx(row["es_n0_db"], abs=0.1)
+    assert at["es_n0_db"][0] == pytest.approx(row["es_n0_db"], abs=0.25)
     weak = bp.sky.budget("Recife", **given | {"eirp": 20}).modcods
     assert set(weak["holds_percent"]) == {0.0}
 

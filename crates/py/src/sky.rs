@@ -47,12 +47,11 @@ type Array<'py> = (&'static str, Bound<'py, PyBytes>);
 const ELEVATION_LOOKS: (usize, usize, usize) = (2_000_000, 96, 8640);
 const DAY_S: f64 = 86_400.0;
 
-/// A way of a radio link: the city whose air and rain it has; carrier in GHz, EIRP in dBW, G/T in dB/K, losses in dB, carrier over
-/// interference in dB, and noise temperature in K of a receiver on the ground; elevation in degrees; per cent of the year in which its rain
-/// is exceeded.
+/// A way of a radio link: its climate (a city), carrier (GHz), EIRP (dBW), G/T (dB/K), losses (dB), carrier over interference (dB), noise
+/// temperature of a receiver on the ground (K), elevation (degrees), and the per cent of the year in which its rain is exceeded.
 type Way = (String, (f64, f64, f64, f64, Option<f64>, Option<f64>), f64, Option<f64>);
-/// Properties of the air for all ways: whether rain comes with clouds; diameter in m of the antenna, if rain comes with scintillation; tilt
-/// of the polarisation in degrees; whether the edition of P.618 is the newer one.
+/// Properties of the air for all ways: whether rain comes with clouds, diameter in m of the antenna if rain comes with scintillation, tilt of
+/// the polarisation in degrees, and whether the edition of P.618 is the newer one.
 type Air = (bool, Option<f64>, f64, bool);
 /// A modulation and code: its name, the Es/N0 that it needs in dB, bits in a symbol, the probability that a packet is lost.
 type Chosen = (&'static str, f64, f64, f64);

@@ -282,23 +282,27 @@ def budget_figure(found: Budget) -> Figure:
             colour = COLOURS[number % len(COLOURS)]
             fade.plot(rows["percent"], rows["fade_db"], color=colour, label=f"{angle[0]:g}°")
             signal.plot(rows["percent"], rows["es_n0_db"], color=colour)
-        fade.set_ylabel("fade (dB)")
+        fade.set_ylabel("fade exceeded (dB)")
         fade.legend(title="elevation")
         fade.grid()
         fade.set_ylim(bottom=0)
-        signal.set_ylabel("Es/N0 (dB)")
+        signal.set_ylabel("Es/N0 not reached (dB)")
         signal.set_xscale("log")
         percents = found.availability["percent"].to_numpy()
         signal.set_xlim(float(percents.min()), float(percents.max()))
         signal.set_xticks([0.001, 0.01, 0.1, 1, 5], ["0.001", "0.01", "0.1", "1", "5"])
-        signal.set_xlabel("time for which it is exceeded, below which Es/N0 falls (% of the year)")
+        signal.set_xlabel("time (% of the year)")
+        # Below the most robust modulation and code there is nothing.
         low, high = signal.get_ylim()
+        low = max(low, float(found.modcods["es_n0_db"].to_numpy().min()) - 3)
+        high = max(high, low + 6)
+        signal.set_ylim(low, high)
         named = -1e9
         for modcod, threshold in found.modcods.select("modcod", "es_n0_db").unique(maintain_order=True).iter_rows():
             if not low <= threshold <= high:
                 continue
             signal.axhline(threshold, color="0.85", linewidth=0.5, zorder=0)
-            if threshold - named > (high - low) / 14:
+            if threshold - named > (high - low) / 18:
                 signal.annotate(
                     modcod, (5, threshold), xytext=(3, 0), textcoords="offset points", va="center", fontsize=6
                 )

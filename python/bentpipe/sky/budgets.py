@@ -26,6 +26,8 @@ ELEVATIONS = (10.0, 25.0, 40.0, 60.0)
 """Shown between the lowest and the highest that occur."""
 POLARISATIONS = {"horizontal": 0.0, "vertical": 90.0, "circular": 45.0}
 """Tilt to the horizontal, degrees."""
+NEAR_ZENITH = 85.0
+"""Satellites above this elevation pass the zenith at some other time."""
 RECOMMENDATIONS = ("P.618-14", "P.618-13")
 PERCENTS = tuple(float(f"{5 ** (k / 24) * 0.001 ** (1 - k / 24):.4g}") for k in range(25))
 """Of the year, for which P.618 has the attenuation by rain: 0.001 to 5."""
@@ -57,7 +59,7 @@ class Budget:
     modcods : polars.DataFrame
         A row per elevation and modulation and code of DVB-S2: `elevation_deg`, `modcod`, `es_n0_db` that it needs,
         `rate_bps`, `holds_percent` of the year. P.618 covers 95 to 99.999 %. 0: not even a clear sky is enough. Null:
-        a clear sky is enough, but for less than 95 % of the year.
+        less than 95 % of the year, in a clear sky only.
     """
 
     scene: Scene
@@ -311,7 +313,8 @@ def _elevations(scene: Scene) -> list[float]:
     if high - low < 1:
         return [round((low + high) / 2, 1)]
     low = least if low - least < 1 else float(math.floor(low))
-    high = float(math.ceil(high))
+    # Looks are some time apart: a satellite that was seen near the zenith passes it at another time.
+    high = 90.0 if high > NEAR_ZENITH else float(math.ceil(high))
     return [low, *(each for each in ELEVATIONS if low + 1 < each < high - 1), high]
 
 

@@ -9,7 +9,7 @@ use std::f64::consts::{PI, SQRT_2};
 #[derive(Clone, Debug)]
 pub(super) struct Jitter {
     terms: Vec<Term>,
-    /// Of the run: nobody sees what is later.
+    /// End of the run, after which no packet arrives.
     end: Time,
 }
 
@@ -28,7 +28,7 @@ struct Term {
 }
 
 impl Jitter {
-    /// Of a link, if it has any.
+    /// The varying delays of a link, if it has any.
     pub(super) fn of(link: &Link, seed: u64, end: Time) -> Option<Self> {
         let both = link.name.rsplit_once('.').map_or(link.name.as_str(), |(both, _)| both);
         let term = |(number, spec): (usize, &Spec)| {

@@ -16,7 +16,7 @@ either! {
 }
 
 impl Jitters {
-    /// As they are written; none: they are not.
+    /// The form of the file, if there are any.
     pub(crate) fn of(all: &[Jitter]) -> Option<Self> {
         match all {
             [] => None,

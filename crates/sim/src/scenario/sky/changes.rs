@@ -182,7 +182,11 @@ impl Access {
             self.leaving.remove(ends);
             match drawn.keys.break_before_make.filter(|gap| is_handover && *gap > Duration::ZERO) {
                 Some(gap) => {
-                    later.extend(self.down.insert(*ends).then_some(*ends));
+                    let is_away = !self.down.insert(*ends);
+                    // A link that is away and loses what comes is up for an instant, to go away and keep it.
+                    let changes = is_away && drawn.waiting == Waiting::Moved && !self.failing.contains(ends);
+                    up.extend(changes.then_some(*ends));
+                    later.extend((changes || !is_away).then_some(*ends));
                     self.coming.insert(*ends, time + gap);
                 }
                 None => up.extend(self.down.remove(ends).then_some(*ends)),

@@ -386,6 +386,11 @@ fn what_waits_for_a_bent_pipe_moves_to_the_next() {
     let kept = of("over = 'oneweb'\ngateway = ['Madrid']\nbreak_before_make = '100 ms'");
     assert!(["kept", "rerouted", "moved"].iter().all(|word| kept.iter().any(|(_, waiting)| waiting == word)));
     assert!(of("over = 'oneweb'\ngateway = ['Madrid']\nwaiting = 'lost'").iter().all(|(_, word)| word == "lost"));
+    // Lots fall on a satellite again, whose link is away and loses packets until then.
+    let text = "duration = '1200 s'\n[sky]\nover = 'starlink-shell-1'\nselection = 'starlink'\ngateway = ['Seattle']\n\
+                break_before_make = '65 ms'\n[flow.a]\nfrom = 'Seattle'\nto = 'Vancouver'\n";
+    let resolved = from_toml(text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
 }
 
 /// A place over the equator and what it is linked to over a slot, whose radio links have these keys.
