@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bentpipe.cli import complete, options
-from bentpipe.cli.help import Command, Group
+from bentpipe.cli import complete, options, sky_options
+from bentpipe.cli.help import Group
 from bentpipe.cli.printing import check_places, print_parts, print_result
 from bentpipe.cli.progress import Bar
 from bentpipe.errors import BentpipeError
@@ -22,32 +22,8 @@ if TYPE_CHECKING:
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
-FORMER = {
-    "--from-epoch": "--start",
-    "--elevation": "--elevation-min",
-    "--select": "--selection",
-    "--by": "--metric",
-    "--keep": "--change broken",
-    "--without": "--failure",
-    "--fibre": "--stretch",
-    "--skip-bad": "--bad skip",
-}
-"""Options that have the names of the keys of `[sky]` now."""
 MAP = "map.png"
 """Where a map goes unless told otherwise."""
-
-
-class _Command(Command):
-    """A command of the sky, which knows the former names of options."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            now = FORMER.get(error.option_name)
-            if now is None or now.split()[0] not in {name for each in self.params for name in each.opts}:
-                raise
-            raise BentpipeError(f"there is no option {error.option_name}\n  expected {now}") from None
 
 
 @click.group("sky", cls=Group)
@@ -57,162 +33,6 @@ def command() -> None:
     Paths between two places, passes, coverage, maps and link budgets, computed from orbits without any packets. See:
     list constellations, list places.
     """
-
-
-def _all(*chosen: Callable[[Function], Function]) -> Callable[[Function], Function]:
-    """Several options as one decorator, in this order."""
-
-    def dressed(function: Function) -> Function:
-        for each in reversed(chosen):
-            function = each(function)
-        return function
-
-    return dressed
-
-
-def _times(duration: str, step: str) -> Callable[[Function], Function]:
-    return _all(
-        click.option("--duration", default=duration, show_default=True, metavar="TIME", help="How long to look."),
-        click.option("--step", default=step, show_default=True, metavar="TIME", help="Time between two looks."),
-    )
-
-
-def _place(name: str, what: str) -> Callable[[Function], Function]:
-    help = f"{what}: a city (see: list places), or degrees north and east: '51.5N 0.12W'."
-    return click.argument(name, metavar=name.upper(), shell_complete=complete.places, help=help)
-
-
-_over = click.option(
-    "--over",
-    required=True,
-    metavar="NAME|FILE",
-    shell_complete=complete.constellations,
-    help="A constellation (see: list constellations), a file of element sets (TLE or OMM), geo:19.2E for a slot, or"
-    " Walker's numbers and km: delta:53:1584/72/39:550, or star:.",
-)
-_moment = _all(
-    click.option(
-        "--start",
-        metavar="UTC",
-        help="When time is 0: 2026-06-14T12:00. By default 2000-01-01; for element sets the median of their epochs.",
-    ),
-    click.option("--at", default="0 s", show_default=True, metavar="TIME", help="Begin so long after the start."),
-)
-_elevation = click.option(
-    "--elevation-min",
-    metavar="DEGREES",
-    help="Use satellites from this elevation on. By default, as the constellation's source says; 25 for element sets,"
-    " 5 for geo:.",
-)
-_reach = _all(
-    _elevation,
-    click.option(
-        "--range-max-km", type=float, metavar="KM", help="Use satellites up to this distance instead, at any elevation."
-    ),
-)
-_orbits = _all(
-    click.option(
-        "--motion",
-        metavar="j2|kepler|sgp4",
-        shell_complete=complete.one_of(("j2", "kepler", "sgp4")),
-        help="How the orbits of shells change. By default, as the constellation has it: mostly j2.",
-    ),
-    click.option(
-        "--mean-motion",
-        type=float,
-        metavar="REV/DAY",
-        help="Revolutions per day of a constellation of one shell, in place of its height.",
-    ),
-    click.option(
-        "--odd-planes",
-        type=float,
-        metavar="DEGREES",
-        help="How far every other plane of a constellation of one shell is ahead, in place of its phasing.",
-    ),
-)
-_between = click.option(
-    "--between-satellites",
-    metavar="none|grid|grid-and-seam",
-    shell_complete=complete.one_of(("none", "grid", "grid-and-seam")),
-    help="Links between satellites. By default, those of the constellation.",
-)
-_bad = click.option(
-    "--bad",
-    default="refuse",
-    show_default=True,
-    metavar="refuse|skip",
-    shell_complete=complete.one_of(("refuse", "skip")),
-    help="Refuse a file with bad or too old records, or leave these out.",
-)
-_age_max = click.option(
-    "--elements-age-max",
-    metavar="TIME",
-    help="Refuse elements that are farther than this from any instant of the look, such as 200d. [default: 90 d]",
-)
-_gateways = _all(
-    click.option(
-        "--gateway",
-        multiple=True,
-        metavar="PLACE",
-        shell_complete=complete.places,
-        help="A ground station that forwards packets. Repeat for each.",
-    ),
-    click.option(
-        "--relay",
-        default="fibre",
-        show_default=True,
-        metavar="fibre|ground",
-        shell_complete=complete.one_of(("fibre", "ground")),
-        help="Way of packets from gateway to gateway: by fibre, or up again to any satellite (a zigzag).",
-    ),
-    click.option(
-        "--stretch",
-        type=float,
-        default=1.5,
-        show_default=True,
-        metavar="FACTOR",
-        help="Length of fibres between gateways against the great circle.",
-    ),
-)
-_choice = _all(
-    click.option(
-        "--selection",
-        default="any",
-        show_default=True,
-        metavar="RULE",
-        shell_complete=complete.selections,
-        help="How an end chooses its satellite: any (whichever makes the path best), highest, nearest, longest (until"
-        " it sets), periodic (checks every 10 s, as ns-2), starlink (by lot every 15 s).",
-    ),
-    click.option(
-        "--metric",
-        default="delay",
-        show_default=True,
-        metavar="delay|hops",
-        shell_complete=complete.one_of(("delay", "hops")),
-        help="Which path is best: the one with the least.",
-    ),
-    click.option(
-        "--change",
-        default="better",
-        show_default=True,
-        metavar="better|broken",
-        shell_complete=complete.one_of(("better", "broken")),
-        help="Take another path as soon as it is better, or when the one in use is broken.",
-    ),
-)
-_failure = click.option(
-    "--failure",
-    multiple=True,
-    metavar="NAME",
-    help="A satellite or gateway that is out of use, or a link: 'A~B'. Repeat for each.",
-)
-_seed = click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Of what is drawn by lot.")
-_all_rows = click.option("--all", "every", is_flag=True, help="Print every row of the table, not only the first ones.")
-_save = click.option(
-    "-o", "--save", type=options.PLACE, metavar="FOLDER", help="Write tables and provenance into this folder."
-)
-_output = _all(_save, options.plot, options.figure, options.json, options.quiet)
 
 
 def _shown(
@@ -240,7 +60,7 @@ def _shown(
 
 @command.command(
     "path",
-    cls=_Command,
+    cls=sky_options.SkyCommand,
     examples=(
         'sky path London "New York" --over starlink-shell-1 --plot path.png',
         "sky path London Tokyo --over iridium --duration 24h --step 10s -o day",
@@ -249,15 +69,15 @@ def _shown(
         "sky path Rome Oslo --over oneweb --gateway Bern --relay ground",
     ),
 )
-@_place("from", "Where packets come from")
-@_place("to", "Where they go")
-@_over
-@_moment
-@_times("10 min", "1 s")
-@_reach
-@_orbits
-@_between
-@_choice
+@sky_options.place("from", "Where packets come from")
+@sky_options.place("to", "Where they go")
+@sky_options.over
+@sky_options.moment
+@sky_options.times("10 min", "1 s")
+@sky_options.reach
+@sky_options.orbits
+@sky_options.between
+@sky_options.choice
 @click.option(
     "--disjoint",
     type=int,
@@ -271,13 +91,13 @@ def _shown(
     metavar="satellites|links",
     help="What disjoint paths do not share.",
 )
-@_failure
-@_gateways
-@_seed
-@_bad
-@_age_max
-@_all_rows
-@_output
+@sky_options.failure
+@sky_options.gateways
+@sky_options.seed
+@sky_options.bad
+@sky_options.age_max
+@sky_options.all_rows
+@sky_options.output
 def path(
     every: bool,
     look: dict[str, Any],
@@ -308,7 +128,7 @@ def path(
 
 @command.command(
     "matrix",
-    cls=_Command,
+    cls=sky_options.SkyCommand,
     examples=(
         "sky matrix London 'New York' Singapore Nairobi --over starlink-shell-1",
         "sky matrix --places cities.csv --over kuiper-630-hypatia -p m.png",
@@ -328,22 +148,22 @@ def path(
     metavar="FILE",
     help="More places, from a CSV file: name, latitude, longitude (degrees), and height_km or none.",
 )
-@_over
-@_moment
-@_times("10 min", "1 s")
-@_reach
-@_orbits
-@_between
-@_choice
-@_failure
-@_gateways
-@_seed
-@_bad
-@_age_max
+@sky_options.over
+@sky_options.moment
+@sky_options.times("10 min", "1 s")
+@sky_options.reach
+@sky_options.orbits
+@sky_options.between
+@sky_options.choice
+@sky_options.failure
+@sky_options.gateways
+@sky_options.seed
+@sky_options.bad
+@sky_options.age_max
 @click.option("--series", is_flag=True, help="With --save, also the delay of each pair at every instant.")
-@_all_rows
+@sky_options.all_rows
 @options.chart("delay", "spread", "connected", "changes", "hops", default="delay")
-@_output
+@sky_options.output
 def matrix(
     places: tuple[str, ...],
     file: Path | None,
@@ -384,19 +204,19 @@ def matrix(
 
 @command.command(
     "passes",
-    cls=_Command,
+    cls=sky_options.SkyCommand,
     examples=("sky passes Nairobi --over iridium", "sky passes '78.2N 15.6E' --over oneweb --json"),
 )
-@_place("place", "Where you look")
-@_over
-@_moment
-@_times("1 h", "10 s")
-@_reach
-@_orbits
-@_bad
-@_age_max
-@_all_rows
-@_output
+@sky_options.place("place", "Where you look")
+@sky_options.over
+@sky_options.moment
+@sky_options.times("1 h", "10 s")
+@sky_options.reach
+@sky_options.orbits
+@sky_options.bad
+@sky_options.age_max
+@sky_options.all_rows
+@sky_options.output
 def passes(
     every: bool,
     look: dict[str, Any],
@@ -426,22 +246,22 @@ def passes(
 
 @command.command(
     "coverage",
-    cls=_Command,
+    cls=sky_options.SkyCommand,
     examples=(
         "sky coverage --over starlink-shell-1 --plot coverage.png",
         "sky coverage --over o3b --chart covered --plot covered.png",
     ),
 )
-@_over
-@_moment
-@_times("10 min", "1 min")
-@_reach
-@_orbits
+@sky_options.over
+@sky_options.moment
+@sky_options.times("10 min", "1 min")
+@sky_options.reach
+@sky_options.orbits
 @click.option("--cell", type=float, default=3.0, show_default=True, metavar="DEGREES", help="Size of the cells.")
-@_bad
-@_age_max
+@sky_options.bad
+@sky_options.age_max
 @options.chart("mean", "min", "covered", default="mean")
-@_output
+@sky_options.output
 def coverage(
     chart: str,
     look: dict[str, Any],
@@ -489,23 +309,23 @@ def _drawn_anyway(function: Function) -> Function:
 
 @command.command(
     "map",
-    cls=_Command,
+    cls=sky_options.SkyCommand,
     examples=(
         "sky map --over iridium --from Berlin --to Tokyo",
         "sky map --over oneweb --at 20min --plot oneweb.png",
     ),
 )
-@_over
+@sky_options.over
 @click.option("--from", "origin", metavar="PLACE", shell_complete=complete.places, help="Draw the path from here.")
 @click.option("--to", "destination", metavar="PLACE", shell_complete=complete.places, help="Draw the path to here.")
-@_moment
-@_reach
-@_orbits
-@_between
-@_gateways
-@_bad
-@_age_max
-@_save
+@sky_options.moment
+@sky_options.reach
+@sky_options.orbits
+@sky_options.between
+@sky_options.gateways
+@sky_options.bad
+@sky_options.age_max
+@sky_options.save
 @click.option(
     "-p", "--plot", type=options.PLACE, metavar="FILE", help=f"Where the map goes: .png, .svg or .pdf. [default: {MAP}]"
 )
@@ -548,7 +368,7 @@ def map(
 
 @command.command(
     "budget",
-    cls=_Command,
+    cls=sky_options.SkyCommand,
     examples=(
         "sky budget Singapore --over iridium --frequency 12 --eirp 36 --gt 9",
         "sky budget London --over geo:19.2E --frequency 20 --eirp 55 --gt 15 -p b.png",
@@ -556,8 +376,8 @@ def map(
         "sky budget Lagos --over geo:9E --frequency 14 --eirp 44 --gt 3 --down-frequency 12 --down-eirp 25 --down-gt 9",
     ),
 )
-@_place("place", "Where the link begins or ends")
-@_over
+@sky_options.place("place", "Where the link begins or ends")
+@sky_options.over
 @click.option("--frequency", type=float, required=True, metavar="GHZ", help="The carrier, 1 to 350 GHz.")
 @click.option("--eirp", type=float, required=True, metavar="DBW", help="Effective isotropic radiated power.")
 @click.option("--gt", "g_over_t", type=float, required=True, metavar="DB/K", help="G/T of the receiver.")
@@ -619,10 +439,10 @@ def map(
     "--climate", metavar="CITY", shell_complete=complete.places, help="Whose air and rain; by default those of PLACE."
 )
 @click.option("--start", metavar="UTC", help="When the satellites' height is taken.")
-@_elevation
-@_bad
-@_age_max
-@_output
+@sky_options.elevation
+@sky_options.bad
+@sky_options.age_max
+@sky_options.output
 def budget(
     look: dict[str, Any],
     save: Path | None,

@@ -13,6 +13,7 @@ mod jitter;
 mod profile;
 mod proxy;
 mod queue;
+mod radio;
 mod sky;
 mod sweep;
 mod tcp;
@@ -26,10 +27,10 @@ pub(super) use instant::INSTANT;
 pub(super) use jitter::Jitters;
 pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
+pub(super) use radio::{Gauge, Modem, Modulation, Radio, Rain, Recommendation};
 pub(super) use sky::{
-    Apart, Bad, Between, BetweenSatellites, Disjoint, Gauge, Hop, Metric, Modem, Modulation, Motion, Over, OwnLinks,
-    OwnPattern, OwnShell, PathChange, Payload, Position, Radio, Rain, Recommendation, Relay, Selection, Selections,
-    Sky, SkyFailure, WayPoint,
+    Apart, Bad, Between, BetweenSatellites, Disjoint, Hop, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell,
+    PathChange, Payload, Position, Relay, Selection, Selections, Sky, SkyFailure, WayPoint,
 };
 pub(super) use sweep::Sweep;
 pub use sweep::Table;

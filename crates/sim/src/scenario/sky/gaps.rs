@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const EXPLAINED: usize = 5;
 
 /// A sky, and the routing of its paths.
-pub(super) struct Gaps<'a> {
+pub(super) struct PathGaps<'a> {
     pub(super) keys: &'a Keys,
     pub(super) raw: &'a Tree,
     pub(super) sky: &'a Sky,
@@ -22,7 +22,7 @@ pub(super) struct Gaps<'a> {
     pub(super) span: Span,
 }
 
-impl Gaps<'_> {
+impl PathGaps<'_> {
     /// Reports the pairs without a path, and the reasons. Returns whether all pairs have one at some time.
     pub(super) fn are_told(&self, paths: &[Route], findings: &mut Findings) -> Result<bool, SkyError> {
         let is_never = |path: &&Route| path.changes.iter().all(|change| change.nodes.is_empty());

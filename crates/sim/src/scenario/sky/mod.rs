@@ -110,7 +110,7 @@ fn paths(
             None => routes_while(sky, &ground.pairs, &routing, span, None, go_on)?,
             Some(disjoint) => disjoint_paths(sky, ground, &routing, span, disjoint, go_on)?,
         };
-        let gaps = gaps::Gaps { keys, raw, sky, routing: &routing, span };
+        let gaps = gaps::PathGaps { keys, raw, sky, routing: &routing, span };
         Ok(gaps.are_told(&paths, findings)?.then_some(paths))
     });
     found.unwrap_or_else(|error| {

@@ -1,20 +1,19 @@
 //! The sky: constellations, places and what they see of each other, as arrays.
 
+mod budget;
+mod matrix;
+mod words;
+
+pub(crate) use matrix::PyMatrix;
+
 use crate::tables::bytes;
-use bentpipe_orbit::budget;
-use bentpipe_orbit::budget::fades::{Fades, YEAR_S};
-use bentpipe_orbit::budget::geometry::slant_range_km;
-use bentpipe_orbit::budget::modulation::Modulation;
-use bentpipe_orbit::budget::radio::{BentPipe, Conditions, Radio};
-use bentpipe_orbit::budget::scintillation::Aperture;
-use bentpipe_orbit::budget::Edition;
 use bentpipe_orbit::sky::catalogue::{read_sky, Census, Request, AGE_MAX_S};
 use bentpipe_orbit::sky::constellation::{Constellation, Pattern, Phasing, Propagation, Shell};
 use bentpipe_orbit::sky::earth::{Earth, Geodetic};
 use bentpipe_orbit::sky::elements::BadRecords;
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_orbit::sky::links::{SatelliteLinks, Topology};
-use bentpipe_orbit::sky::matrix::{matrix_while, Matrix, Row};
+use bentpipe_orbit::sky::matrix::matrix_while;
 use bentpipe_orbit::sky::orbit::Orbit;
 use bentpipe_orbit::sky::places::Access;
 use bentpipe_orbit::sky::places::{self, Place};
@@ -27,12 +26,14 @@ use bentpipe_orbit::sky::selection::{Rule, Slots};
 use bentpipe_orbit::sky::span::{GoOn, Span};
 use bentpipe_orbit::sky::survey::{coverage_while, covered_area, passes_while};
 use bentpipe_orbit::sky::{distance, SkyError as Wrong};
-use bentpipe_sim::spec::{Losses, Modcod};
+use bentpipe_sim::spec::Modcod;
 use bentpipe_units::quantity::AGE;
 use bentpipe_units::Word;
+use budget::{Air, Budget, Way};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::collections::BTreeMap;
+use words::{age, others, rule_of, start, Others};
 
 pyo3::import_exception!(bentpipe.errors, SkyError);
 
@@ -43,25 +44,9 @@ const POSITIONS_BETWEEN: usize = 200_000;
 
 /// An array as (NumPy dtype, bytes).
 type Array<'py> = (&'static str, Bound<'py, PyBytes>);
-/// Looks for the elevations that occur: satellites times instants of a day, and the least and the largest number of these.
-const ELEVATION_LOOKS: (usize, usize, usize) = (2_000_000, 96, 8640);
-const DAY_S: f64 = 86_400.0;
 
-/// A way of a radio link: its climate (a city), carrier (GHz), EIRP (dBW), G/T (dB/K), losses (dB), carrier over interference (dB), noise
-/// temperature of a receiver on the ground (K), elevation (degrees), and the per cent of the year in which its rain is exceeded.
-type Way = (String, (f64, f64, f64, f64, Option<f64>, Option<f64>), f64, Option<f64>);
-/// Properties of the air for all ways: whether rain comes with clouds, diameter in m of the antenna if rain comes with scintillation, tilt of
-/// the polarisation in degrees, and whether the edition of P.618 is the newer one.
-type Air = (bool, Option<f64>, f64, bool);
-/// A modulation and code: its name, the Es/N0 that it needs in dB, bits in a symbol, the probability that a packet is lost.
-type Chosen = (&'static str, f64, f64, f64);
-/// Lines (what, how much, unit), distance in km, bit error rate, what DVB-S2 makes of it, and of the fades that are as deep as the rain, by
-/// duration in s: how many of them last longer in a year, and which share of the time they make.
-type Budget = (Vec<(String, f64, &'static str)>, f64, f64, Option<Chosen>, Vec<(f64, f64, f64)>);
 /// Name, degrees north and east, height in km, and whether it is a gateway.
 type Given = (String, f64, f64, f64, bool);
-/// Motion of shells (`j2`, `kepler`, `sgp4`), revolutions per day, phase of odd planes in degrees.
-type Others = (Option<String>, Option<f64>, Option<f64>);
 
 fn wrong(error: Wrong) -> PyErr {
     SkyError::new_err(error.to_string())
@@ -302,53 +287,12 @@ impl PySky {
     /// The link budget between places and satellites of the median height: of one way, or of a way up and a way down through a
     /// transponder that does not decode.
     fn budget(&self, ways: Vec<Way>, symbols_per_s: f64, altitude_km: f64, air: Air) -> PyResult<Budget> {
-        let make = || {
-            let found = ways.iter().map(|way| Self::way(way, symbols_per_s, altitude_km, air));
-            let found = found.collect::<Result<Vec<_>, Wrong>>()?;
-            let none = || Wrong { at: "ways".to_owned(), what: "expected one or two".to_owned() };
-            let first = *found.first().ok_or_else(none)?;
-            let (lines, es_n0) = match found.get(1) {
-                None => (first.0.lines(first.1, first.2)?, first.0.es_n0_db(first.1, first.2)?),
-                Some(down) => {
-                    let pipe = BentPipe { up: first, down: *down };
-                    (pipe.lines()?, pipe.es_n0_db()?)
-                }
-            };
-            let (has_clouds, antenna_m, ..) = air;
-            let is_down = ways.iter().any(|way| way.1 .5.is_some());
-            let is_wet = ways.iter().any(|way| way.3.is_some());
-            let is_asked_for = |what: &str| match what.split(' ').next() {
-                Some("clouds") => has_clouds && is_wet,
-                Some("scintillation") => antenna_m.is_some() && is_wet,
-                Some("warmer") => is_down && is_wet,
-                _ => true,
-            };
-            let lines = lines.into_iter().filter(|line| is_asked_for(&line.what));
-            let lines = lines.map(|line| (line.what, line.value, line.unit)).collect();
-            let best = Modcod::best(es_n0).map(|(modcod, threshold, bits)| {
-                (modcod.name(), threshold, bits, Losses::Waterfall.probability(es_n0 - threshold))
-            });
-            // Two bits in a symbol.
-            let errors = Modulation::Qpsk.bit_error_rate(es_n0 - 10.0 * 2.0_f64.log10());
-            Ok((lines, first.1, errors, best, fades(&first.0.ray(ways[0].2), first.2.rain_db, ways[0].3)))
-        };
-        make().map_err(wrong)
+        budget::of(&ways, symbols_per_s, altitude_km, air).map_err(wrong)
     }
 
     /// The lowest and the highest elevation in degrees at which the first place uses a satellite within a day; none: it never sees one.
     fn elevations(&self) -> PyResult<Option<(f64, f64)>> {
-        let (all, least, most) = ELEVATION_LOOKS;
-        let looks = (all / self.sky.satellites().max(1)).clamp(least, most);
-        let mut found: Option<(f64, f64)> = None;
-        for look in 0..looks {
-            let t = DAY_S * look as f64 / looks as f64;
-            for sighting in self.sky.visible(0, t).map_err(wrong)? {
-                let at = sighting.elevation_deg();
-                let (low, high) = found.unwrap_or((at, at));
-                found = Some((low.min(at), high.max(at)));
-            }
-        }
-        Ok(found)
+        budget::elevations(&self.sky).map_err(wrong)
     }
 
     /// The median height of the satellites at the epoch, km.
@@ -439,12 +383,11 @@ impl PySky {
                 ends.sort_unstable();
                 ends.dedup();
                 ends.retain(|place| !sky.places.get(*place).is_some_and(|place| place.relay));
+                let rules: Vec<(usize, Rule)> = ends.into_iter().map(|place| (place, rule)).collect();
                 // Each end waits for its satellites; then come the paths.
-                let parts = ends.len() as f64 + 1.0;
-                for (number, place) in ends.into_iter().enumerate() {
-                    let mut part = |share: f64| go_on((number as f64 + share) / parts);
-                    routing.serving.push((place, handovers_while(sky, place, rule, span, &mut part)?));
-                }
+                let parts = rules.len() as f64 + 1.0;
+                let mut part = |share: f64| go_on(share * (parts - 1.0) / parts);
+                routing.serving = servings_while(sky, routing.over, &pairs, &rules, span, &mut part)?;
                 return matrix_while(sky, &pairs, &routing, span, &mut |share| go_on((parts - 1.0 + share) / parts));
             }
             matrix_while(sky, &pairs, &routing, span, go_on)
@@ -576,80 +519,7 @@ impl PySky {
     }
 }
 
-/// The paths of pairs of places over time.
-#[pyclass(name = "SkyMatrix", module = "bentpipe._core", frozen)]
-pub(crate) struct PyMatrix {
-    matrix: Matrix,
-}
-
-#[pymethods]
-impl PyMatrix {
-    /// A row per pair.
-    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let table = PyDict::new(py);
-        let rows = &self.matrix.rows;
-        let real = |name: &str, pick: fn(&Row) -> f64| {
-            table.set_item(name, reals(py, &rows.iter().map(pick).collect::<Vec<_>>())?)
-        };
-        let whole = |name: &str, pick: fn(&Row) -> i64| {
-            table.set_item(name, wholes(py, &rows.iter().map(pick).collect::<Vec<_>>())?)
-        };
-        whole("from", |row| row.from as i64)?;
-        whole("to", |row| row.to as i64)?;
-        real("connected", |row| row.connected)?;
-        real("delay_min_s", |row| row.delay_s[0])?;
-        real("delay_median_s", |row| row.delay_s[1])?;
-        real("delay_p95_s", |row| row.delay_s[2])?;
-        real("delay_max_s", |row| row.delay_s[3])?;
-        whole("hops_min", |row| i64::from(row.hops[0]))?;
-        whole("hops_max", |row| i64::from(row.hops[1]))?;
-        whole("changes", |row| i64::from(row.changes))?;
-        Ok(table)
-    }
-
-    /// The one-way delay of a pair at every instant, s.
-    fn delay_s<'py>(&self, py: Python<'py>, pair: usize) -> PyResult<Array<'py>> {
-        reals(py, &self.matrix.delays_s(pair).collect::<Vec<_>>())
-    }
-}
-
-/// Durations of fades, s.
-const FADES_S: [f64; 5] = [1.0, 10.0, 60.0, 600.0, 3600.0];
-
-/// The fades that are deeper than this, where the method holds: how many are longer in a year, and their share of the time.
-fn fades(ray: &budget::Ray, rain_db: f64, percent: Option<f64>) -> Vec<(f64, f64, f64)> {
-    let Some((percent, fades)) = percent.zip(Fades::deeper_than(rain_db, ray).ok()) else { return Vec::new() };
-    let number = fades.number(percent / 100.0 * YEAR_S);
-    let of = |s: f64| Some((s, number * fades.longer(s).ok()?, fades.time_in_longer(s).ok()?));
-    FADES_S.into_iter().filter_map(of).collect()
-}
-
 impl PySky {
-    /// Radio, distance and atmosphere of a way.
-    fn way(
-        (climate, radio, elevation_deg, percent): &Way,
-        symbols_per_s: f64,
-        altitude_km: f64,
-        (has_clouds, antenna_m, tilt_deg, is_newer): Air,
-    ) -> Result<(Radio, f64, budget::radio::Attenuation), Wrong> {
-        let (frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, c_over_i, noise) = *radio;
-        let (c_over_i_db, noise_k) = (c_over_i.unwrap_or(f64::INFINITY), noise.unwrap_or(f64::INFINITY));
-        let radio =
-            Radio { frequency_ghz, eirp_dbw, g_over_t_db_k, noise_k, losses_db, c_over_i_db, symbols_per_s, tilt_deg };
-        let aperture = |diameter_m| Aperture { diameter_m, efficiency: 0.5 };
-        let edition = if is_newer { Edition::P618_14 } else { Edition::P618_13 };
-        let beside_rain = percent.map(|percent| edition.beside_rain(percent));
-        let conditions = Conditions {
-            gases: beside_rain.unwrap_or(Conditions::default().gases),
-            rain: *percent,
-            clouds: beside_rain.filter(|_| has_clouds),
-            scintillation: percent.zip(antenna_m.map(aperture)),
-        };
-        let range_km = slant_range_km(*elevation_deg, altitude_km)?;
-        let taken = radio.attenuation(&budget::climate::climate(climate)?, *elevation_deg, conditions)?;
-        Ok((radio, range_km, taken))
-    }
-
     /// The path of the shortest delay under this sky.
     fn routing(&self) -> Routing {
         let over = if self.zigzags { Over::Satellites } else { Over::of(&self.sky) };
@@ -659,43 +529,6 @@ impl PySky {
 
 /// Of a satellite without a position.
 const NOWHERE: Geodetic = Geodetic { latitude_deg: f64::NAN, longitude_deg: f64::NAN, height_km: f64::NAN };
-
-/// An age as written, s.
-fn age(text: &str) -> Result<f64, Wrong> {
-    let wrong = |error| Wrong {
-        at: format!("elements_age_max = {text}"),
-        what: format!("it {error}; expected {}", AGE.expected),
-    };
-    AGE.parse(text).map(|seconds| seconds as f64).map_err(wrong)
-}
-
-fn start(epoch: Option<&str>) -> Result<Epoch, Wrong> {
-    epoch.map_or(Ok(Epoch::Y2000), Epoch::parse)
-}
-
-fn others((motion, revs_per_day, odd_planes_deg): Others) -> Result<Orbits, Wrong> {
-    let motion = match motion.as_deref() {
-        None => None,
-        Some("j2") => Some(Propagation::J2),
-        Some("kepler") => Some(Propagation::Kepler),
-        Some("sgp4") => Some(Propagation::Sgp4),
-        Some(name) => return Err(Wrong { at: format!("motion {name:?}"), what: "there is no such motion".into() }),
-    };
-    Ok(Orbits { motion, revs_per_day, odd_planes_deg })
-}
-
-/// A rule by name; none: whichever satellite makes the path best.
-fn rule_of(name: &str, seed: u64) -> Result<Option<Rule>, Wrong> {
-    Ok(match name {
-        "any" => None,
-        "highest" => Some(Rule::Highest),
-        "nearest" => Some(Rule::Nearest),
-        "longest" => Some(Rule::LongestRemaining),
-        "periodic" => Some(Rule::PeriodicCheck { interval_s: 10.0, randomised: Some(seed) }),
-        "starlink" => Some(Rule::Slots(Slots::starlink(seed))),
-        _ => return Err(Wrong { at: format!("rule {name:?}"), what: "there is no such rule".into() }),
-    })
-}
 
 /// A path at every instant of a span, and its changes.
 #[derive(Default)]

@@ -1,0 +1,113 @@
+//! Link budgets.
+
+use bentpipe_orbit::budget::climate::climate;
+use bentpipe_orbit::budget::fades::{Fades, YEAR_S};
+use bentpipe_orbit::budget::geometry::slant_range_km;
+use bentpipe_orbit::budget::modulation::Modulation;
+use bentpipe_orbit::budget::radio::{Attenuation, BentPipe, Conditions, Radio};
+use bentpipe_orbit::budget::scintillation::Aperture;
+use bentpipe_orbit::budget::{Edition, Ray};
+use bentpipe_orbit::sky::scene::Sky;
+use bentpipe_orbit::sky::SkyError as Wrong;
+use bentpipe_sim::spec::{Losses, Modcod};
+use bentpipe_units::Word;
+
+/// Looks for the elevations that occur: satellites times instants of a day, and the least and the largest number of these.
+const ELEVATION_LOOKS: (usize, usize, usize) = (2_000_000, 96, 8640);
+const DAY_S: f64 = 86_400.0;
+
+/// A way of a radio link: its climate (a city), carrier (GHz), EIRP (dBW), G/T (dB/K), losses (dB), carrier over interference (dB), noise
+/// temperature of a receiver on the ground (K), elevation (degrees), and the per cent of the year in which its rain is exceeded.
+pub(super) type Way = (String, (f64, f64, f64, f64, Option<f64>, Option<f64>), f64, Option<f64>);
+/// Properties of the air for all ways: whether rain comes with clouds, diameter in m of the antenna if rain comes with scintillation, tilt of
+/// the polarisation in degrees, and whether the edition of P.618 is the newer one.
+pub(super) type Air = (bool, Option<f64>, f64, bool);
+/// A modulation and code: its name, the Es/N0 that it needs in dB, bits in a symbol, the probability that a packet is lost.
+pub(super) type Chosen = (&'static str, f64, f64, f64);
+/// Lines (what, how much, unit), distance in km, bit error rate, what DVB-S2 makes of it, and of the fades that are as deep as the rain, by
+/// duration in s: how many of them last longer in a year, and which share of the time they make.
+pub(super) type Budget = (Vec<(String, f64, &'static str)>, f64, f64, Option<Chosen>, Vec<(f64, f64, f64)>);
+
+/// The link budget of one way, or of a way up and a way down through a transponder that does not decode, over satellites at a height.
+pub(super) fn of(ways: &[Way], symbols_per_s: f64, altitude_km: f64, air: Air) -> Result<Budget, Wrong> {
+    let found = ways.iter().map(|way| attenuated(way, symbols_per_s, altitude_km, air));
+    let found = found.collect::<Result<Vec<_>, Wrong>>()?;
+    let none = || Wrong { at: "ways".to_owned(), what: "expected one or two".to_owned() };
+    let first = *found.first().ok_or_else(none)?;
+    let (lines, es_n0) = match found.get(1) {
+        None => (first.0.lines(first.1, first.2)?, first.0.es_n0_db(first.1, first.2)?),
+        Some(down) => {
+            let pipe = BentPipe { up: first, down: *down };
+            (pipe.lines()?, pipe.es_n0_db()?)
+        }
+    };
+    let (has_clouds, antenna_m, ..) = air;
+    let is_down = ways.iter().any(|way| way.1 .5.is_some());
+    let is_wet = ways.iter().any(|way| way.3.is_some());
+    let is_asked_for = |what: &str| match what.split(' ').next() {
+        Some("clouds") => has_clouds && is_wet,
+        Some("scintillation") => antenna_m.is_some() && is_wet,
+        Some("warmer") => is_down && is_wet,
+        _ => true,
+    };
+    let lines = lines.into_iter().filter(|line| is_asked_for(&line.what));
+    let lines = lines.map(|line| (line.what, line.value, line.unit)).collect();
+    let best = Modcod::best(es_n0).map(|(modcod, threshold, bits)| {
+        (modcod.name(), threshold, bits, Losses::Waterfall.probability(es_n0 - threshold))
+    });
+    // Two bits in a symbol.
+    let errors = Modulation::Qpsk.bit_error_rate(es_n0 - 10.0 * 2.0_f64.log10());
+    Ok((lines, first.1, errors, best, fades(&first.0.ray(ways[0].2), first.2.rain_db, ways[0].3)))
+}
+
+/// Radio, distance and atmosphere of a way.
+fn attenuated(
+    (place, radio, elevation_deg, percent): &Way,
+    symbols_per_s: f64,
+    altitude_km: f64,
+    (has_clouds, antenna_m, tilt_deg, is_newer): Air,
+) -> Result<(Radio, f64, Attenuation), Wrong> {
+    let (frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, c_over_i, noise) = *radio;
+    let (c_over_i_db, noise_k) = (c_over_i.unwrap_or(f64::INFINITY), noise.unwrap_or(f64::INFINITY));
+    let radio =
+        Radio { frequency_ghz, eirp_dbw, g_over_t_db_k, noise_k, losses_db, c_over_i_db, symbols_per_s, tilt_deg };
+    let aperture = |diameter_m| Aperture { diameter_m, efficiency: 0.5 };
+    let edition = if is_newer { Edition::P618_14 } else { Edition::P618_13 };
+    let beside_rain = percent.map(|percent| edition.beside_rain(percent));
+    let conditions = Conditions {
+        gases: beside_rain.unwrap_or(Conditions::default().gases),
+        rain: *percent,
+        clouds: beside_rain.filter(|_| has_clouds),
+        scintillation: percent.zip(antenna_m.map(aperture)),
+    };
+    let range_km = slant_range_km(*elevation_deg, altitude_km)?;
+    let taken = radio.attenuation(&climate(place)?, *elevation_deg, conditions)?;
+    Ok((radio, range_km, taken))
+}
+
+/// The lowest and the highest elevation in degrees at which the first place uses a satellite within a day; none: it never sees one.
+pub(super) fn elevations(sky: &Sky) -> Result<Option<(f64, f64)>, Wrong> {
+    let (all, least, most) = ELEVATION_LOOKS;
+    let looks = (all / sky.satellites().max(1)).clamp(least, most);
+    let mut found: Option<(f64, f64)> = None;
+    for look in 0..looks {
+        let t = DAY_S * look as f64 / looks as f64;
+        for sighting in sky.visible(0, t)? {
+            let at = sighting.elevation_deg();
+            let (low, high) = found.unwrap_or((at, at));
+            found = Some((low.min(at), high.max(at)));
+        }
+    }
+    Ok(found)
+}
+
+/// Durations of fades, s.
+const FADES_S: [f64; 5] = [1.0, 10.0, 60.0, 600.0, 3600.0];
+
+/// The fades that are deeper than this, where the method holds: how many are longer in a year, and their share of the time.
+fn fades(ray: &Ray, rain_db: f64, percent: Option<f64>) -> Vec<(f64, f64, f64)> {
+    let Some((percent, fades)) = percent.zip(Fades::deeper_than(rain_db, ray).ok()) else { return Vec::new() };
+    let number = fades.number(percent / 100.0 * YEAR_S);
+    let of = |s: f64| Some((s, number * fades.longer(s).ok()?, fades.time_in_longer(s).ok()?));
+    FADES_S.into_iter().filter_map(of).collect()
+}
