@@ -3676,7 +3676,7 @@ class Clouds(TypedDict, total=False):
     """Clouds over all places.
 
     percent :
-        Of the year, per cent. Without it, the percentage of the rain, but at least 5 % (`P.618-14` §2.5) or 1 % (`P.618-13`); 1 % without rain.
+        Per cent of the year. Without it, the percentage of the rain, but at least 5 % (`P.618-14` §2.5) or 1 % (`P.618-13`); 1 % without rain.
     """
 
     percent: float
@@ -3890,7 +3890,7 @@ class SpreadExponential(TypedDict):
 
 
 class SpreadQuantiles(TypedDict):
-    """As measured: straight lines between quantiles. Below the first and above the last there is nothing.
+    """Straight lines between measured quantiles. Below the first and above the last there is nothing.
 
     points :
         Shares of the time, rising, each with the delay that is not exceeded in it: `["95 %", "12 ms"]`.
@@ -3915,7 +3915,7 @@ class HopJitterTable(_HopJitterTableRequired, total=False):
         Distribution of the values.
 
     every :
-        How long a value holds.
+        Time for which a value holds.
 
     offset :
         An instant at which a value ends, counted from the start of the run. Default: "0 s".
@@ -4834,7 +4834,7 @@ _ModemDvbS2Required = TypedDict(
 
 
 class ModemDvbS2(_ModemDvbS2Required, total=False):
-    """By DVB-S2, with the radio's `symbol_rate`.
+    """DVB-S2, with the radio's `symbol_rate`.
 
     modcod :
         Modulation and code, always the same. Without it they adapt.
@@ -5166,7 +5166,7 @@ class Sky(_SkyRequired, total=False):
         Rain on links that have a `radio`. Default: "none".
 
     recommendation :
-        Edition of ITU-R P.618 that says which gases and clouds come with rare rain. Default: "P.618-14".
+        Edition of ITU-R P.618, which decides the gases and clouds that come with rare rain. Default: "P.618-14".
 
     clouds :
         Clouds on links that have a `radio`, as they are exceeded in a share of an average year (ITU-R P.840-8). Without it, there are none.
@@ -5190,7 +5190,7 @@ class Sky(_SkyRequired, total=False):
         Several paths at once that share nothing. Without it, there is one, the best.
 
     waiting :
-        What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Without it, they are lost at satellites that have links to each other, and `moved` where satellites are bent pipes: these have no queue, so that it stands at the sender on the ground, and the sender's queue for the link up is rerouted.
+        What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Without it, they are lost at satellites that have links to each other. Bent pipes have no queue: the packets really wait at the sender on the ground. For these the default is `moved`, and packets that wait for the link up are rerouted.
 
     in_flight :
         What becomes of packets on that link. Default: "lost".
