@@ -25,7 +25,7 @@ PAGES = ROOT / "docs" / "validation"
 SHIPPED = ROOT / "python" / "bentpipe" / "scenario" / "shipped"
 TRACES = ROOT.parent / "shared" / "data" / "starlink"
 FITTED = {"1", "2"}
-"""Traces by which the scenarios were fitted."""
+"""Traces to which the scenarios were fitted."""
 SCENARIOS = {
     "starlink": "`starlink`, drawn paths",
     "victoria-seattle": "`victoria-seattle`, orbits",
@@ -50,7 +50,7 @@ def trace(path: Path) -> tuple[Reals, Reals]:
 
 
 def pinged(name: str, seed: int) -> tuple[Reals, Reals, float]:
-    """The same of pings through an idle scenario, and the share of them that is lost."""
+    """Arrivals and round trips of pings through an idle scenario, and the share of lost pings."""
     scenario = tomllib.loads((SHIPPED / f"{name}.toml").read_text(encoding="utf-8"))
     scenario["duration"] = f"{RUN_S} s"
     scenario["seed"] = seed
@@ -71,7 +71,7 @@ def pinged(name: str, seed: int) -> tuple[Reals, Reals, float]:
             arrived[int.from_bytes(packet.data, "big")] = packet.at_s
         return arrived
 
-    # The two directions share no packets: each is a run of its own.
+    # The two directions share no packets, so each is a separate run.
     sent = np.arange(0, RUN_S - 1, PING_S)
     there = through(0, sent)
     kept = np.flatnonzero(there < RUN_S - 0.5)
@@ -89,7 +89,7 @@ def offset(times: Reals) -> Reals:
 
 
 def figures(ends: Reals, rtt: Reals) -> dict[str, Any]:
-    """What is compared: quantiles, steps from slot to slot, spread inside a slot, and what follows a boundary."""
+    """Quantiles, steps from slot to slot, spread inside a slot, and pings around a boundary."""
     slots = np.floor((ends - PHASE_S) / SLOT_S)
     since = (ends - PHASE_S) % SLOT_S
     medians, spreads = [], []
@@ -184,13 +184,13 @@ At a boundary packets are held, not lost. Columns begin at this time from the bo
 {after}
 
 The scenarios have the pause and the replies that follow together. Measured round trips are longer for a quarter of a
-second after it, and those of the scenarios for a tenth. The pause of `starlink` begins 15 ms before the boundary, that of
-`victoria-seattle` at the boundary, because handovers happen there.
+second after it, and those of the scenarios for a tenth. The pause of `starlink` begins 15 ms before the boundary, the
+pause of `victoria-seattle` at the boundary, because handovers happen there.
 
-## What it does not show
+## Limits
 
-Quantiles of idle pings. Under load Starlink queues ping and TCP apart, so the queues and rates of the scenarios are
-examples.
+These are pings on an idle path. Under load Starlink queues ping and TCP apart, so the queues and rates of the
+scenarios are examples.
 """
 
 

@@ -207,8 +207,8 @@ pub fn probability(text: &str) -> Result<f64, QuantityError> {
 static KINDS: [(&Kind, &str); 6] =
     [(&DURATION, "s"), (&RATE, "bit/s"), (&SIZE, "B"), (&DISTANCE, "m"), (&ANGLE, "deg"), (&BAUD, "baud")];
 
-/// Reads a number with a unit, whatever kind it is: the number nearest to it in `s`, `bit/s`, `B`, `m`, `deg`, `baud` or `1` (a share,
-/// `50 %` being 0.5), or of another unit, such as `bdp` or `packets`, as it stands. None: it is no number with a unit.
+/// Reads a number with a unit of any kind: the nearest number in `s`, `bit/s`, `B`, `m`, `deg`, `baud` or `1` (a share, `50 %` being 0.5).
+/// Numbers of other units, such as `bdp` or `packets`, are returned as they are. None: it is no number with a unit.
 ///
 /// ```
 /// # use bentpipe_units::quantity::any;
