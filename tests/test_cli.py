@@ -186,7 +186,7 @@ def test_ctrl_c_while_loading_is_quiet(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(sys.modules, "bentpipe.cli.app", SimpleNamespace(app=interrupted))
-    # Another Ctrl-C is ignored from then on, by this process and by all that it starts.
+    # Another Ctrl-C is ignored from then on, by this process and by its children.
     before = signal.getsignal(signal.SIGINT)
     try:
         with pytest.raises(SystemExit) as ended:

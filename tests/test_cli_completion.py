@@ -24,8 +24,8 @@ def completed(*args):
     [
         (["comp"], ["compare"]),
         (["run", "geo-"], ["geo-broadband"]),
-        (["show", "star"], ["starlink"]),
-        (["init", "--from", "star"], ["starlink"]),
+        (["show", "starlink-"], ["starlink-isl"]),
+        (["init", "--from", "starlink-"], ["starlink-isl"]),
         (["run", "geo", "--cc", "cub"], ["cubic"]),
         (["mix", "geo", "-c", "cubic,bbr"], ["cubic,bbr1", "cubic,bbr2", "cubic,bbr3"]),
         (["compare", "geo", "--cc", "cubic,bbr1,bbr"], ["cubic,bbr1,bbr2", "cubic,bbr1,bbr3"]),

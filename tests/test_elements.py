@@ -47,7 +47,7 @@ def test_satellites_of_a_file_are_those_that_can_be_believed_and_the_others_are_
     assert facts["elements"]["age_max_s"] == pytest.approx((7.18363184 + 1 / 24) * 86_400, abs=1)
     assert facts["notes"] == list(found.scene.notes)
     assert len(facts["notes"]) == 4
-    shown = ran("passes", "London", "--over", file, "--from-epoch", "2026-06-21").output
+    shown = ran("passes", "London", "--over", file, "--start", "2026-06-21").output
     for note in ("1 copy of an element set is counted once", "1 satellite is left out"):
         assert f"note: {note}" in " ".join(shown.split()), shown
     assert bp.sky.map(over="iridium").to_dict()["elements"] is None
@@ -56,10 +56,10 @@ def test_satellites_of_a_file_are_those_that_can_be_believed_and_the_others_are_
 def test_old_elements_are_refused_alike_by_python_and_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("one.tle").write_text(SETS)
-    look = {"over": "one.tle", "epoch": "2026-12-24"}
+    look = {"over": "one.tle", "start": "2026-12-24"}
     with pytest.raises(SkyError, match=r"one\.tle: elements: all 1 satellites .* 193 days.*elements_age_max"):
         bp.sky.map(**look)
-    words = ("map", "--over", "one.tle", "--from-epoch", "2026-12-24", "--json")
+    words = ("map", "--over", "one.tle", "--start", "2026-12-24", "--json")
     assert ran(*words).exit_code == 2
     for age in ("194 d", "200days", "4656 h", 194 * 86_400):
         notes = bp.sky.map(**look, elements_age_max=age).scene.notes

@@ -533,7 +533,7 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (["path", "Lodnon", "Paris", "--over", "iridium"], ['city "Lodnon"', "London"]),
+        (["path", "Lodnon", "Paris", "--over", "iridium"], ['place "Lodnon"', "London"]),
         (["path", "London", "London", "--over", "iridium"], ["from London to itself"]),
         (["path", "91N 0E", "Paris", "--over", "iridium"], ["91N 0E", "-90 to 90"]),
         (["path", "London", "Paris", "--over", "iridum"], ["'iridum'", "did you mean 'iridium'"]),

@@ -190,7 +190,7 @@ failure = click.option(
     metavar="NAME",
     help="A satellite or gateway that is out of use, or a link: 'A~B'. Repeat for each.",
 )
-seed = click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Of what is drawn by lot.")
+seed = click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Seed of random choices.")
 all_rows = click.option("--all", "every", is_flag=True, help="Print every row of the table, not only the first ones.")
 save = click.option(
     "-o", "--save", type=options.PLACE, metavar="FOLDER", help="Write tables and provenance into this folder."

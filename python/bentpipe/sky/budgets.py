@@ -226,7 +226,7 @@ def budget(
         try:
             return scene.core.budget(ways, float(symbol_rate), altitude, air)
         except SkyError as error:
-            if str(error).startswith("city"):
+            if str(error).startswith(("city", "place")):
                 whose = name if name in str(error) else far
                 hint = "name a city that is like it: --climate CITY, climate="
                 if whose != name:

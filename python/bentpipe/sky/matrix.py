@@ -210,7 +210,7 @@ def paths(
     Parameters
     ----------
     places : sequence of str or tuple
-        Two or more, as in `path`; those of a file by `bp.sky.places("cities.csv")`.
+        Two or more, as in `path`. `bp.sky.places("cities.csv")` reads them from a file.
     over, start, at, duration, step, elevation_min, range_max_km, motion, mean_motion, odd_planes
         As in `path`.
     between_satellites, bad, elements_age_max, selection, metric, change, gateway, relay, stretch, failure, seed

@@ -1,4 +1,4 @@
-//! What words of Python mean.
+//! Words of Python as types.
 
 use bentpipe_orbit::sky::constellation::Propagation;
 use bentpipe_orbit::sky::epoch::Epoch;

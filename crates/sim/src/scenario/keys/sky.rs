@@ -250,9 +250,9 @@ words! {
         "highest" => Highest,
         /// Always the nearest.
         "nearest" => Nearest,
-        /// Until it is out of view; then the one that stays in view longest.
+        /// One satellite until it is out of view; then the satellite that stays in view longest.
         "longest" => Longest,
-        /// At checks about every 10 s: the highest, if the one in use has set. So does ns-2.
+        /// At checks about every 10 s: the highest, if the satellite in use has set, as in ns-2.
         "periodic" => Periodic,
         /// By lot, at seconds 12, 27, 42 and 57 of every minute, as Starlink was measured in 2024.
         "starlink" => Starlink,

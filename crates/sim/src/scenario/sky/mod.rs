@@ -223,7 +223,7 @@ fn rules(keys: &Keys, ground: &Ground) -> Vec<(usize, Rule)> {
     places.filter_map(rule).collect()
 }
 
-/// What forwards packets between places.
+/// The nodes that forward packets between places.
 fn over(keys: &Keys, sky: &Sky) -> Over {
     match keys.relay {
         Relay::Ground => Over::Satellites,

@@ -15,7 +15,7 @@ impl Scoreboard {
             let here = self.end();
             lost_end = lost_end.or((index == old.lost_end).then_some(here));
             high_rxt = high_rxt.or((index == old.high_rxt).then_some(here));
-            // Even pieces: a short last one would leave in a packet of its own, and the next change would cut another.
+            // Even pieces: a short last one would leave in a separate packet, and the next change would cut another.
             let most = sent.len.div_ceil(sent.len.div_ceil(smss));
             let mut start = sent.start;
             while start < sent.end() {
