@@ -102,9 +102,9 @@ fn packets_allocate_nothing_once_the_rings_have_grown() {
             ALLOCATIONS.load(Ordering::Relaxed)
         };
         let warm = run_until(60.0);
-        // Rings and histograms grow where a flow reaches its largest window or delay so far: up to nine times in these
+        // Rings and histograms grow where a flow reaches its largest window or delay so far: up to 30 times in these
         // 75,000 packet-hops. What allocates for each packet or each loss does so hundreds of times.
         let more = run_until(80.0) - warm;
-        assert!(more <= 20, "{sets:?}: {more} allocations in 20 s");
+        assert!(more <= 40, "{sets:?}: {more} allocations in 20 s");
     }
 }
