@@ -240,6 +240,10 @@ class Scenario:
             senders={**self._senders, **senders},
         )
 
+    def with_content(self, content: Mapping[str, Any]) -> Scenario:
+        """A scenario with this content, of the same source and folder, and with the same classes of one's own."""
+        return Scenario(content, source=self._source, folder=self._folder, senders=self._senders)
+
     def edited(self, key: str, value: Any) -> str:
         """Its text with another value at a dotted key; comments, order and all else stay as they are.
 
