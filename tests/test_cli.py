@@ -477,3 +477,13 @@ def test_a_mistake_is_found_before_anything_is_printed(small, tmp_path, monkeypa
     done = cli(*(places.get(arg, arg) for arg in args))
     assert (done.exit_code, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+def test_congestion_controls_add_up_when_cc_is_repeated():
+    asked = ["compare", "tests/small.toml", "--set", "duration=2 s", "-n", "1", "--json"]
+    found = json.loads(cli(*asked, "--cc", "reno", "--cc", "cubic,bbr3").output)
+    assert found["senders"] == ["reno", "cubic", "bbr3"]
+    for command in ("run", "why", "speak", "emulate", "twin"):
+        said = cli(command, "tests/small.toml", "--cc", "reno", "--cc", "cubic")
+        assert said.exit_code == 2
+        assert "expected one" in said.output
