@@ -235,13 +235,44 @@ def sweep(
         against=against,
         cases=cases,
     )
-    grid = Grid(scenario_of(scenario).with_sets(asked), partial(progress or (lambda _: None), Progress()))
+    whole = with_axes(lambda sets: scenario_of(scenario, sets), asked)
+    grid = Grid(whole, partial(progress or (lambda _: None), Progress()))
     if not grid.keys:
         raise ScenarioError(
             "nothing to vary: the grid is empty\n"
             "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
         )
     return carry_out(grid, store=store, jobs=jobs, on=on, progress=progress)
+
+
+def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tuple[str, Any]]) -> Scenario:
+    """The scenario with what is asked for (`arguments`). A key that varies is not missing: it has its first value.
+
+    Raises
+    ------
+    ScenarioError
+        Something else is missing, or wrong.
+    """
+    try:
+        return make(asked)
+    except ScenarioError as error:
+        first = _first_values(asked)
+        lacking = {each.key for each in error.problems if each.message.endswith(" is missing")} & set(first)
+        if not lacking:
+            raise
+    return make([*asked, *((key, first[key]) for key in first if key in lacking)])
+
+
+def _first_values(asked: list[tuple[str, Any]]) -> dict[str, Any]:
+    groups = [{key.removeprefix("sweep.vary."): values} for key, values in asked if key.startswith("sweep.vary.")]
+    groups += [group for key, together in asked if key == "sweep.together" for group in together]
+    found = {}
+    for key, values in (item for group in groups for item in group.items()):
+        if isinstance(values, dict):
+            found[key] = values.get("from")
+        elif isinstance(values, (list, tuple)) and values:
+            found[key] = values[0]
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def arguments(

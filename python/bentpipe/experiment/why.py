@@ -117,7 +117,7 @@ def _refuse_absent(scenario: Scenario) -> None:
     if all(issubclass(cls, CongestionControl) for cls in absent.values()):
         ways.insert(0, " ".join(f"--cc FILE.py:{name}" for name in absent))
     raise BentpipeError(
-        f"the saved run has not recorded what it is explained from, and cannot be run again without {_listed([*absent])}\n"
+        f"the saved run lacks the series that explain it, and cannot be run again without {_listed([*absent])}\n"
         f"  expected {', or '.join(ways)}"
     )
 
