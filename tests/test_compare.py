@@ -6,11 +6,13 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 import bentpipe as bp
 from bentpipe import formatting
 from bentpipe.cli import render
+from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment.compare import Comparison
 from bentpipe.metrics import COLUMNS
@@ -353,3 +355,19 @@ def test_notes_name_a_sender_that_no_buffer_bounds() -> None:
     printed = Console(width=200, record=True, file=io.StringIO())
     printed.print(*render.comparison(found))
     assert "note: hybla opens a window" in printed.export_text()
+
+
+def test_a_comparison_is_one_table_and_cases_head_their_own_column():
+    asked = ["compare", "reordering", "--set", "duration=10 s", "-n", "2"]
+    cases = ["--case", "a:", "--case", "b: tcp.cc=bbr3"]
+    plain, whole, named = (
+        CliRunner().invoke(app, [*asked, *cases, *more], env={"COLUMNS": "80"}).stdout
+        for more in ([], ["--all"], ["-m", "goodput,needless"])
+    )
+    heads = [line.split()[0] for line in plain.splitlines() if line.split()[:1] in (["case"], ["sender"])]
+    assert heads == ["case"]
+    assert "needless" not in plain
+    assert "needless" in whole
+    assert "unheeded" in whole
+    assert "needless" in named
+    assert "only one case" in CliRunner().invoke(app, [*asked, "--case", "a:"]).stdout

@@ -59,7 +59,7 @@ def compare(
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
 ) -> Comparison:
     """Run a scenario with several senders and say what differs: congestion controls, or cases with other settings.
 
@@ -103,6 +103,7 @@ def compare(
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable, optional
         Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
+        True shows a line on the error output.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from bentpipe.experiment import options
 from bentpipe.experiment.design import Design, Point, Until, with_tables
 from bentpipe.experiment.execution import carry_out
 from bentpipe.metrics import SENDERS
-from bentpipe.progress import Progress
+from bentpipe.progress import Progress, watch
 from bentpipe.scenario.overrides import case_sets
 from bentpipe.scenario.scenario import scenario_of
 
@@ -165,7 +165,7 @@ def sweep(
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
 ) -> Sweep:
     """Run a scenario at every point of a grid, and keep what each run gave.
 
@@ -210,6 +210,7 @@ def sweep(
         `local:4` or `dask://HOST:PORT`: do the runs in processes of `dask.distributed`. The results are the same.
     progress : callable, optional
         Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
+        True shows a line on the error output.
 
     Returns
     -------
@@ -236,6 +237,7 @@ def sweep(
         cases=cases,
     )
     whole = with_axes(lambda sets: scenario_of(scenario, sets), asked)
+    progress = watch(progress)
     grid = Grid(whole, partial(progress or (lambda _: None), Progress()))
     if not grid.keys:
         raise ScenarioError(

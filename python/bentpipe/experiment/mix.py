@@ -63,7 +63,7 @@ def mix(
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
 ) -> Mix:
     """Put different senders into one run and say how they share.
 
@@ -99,6 +99,7 @@ def mix(
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable, optional
         Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
+        True shows a line on the error output.
 
     Returns
     -------

@@ -387,6 +387,11 @@ class RunResult(Result):
         """
         from bentpipe.plot import dressed, run_figure
 
+        if isinstance(start_s, str):
+            raise BentpipeError(
+                f"plot({start_s!r}): the first argument is where the part of the run begins\n"
+                "  expected seconds; the figure has what was recorded, such as run(..., series='queue_bytes')"
+            )
         end_s = self.simulated_s if end_s is None else end_s
         if not 0 <= start_s < end_s:
             raise BentpipeError(f"from {start_s} s to {end_s} s\n  expected an end after the start")
