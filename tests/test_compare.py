@@ -116,7 +116,7 @@ def test_one_replication_has_no_interval_and_says_so(small):
 
 
 def test_a_margin_that_is_small_is_not_printed_as_none():
-    assert formatting.mean_and_margin(34.41763, 0.00012) == ("34.418", "1e-4")
+    assert formatting.mean_and_margin(34.41763, 0.00012) == ("34.418", "0.001")
     assert formatting.mean_and_margin(262.05, 0.65) == ("262.05", "0.65")
     assert formatting.mean_and_margin(0.78, 1e-15) == ("0.7800", "0.0000")
     assert formatting.mean_and_margin(0.0, 0.0012) == ("0.0000", "0.0012")

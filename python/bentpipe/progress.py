@@ -88,14 +88,14 @@ def clock(seconds: float) -> str:
 
 
 def watch(progress: Callable[[Progress], object] | bool | None) -> Callable[[Progress], object] | None:
-    """What to call while work goes on: a callable as it is, a line on the error output for True, else nothing."""
+    """The callable for `progress`: itself, a line on the error output for True, else None."""
     if isinstance(progress, bool):
         return _Line() if progress else None
     return progress
 
 
 class _Line:
-    """How far the work is, in a line that is written anew; a notebook shows it like a terminal."""
+    """A line on the error output that each call overwrites, in terminals and notebooks."""
 
     def __init__(self) -> None:
         self._width = 0

@@ -79,11 +79,11 @@ def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None)
 
 
 FIRST = {
-    "bentpipe list scenarios": "what there is to run",
+    "bentpipe list scenarios": "the bundled scenarios",
     "bentpipe run geo": "one run over a GEO satellite",
-    "bentpipe compare geo --cc cubic,bbr3": "which sender is better, with intervals",
-    "bentpipe why geo --at 20s": "what happened to a flow, and why",
-    "bentpipe init mine.toml": "a scenario of your own",
+    "bentpipe compare geo --cc cubic,bbr3": "two congestion controls, with intervals",
+    "bentpipe why geo --at 20s": "events of a flow, with their causes",
+    "bentpipe init mine.toml": "write your scenario",
 }
 """To start with; printed without a command."""
 

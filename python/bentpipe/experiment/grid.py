@@ -248,7 +248,7 @@ def sweep(
 
 
 def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tuple[str, Any]]) -> Scenario:
-    """The scenario with what is asked for (`arguments`). A key that varies is not missing: it has its first value.
+    """The scenario with these `arguments`. A key that varies is not missing: it has its first value.
 
     Raises
     ------

@@ -142,7 +142,7 @@ class RunResult(Result):
         ----------
         folder : path
         classes : iterable of classes or str, optional
-            Classes of your own that the run had, or `FILE.py:CLASS`: only needed to run its scenario again.
+            Your classes that the run had, or `FILE.py:CLASS`: only needed to run its scenario again.
 
         Raises
         ------

@@ -109,7 +109,7 @@ def why(
 
 
 def _refuse_absent(scenario: Scenario) -> None:
-    """What was saved without a class cannot be run again without it."""
+    """A run that was saved without a class cannot be run again without it."""
     absent = {name: cls for name, cls in scenario.senders.items() if issubclass(cls, Absent)}
     if not absent:
         return

@@ -328,12 +328,12 @@ def _traceback(error: BaseException) -> str:
 
 
 def present(text: str, classes: Iterable[Sender | Function]) -> dict[str, Own]:
-    """By name, the classes that a resolved scenario names: those given, and what stands for the others.
+    """By name, the classes that a resolved scenario names: the given classes, and stand-ins for the others.
 
     Raises
     ------
     ScenarioError
-        One that is given cannot be found, or is not the one that the scenario names.
+        A given class cannot be found, or the scenario names another.
     """
     found = absent(text)
     for cls in map(taken, classes):
