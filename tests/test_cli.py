@@ -477,3 +477,29 @@ def test_a_mistake_is_found_before_anything_is_printed(small, tmp_path, monkeypa
     done = cli(*(places.get(arg, arg) for arg in args))
     assert (done.exit_code, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+def test_congestion_controls_add_up_when_cc_is_repeated():
+    asked = ["compare", "tests/small.toml", "--set", "duration=2 s", "-n", "1", "--json"]
+    found = json.loads(cli(*asked, "--cc", "reno", "--cc", "cubic,bbr3").output)
+    assert found["senders"] == ["reno", "cubic", "bbr3"]
+    for command in ("run", "why", "speak", "emulate", "twin"):
+        said = cli(command, "tests/small.toml", "--cc", "reno", "--cc", "cubic")
+        assert said.exit_code == 2
+        assert "expected one" in said.output
+
+
+@pytest.mark.parametrize(
+    ("word", "topic"), [("senders", "cc"), ("queues", "queue"), ("scenario", "scenarios"), ("PEPs", "middlebox")]
+)
+def test_other_words_lead_to_the_list_that_is_meant(word, topic):
+    assert cli("list", word).output == cli("list", topic).output != ""
+
+
+def test_a_link_that_is_not_there_is_said_with_those_that_are():
+    for key in ("link.stallite.rate=1 Mbit/s", "link.stallite.from=a"):
+        said = cli("run", "geo", "--set", key)
+        assert said.exit_code == 2
+        assert said.stderr.count("there is no link called stallite") == 1
+        assert 'known: access, sat; a new link needs from and to; did you mean "sat"?' in said.stderr
+    assert "link called" not in cli("run", "geo", "--set", "link.sat.queu=3").stderr

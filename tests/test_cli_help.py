@@ -147,3 +147,15 @@ def test_the_nearest_command_and_option_are_named():
     assert done.stderr.startswith("error: 'compere' is not a command\n")
     assert "did you mean 'compare'?" in done.stderr
     assert "--metric" in CliRunner().invoke(app, ["compare", "geo", "--metrik", "rtt"]).stderr
+
+
+def test_without_a_command_five_to_start_with_are_shown_and_they_are_commands():
+    done = CliRunner().invoke(app, [], env={"COLUMNS": "80"})
+    assert done.exit_code == 0
+    shown = [line.strip().split("  ")[0] for line in done.stdout.splitlines() if line.startswith("  bentpipe ")]
+    assert len(shown) == 5
+    for line in shown:
+        _, name, *arguments = shlex.split(line)
+        # Parsed, not run.
+        command(name).make_context(name, arguments)
+    assert f"All {len(COMMANDS)} commands: bentpipe --help" in done.stdout

@@ -6,11 +6,13 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 import bentpipe as bp
 from bentpipe import formatting
 from bentpipe.cli import render
+from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment.compare import Comparison
 from bentpipe.metrics import COLUMNS
@@ -80,7 +82,7 @@ def test_statements_in_plain_words(small):
     # newreno - reno: mean 30.25 of 250, s = 1.554563, t(3, 0.975) = 3.182446.
     assert comparison.statements == [
         "no difference in goodput can be shown between newreno and sack",
-        "newreno is 12.10 % (±0.99 %) above reno in goodput",
+        "newreno gets 12.10 % (±0.99 %) more goodput than reno",
     ]
 
 
@@ -89,32 +91,32 @@ def test_the_margin_of_what_is_below_is_not_negative(small):
     runs = comparison.runs.with_columns(completion_s=pl.Series([4.0, 4.1, 4.2, 2.0, 2.0, 2.0]))
     comparison = Comparison(comparison.scenario, comparison.senders, runs, "completion", 0.95, "1")
     # 2.1 below of 4.1, s = 0.1, t(2, 0.975) = 4.302653.
-    assert comparison.statements[-1] == "b is 51.2 % (±6.1 %) below a in completion"
+    assert comparison.statements[-1] == "b is faster than a in completion: 51.2 % (±6.1 %) less time"
 
 
 def test_a_metric_that_is_zero_is_compared_in_its_unit(small):
     comparison = by_hand(small, a=[0, 0, 0], b=[2000, 2000, 2000])
-    assert comparison.statements[-1] == "b is 2.00 kbit/s (±0.00 kbit/s) above a in goodput"
+    assert comparison.statements[-1] == "b gets 2.00 kbit/s (±0.00 kbit/s) more goodput than a"
 
 
 def test_less_is_better_for_times(small):
     comparison = by_hand(small, a=[1.0, 2.0], b=[1.0, 2.0])
     runs = comparison.runs.with_columns(completion_s=pl.Series([4.0, 4.0, 2.0, 2.0]))
     comparison = Comparison(comparison.scenario, comparison.senders, runs, "completion", 0.95, "1")
-    assert comparison.statements[-1] == "b is 50.0 % (±0.0 %) below a in completion"
+    assert comparison.statements[-1] == "b is faster than a in completion: 50.0 % (±0.0 %) less time"
 
 
 def test_one_replication_has_no_interval_and_says_so(small):
     comparison = by_hand(small, a=[10.0], b=[8.0])
     assert comparison.statements == [
         "one replication: no intervals, and any difference may be chance",
-        "a is 25.0 % (one run, no interval) above b in goodput",
+        "a gets 25.0 % (one run, no interval) more goodput than b",
     ]
     assert comparison.table["low"].null_count() == comparison.table.height
 
 
 def test_a_margin_that_is_small_is_not_printed_as_none():
-    assert formatting.mean_and_margin(34.41763, 0.00012) == ("34.418", "1e-4")
+    assert formatting.mean_and_margin(34.41763, 0.00012) == ("34.418", "0.001")
     assert formatting.mean_and_margin(262.05, 0.65) == ("262.05", "0.65")
     assert formatting.mean_and_margin(0.78, 1e-15) == ("0.7800", "0.0000")
     assert formatting.mean_and_margin(0.0, 0.0012) == ("0.0000", "0.0012")
@@ -353,3 +355,19 @@ def test_notes_name_a_sender_that_no_buffer_bounds() -> None:
     printed = Console(width=200, record=True, file=io.StringIO())
     printed.print(*render.comparison(found))
     assert "note: hybla opens a window" in printed.export_text()
+
+
+def test_a_comparison_is_one_table_and_cases_head_their_own_column():
+    asked = ["compare", "reordering", "--set", "duration=10 s", "-n", "2"]
+    cases = ["--case", "a:", "--case", "b: tcp.cc=bbr3"]
+    plain, whole, named = (
+        CliRunner().invoke(app, [*asked, *cases, *more], env={"COLUMNS": "80"}).stdout
+        for more in ([], ["--all"], ["-m", "goodput,needless"])
+    )
+    heads = [line.split()[0] for line in plain.splitlines() if line.split()[:1] in (["case"], ["sender"])]
+    assert heads == ["case"]
+    assert "needless" not in plain
+    assert "needless" in whole
+    assert "unheeded" in whole
+    assert "needless" in named
+    assert "only one case" in CliRunner().invoke(app, [*asked, "--case", "a:"]).stdout

@@ -134,7 +134,7 @@ def test_shares_and_times_have_a_test_each_and_are_corrected_together():
             completed(10, 11, 12, 13),
             completed(NAN, 22.5, 22.8, 23.1),
             "no difference can be shown in how often a and b complete: in 4 of 4 replications against 3 of 4; of those "
-            "that both completed (3), a is 47.4 % (±7.6 %) below b in completion",
+            "that both completed (3), a is faster than b in completion: 47.4 % (±7.6 %) less time",
         ),
         # One pair is no comparison.
         (
@@ -156,7 +156,8 @@ def test_what_is_said_of_transfers():
     assert statement("a", "b", found, FCT) == text.replace("1,000 transfers", "1,000 of 1,000 transfers")
     (found,) = differences([(one, transfers([0.5] * 10, [99] + [100] * 9, [100] * 10))])
     assert statement("a", "b", found, FCT) == (
-        "a is 100 % (±0 %) above b in fct (of those that finished: 1,000 of 1,000 transfers against 999 of 1,000)"
+        "a is slower than b in fct: 2.00 times (±0.00) the time (of those that finished: "
+        "1,000 of 1,000 transfers against 999 of 1,000)"
     )
 
 
@@ -167,7 +168,8 @@ def test_conditions_at_which_one_fails_are_not_judged_by_its_time():
     )
     said = sentence("a", "b", dict(zip(["low", "mid", "high"], found, strict=True)), COMPLETION)
     assert said == (
-        "a completes more often than b at low; a is 16.7 % (±0.0 %) below b in completion at mid; no replication has a "
+        "a completes more often than b at low; a is faster than b in completion: 16.7 % (±0.0 %) less time at mid; "
+        "no replication has a "
         "completion of both at high; where not all replications completed: a 10 of 20, b 1 of 20"
     )
 

@@ -130,7 +130,7 @@ def test_who_starves_whom_is_said():
     starved = by_hand(cubic=(strong, half), vegas=(weak, half)).statements
     assert starved == [
         "cubic gets 90.10 % (±0.88 %) of the goodput, more than a fair 50 %; "
-        "that is 181 % of what it gets among its own kind",
+        "that is 1.81 times what it gets among its own kind",
         "vegas is starved by cubic: 9.90 % (±0.88 %) of the goodput where 50 % is fair; "
         "that is 19.9 % of what it gets among its own kind",
     ]

@@ -323,3 +323,17 @@ def test_a_run_has_a_report_with_its_tables_figure_and_command(result, small, tm
     assert (again.folder / "tables" / "flows.csv").read_bytes() == (there.folder / "tables" / "flows.csv").read_bytes()
     plain = bp.run(bp.load(small)).report(tmp_path / "plain")
     assert plain.figures == []
+
+
+def test_run_takes_overrides_and_shows_a_line_on_request(capsys):
+    sets = {"duration": "3 s", "tcp.cc": "cubic"}
+    found = bp.run("geo", sets, progress=True)
+    assert found.scenario == bp.load("geo", sets)
+    assert capsys.readouterr().err.endswith("simulated 3 s, 100%, 0 s left\n")
+    assert bp.run(bp.load("geo"), sets, progress=False).scenario == found.scenario
+    assert capsys.readouterr().err == ""
+
+
+def test_a_series_is_not_where_a_figure_begins():
+    with pytest.raises(BentpipeError, match="expected seconds; the figure has what was recorded"):
+        bp.run("geo", {"duration": "3 s"}, series="queue_bytes").plot("queue_bytes")

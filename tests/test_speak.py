@@ -230,6 +230,60 @@ def test_a_class_that_fails_ends_the_run_with_its_traceback(place):
         bp.speak(place / "rough.toml", client(place, "get", "got"), send=place / "data", cc=f"{place}/own.py:Broken")
 
 
+PLAIN = """
+title = "a flow that is no port yet"
+duration = "2 s"
+
+[link.sat]
+from = "server"
+to = "user"
+rate = "20 Mbit/s"
+delay = "10 ms"
+
+[flow.bulk]
+from = "server"
+to = "user"
+"""
+PASSES = """
+import bentpipe
+
+
+class Passes(bentpipe.Middlebox):
+    \"\"\"Lets everything pass.\"\"\"
+"""
+
+
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["speak", "plain.toml", "--cc", "own.py:Fixed"],
+        ["speak", "plain.toml", "--set", "tcp.cc=own.py:Fixed"],
+        ["emulate", "plain.toml", "--serve", "bulk", "--set", "node.server.middlebox=passes.py:Passes"],
+    ],
+)
+def test_own_classes_are_there_when_real_packets_take_the_place_of_a_flow(place, words):
+    (place / "own.py").write_text(OWN)
+    (place / "passes.py").write_text(PASSES)
+    (place / "plain.toml").write_text(PLAIN)
+    words = [sys.executable, "-m", "bentpipe", *words, "--json"]
+    done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["flows"][0]["delivered_bytes"] > 0
+    assert [each["cc"] for each in found["spoken"]] == (["Fixed"] if words[3] == "speak" else [])
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_own_functions_are_there_on_both_sides_of_a_twin(place):
+    (place / "passes.py").write_text(PASSES)
+    (place / "plain.toml").write_text(PLAIN)
+    scenario = bp.load(place / "plain.toml", {"node.server.middlebox": f"{place}/passes.py:Passes"})
+    found = bp.twin(scenario, replications=2, emulations=1)
+    assert found.scenario.to_dict()["node"]["server"]["middlebox"][0]["name"] == "Passes"
+    assert (found.runs["goodput_bps"] > 0).all()
+
+
 def test_a_class_from_no_file_is_refused(place):
     here = type("Here", (bp.CongestionControl,), {})
     with pytest.raises(BentpipeError, match=r"Here cannot be sent to other processes(?s:.*)expected it in a file"):

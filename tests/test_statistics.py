@@ -7,7 +7,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.compare import Comparison
-from bentpipe.metrics import COLUMNS, METRICS
+from bentpipe.metrics import COLUMNS, METRICS, named
 from bentpipe.statistics import estimates
 from bentpipe.statistics.comparing import Difference, differences, sentence, statement
 from bentpipe.statistics.correction import adjusted, benjamini_hochberg
@@ -355,7 +355,7 @@ def said(by_condition, **options):
 def test_several_conditions_in_one_sentence():
     assert (
         said({"1e-2": difference(31, 40), "1e-5": NOTHING})
-        == "westwood is 31 % (±40 %) above newreno in goodput at 1e-2; no difference can be shown at 1e-5"
+        == "westwood gets 31 % (±40 %) more goodput than newreno at 1e-2; no difference can be shown at 1e-5"
     )
     assert said({"1e-6": NOTHING, "1e-5": NOTHING}) == (
         "no difference in goodput can be shown between westwood and newreno at 1e-6 and 1e-5"
@@ -375,8 +375,8 @@ def test_conditions_with_equal_outcomes_are_named_together():
         "1e-1": MISSING,
     }
     assert said(conditions) == (
-        "westwood is 5.0 % (±1.0 %) below newreno in goodput at 1e-3; "
-        "31.0 % (±4.0 %) above at 2e-3 and 1e-2 and 12.0 % (±2.0 %) at 5e-3; "
+        "westwood gets 5.0 % (±1.0 %) less goodput than newreno at 1e-3; "
+        "31.0 % (±4.0 %) more at 2e-3 and 1e-2 and 12.0 % (±2.0 %) at 5e-3; "
         "no difference can be shown at 1e-6 to 1e-4 and 2e-2; no replication has a goodput of both at 1e-1"
     )
     assert said({"red": NOTHING, "codel": NOTHING, "pie": NOTHING}, preposition="with").endswith(
@@ -385,14 +385,44 @@ def test_conditions_with_equal_outcomes_are_named_together():
     assert said({"1e-1": MISSING}) == "westwood and newreno cannot be compared: no replication has a goodput of both"
 
 
+@pytest.mark.parametrize(
+    ("metric", "percent", "words"),
+    [
+        ("completion", -93, "a is faster than b in completion: 93.0 % (±4.0 %) less time"),
+        ("rtt", 40, "a is slower than b in rtt: 40.0 % (±4.0 %) more time"),
+        ("fct", 200, "a is slower than b in fct: 3.000 times (±0.040) the time"),
+        ("goodput", 99, "a gets 99.0 % (±4.0 %) more goodput than b"),
+        ("goodput", 100, "a gets 2.000 times (±0.040) the goodput of b"),
+        ("lost", 200, "a is at 3.000 times (±0.040) that of b in lost"),
+        ("lost", -50, "a is 50.0 % (±4.0 %) below b in lost"),
+        ("app_limited", 20, "a is 20.0 % (±4.0 %) above b in app_limited"),
+    ],
+)
+def test_times_are_faster_and_rates_are_more(metric, percent, words):
+    assert statement("a", "b", difference(percent, 4), named(metric)) == words
+
+
+def test_directions_of_several_conditions_in_words():
+    conditions = {"x": difference(-5, 1), "y": difference(31, 4), "z": difference(200, 10)}
+    assert sentence("a", "b", conditions, named("completion")) == (
+        "a is faster than b in completion: 5.0 % (±1.0 %) less time at x; slower: 31.0 % (±4.0 %) more time at y; "
+        "slower: 3.00 times (±0.10) the time at z"
+    )
+    assert sentence("a", "b", conditions, GOODPUT) == (
+        "a gets 5.0 % (±1.0 %) less goodput than b at x; 31.0 % (±4.0 %) more at y; 3.00 times (±0.10) as much at z"
+    )
+
+
 def test_medians_in_words():
     # Not symmetric, so both ends are said.
     found = difference(31, 3, statistic="median", high=39)
-    assert statement("a", "b", found, GOODPUT) == "a is 31.0 % (28.0 to 39.0 %) above b in goodput (median)"
+    assert statement("a", "b", found, GOODPUT) == "a gets 31.0 % (28.0 to 39.0 %) more goodput (median) than b"
     below = difference(-31, 8, statistic="median", high=-28)
-    assert statement("a", "b", below, GOODPUT) == "a is 31.0 % (28.0 to 39.0 %) below b in goodput (median)"
+    assert statement("a", "b", below, GOODPUT) == "a gets 31.0 % (28.0 to 39.0 %) less goodput (median) than b"
     few = difference(31, statistic="median", count=3)
-    assert statement("a", "b", few, GOODPUT) == "a is 31.0 % (too few runs for an interval) above b in goodput (median)"
+    assert (
+        statement("a", "b", few, GOODPUT) == "a gets 31.0 % (too few runs for an interval) more goodput (median) than b"
+    )
 
 
 def test_conditions_are_corrected_together():
@@ -426,8 +456,8 @@ def test_medians_are_not_moved_by_one_run(small):
     means, medians = by_hand(small, a=a, b=b), by_hand(small, "median", a=a, b=b)
     assert means.statements == ["no difference in goodput can be shown between b and a"]
     (text,) = medians.statements
-    assert text.startswith("a is 10.0 % (")
-    assert text.endswith("above b in goodput (median)")
+    assert text.startswith("a gets 10.0 % (")
+    assert text.endswith("more goodput (median) than b")
     row = medians.differences.row(0, named=True)
     assert row["median"] == 10
     assert row["median_pct"] == 10

@@ -399,3 +399,28 @@ def test_what_is_no_key_with_a_value_is_refused_alike_by_all_options(option, rea
 
 def test_a_semicolon_in_quotes_or_brackets_ends_no_setting():
     assert overrides.cases(["a: title='x; y'; tcp.dsack=true"]) == {"a": {"title": "'x; y'", "tcp.dsack": "true"}}
+
+
+def test_a_key_that_varies_is_not_missing(tmp_path):
+    kind, rate = "link.hop.error.kind", "link.hop.error.rate"
+    links = {"hop": {"from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "5 ms", "error": {"kind": "packet"}}}
+    content = {"duration": "2 s", "link": links, "flow": {"f": {"from": "a", "to": "b"}}}
+    found = bp.sweep(content, {rate: [0.01, 0.1]}, replications=2, jobs=1)
+    links["hop"]["error"]["rate"] = 0.5
+    assert found.runs.equals(bp.sweep(content, {rate: [0.01, 0.1]}, replications=2, jobs=1).runs)
+    asked = ["sweep", "geo", "--set", "duration=2 s", "--set", kind.replace("hop", "sat") + "=packet", "-n", "1", "-q"]
+    varied = rate.replace("hop", "sat")
+    for vary in (f"{varied}=1e-3,1e-2", f"{varied}=1e-3..1e-2:2", f"{varied}=1e-3,1e-2; link.sat.delay=5 ms,6 ms"):
+        said = CliRunner().invoke(app, [*asked, "--vary", vary, "--store", str(tmp_path / "kept")])
+        assert said.exit_code == 0, said.output
+    said = CliRunner().invoke(app, [*asked, "--vary", "link.sat.delay=5 ms,6 ms", "--store", str(tmp_path / "none")])
+    assert said.exit_code == 2
+    assert "link.sat.error.rate is missing" in said.output
+
+
+def test_errors_of_what_goes_together_are_of_the_option():
+    for vary in ("tcp.cc=reno,cubic; link.sat.delay=5 ms", "link.sat.dely=1,2; tcp.cc=reno,cubic"):
+        said = CliRunner().invoke(app, ["sweep", "geo", "--vary", vary])
+        assert said.exit_code == 2
+        assert "--vary" in said.output
+        assert "sweep.together" not in said.output

@@ -1,6 +1,7 @@
 """What senders took their losses for, and what is told of a time of a run."""
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -159,6 +160,51 @@ def test_the_command_tells_the_same(tmp_path):
     assert told["happenings"]
     refused = CliRunner().invoke(app, ["why", "tests/small.toml", "--at", "5s"])
     assert refused.exit_code == 2
+
+
+OWN = """
+import bentpipe
+
+
+class Steady(bentpipe.CongestionControl):
+    def on_congestion(self, why, path):
+        self.cwnd = %s * path.smss
+"""
+
+
+def test_a_time_of_datagrams_is_told(tmp_path):
+    call = {"from": "a", "to": "b", "app": {"kind": "cbr", "rate": "64 kbit/s", "size": "160 B"}}
+    result = bp.run(path(**ERRORS) | {"flow": {"call": call}})
+    told = result.why("call", start=0, end=40)
+    assert "wait for no window" in told.summary
+    assert "limited by" not in told.summary
+    lost = result.drops.filter(flow="call")["packets"].sum()
+    assert f"lost 0 packets to congestion and {lost} on links" in told.summary
+    assert lost > 0
+
+
+def test_own_senders_are_explained_from_a_file_and_from_a_saved_result(tmp_path):
+    (tmp_path / "own.py").write_text(OWN % 20)
+    (tmp_path / "other.py").write_text(OWN % 30)
+    own = f"{tmp_path}/own.py:Steady"
+    result = bp.run("tests/small.toml", cc=own)
+    result.save(tmp_path / "kept")
+    told = str(result.why("bulk", start=5, end=15))
+    asked = ["--flow", "bulk", "--from", "5s", "--to", "15s", "--cc", own]
+    for file in ("tests/small.toml", f"{tmp_path}/kept"):
+        said = CliRunner().invoke(app, ["why", file, *asked, "--json"])
+        assert said.exit_code == 0, said.output
+        assert json.loads(said.output) == result.why("bulk", start=5, end=15).to_dict()
+    kept = bp.RunResult.load(tmp_path / "kept", classes=[own])
+    assert str(kept.why("bulk", start=5, end=15)) == told
+    for cc, words in (
+        (None, r"--cc FILE.py:Steady(?s:.*)classes=\[Steady\]"),
+        ("bbr3", "expected a scenario, or the class that"),
+        (f"{tmp_path}/other.py:Steady", "is not the class that the result was made with"),
+    ):
+        said = CliRunner().invoke(app, ["why", f"{tmp_path}/kept", *asked[:-2], *(() if cc is None else ("--cc", cc))])
+        assert said.exit_code == 2
+        assert re.search(words, said.output), said.output
 
 
 @pytest.mark.parametrize("asked", [{}, {"at": 3, "start": 2}, {"start": 3}, {"at": 99}, {"start": 3, "end": 3}])

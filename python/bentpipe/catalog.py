@@ -68,11 +68,17 @@ def unit(table: str, column: str) -> str:
     return units[column]
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """What was probably meant by a name; None if nothing is near."""
+    # Names of senders are written in all manners elsewhere: CUBIC, BBRv3.
+    by_letters = {each.lower(): each for each in known}
+    found = get_close_matches(RENAMED.get(name, name).lower(), by_letters, n=1, cutoff=0.5)
+    return by_letters[found[0]] if found else None
+
+
 def unknown(name: str, what: str, known: Iterable[str]) -> str:
     """The text for a name that is not known: all known ones and the nearest."""
     known = list(known)
-    # Names of senders are written in all manners elsewhere: CUBIC, BBRv3.
-    by_letters = {each.lower(): each for each in known}
-    nearest = get_close_matches(RENAMED.get(name, name).lower(), by_letters, n=1, cutoff=0.5)
-    hint = f"; did you mean {by_letters[nearest[0]]!r}?" if nearest else ""
+    meant = nearest(name, known)
+    hint = f"; did you mean {meant!r}?" if meant else ""
     return f"{name!r} is not {what}\n  known: {', '.join(known) or 'none'}{hint}"

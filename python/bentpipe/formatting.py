@@ -15,6 +15,8 @@ _PREFIXES = {
     "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
 }
 MISSING = "-"
+MOST_DIGITS = 5
+"""Of a mean with an interval."""
 SMALL = 0.01
 """Below this, settings are written with an exponent: 1e-3."""
 
@@ -79,16 +81,18 @@ def mean_and_margin(mean: float, half_width: float | None) -> tuple[str, str | N
     >>> mean_and_margin(9.5123, 0.0342)
     ('9.512', '0.034')
     >>> mean_and_margin(34.41763, 0.00012)
-    ('34.418', '1e-4')
+    ('34.418', '0.001')
+    >>> mean_and_margin(1101106.1, 1.5)
+    ('1101106', '2')
     """
     if half_width is None:
         return f"{mean:.{_digits(abs(mean))}f}", None
     # Two digits of the half width; the mean to the same place, but with no more digits than people read.
     digits = _digits(half_width) - 1 if half_width > 0 else _digits(abs(mean))
-    digits = min(max(digits, 0), 4, _digits(max(abs(mean), half_width)) + 2)
-    # A small half width is not none, unless it is only what the arithmetic rounds.
+    digits = min(max(digits, 0), 4, _digits(max(abs(mean), half_width), most=MOST_DIGITS))
+    # A small half width is not none, unless it is only what the arithmetic rounds: one of the last place covers it.
     is_hidden = 1e-9 * abs(mean) < half_width < 0.5 * 10**-digits
-    return f"{mean:.{digits}f}", f"{half_width:.0e}".replace("e-0", "e-") if is_hidden else f"{half_width:.{digits}f}"
+    return f"{mean:.{digits}f}", f"{10.0**-digits if is_hidden else half_width:.{digits}f}"
 
 
 def interval(value: float | None, low: float | None, high: float | None, *, is_bound: bool = False) -> str:
@@ -173,8 +177,8 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -
     return f"<table>{''.join(f'<tr>{cells}</tr>' for cells in lines)}</table>"
 
 
-def _digits(value: float) -> int:
-    """Digits behind the point so that three count."""
+def _digits(value: float, most: int = 3) -> int:
+    """Digits behind the point so that so many count."""
     if value == 0 or not math.isfinite(value):
         return 0
-    return min(max(2 - math.floor(math.log10(value)), 0), 6)
+    return min(max(most - 1 - math.floor(math.log10(value)), 0), 6)

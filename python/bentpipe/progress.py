@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -84,3 +85,25 @@ def clock(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def watch(progress: Callable[[Progress], object] | bool | None) -> Callable[[Progress], object] | None:
+    """The callable for `progress`: itself, a line on the error output for True, else None."""
+    if isinstance(progress, bool):
+        return _Line() if progress else None
+    return progress
+
+
+class _Line:
+    """A line on the error output that each call overwrites, in terminals and notebooks."""
+
+    def __init__(self) -> None:
+        self._width = 0
+
+    def __call__(self, progress: Progress) -> None:
+        left_s = progress.left_s
+        left = "" if left_s is None else f", {clock(left_s)} left"
+        text = f"{progress.label}, {progress.share:.0%}{left}"
+        # What a longer one before has left is written over.
+        print(f"\r{text:<{self._width}}", end="\n" if progress.share >= 1 else "", file=sys.stderr, flush=True)
+        self._width = len(text)

@@ -11,8 +11,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from bentpipe import files
-from bentpipe.cli.help import Group
-from bentpipe.cli.printing import print_error
+from bentpipe.cli.help import Formatter, Group
+from bentpipe.cli.printing import is_coloured, print_error
 from bentpipe.errors import BentpipeError
 from bentpipe.version import __version__
 
@@ -78,7 +78,28 @@ def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None)
         ctx.exit()
 
 
-@click.group(cls=App, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+FIRST = {
+    "bentpipe list scenarios": "the bundled scenarios",
+    "bentpipe run geo": "one run over a GEO satellite",
+    "bentpipe compare geo --cc cubic,bbr3": "two congestion controls, with intervals",
+    "bentpipe why geo --at 20s": "events of a flow, with their causes",
+    "bentpipe init mine.toml": "write your scenario",
+}
+"""To start with; printed without a command."""
+
+
+def _welcome() -> None:
+    formatter = Formatter()
+    formatter.write_text("bentpipe, a laboratory for transport protocols over satellite networks. To start with:")
+    formatter.write_paragraph()
+    with formatter.indentation():
+        formatter.write_dl([*FIRST.items()], col_max=40)
+    formatter.write_paragraph()
+    formatter.write_text(f"All {len(COMMANDS)} commands: bentpipe --help. Of one: bentpipe run --help.")
+    click.echo(formatter.getvalue(), nl=False, color=is_coloured(sys.stdout))
+
+
+@click.group(cls=App, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="bentpipe %(version)s", help="Print the version and exit.")
 @click.option(
     "--completion",
@@ -88,5 +109,8 @@ def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None)
     callback=_print_completion,
     help='Print the completion script of a shell and exit: eval "$(bentpipe --completion bash)" in ~/.bashrc.',
 )
-def app() -> None:
+@click.pass_context
+def app(ctx: click.Context) -> None:
     """A laboratory for transport protocols over satellite networks."""
+    if ctx.invoked_subcommand is None:
+        _welcome()

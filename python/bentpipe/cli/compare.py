@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 @options.confidence
 @options.correction
 @options.against
+@click.option("--all", "show_all", is_flag=True, help="Show also what losses were taken for.")
 @click.option("--ratio", is_flag=True, help="Show ratios to --against NAME as well, in pairs of equal seeds.")
 @options.sets
 @options.seed
@@ -65,6 +66,7 @@ def command(
     confidence: float,
     correction: Correction,
     against: str | None,
+    show_all: bool,
     ratio: bool,
     sets: tuple[str, ...],
     seed: int | None,
@@ -120,7 +122,7 @@ def command(
     def shown(result: Any) -> Any:
         from bentpipe.cli import render
 
-        return (*render.comparison(result), *(render.ratios(result) if ratio else ()))
+        return (*render.comparison(result, show_all), *(render.ratios(result) if ratio else ()))
 
     def drawn(result: Any) -> Any:
         if chart == "ratio":

@@ -42,7 +42,7 @@ SHELL_DURATION = "24 h"
 @click.option("--shell", is_flag=True, help="Run your shell instead of CMD.")
 @click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
 @click.option("--pcap", type=options.PLACE, metavar="FILE", help="Capture at each host: OUT.pcapng is OUT-HOST.pcapng.")
-@click.option("--cc", metavar="NAME", help="Congestion control: the kernel's or bentpipe's name.")
+@options.one_cc("Congestion control: the kernel's or bentpipe's name.")
 @click.option("--backend", default="auto", metavar="NAME", help="Devices of the hosts: tun, packet; by default auto.")
 @click.option("--offload", default="auto", metavar="WORD", help="Super-packets of the hosts: on, off; by default auto.")
 @click.option(

@@ -17,9 +17,21 @@ from bentpipe.cli.printing import is_coloured, print_json
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
+MEANT = {
+    **dict.fromkeys(("sender", "senders", "congestion-control", "congestion-controls", "algorithms"), "cc"),
+    **dict.fromkeys(("aqm", "queueing", "qdisc"), "queue"),
+    **dict.fromkeys(("loss", "losses", "channel", "channels"), "error"),
+    **dict.fromkeys(("pep", "peps", "proxy", "proxies", "function", "functions", "node", "nodes"), "middlebox"),
+    **dict.fromkeys(("traffic", "applications"), "app"),
+    **dict.fromkeys(("host", "hosts", "preset", "presets", "stack", "stacks"), "like"),
+    **dict.fromkeys(("cities", "city", "ground-stations"), "places"),
+    "drops": "causes",
+    "files": "scenarios",
+}
+"""Other words for topics."""
 MOST = 36
 """Names of a topic in the list of all topics."""
 
@@ -48,6 +60,7 @@ def command(topic: str | None, json: bool) -> None:
     Congestion controls, queues, scenarios, papers, metrics, time series, columns of the tables and more.
     """
     known = topics()
+    topic = topic and _meant(topic, known)
     if topic is not None and topic not in known:
         raise BentpipeError(unknown(topic, "a topic", known))
     if topic is None:
@@ -63,6 +76,20 @@ def command(topic: str | None, json: bool) -> None:
         print_json([{key: value for key, value in each._asdict().items() if value} for each in known[topic]()])
     else:
         _print(known[topic]())
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    """The topic that has this name, in singular or plural, or that it is another word for; else the word as it is."""
+    plain = word.lower().replace("_", "-").replace(" ", "-")
+    near = (
+        plain,
+        plain.replace("-", "_"),
+        f"{plain}s",
+        f"{plain}es",
+        plain.removesuffix("s"),
+        plain.removesuffix("es"),
+    )
+    return next((each for each in near if each in known), MEANT.get(plain, word))
 
 
 def topics() -> dict[str, Callable[[], list[Entry]]]:

@@ -105,8 +105,25 @@ correction = click.option(
 
 
 def cc(help: str, metavar: str = "A,B") -> Callable[[Function], Function]:
-    """`--cc`, which takes one or several names."""
-    return click.option("-c", "--cc", metavar=metavar, shell_complete=complete.senders, help=help)
+    """`--cc`, which takes one or several names and may be repeated for more."""
+    return click.option(
+        "-c", "--cc", metavar=metavar, multiple=True, callback=_joined, shell_complete=complete.senders, help=help
+    )
+
+
+def _joined(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str | None:
+    return ",".join(given) if given else None
+
+
+def one_cc(help: str) -> Callable[[Function], Function]:
+    """`--cc` of one name, where a connection of a real host has it."""
+    return click.option("--cc", metavar="NAME", multiple=True, callback=_only, help=help)
+
+
+def _only(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str | None:
+    if len(given) > 1:
+        raise BentpipeError(f"--cc {' --cc '.join(given)}\n  expected one congestion control: all connections have it")
+    return given[0] if given else None
 
 
 def case(help: str) -> Callable[[Function], Function]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bentpipe.progress import clock
 
@@ -71,12 +71,19 @@ class Bar:
             print(f"{self._last.label} in {monotonic() - self._began_s:.3g} s", file=sys.stderr)
 
 
-def load(file: str, sets: Sequence[str], seed: int | None = None, *, is_quiet: bool = False) -> Scenario:
-    """The scenario that a command is given, with a bar where reading takes long."""
+def load(
+    file: str,
+    sets: Sequence[str],
+    seed: int | None = None,
+    *,
+    more: Sequence[tuple[str, Any]] = (),
+    is_quiet: bool = False,
+) -> Scenario:
+    """The scenario that a command is given, with a bar where reading takes long; `more` goes over all."""
     from bentpipe.scenario import overrides, scenario
 
     with Bar(is_quiet=is_quiet) as bar:
-        return scenario.load(file, overrides.pairs(sets, seed), progress=bar)
+        return scenario.load(file, [*overrides.pairs(sets, seed), *more], progress=bar)
 
 
 def _bar() -> RichProgress:

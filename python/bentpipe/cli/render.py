@@ -35,14 +35,14 @@ FAILURES_MAX = 5
 
 def facts(scenario: Scenario) -> Text:
     """Title and one line of key facts."""
-    text = Text(scenario.title or "untitled", style="bold")
+    text = Text(scenario.title or scenario.source, style="bold")
     flows = formatting.count(len(scenario.flow_names), "flow")
     links = formatting.count(len(scenario.link_names), "link direction")
     text.append(f"\n{flows}, {links}, {scenario.duration_s:.10g} s, seed {scenario.seed}", style="not bold")
     return text
 
 
-def comparison(comparison: Comparison) -> Iterator[RenderableType]:
+def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[RenderableType]:
     """A comparison: a row per sender, means over half widths, then what can be said."""
     estimates = {
         metric: [comparison.estimate(name, metric) for name in comparison.senders] for metric in comparison.metrics
@@ -50,13 +50,12 @@ def comparison(comparison: Comparison) -> Iterator[RenderableType]:
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
     # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if _is_of_transfers(name)}
-    apart = (*of_transfers, *VERDICTS)
+    # Of losses only what was asked for: with all, the table would be wider than a terminal.
+    hidden = [name for name in VERDICTS if not show_all and name not in comparison.asked]
+    apart = (*of_transfers, *hidden)
     yield _estimates(comparison, {name: found for name, found in shown.items() if name not in apart})
     if of_transfers:
         yield _estimates(comparison, of_transfers, "Transfers")
-    verdicts = {name: shown[name] for name in VERDICTS if any(each.value for each in shown.get(name, ()))}
-    if verdicts:
-        yield _estimates(comparison, verdicts, "Losses taken for what they were not")
     replications = len(comparison.seeds)
     if replications > 1:
         margin = "±" if comparison.statistic == "mean" else "with"
@@ -83,7 +82,11 @@ def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:
     shown = frame["metric"].unique(maintain_order=True).to_list()
     last = ("replications", "ratio", "low", "high", "note")
     keys = [name for name in frame.columns if name not in ("metric", "other", *last)]
-    table = make_table(f"Ratios to {result.against}", "sender", [formatting.short_key(key, keys) for key in keys[1:]])
+    table = make_table(
+        f"Ratios to {result.against}",
+        getattr(result, "kind", "sender"),
+        [formatting.short_key(key, keys) for key in keys[1:]],
+    )
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for row in frame.iter_rows(named=True):
         names = tuple(formatting.setting(row[key]) for key in keys)
@@ -221,7 +224,7 @@ def report(report: Report) -> Iterator[RenderableType]:
 
 
 def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:
-    table = make_table(title, "sender", [])
+    table = make_table(title, comparison.kind, [])
     cells: list[list[str]] = []
     for name, found in shown.items():
         divisor, unit = _scale(name, shown)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--port", type=int, default=5001, show_default=True, metavar="N", help="Where to listen, or to connect to."
 )
-@click.option("--cc", metavar="NAME", help="Congestion control of bentpipe's TCP: bentpipe list cc, or FILE.py:CLASS.")
+@options.one_cc("Congestion control of bentpipe's TCP: bentpipe list cc, or FILE.py:CLASS.")
 @click.option("--at", metavar="HOST", help="Host of CMD; by default where the flow goes to.")
 @click.option("--flow", metavar="NAME", help="Flow whose place real packets take; by default the first.")
 @click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")

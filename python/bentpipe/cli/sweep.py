@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,9 +14,12 @@ from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places, print_result
 from bentpipe.cli.progress import Bar, load
-from bentpipe.errors import Interrupted
+from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.experiment.options import SWEEP_CHARTS, sweep_charted
 from bentpipe.scenario import overrides
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @click.command(
@@ -93,31 +99,30 @@ def command(
     """
     check_places(plot=plot)
     sweep_charted(chart)
-    from bentpipe.experiment.grid import arguments
+    from bentpipe.experiment.grid import arguments, with_axes
     from bentpipe.scenario.scenario import STDIN, names_of
 
-    scenario = load(file, sets, seed, is_quiet=quiet)
     place = store or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
     values, together = overrides.varied(vary)
     # Before the rest is imported, which takes longer than to find what is wrong.
-    scenario = scenario.with_sets(
-        arguments(
-            values,
-            together,
-            cases=overrides.cases(cases),
-            replications=replications,
-            replications_max=replications_max,
-            until=overrides.until(until),
-            metrics=None if metric is None else names_of(metric),
-            tables=None if tables is None else names_of(tables),
-            against=against,
-        )
+    asked = arguments(
+        values,
+        together,
+        cases=overrides.cases(cases),
+        replications=replications,
+        replications_max=replications_max,
+        until=overrides.until(until),
+        metrics=None if metric is None else names_of(metric),
+        tables=None if tables is None else names_of(tables),
+        against=against,
     )
+    with _as_typed():
+        scenario = with_axes(lambda more: load(file, sets, seed, more=more, is_quiet=quiet), asked)
     from bentpipe.cli import render
     from bentpipe.experiment.grid import sweep
 
     try:
-        with Bar(is_quiet=quiet, is_summed_up=True) as bar:
+        with _as_typed(), Bar(is_quiet=quiet, is_summed_up=True) as bar:
             result = sweep(scenario, store=place, jobs=jobs, on=on, progress=bar)
     except Interrupted as interrupt:
         part = interrupt.result
@@ -134,3 +139,20 @@ def command(
         from bentpipe.plot import save as save_figure
 
         save_figure(result.plot(chart=chart, **look), plot)
+
+
+@contextmanager
+def _as_typed() -> Iterator[None]:
+    """Places of errors by the options of this command, which become keys of the table `[sweep]`."""
+    try:
+        yield
+    except ScenarioError as error:
+        problems = (
+            replace(
+                each,
+                message=re.sub(r"^sweep\.together\[\d+\]: ", "", each.message),
+                place=re.sub(r"^--set sweep\.(together|vary\.)", "--vary ", each.place).strip(),
+            )
+            for each in error.problems
+        )
+        raise ScenarioError(*problems, where=error.where) from None

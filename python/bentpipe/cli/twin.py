@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 )
 @options.file
 @click.option("--flow", metavar="NAME", help="Flow to compare; by default the first bulk flow.")
-@click.option(
-    "--cc", metavar="NAME", help="Congestion control, by the kernel's name or bentpipe's. Default: the kernel's."
-)
+@options.one_cc("Congestion control, by the kernel's name or bentpipe's. Default: the kernel's.")
 @options.replications(30, "Simulated runs, all with different seeds.")
 @click.option(
     "--emulations",

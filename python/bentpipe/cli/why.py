@@ -25,13 +25,21 @@ if TYPE_CHECKING:
 @click.command(
     "why",
     cls=Command,
-    examples=("why starlink --flow download --at 72s", "why geo --from 5s --to 8s --json"),
+    examples=(
+        "why starlink --flow download --at 72s",
+        "why geo --from 5s --to 8s --json",
+        "why geo --cc myidea.py:MyIdea --at 20s",
+    ),
 )
 @options.file
 @click.option("--flow", metavar="NAME", help="The flow; not needed where there is only one.")
-@click.option("--at", "at", metavar="TIME", help="An instant: 72s. What is told is from four round trips around it.")
+@click.option("--at", "at", metavar="TIME", help="An instant: 72s. Covers four round trips around it.")
 @click.option("--from", "start", metavar="TIME", help="Start of a window of time, with --to.")
 @click.option("--to", "end", metavar="TIME", help="End of the window.")
+@options.cc(
+    "Congestion control of each flow that names none itself; of a saved result, the class that it had: FILE.py:CLASS.",
+    metavar="NAME",
+)
 @options.sets
 @options.seed
 @options.json
@@ -42,6 +50,7 @@ def command(
     at: str | None,
     start: str | None,
     end: str | None,
+    cc: str | None,
     sets: tuple[str, ...],
     seed: int | None,
     json: bool,
@@ -54,7 +63,7 @@ def command(
     """
     times = {"at": at, "from": start, "to": end}
     at_s, start_s, end_s = (_seconds(name, text) for name, text in times.items())
-    result = _result(file, sets, seed, quiet)
+    result = _result(file, cc, sets, seed, quiet)
     names = result.scenario.flow_names
     if flow is None and len(names) > 1:
         raise BentpipeError(f"which flow?\n  expected --flow with one of {', '.join(names[:8])}")
@@ -62,17 +71,23 @@ def command(
     print_result(told.to_dict, lambda: _parts(told), json=json, quiet=quiet)
 
 
-def _result(file: str, sets: tuple[str, ...], seed: int | None, quiet: bool) -> RunResult:
+def _result(file: str, cc: str | None, sets: tuple[str, ...], seed: int | None, quiet: bool) -> RunResult:
     if Path(file).is_dir():
         from bentpipe.experiment.result import RunResult
+        from bentpipe.own import loading
 
         if sets or seed is not None:
             raise BentpipeError("--set and --seed change a run\n  expected a scenario, not a saved result")
-        return RunResult.load(file)
+        classes = [] if cc is None else loading.parts(cc)
+        if not all(map(loading.is_own, classes)):
+            raise BentpipeError(
+                f"--cc {cc} changes a run\n  expected a scenario, or the class that the saved result had: FILE.py:CLASS"
+            )
+        return RunResult.load(file, classes)
     from bentpipe.experiment.run import run
     from bentpipe.experiment.why import SERIES
 
-    return run(load(file, sets, seed, is_quiet=quiet), series=SERIES)
+    return run(load(file, sets, seed, is_quiet=quiet), cc=cc, series=SERIES)
 
 
 def _seconds(name: str, text: str | None) -> float | None:

@@ -21,14 +21,14 @@ from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.result import RunResult
 from bentpipe.own import loading
-from bentpipe.scenario.scenario import Scenario, scenario_of
+from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from bentpipe.scenario.scenario import AnyScenario
+    from bentpipe.scenario.scenario import AnyScenario, Scenario
 
 BUILT_IN = ("bulk", "echo", "http")
 BACKENDS = ("auto", "tun", "packet")
@@ -310,7 +310,7 @@ def with_port(scenario: Scenario, flow: str | None = None) -> Scenario:
         raise EmulationError(unknown(flow, "a flow", flows))
     kept = ("from", "to", "class", "route", "reverse_route")
     flows[flow] = {**{key: flows[flow][key] for key in kept if key in flows[flow]}, "app": "port"}
-    return Scenario(content, source=scenario.source, folder=scenario.folder)
+    return scenario.with_content(content)
 
 
 def _is_port(flow: dict[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from bentpipe.emulation.connections import of_flow
 from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.run import run
-from bentpipe.scenario.scenario import Scenario, scenario_of
+from bentpipe.scenario.scenario import scenario_of
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bentpipe.emulation.emulate import Emulation
     from bentpipe.emulation.trust import Trust
     from bentpipe.experiment.result import RunResult
-    from bentpipe.scenario.scenario import AnyScenario
+    from bentpipe.scenario.scenario import AnyScenario, Scenario
 
 FORM = "bentpipe twin"
 BULK = ("greedy", "bulk", "port")
@@ -270,7 +270,7 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
     # The programs of the transfer end by themselves.
     content["duration"] = f"{scenario.duration_s + SPARE_S} s"
     content["record"] = {**content["record"], "series": ["losses"]}
-    longer = Scenario(content, source=scenario.source, folder=scenario.folder)
+    longer = scenario.with_content(content)
     fetch = [*built_in("fetch"), str(scenario.duration_s)]
     # Its line about the speed is for people; of packets only the headers are compared.
     more: dict[str, Any] = {"pcap": pcap, "pcap_bytes": HEADERS, "quiet": True}
@@ -348,7 +348,7 @@ def _like(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Sce
     switches = {key: kernel[sysctl] != "0" for key, sysctl in PRESET_SWITCHES.items() if sysctl in kernel}
     content["tcp"] = {"like": "linux-6", "cc": cc, **switches, **_buffers(kernel)}
     content["record"] = {**content["record"], "series": list(SERIES)}
-    return Scenario(content, source=scenario.source, folder=scenario.folder)
+    return scenario.with_content(content)
 
 
 def _buffers(kernel: dict[str, str]) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def compare(
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
 ) -> Comparison:
     """Run a scenario with several senders and say what differs: congestion controls, or cases with other settings.
 
@@ -103,6 +103,7 @@ def compare(
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable, optional
         Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
+        True shows a line on the error output.
 
     Returns
     -------
@@ -196,6 +197,11 @@ class Comparison(Result):
     def metrics(self) -> list[str]:
         """The usual ones, and those that were asked for."""
         return list(dict.fromkeys([*METRICS, *self.asked]))
+
+    @property
+    def kind(self) -> str:
+        """What is compared: `sender` or `case`."""
+        return "case" if self.sweep is not None and self.sweep.keys == ["case"] else "sender"
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Comparison:
@@ -355,7 +361,7 @@ class Comparison(Result):
         """What can be said about the metric in plain words: the best sender, or `against`, with each other one."""
         metric = named(self.metric)
         order = ranked(self._samples(self.metric), metric, self.statistic)
-        said = ["only one sender: there is nothing to compare it with"] if len(self.senders) == 1 else []
+        said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.senders) == 1 else []
         said += [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.senders if name not in order]
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
@@ -514,7 +520,7 @@ class Comparison(Result):
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
         """A row per sender, a column per metric that any has."""
-        columns = [["sender", *self.senders]]
+        columns = [[self.kind, *self.senders]]
         for what in map(named, self.metrics):
             found = [self.estimate(name, what.name) for name in self.senders]
             if any(each.value is not None for each in found):

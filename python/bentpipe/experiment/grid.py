@@ -12,7 +12,7 @@ from bentpipe.experiment import options
 from bentpipe.experiment.design import Design, Point, Until, with_tables
 from bentpipe.experiment.execution import carry_out
 from bentpipe.metrics import SENDERS
-from bentpipe.progress import Progress
+from bentpipe.progress import Progress, watch
 from bentpipe.scenario.overrides import case_sets
 from bentpipe.scenario.scenario import scenario_of
 
@@ -165,7 +165,7 @@ def sweep(
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
 ) -> Sweep:
     """Run a scenario at every point of a grid, and keep what each run gave.
 
@@ -210,6 +210,7 @@ def sweep(
         `local:4` or `dask://HOST:PORT`: do the runs in processes of `dask.distributed`. The results are the same.
     progress : callable, optional
         Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
+        True shows a line on the error output.
 
     Returns
     -------
@@ -235,13 +236,45 @@ def sweep(
         against=against,
         cases=cases,
     )
-    grid = Grid(scenario_of(scenario).with_sets(asked), partial(progress or (lambda _: None), Progress()))
+    whole = with_axes(lambda sets: scenario_of(scenario, sets), asked)
+    progress = watch(progress)
+    grid = Grid(whole, partial(progress or (lambda _: None), Progress()))
     if not grid.keys:
         raise ScenarioError(
             "nothing to vary: the grid is empty\n"
             "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
         )
     return carry_out(grid, store=store, jobs=jobs, on=on, progress=progress)
+
+
+def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tuple[str, Any]]) -> Scenario:
+    """The scenario with these `arguments`. A key that varies is not missing: it has its first value.
+
+    Raises
+    ------
+    ScenarioError
+        Something else is missing, or wrong.
+    """
+    try:
+        return make(asked)
+    except ScenarioError as error:
+        first = _first_values(asked)
+        lacking = {each.key for each in error.problems if each.message.endswith(" is missing")} & set(first)
+        if not lacking:
+            raise
+    return make([*asked, *((key, first[key]) for key in first if key in lacking)])
+
+
+def _first_values(asked: list[tuple[str, Any]]) -> dict[str, Any]:
+    groups = [{key.removeprefix("sweep.vary."): values} for key, values in asked if key.startswith("sweep.vary.")]
+    groups += [group for key, together in asked if key == "sweep.together" for group in together]
+    found = {}
+    for key, values in (item for group in groups for item in group.items()):
+        if isinstance(values, dict):
+            found[key] = values.get("from")
+        elif isinstance(values, (list, tuple)) and values:
+            found[key] = values[0]
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def arguments(

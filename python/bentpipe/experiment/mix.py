@@ -63,7 +63,7 @@ def mix(
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
 ) -> Mix:
     """Put different senders into one run and say how they share.
 
@@ -99,6 +99,7 @@ def mix(
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable, optional
         Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
+        True shows a line on the error output.
 
     Returns
     -------
@@ -459,7 +460,8 @@ class Mix(Result):
         fair = f"{100 * self.fair:.3g} %"
         among = self.estimate(name, "own").mean
         ratio = (self.estimate(name, "goodput").mean or 0) / among if among else None
-        own = "" if ratio is None else f"that is {100 * ratio:.3g} % of what it gets among its own kind"
+        often = "" if ratio is None else f"{ratio:.3g} times" if ratio > 1 else f"{100 * ratio:.3g} % of"
+        own = f"that is {often} what it gets among its own kind" if often else ""
         mean = self.estimate(name, "share").mean or 0
         if len(self.seeds) == 1:
             return f"{name} gets {amount}, {fair} is fair" + (f"; {own}" if own else "")

@@ -23,7 +23,7 @@ from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import polars as pl
     from matplotlib.figure import Figure
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.tables import Tables
     from bentpipe.experiment.why import Explanation
+    from bentpipe.own.loading import Function, Sender
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.quality import Stalls
@@ -134,20 +135,26 @@ class RunResult(Result):
         )
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> RunResult:
+    def load(cls, folder: str | os.PathLike[str], classes: Iterable[Sender | Function] = ()) -> RunResult:
         """Open what `save` wrote. Tables and series are read when they are first asked for.
+
+        Parameters
+        ----------
+        folder : path
+        classes : iterable of classes or str, optional
+            Your classes that the run had, or `FILE.py:CLASS`: only needed to run its scenario again.
 
         Raises
         ------
         BentpipeError
-            The folder is not the result of a run.
+            The folder is not the result of a run, or was made with other classes.
         """
         provenance = files.provenance(folder, FORM)
         # Read later, wherever the process is then.
         folder = Path(folder).absolute()
         text = (folder / "scenario.toml").read_text(encoding="utf-8")
         return cls(
-            scenario=Scenario(text, source=str(folder / "scenario.toml"), senders=loading.absent(text)),
+            scenario=Scenario(text, source=str(folder / "scenario.toml"), senders=loading.present(text, classes)),
             tables=SavedTables(folder, {name: name for name in TABLES}),
             recorded=SavedTables(folder, {name: f"series-{name}" for name in provenance["series"]}),
             notes=tuple(provenance["notes"]),
@@ -335,7 +342,8 @@ class RunResult(Result):
         Raises
         ------
         BentpipeError
-            There is no such flow, or no such time in the run.
+            There is no such flow, or no such time in the run; or it was saved without these series and with a class of
+            your own, which `load` was not given.
         """
         from bentpipe.experiment.why import why
 
@@ -379,6 +387,11 @@ class RunResult(Result):
         """
         from bentpipe.plot import dressed, run_figure
 
+        if isinstance(start_s, str):
+            raise BentpipeError(
+                f"plot({start_s!r}): the first argument is where the part of the run begins\n"
+                "  expected seconds; the figure has what was recorded, such as run(..., series='queue_bytes')"
+            )
         end_s = self.simulated_s if end_s is None else end_s
         if not 0 <= start_s < end_s:
             raise BentpipeError(f"from {start_s} s to {end_s} s\n  expected an end after the start")

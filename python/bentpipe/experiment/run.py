@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe import _core, files
 from bentpipe.errors import Interrupted, ScenarioError
-from bentpipe.progress import Progress
+from bentpipe.progress import Progress, watch
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.result import RunResult
     from bentpipe.own.loading import Function, Sender
-    from bentpipe.scenario.scenario import AnyScenario, Scenario
+    from bentpipe.scenario.scenario import AnyScenario, Scenario, Sets
 
 EVENTS_AT_ONCE = 20_000
 """Some milliseconds of work: Ctrl-C and progress are looked at in between."""
@@ -23,13 +23,14 @@ EVENTS_AT_ONCE = 20_000
 
 def run(
     scenario: AnyScenario,
+    sets: Sets = (),
     *,
     cc: Sender | None = None,
     middlebox: Mapping[str, Function | Iterable[Function]] | None = None,
     seed: int | None = None,
     series: str | Iterable[str] = (),
     pcap: str | os.PathLike[str] | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
 ) -> RunResult:
     """Simulate a scenario.
 
@@ -37,6 +38,8 @@ def run(
     ----------
     scenario : Scenario, dict, path or name
         Other than a `Scenario`: the content of a scenario file, or what `load` takes.
+    sets : mapping or pairs, optional
+        Values to put over those of the scenario, by dotted key, as for `load`: `{"link.feeder.rate": "5 Mbit/s"}`.
     cc : str or class, optional
         A congestion control in the place of `[tcp] cc`: its name, a class that extends `CongestionControl`, or
         `FILE.py:CLASS`. A flow that names its own keeps it.
@@ -52,7 +55,7 @@ def run(
         opens. They have the headers of the packets; a packet that was lost has the cause as a comment. The result is
         the same as without.
     progress : callable, optional
-        Called several times a second with a `Progress`.
+        Called several times a second with a `Progress`; True shows a line on the error output.
 
     Returns
     -------
@@ -70,7 +73,7 @@ def run(
     RunError
         A bug in bentpipe.
     """
-    scenario = scenario_of(scenario)
+    scenario, progress = scenario_of(scenario, sets), watch(progress)
     if cc is not None:
         scenario = with_sender(scenario, cc)
     if middlebox is not None:

@@ -13,11 +13,14 @@ import polars as pl
 from bentpipe import _core, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
+from bentpipe.own.hooks import Absent
+from bentpipe.own.sender import CongestionControl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bentpipe.experiment.result import RunResult
+    from bentpipe.scenario.scenario import Scenario
 
 SERIES = ("losses", "decisions", "limited_by", "cwnd_bytes")
 """What an explanation is made from. A result that has all of them is not run again."""
@@ -100,8 +103,23 @@ def why(
     if not all(name in result.recorded for name in SERIES):
         from bentpipe.experiment.run import run
 
+        _refuse_absent(result.scenario)
         result = run(result.scenario, series=SERIES)
     return _Story(result, flow, start_s, end_s).told()
+
+
+def _refuse_absent(scenario: Scenario) -> None:
+    """A run that was saved without a class cannot be run again without it."""
+    absent = {name: cls for name, cls in scenario.senders.items() if issubclass(cls, Absent)}
+    if not absent:
+        return
+    ways = [f"a run saved with --series {','.join(SERIES)}", f"RunResult.load(FOLDER, classes=[{', '.join(absent)}])"]
+    if all(issubclass(cls, CongestionControl) for cls in absent.values()):
+        ways.insert(0, " ".join(f"--cc FILE.py:{name}" for name in absent))
+    raise BentpipeError(
+        f"the saved run lacks the series that explain it, and cannot be run again without {_listed([*absent])}\n"
+        f"  expected {', or '.join(ways)}"
+    )
 
 
 def _window(
@@ -314,6 +332,9 @@ class _Story:
     def _spans(self) -> list[tuple[float, float, int]]:
         """What limited the sender in the window: start, end, number of the limit."""
         table = self.result.series("limited_by", self.flow)
+        if table.is_empty():
+            # Datagrams wait for nothing.
+            return []
         times, limits = table["time_s"].to_list(), [int(limit) for limit in table["limited_by"]]
         ends = [*times[1:], self.result.simulated_s]
         spans = zip(times, ends, limits, strict=True)
@@ -370,6 +391,8 @@ class _Story:
             shares[limit] = shares.get(limit, 0.0) + end_s - begin_s
         whole = sum(shares.values())
         told = sorted((each for each in shares if shares[each] >= SHARE_LEAST * whole), key=lambda each: -shares[each])
+        if self.flow in self.result.datagrams["flow"]:
+            text += " It sends datagrams, which wait for no window and are not repeated."
         if told:
             limits = _listed([f"{LIMITS[each]} ({100 * shares[each] / whole:.0f} % of the time)" for each in told])
             text += f" It was limited by {limits}."

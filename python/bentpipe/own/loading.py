@@ -327,6 +327,28 @@ def _traceback(error: BaseException) -> str:
     return "".join(traceback.format_exception(type(error), error, frames)).rstrip()
 
 
+def present(text: str, classes: Iterable[Sender | Function]) -> dict[str, Own]:
+    """By name, the classes that a resolved scenario names: the given classes, and stand-ins for the others.
+
+    Raises
+    ------
+    ScenarioError
+        A given class cannot be found, or the scenario names another.
+    """
+    found = absent(text)
+    for cls in map(taken, classes):
+        name = name_of(cls)
+        if name not in found:
+            raise ScenarioError(unknown(name, "a class that this result has", found))
+        if code_of(cls) != code_of(found[name]):
+            raise ScenarioError(
+                f"{name} is not the class that the result was made with: its code is another\n"
+                "  expected the class as it was, or a new run with this one"
+            )
+        found[name] = cls
+    return found
+
+
 def absent(text: str | Mapping[str, Any]) -> dict[str, Own]:
     """By name, what stands for the classes that a resolved scenario names, as a text or as data."""
     content = tomllib.loads(text) if isinstance(text, str) else text

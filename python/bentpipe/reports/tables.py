@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,10 @@ _LATEX = {
     "…": r"\ldots{}",
     "\u00a0": "~",
 }
+
+
+_MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)")
+"""Of a negative number; a hyphen in a name or an exponent is none."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,10 @@ def latex(text: str) -> str:
 
     >>> print(latex("10 % of_all & more"))
     10 \% of\_all \& more
+    >>> print(latex("-0.17 ±0.47"), latex("1e-3"))
+    $-$0.17 $\pm$0.47 1e-3
     """
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    return "".join(_LATEX.get(letter, letter) for letter in _MINUS.sub("\N{MINUS SIGN}", text))
 
 
 def _row(cells: Sequence[str]) -> str:

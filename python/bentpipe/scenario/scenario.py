@@ -90,17 +90,20 @@ def notes_of(scenarios: Iterable[Scenario]) -> list[str]:
     return list(dict.fromkeys(note for scenario in scenarios for note in scenario.notes))
 
 
-def scenario_of(what: AnyScenario) -> Scenario:
-    """A scenario itself, or made of a dict, or read from a file or by the name of one that comes with bentpipe."""
+def scenario_of(what: AnyScenario, sets: Sets = ()) -> Scenario:
+    """A scenario itself, or made of a dict, or read from a file or by the name of one that comes with bentpipe.
+
+    With other values at dotted keys, if there are any.
+    """
     if isinstance(what, Scenario):
-        return what
+        return what.with_sets(sets) if sets else what
     if isinstance(what, (str, os.PathLike)):
-        return load(what)
+        return load(what, sets)
     if not hasattr(what, "items"):
         raise ScenarioError(
             f"{what!r} is no scenario\n  expected a Scenario, a dict, a path, or the name of one: 'geo'"
         )
-    return Scenario(what)
+    return Scenario(what, sets=sets)
 
 
 def names_of(names: str | Iterable[str]) -> list[str]:
@@ -216,9 +219,14 @@ class Scenario:
         read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
         self._folder = None if folder is None else os.fspath(folder)
         given = loading.given(self._senders)
-        self._core = read(self._text, self._source, self._sets, self._folder, given, _told(progress))
-        if case is not None:
-            self._core = self._core.case(case, self._over)
+        try:
+            self._core = read(self._text, self._source, self._sets, self._folder, given, _told(progress))
+            if case is not None:
+                self._core = self._core.case(case, self._over)
+        except ScenarioError as error:
+            from bentpipe.scenario.unknown import with_known
+
+            raise with_known(error, self._text, form) from None
 
     def replace(self, key: str, value: Any) -> Scenario:
         """The same scenario with another value at a dotted key: `replace("link.feeder.rate", "5 Mbit/s")`."""
@@ -240,6 +248,10 @@ class Scenario:
             # One that is given anew takes the place of one that had its name.
             senders={**self._senders, **senders},
         )
+
+    def with_content(self, content: Mapping[str, Any]) -> Scenario:
+        """A scenario with this content, of the same source and folder, and with the same classes of one's own."""
+        return Scenario(content, source=self._source, folder=self._folder, senders=self._senders)
 
     def edited(self, key: str, value: Any) -> str:
         """Its text with another value at a dotted key; comments, order and all else stay as they are.

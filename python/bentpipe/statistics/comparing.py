@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _MIDDLES: dict[str, Callable[[Values], np.floating]] = {"mean": np.mean, "median": np.median}
 
+TIMES_FROM_PCT = 100
+"""From here on, how much more it is is said by how many times."""
 RANGE_MIN = 3
 """As many neighbouring conditions are named by the first and the last."""
 
@@ -150,7 +152,7 @@ def _corrected(shares: Shares, p: float | None, confidence: float) -> Shares:
 
 
 def statement(sender: str, other: str, difference: Difference, metric: Metric) -> str:
-    """What can be said of one difference, such as `sack is 12.1 % (±1.0 %) above reno in goodput`.
+    """What can be said of one difference, such as `sack gets 12.1 % (±1.0 %) more goodput than reno`.
 
     Where not all was completed, first who completed more; then, if that cannot be shown, the difference over what both
     completed.
@@ -162,7 +164,8 @@ def statement(sender: str, other: str, difference: Difference, metric: Metric) -
     what = _what(metric, difference)
     if not _is_said(difference):
         return f"no difference in {what} can be shown between {sender} and {other}"
-    return f"{sender} is {_amount(difference, metric)} {_where(difference)} {other} in {what}"
+    first, _ = _worded(metric, _where(difference))
+    return first.format(sender=sender, other=other, what=what, amount=_amount(difference, metric))
 
 
 def _statement_of_shares(sender: str, other: str, difference: Difference, shares: Shares, metric: Metric) -> str:
@@ -196,7 +199,7 @@ def sentence(
 ) -> str:
     """What can be said of the differences under several conditions, in one sentence.
 
-    Such as `westwood is 31 % (±4 %) above newreno in goodput at 1e-2; no difference can be shown at 1e-5 and 1e-4`.
+    Such as `westwood gets 31 % (±4 %) more goodput than newreno at 1e-2; no difference can be shown at 1e-5 and 1e-4`.
     Conditions of which the same can be said are named together; neighbours that begin with a digit as a range.
 
     Parameters
@@ -225,8 +228,9 @@ def sentence(
         for name, each in said.items():
             if _where(each) == where:
                 amounts.setdefault(_amount(each, metric), []).append(name)
-        (first, names), *more = amounts.items()
-        subject = f"{sender} is {first} {where} {other} in {what}" if not times else f"{first} {where}"
+        (amount, names), *more = amounts.items()
+        first, further = _worded(metric, where)
+        subject = (further if times else first).format(sender=sender, other=other, what=what, amount=amount)
         rest = [f"{amount} {preposition} {_conditions(names, order)}" for amount, names in more]
         times.append(_listed([f"{subject} {preposition} {_conditions(names, order)}", *rest]))
     if equal:
@@ -272,7 +276,32 @@ def _is_said(difference: Difference) -> bool:
 
 
 def _where(difference: Difference) -> str:
-    return "above" if (difference.value or 0) > 0 else "below"
+    """Whether it is `less`, `more`, or so much more that it is said by how many `times`."""
+    if (difference.value or 0) <= 0:
+        return "less"
+    return "times" if (difference.percent(difference.value) or 0) >= TIMES_FROM_PCT else "more"
+
+
+def _worded(metric: Metric, where: str) -> tuple[str, str]:
+    """How a difference is said first, and further ones after it.
+
+    Times are faster or slower, with the share of the time, as `50 % faster` may mean half of the time or two thirds.
+    """
+    if metric.unit == "s" and metric.is_judged:
+        how, amount = {
+            "more": ("slower", "{amount} more time"),
+            "less": ("faster", "{amount} less time"),
+            "times": ("slower", "{amount} the time"),
+        }[where]
+        return f"{{sender}} is {how} than {{other}} in {{what}}: {amount}", f"{how}: {amount}"
+    if metric.unit == "bit/s":
+        more = (f"{{sender}} gets {{amount}} {where} {{what}} than {{other}}", f"{{amount}} {where}")
+        times = ("{sender} gets {amount} the {what} of {other}", "{amount} as much")
+        return times if where == "times" else more
+    if where == "times":
+        return "{sender} is at {amount} that of {other} in {what}", "{amount} as much"
+    word = "above" if where == "more" else "below"
+    return f"{{sender}} is {{amount}} {word} {{other}} in {{what}}", f"{{amount}} {word}"
 
 
 def _what(metric: Metric, difference: Difference) -> str:
@@ -280,15 +309,23 @@ def _what(metric: Metric, difference: Difference) -> str:
 
 
 def _amount(difference: Difference, metric: Metric) -> str:
-    """Such as `31.2 % (±4.1 %)`, or for medians `31.2 % (28.0 to 36.1 %)`; in the metric's unit if the base is zero."""
-    if difference.base != 0:
-        divisor, unit = difference.base / 100, " %"
+    """Such as `31.2 % (±4.1 %)` or `3.1 times (±0.4)`, or for medians `31.2 % (28.0 to 36.1 %)`.
+
+    In the metric's unit if the base is zero.
+    """
+    where, shift = _where(difference), 0
+    if where == "times":
+        # One more than what is added.
+        divisor, shift, behind, unit = difference.base, 1, " times", ""
+    elif difference.base != 0:
+        divisor, behind, unit = difference.base / 100, " %", " %"
     else:
         divisor, text = formatting.scale([difference.value], metric.unit)
-        unit = f" {text}".rstrip()
-    sign = -1 if _where(difference) == "below" else 1
+        behind = unit = f" {text}".rstrip()
+    sign = -1 if where == "less" else 1
     value, low, high = (
-        None if each is None else sign * each / divisor for each in (difference.value, difference.low, difference.high)
+        None if each is None else sign * each / divisor + shift
+        for each in (difference.value, difference.low, difference.high)
     )
     assert value is not None, "asked only where there is a value"
     by, margin = formatting.mean_and_margin(value, None if low is None or high is None else abs(high - low) / 2)
@@ -299,7 +336,7 @@ def _amount(difference: Difference, metric: Metric) -> str:
     else:
         digits = len(by.partition(".")[2])
         why = f"{min(low, high):.{digits}f} to {max(low, high):.{digits}f}{unit}"
-    return f"{by}{unit} ({why})"
+    return f"{by}{behind} ({why})"
 
 
 def _conditions(names: Sequence[str], order: Sequence[str]) -> str:
