@@ -1,13 +1,25 @@
-"""How far the work is: one class for every verb, for terminals, notebooks and pages alike."""
+"""How far the work is: one class for every verb, for terminals, notebooks and pages alike, and bars that show it."""
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from rich.progress import Progress as RichProgress
+
+APPEARS_AFTER_S = 1.0
+"""A bar for shorter work would only flicker."""
+EVERY_S = 0.2
+"""So often a bar in a notebook changes: each change is a message to the page."""
 
 
 @dataclass
@@ -84,3 +96,115 @@ def clock(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+Watch = Callable[[Progress], object]
+"""What is called now and then, with how far the work is."""
+Wish = Watch | bool | None
+"""What verbs take as `progress`."""
+
+
+def watched(wish: Wish) -> AbstractContextManager[Watch | None]:
+    """What a verb calls with how far it is, if anything: the callable that it was given, or a bar of its own.
+
+    Parameters
+    ----------
+    wish : callable, bool or None
+        True: a bar, in a notebook or on the terminal; False: none; None: in a notebook, for what takes over a second.
+    """
+    if callable(wish):
+        return nullcontext(wish)
+    if wish not in (None, True, False):
+        raise TypeError(f"progress is {wish!r}: expected True, False, or a callable that takes a Progress")
+    if is_notebook() and wish is not False:
+        return NotebookBar(0.0 if wish else APPEARS_AFTER_S)
+    return TerminalBar(0.0) if wish else nullcontext()
+
+
+def is_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    # What is not loaded runs nothing.
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+class Bar:
+    """A bar for work that takes a while: a context, and what is called in it with a `Progress`."""
+
+    every_s = 0.0
+    """How often it changes at most."""
+
+    def __init__(self, appears_after_s: float) -> None:
+        self._next_s = time.monotonic() + appears_after_s
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __call__(self, progress: Progress) -> None:
+        if time.monotonic() >= self._next_s:
+            self.show(progress)
+            self._next_s = time.monotonic() + self.every_s
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.hide()
+
+    def show(self, progress: Progress) -> None:
+        """Show how far it is."""
+        raise NotImplementedError
+
+    def hide(self) -> None:
+        """Leave nothing behind."""
+        raise NotImplementedError
+
+
+class TerminalBar(Bar):
+    """On the terminal's error output."""
+
+    _bar: RichProgress | None = None
+
+    def show(self, progress: Progress) -> None:
+        if self._bar is None:
+            self._bar = _rich()
+            self._bar.add_task("", total=1.0, left="")
+            self._bar.start()
+        left_s = progress.left_s
+        left = "" if left_s is None else f"{clock(left_s)} left"
+        self._bar.update(self._bar.task_ids[0], description=progress.label, completed=progress.share, left=left)
+
+    def hide(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class NotebookBar(Bar):
+    """Below the cell of a notebook."""
+
+    every_s = EVERY_S
+    _shown: Any = None
+    """IPython's handle of what is on the page."""
+
+    def show(self, progress: Progress) -> None:
+        self._put(f'<progress value="{progress.share:.4f}"></progress> {escape(str(progress))}')
+
+    def hide(self) -> None:
+        if self._shown is not None:
+            self._put("")
+
+    def _put(self, html: str) -> None:
+        from IPython.display import HTML, display
+
+        if self._shown is None:
+            self._shown = display(HTML(html), display_id=True)
+        else:
+            self._shown.update(HTML(html))
+
+
+def _rich() -> RichProgress:
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
+    return RichProgress(*columns, console=Console(stderr=True), transient=True)

@@ -154,7 +154,8 @@ def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: 
 def sheet(width: float, height: float) -> Figure:
     """An empty figure; its sizes in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+
+    from bentpipe.plot.shown import Figure
 
     # Figure objects, not pyplot: the caller's figures and backend are left alone.
     made = Figure(figsize=(width, height), layout="constrained")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,20 +12,21 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import Interrupted, SkyError
-from bentpipe.progress import Progress
+from bentpipe.progress import Progress, watched
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
+
+    from bentpipe.progress import Wish
 
 PlaceLike = str | tuple[float, float] | tuple[float, float, float]
 """A city of the list; or degrees north and east and km above the ellipsoid, as text or tuple."""
 Time = float | str
 """Seconds, or a quantity such as `10 min`."""
-Watch = Callable[[Progress], object]
 
 EARTH_KM = 6371.009
 """Mean radius, for distances along the ground."""
@@ -314,17 +314,18 @@ def _constellation(over: str | os.PathLike[str], epoch: str | None, *, skip_bad:
         raise SkyError(f"{over}, {error}{hint}" if str(error).startswith("line ") else f"{over}: {error}") from None
 
 
-def worked(doing: str, work: Callable[[Callable[[float], None]], Any], progress: Watch | None) -> Any:
+def worked(doing: str, work: Callable[[Callable[[float], None]], Any], progress: Wish) -> Any:
     """Do work that reports the share that is done, and can be interrupted."""
     state = Progress(total=1, doing=doing)
 
     def reached(share: float) -> None:
         state.under_way = share
-        if progress is not None:
-            progress(state)
+        if watch is not None:
+            watch(state)
 
     try:
-        return work(reached)
+        with watched(progress) as watch:
+            return work(reached)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted after {100 * state.under_way:.0f} %; there is no result") from None
 
