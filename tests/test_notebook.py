@@ -1,4 +1,4 @@
-"""What a notebook shows: results, figures and bars. Jupyter itself is not needed: it asks objects by these methods."""
+"""Results, figures and bars in a notebook. Jupyter is not needed: these are the methods that it calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def result(small):
 
 @pytest.fixture
 def cell(monkeypatch):
-    """What is displayed below the cell of a notebook, in order; the last is what stays."""
+    """The texts displayed below the cell of a notebook, in order; the last one stays."""
     shown = []
     handle = SimpleNamespace(update=shown.append)
 
@@ -63,7 +63,7 @@ def test_a_run_has_tables_statements_and_figure(small, result):
     assert page.count("<table>") == 2
     assert result.statements[0] in page
     assert pictures(page) == 1
-    # What has no series has nothing to draw, and all the rest.
+    # Without series there is nothing to draw.
     assert pictures(bp.run(small)._repr_html_()) == 0
 
 

@@ -1,4 +1,4 @@
-"""How far the work is: one class for every verb, for terminals, notebooks and pages alike, and bars that show it."""
+"""The progress of work: one class for every verb, and bars that show it on terminals and in notebooks."""
 
 from __future__ import annotations
 
@@ -99,18 +99,19 @@ def clock(seconds: float) -> str:
 
 
 Watch = Callable[[Progress], object]
-"""What is called now and then, with how far the work is."""
+"""A callable that is called now and then with the state of the work."""
 Wish = Watch | bool | None
-"""What verbs take as `progress`."""
+"""The values of `progress`."""
 
 
 def watched(wish: Wish) -> AbstractContextManager[Watch | None]:
-    """What a verb calls with how far it is, if anything: the callable that it was given, or a bar of its own.
+    """The callable that a verb calls with its progress, if any: the given callable, or a bar.
 
     Parameters
     ----------
     wish : callable, bool or None
-        True: a bar, in a notebook or on the terminal; False: none; None: in a notebook, for what takes over a second.
+        True: a bar, in a notebook or on the terminal. False: none. None: a bar in a notebook, for
+        work of more than a second.
     """
     if callable(wish):
         return nullcontext(wish)
@@ -123,13 +124,13 @@ def watched(wish: Wish) -> AbstractContextManager[Watch | None]:
 
 def is_notebook() -> bool:
     """Whether this is the kernel of a notebook."""
-    # What is not loaded runs nothing.
+    # A notebook has loaded it.
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 class Bar:
-    """A bar for work that takes a while: a context, and what is called in it with a `Progress`."""
+    """A bar for work that takes a while: a context that is called with a `Progress`."""
 
     every_s = 0.0
     """How often it changes at most."""
@@ -183,7 +184,7 @@ class NotebookBar(Bar):
 
     every_s = EVERY_S
     _shown: Any = None
-    """IPython's handle of what is on the page."""
+    """IPython's handle of the bar on the page."""
 
     def show(self, progress: Progress) -> None:
         self._put(f'<progress value="{progress.share:.4f}"></progress> {escape(str(progress))}')

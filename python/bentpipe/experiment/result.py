@@ -100,6 +100,7 @@ class RunResult(Result):
     scenario : Scenario
         What was run; running it again gives the same tables.
     seed : int
+        Seed of all random streams of the run.
     version : str
         Of bentpipe.
     notes : tuple of str

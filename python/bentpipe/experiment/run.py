@@ -53,8 +53,8 @@ def run(
         opens. They have the headers of the packets; a packet that was lost has the cause as a comment. The result is
         the same as without.
     progress : callable or bool, optional
-        Called several times a second with a `Progress`. True: a bar, in a notebook or on the terminal. False: none;
-        by default, notebooks show one for what takes more than a second.
+        Called several times a second with a `Progress`. True: a bar, in a notebook or on the terminal. False: none.
+        By default, notebooks show one for work of more than a second.
 
     Returns
     -------

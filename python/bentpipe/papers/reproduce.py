@@ -122,7 +122,7 @@ class Reproduction:
 
 
 def _html(found: Reproduced) -> str:
-    """What a notebook shows of a paper."""
+    """A paper in a notebook."""
     from bentpipe.plot import notebook
 
     rows = [[each.claim.id, each.claim.statement, each.text] for each in found.verdicts]

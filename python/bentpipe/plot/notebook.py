@@ -1,4 +1,4 @@
-"""What results show in a notebook: a head, tables, sentences, and the figure that says most."""
+"""Results in a notebook: a head, tables, sentences, and a figure."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Figure(figure.Figure):
     """A figure of matplotlib that notebooks show as it is."""
 
     def _repr_png_(self) -> Png:
-        """What IPython asks for."""
+        """The picture, for IPython."""
         return png(self)
 
 

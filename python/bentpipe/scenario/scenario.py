@@ -176,6 +176,7 @@ class Scenario:
     Attributes
     ----------
     title : str
+        For tables and figures.
     duration_s : float
         Simulated seconds after which the run ends.
     seed : int
