@@ -353,3 +353,11 @@ def test_notes_name_a_sender_that_no_buffer_bounds() -> None:
     printed = Console(width=200, record=True, file=io.StringIO())
     printed.print(*render.comparison(found))
     assert "note: hybla opens a window" in printed.export_text()
+
+
+def test_a_long_label_does_not_leave_the_figure():
+    figure = bp.compare("web-on-geo", cc="reno", replications=2, metric="fct").plot()
+    figure.draw_without_rendering()
+    label = figure.axes[0].xaxis.label.get_window_extent()
+    assert label.x0 >= 0
+    assert label.x1 <= figure.bbox.x1
