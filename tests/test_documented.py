@@ -65,7 +65,7 @@ def test_hooks_of_the_base_class_are_not_taken_for_overridden(small):
         """Overrides nothing."""
 
     class Calling(bp.CongestionControl):
-        """Overrides with what is there."""
+        """Overrides with the methods of the base."""
 
         def on_ack(self, ack, path):
             super().on_ack(ack, path)

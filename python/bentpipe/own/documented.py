@@ -68,7 +68,7 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
 
 
 def _methods(node: ast.ClassDef, hooks: Sequence[str] = ()) -> str:
-    """The section of those that are no hooks."""
+    """The section of all methods but the hooks."""
     found = [each for each in _functions_of(node) if not each.decorator_list and each.name not in hooks]
     return _section("Methods", ((_called(each), ast.get_docstring(each) or "") for each in found))
 
@@ -84,7 +84,7 @@ def _section(head: str, entries: Iterator[tuple[str, str]]) -> str:
 
 
 def _functions(cls: type, stubs: list[ast.FunctionDef]) -> dict[str, Any]:
-    """By name, functions with the signatures and the texts of the stubs that call the core's."""
+    """Functions, by name, with the signatures and the texts of the stubs. They call the core's."""
     originals = {f"core_{each.name}": vars(cls)[each.name] for each in stubs}
     future = ast.ImportFrom("__future__", [ast.alias("annotations")], 0)
     module = ast.fix_missing_locations(ast.Module([future, *map(_calling, stubs)], []))
