@@ -371,7 +371,7 @@ def test_one_bar_shows_what_every_experiment_reports(monkeypatch):
         step.done, step.share, step.label, step.left_s = 1, 0.25, "1 of 4 runs", 90.0
         bar(step)
         bar(step)
-        bar._bar.refresh()
+        bar._bar._bar.refresh()
     assert begun == [1]
     text = "".join(shown)
     assert "1 of 4 runs" in text

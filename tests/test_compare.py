@@ -371,3 +371,11 @@ def test_a_comparison_is_one_table_and_cases_head_their_own_column():
     assert "unheeded" in whole
     assert "needless" in named
     assert "only one case" in CliRunner().invoke(app, [*asked, "--case", "a:"]).stdout
+
+
+def test_a_long_label_does_not_leave_the_figure():
+    figure = bp.compare("web-on-geo", cc="reno", replications=2, metric="fct").plot()
+    figure.draw_without_rendering()
+    label = figure.axes[0].xaxis.label.get_window_extent()
+    assert label.x0 >= 0
+    assert label.x1 <= figure.bbox.x1

@@ -337,3 +337,51 @@ def test_run_takes_overrides_and_shows_a_line_on_request(capsys):
 def test_a_series_is_not_where_a_figure_begins():
     with pytest.raises(BentpipeError, match="expected seconds; the figure has what was recorded"):
         bp.run("geo", {"duration": "3 s"}, series="queue_bytes").plot("queue_bytes")
+
+
+def test_figures_of_runs_mark_handovers_and_outages(small):
+    scenario = bp.load("leo", {"duration": "20 s", "link.sat.forward.outage": {"spans": [["4 s", "5 s"]]}})
+    figure = bp.run(scenario, series=["goodput_bps", "cwnd_bytes"]).plot()
+    for axes in figure.axes:
+        (marks,) = [line for line in axes.lines if line.get_marker() == "|"]
+        assert list(marks.get_xdata()) == [15.0]
+        (outage,) = axes.patches
+        assert (outage.get_x(), outage.get_x() + outage.get_width()) == (4.0, 5.0)
+    label = " ".join(figure.axes[-1].get_xlabel().split())
+    assert label.endswith("ticks: handovers; grey: outages")
+    assert "ticks" not in bp.run(small, series="cwnd_bytes").plot().axes[-1].get_xlabel()
+
+
+def test_windows_hold_to_the_end_of_the_run():
+    result = bp.run("slow-start", series="cwnd_bytes")
+    (line,) = [line for line in result.plot().axes[0].lines if line.get_label() == "transfer"]
+    assert result.series("cwnd_bytes")["time_s"].max() < 8
+    assert line.get_xdata()[-1] == result.simulated_s
+    assert line.get_ydata()[-1] == line.get_ydata()[-2]
+
+
+def test_goodput_is_a_mean_over_a_round_trip_at_least():
+    result = bp.run("slow-start", series="goodput_bps")
+    times = result.plot().axes[0].lines[0].get_xdata()
+    assert min(times[1:] - times[:-1]) >= result.flows["rtt_p50_s"][0]
+
+
+def test_a_flow_has_one_colour_in_all_panels():
+    figure = bp.run("web-on-geo", series=["goodput_bps", "cwnd_bytes"]).plot()
+    colours, *others = [
+        {line.get_label(): line.get_color() for line in axes.lines if not line.get_label().startswith("_")}
+        for axes in figure.axes
+    ]
+    assert len(set(colours.values())) == len(colours) > 1
+    for other in others:
+        assert other.items() <= colours.items()
+    legends = [axes.get_legend() is not None for axes in figure.axes]
+    assert legends == [True, set(others[0]) != set(colours)]
+
+
+def test_long_names_do_not_leave_the_figure():
+    figure = bp.run("london-singapore", series="queue_bytes").plot()
+    figure.draw_without_rendering()
+    legend = figure.axes[0].get_legend().get_window_extent()
+    assert legend.x0 >= 0
+    assert legend.x1 <= figure.bbox.x1

@@ -281,11 +281,17 @@ class Packet:
         """Whether it acknowledges and does nothing else."""
 
     @property
-    def is_syn(self) -> bool: ...
+    def is_syn(self) -> bool:
+        """Whether it opens a connection (flag SYN)."""
+
     @property
-    def is_fin(self) -> bool: ...
+    def is_fin(self) -> bool:
+        """Whether its sender has no more data (flag FIN)."""
+
     @property
-    def is_rst(self) -> bool: ...
+    def is_rst(self) -> bool:
+        """Whether it resets the connection (flag RST)."""
+
     @property
     def is_ect(self) -> bool:
         """Whether its sender supports ECN, marked or not (RFC 3168 §5)."""

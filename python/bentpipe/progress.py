@@ -1,14 +1,25 @@
-"""How far the work is: one class for every verb, for terminals, notebooks and pages alike."""
+"""The progress of work: one class for every verb, and bars that show it on terminals and in notebooks."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from rich.progress import Progress as RichProgress
+
+APPEARS_AFTER_S = 1.0
+"""A bar for shorter work would only flicker."""
+EVERY_S = 0.2
+"""So often a bar in a notebook changes: each change is a message to the page."""
 
 
 @dataclass
@@ -87,23 +98,114 @@ def clock(seconds: float) -> str:
     return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
-def watch(progress: Callable[[Progress], object] | bool | None) -> Callable[[Progress], object] | None:
-    """The callable for `progress`: itself, a line on the error output for True, else None."""
-    if isinstance(progress, bool):
-        return _Line() if progress else None
-    return progress
+Watch = Callable[[Progress], object]
+"""A callable that is called now and then with the state of the work."""
+Wish = Watch | bool | None
+"""The values of `progress`."""
 
 
-class _Line:
-    """A line on the error output that each call overwrites, in terminals and notebooks."""
+def watched(wish: Wish) -> AbstractContextManager[Watch | None]:
+    """The callable that a verb calls with its progress, if any: the given callable, or a bar.
 
-    def __init__(self) -> None:
-        self._width = 0
+    Parameters
+    ----------
+    wish : callable, bool or None
+        True: a bar, in a notebook or on the terminal. False: none. None: a bar in a notebook, for
+        work of more than a second.
+    """
+    if callable(wish):
+        return nullcontext(wish)
+    if wish not in (None, True, False):
+        raise TypeError(f"progress is {wish!r}: expected True, False, or a callable that takes a Progress")
+    if is_notebook() and wish is not False:
+        return NotebookBar(0.0 if wish else APPEARS_AFTER_S)
+    return TerminalBar(0.0) if wish else nullcontext()
+
+
+def is_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    # A notebook has loaded it.
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+class Bar:
+    """A bar for work that takes a while: a context that is called with a `Progress`."""
+
+    every_s = 0.0
+    """How often it changes at most."""
+
+    def __init__(self, appears_after_s: float) -> None:
+        self._next_s = time.monotonic() + appears_after_s
+
+    def __enter__(self) -> Watch:
+        return self
 
     def __call__(self, progress: Progress) -> None:
+        if time.monotonic() >= self._next_s:
+            self.show(progress)
+            self._next_s = time.monotonic() + self.every_s
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.hide()
+
+    def show(self, progress: Progress) -> None:
+        """Show how far it is."""
+        raise NotImplementedError
+
+    def hide(self) -> None:
+        """Leave nothing behind."""
+        raise NotImplementedError
+
+
+class TerminalBar(Bar):
+    """On the terminal's error output."""
+
+    _bar: RichProgress | None = None
+
+    def show(self, progress: Progress) -> None:
+        if self._bar is None:
+            self._bar = _rich()
+            self._bar.add_task("", total=1.0, left="")
+            self._bar.start()
         left_s = progress.left_s
-        left = "" if left_s is None else f", {clock(left_s)} left"
-        text = f"{progress.label}, {progress.share:.0%}{left}"
-        # What a longer one before has left is written over.
-        print(f"\r{text:<{self._width}}", end="\n" if progress.share >= 1 else "", file=sys.stderr, flush=True)
-        self._width = len(text)
+        left = "" if left_s is None else f"{clock(left_s)} left"
+        self._bar.update(self._bar.task_ids[0], description=progress.label, completed=progress.share, left=left)
+
+    def hide(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class NotebookBar(Bar):
+    """Below the cell of a notebook."""
+
+    every_s = EVERY_S
+    _shown: Any = None
+    """IPython's handle of the bar on the page."""
+
+    def show(self, progress: Progress) -> None:
+        self._put(f'<progress value="{progress.share:.4f}"></progress> {escape(str(progress))}')
+
+    def hide(self) -> None:
+        if self._shown is not None:
+            self._put("")
+
+    def _put(self, html: str) -> None:
+        from IPython.display import HTML, display
+
+        if self._shown is None:
+            self._shown = display(HTML(html), display_id=True)
+        else:
+            self._shown.update(HTML(html))
+
+
+def _rich() -> RichProgress:
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
+    return RichProgress(*columns, console=Console(stderr=True), transient=True)

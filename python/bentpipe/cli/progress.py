@@ -6,19 +6,14 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.progress import clock
+from bentpipe.progress import APPEARS_AFTER_S, TerminalBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
-    from rich.progress import Progress as RichProgress
-
     from bentpipe.progress import Progress
     from bentpipe.scenario.scenario import Scenario
-
-APPEARS_AFTER_S = 1
-"""A bar for shorter work would only flicker."""
 
 
 class Bar:
@@ -40,7 +35,7 @@ class Bar:
         self._begun = begun
         self._is_shown = not is_quiet and sys.stderr.isatty()
         self._is_summed_up = is_summed_up and not is_quiet
-        self._bar: RichProgress | None = None
+        self._bar = TerminalBar(APPEARS_AFTER_S)
         self._last: Progress | None = None
         self._began_s = monotonic()
 
@@ -52,21 +47,13 @@ class Bar:
         if self._begun is not None and progress.share > 0:
             begun, self._begun = self._begun, None
             begun()
-        if not self._is_shown or monotonic() - self._began_s < APPEARS_AFTER_S:
-            return
-        if self._bar is None:
-            self._bar = _bar()
-            self._bar.add_task("", total=1.0, left="")
-            self._bar.start()
-        left_s = progress.left_s
-        left = "" if left_s is None else f"{clock(left_s)} left"
-        self._bar.update(self._bar.task_ids[0], description=progress.label, completed=progress.share, left=left)
+        if self._is_shown:
+            self._bar(progress)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.hide()
         if self._is_summed_up and self._last is not None and self._last.total:
             print(f"{self._last.label} in {monotonic() - self._began_s:.3g} s", file=sys.stderr)
 
@@ -84,12 +71,3 @@ def load(
 
     with Bar(is_quiet=is_quiet) as bar:
         return scenario.load(file, [*overrides.pairs(sets, seed), *more], progress=bar)
-
-
-def _bar() -> RichProgress:
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-    from rich.progress import Progress as RichProgress
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
-    return RichProgress(*columns, console=Console(stderr=True), transient=True)

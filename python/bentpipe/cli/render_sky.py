@@ -35,9 +35,8 @@ def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
     """What the path is like, and its changes."""
     summary, scene = found.summary, found.scene
     start, end = (place.name for place in scene.places[:2])
-    light, glass = (formatting.quantity(summary[f"{name}_delay_s"], "s") for name in ("vacuum", "fibre"))
     title = f"{start} to {end} over {scene.over}"
-    ground = f"{found.ground_km:,.0f} km along the great circle: {light} by light in vacuum, {glass} in fibre"
+    ground, *_, paths = found.statements
     yield _head(title, scene, found.span, ground)
     if not summary["connected"]:
         yield Text("There is no path.")
@@ -56,11 +55,7 @@ def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
         digits = 0 if name == "hops" else 2 if "delay" in name else 1
         table.add_row(name, *(formatting.MISSING if value is None else f"{value:.{digits}f}" for value in values))
     yield table
-    hand = [formatting.count(summary[f"{side}_handovers"], "handover") for side in ("from", "to")]
-    share = (
-        "a path all the time" if summary["connected"] == 1 else f"a path {_percent(summary['connected'])} of the time"
-    )
-    yield Text(f"\n{formatting.count(summary['paths'], 'path')}, {hand[0]} at {start}, {hand[1]} at {end}; {share}")
+    yield Text(f"\n{paths}")
     yield from _gaps(found)
     shown = found.changes if every else found.changes.head(ROWS_MAX)
     yield _changes(found, shown, start, end)
@@ -110,7 +105,7 @@ def _hint(found: SkyPath | SkyPaths) -> str:
 def _gaps(found: SkyPath) -> Iterator[Text]:
     """The reasons why there is no path at times, with remedies."""
     for gap in found.gaps:
-        yield Text(f"{_percent(gap.share)} of the time without: {gap.why}; remedy: {gap.help}")
+        yield Text(f"{100 * gap.share:.3g} % of the time without: {gap.why}; remedy: {gap.help}")
 
 
 def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:
@@ -150,18 +145,12 @@ def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:
 
 def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:
     """The passes by rise."""
-    summary, scene = found.summary, found.scene
+    scene = found.scene
     yield _head(f"{scene.over} over {scene.places[0].name}", scene, found.span)
     if len(found.table) == 0:
         yield Text("No satellite is in view.")
         return
-    mean = formatting.quantity(summary["duration_mean_s"], "s")
-    gap = formatting.quantity(summary["gap_max_s"], "s")
-    without = f"at most {gap} without a satellite" if summary["gap_max_s"] > 0 else "never without a satellite"
-    yield Text(
-        f"{summary['passes']:,} {'pass' if summary['passes'] == 1 else 'passes'} of {mean} on average,"
-        f" {summary['in_view_mean']:.1f} in view on average, {without}"
-    )
+    yield from map(Text, found.statements)
     shown = found.table if every else found.table.head(ROWS_MAX)
     texts = [("satellite", [_short(scene, each) for each in shown["satellite"]])]
     columns = [
@@ -178,7 +167,7 @@ def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:
 def coverage(found: Coverage) -> Iterator[RenderableType | str]:
     """Satellites in view by latitude."""
     yield _head(f"Coverage by {found.scene.over}", found.scene, found.span)
-    yield Text(f"{_percent(found.covered)} of the Earth has a satellite in view, on average over time")
+    yield from map(Text, found.statements)
     bands = found.bands()
     names = [
         f"{_latitude(south)} to {_latitude(north)}"
@@ -346,7 +335,3 @@ def _time(seconds: float) -> str:
 
 def _latitude(degrees: float) -> str:
     return "0°" if degrees == 0 else f"{abs(degrees):g}°{'N' if degrees > 0 else 'S'}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bentpipe import formatting
 from bentpipe.cli import options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import Title, check_places, print_result
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from bentpipe.emulation.twin import Twin
+    from bentpipe.progress import Progress
 
 
 @click.command(
@@ -80,8 +80,8 @@ def command(
     Title(scenario, is_shown=not (json or quiet)).show()
     is_watched = sys.stderr.isatty() and not quiet
 
-    def say(part: str) -> None:
-        print(part, file=sys.stderr)
+    def say(progress: Progress) -> None:
+        print(progress.doing, file=sys.stderr)
 
     found = twin(
         scenario,
@@ -121,19 +121,15 @@ def _shares(written: tuple[str, ...]) -> float | dict[str, float] | None:
 def _shown(found: Twin) -> Iterator[RenderableType]:
     from rich.table import Table
 
-    from bentpipe.emulation.verdict import UNITS
-
     title = f"Linux {found.kernel['release']} with {found.kernel['cc']}, and its simulation"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    table.add_column()
-    for head in ("simulated", "emulated", "difference", "from", "to", "margin"):
+    (quantity, *heads, judged), rows, _ = found.shown()
+    table.add_column(quantity)
+    for head in heads:
         table.add_column(head, justify="right")
-    table.add_column("verdict")
-    for each in found.quantities:
-        edges = (each.difference_low, each.difference_high)
-        values = (each.simulated, each.emulated, each.difference, *edges, each.margin)
-        shown, unit = formatting.column(values, UNITS.get(each.quantity, ""))
-        table.add_row(f"{each.name} ({unit})" if unit else each.name, *shown, each.verdict)
+    table.add_column(judged)
+    for row in rows:
+        table.add_row(*row)
     yield table
     yield found.verdict
     yield from found.notes

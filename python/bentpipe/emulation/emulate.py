@@ -55,7 +55,7 @@ HINTS = {
 """What helps where the system refuses, by a word of the step."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Emulation:
     """What an emulated run gave.
 
@@ -104,6 +104,15 @@ class Emulation:
             "spoken": self.spoken,
             **self.result.to_dict(),
         }
+
+    def __repr__(self) -> str:
+        return f"<Emulation {self.result.scenario.title!r}, {self.stopped}: {self.trust.sentence}>"
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        outside = (["outside the scenario", ""], self.trust.rows(), 1)
+        return self.result._repr_html_() + notebook.page("", [outside], [self.trust.sentence])
 
 
 @dataclass(frozen=True)

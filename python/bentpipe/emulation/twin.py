@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe import _core, files
+from bentpipe import _core, files, formatting
 from bentpipe.catalog import unknown
 from bentpipe.emulation import packets, verdict
 from bentpipe.emulation.connections import of_flow
 from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.run import run
+from bentpipe.progress import Progress, watched
 from bentpipe.scenario.scenario import scenario_of
 from bentpipe.version import __version__
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bentpipe.emulation.emulate import Emulation
     from bentpipe.emulation.trust import Trust
     from bentpipe.experiment.result import RunResult
+    from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario, Scenario
 
 FORM = "bentpipe twin"
@@ -113,6 +115,22 @@ class Twin:
         tables = {"runs": self.runs, **{f"window-{side}": table for side, table in self.windows.items()}}
         files.write(folder, FORM, tables=tables, scenario=self.scenario.resolved(), provenance=self.to_dict())
 
+    def shown(self) -> tuple[list[str], list[list[str]], int]:
+        """A row per quantity, for people: heads, rows, and how many columns are text."""
+        rows = []
+        for each in self.quantities:
+            edges = (each.difference_low, each.difference_high)
+            values = (each.simulated, each.emulated, each.difference, *edges, each.margin)
+            cells, unit = formatting.column(values, verdict.UNITS.get(each.quantity, ""))
+            rows.append([f"{each.name} ({unit})" if unit else each.name, *cells, each.verdict])
+        return ["", "simulated", "emulated", "difference", "from", "to", "margin", "verdict"], rows, 1
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        head = f"Linux {self.kernel['release']} with {self.kernel['cc']}, and its simulation"
+        return notebook.page(head, [self.shown()], [self.verdict, *self.notes], self.plot)
+
     def plot(self) -> Figure:
         """The window of one run of each side over time."""
         from bentpipe.plot import COLOURS
@@ -139,7 +157,7 @@ def twin(
     replications: int = 30,
     emulations: int = 3,
     margin: float | Mapping[str, float] | None = None,
-    progress: Callable[[str], object] | None = None,
+    progress: Wish = None,
 ) -> Twin:
     """Simulate a bulk transfer, run it by the kernel's TCP over the same path, and say where they differ.
 
@@ -162,8 +180,8 @@ def twin(
         The least difference that matters, as a share of the simulated value: of all quantities, or by quantity
         (`goodput`, `cwnd`, `first-loss`, `srtt`, `srtt-p95`, `lost`, `retransmissions`). By default 0.1, and 0.15 for
         windows. A difference of a millisecond or three packets never matters.
-    progress : callable, optional
-        Called with a sentence before each part.
+    progress : callable or bool, optional
+        Called with a `Progress` before each run, which `doing` names. Or whether there is a bar, as for `bentpipe.run`.
 
     Raises
     ------
@@ -178,9 +196,17 @@ def twin(
         raise EmulationError(unknown(name, "a flow", content["flow"]))
     if replications < 2 or emulations < 1:
         raise EmulationError("too few runs\n  expected at least 2 simulated and 1 emulated")
-    with tempfile.TemporaryDirectory() as folder:
-        say = progress or (lambda _: None)
-        return _twin(scenario, name, cc, max(replications, emulations), emulations, margins, say, Path(folder))
+    replications = max(replications, emulations)
+    how_far = Progress(total=emulations + replications)
+    with tempfile.TemporaryDirectory() as folder, watched(progress) as watch:
+
+        def say(what: str) -> None:
+            how_far.done += bool(how_far.doing)
+            how_far.doing = what
+            if watch is not None:
+                watch(how_far)
+
+        return _twin(scenario, name, cc, replications, emulations, margins, say, Path(folder))
 
 
 def _twin(
@@ -207,7 +233,7 @@ def _twin(
     for number in range(replications):
         say(f"simulated run {number + 1} of {replications}")
         pcap = capture if number == shown_beside else None
-        simulated.append(_simulated(run(like, seed=scenario.seed + number, pcap=pcap), name))
+        simulated.append(_simulated(run(like, seed=scenario.seed + number, pcap=pcap, progress=False), name))
     rows = [side.row() for side in (*simulated, *emulated)]
     runs = pl.DataFrame(rows)
     beside, flows = simulated[shown_beside], like.to_dict()["flow"]

@@ -21,6 +21,7 @@ from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.metrics import COLUMNS, METRICS, named
 from bentpipe.own import loading
+from bentpipe.progress import watched
 from bentpipe.scenario.scenario import Scenario, names_of, notes_of, scenario_of
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
@@ -28,7 +29,7 @@ from bentpipe.statistics.samples import AtLeast, Sample, not_whole, ranked
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.figure import Figure
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from bentpipe.metrics import Metric
     from bentpipe.own.loading import Sender
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.progress import Progress
+    from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -59,7 +60,7 @@ def compare(
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
-    progress: Callable[[Progress], object] | bool | None = None,
+    progress: Wish = None,
 ) -> Comparison:
     """Run a scenario with several senders and say what differs: congestion controls, or cases with other settings.
 
@@ -101,9 +102,9 @@ def compare(
         is, and the differences are those of all pairs.
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
-    progress : callable, optional
-        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
-        True shows a line on the error output.
+    progress : callable or bool, optional
+        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended. Or
+        whether there is a bar, as for `run`.
 
     Returns
     -------
@@ -148,7 +149,8 @@ def compare(
     design.against = against
     design.said = {"metric": asked[0], "confidence": confidence, "statistic": statistic, "correction": correction}
     design.cases = cases or {}
-    return carry_out(design, store=store, jobs=jobs, on=on, progress=progress)
+    with watched(progress) as watch:
+        return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -18,7 +18,7 @@ from bentpipe.experiment.store import Store
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.experiment.threads import interruptible
 from bentpipe.experiment.workers import workers
-from bentpipe.progress import Progress, watch
+from bentpipe.progress import Progress
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def carry_out(
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
-    progress: Callable[[Progress], object] | bool | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> R:
     """Run a design: what its store does not have yet.
 
@@ -65,7 +65,7 @@ def carry_out(
         Ctrl-C; `result` has what was finished, and so has the store.
     """
     # The points are checked before there is a store: a design that makes no sense leaves nothing behind.
-    execution = Execution(design, watch(progress))
+    execution = Execution(design, progress)
     with closing(workers(on, jobs)) as place, Memory() if store is None else Store(store) as opened:
         try:
             sweep = execution.run(opened, place)

@@ -12,7 +12,7 @@ from bentpipe.experiment import options
 from bentpipe.experiment.design import Design, Point, Until, with_tables
 from bentpipe.experiment.execution import carry_out
 from bentpipe.metrics import SENDERS
-from bentpipe.progress import Progress, watch
+from bentpipe.progress import Progress, watched
 from bentpipe.scenario.overrides import case_sets
 from bentpipe.scenario.scenario import scenario_of
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from bentpipe import _core
     from bentpipe.experiment.sweep import Sweep
+    from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario, Scenario
 
 KEPT_SCENARIOS = 1024
@@ -165,7 +166,7 @@ def sweep(
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
-    progress: Callable[[Progress], object] | bool | None = None,
+    progress: Wish = None,
 ) -> Sweep:
     """Run a scenario at every point of a grid, and keep what each run gave.
 
@@ -208,9 +209,9 @@ def sweep(
         Runs at the same time; all cores if not given.
     on : str, optional
         `local:4` or `dask://HOST:PORT`: do the runs in processes of `dask.distributed`. The results are the same.
-    progress : callable, optional
-        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
-        True shows a line on the error output.
+    progress : callable or bool, optional
+        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended. Or
+        whether there is a bar, as for `run`.
 
     Returns
     -------
@@ -237,14 +238,14 @@ def sweep(
         cases=cases,
     )
     whole = with_axes(lambda sets: scenario_of(scenario, sets), asked)
-    progress = watch(progress)
-    grid = Grid(whole, partial(progress or (lambda _: None), Progress()))
-    if not grid.keys:
-        raise ScenarioError(
-            "nothing to vary: the grid is empty\n"
-            "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
-        )
-    return carry_out(grid, store=store, jobs=jobs, on=on, progress=progress)
+    with watched(progress) as watch:
+        grid = Grid(whole, partial(watch or (lambda _: None), Progress()))
+        if not grid.keys:
+            raise ScenarioError(
+                "nothing to vary: the grid is empty\n"
+                "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
+            )
+        return carry_out(grid, store=store, jobs=jobs, on=on, progress=watch)
 
 
 def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tuple[str, Any]]) -> Scenario:

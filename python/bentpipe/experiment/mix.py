@@ -24,6 +24,7 @@ from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.metrics import Metric
 from bentpipe.own.loading import absent, parts
+from bentpipe.progress import watched
 from bentpipe.scenario.scenario import Scenario, names_of, scenario_of
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.result import RunResult
     from bentpipe.own.loading import Sender
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.progress import Progress
+    from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.estimates import Interval
 
@@ -63,7 +64,7 @@ def mix(
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
-    progress: Callable[[Progress], object] | bool | None = None,
+    progress: Wish = None,
 ) -> Mix:
     """Put different senders into one run and say how they share.
 
@@ -97,9 +98,9 @@ def mix(
         Of each interval, and of all the statements together; between 0 and 1.
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
-    progress : callable, optional
-        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended.
-        True shows a line on the error output.
+    progress : callable or bool, optional
+        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended. Or
+        whether there is a bar, as for `run`.
 
     Returns
     -------
@@ -120,7 +121,8 @@ def mix(
     asked = names_of(metrics)
     options.checked_of([name for name in asked if isinstance(quantity(name), Metric)], scenario)
     design = Mixed(scenario, plan, replications, replications_max, until, confidence, asked)
-    return carry_out(design, store=store, jobs=jobs, on=on, progress=progress)
+    with watched(progress) as watch:
+        return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)
 
 
 class Mixed(Design["Mix"]):
@@ -562,6 +564,12 @@ class Mix(Result):
             columns.append(column_shown(name, what.unit, [self.estimate(sender, name) for sender in self.senders]))
         head, *rows = map(list, zip(*columns, strict=True))
         return head, rows, 1
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        # Windows would need another run.
+        return notebook.page("", [self.shown()], self.statements, lambda: self.plot("goodput"))
 
     def __repr__(self) -> str:
         return f"<Mix {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"

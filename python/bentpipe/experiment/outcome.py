@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from html import escape
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.formatting import html_table, interval, scale
+from bentpipe.formatting import interval, scale
 
 if TYPE_CHECKING:
     import os
@@ -70,7 +69,9 @@ class Result(ABC):
         return table.columns, [[str(cell) for cell in row] for row in table.iter_rows()], 0
 
     def _repr_html_(self) -> str:
-        return html_table(*self.shown()) + "".join(f"<p>{escape(said)}</p>" for said in self.statements)
+        from bentpipe.plot import notebook
+
+        return notebook.page("", [self.shown()], self.statements, self.plot)
 
 
 def column_shown(head: str, unit: str, found: Sequence[Estimate | Interval]) -> list[str]:

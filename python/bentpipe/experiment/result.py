@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +101,7 @@ class RunResult(Result):
     scenario : Scenario
         What was run; running it again gives the same tables.
     seed : int
+        Seed of all random streams of the run.
     version : str
         Of bentpipe.
     notes : tuple of str
@@ -517,12 +517,12 @@ class RunResult(Result):
         )
 
     def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
-        head = f"{escape(self.scenario.title)}, seed {self.seed}: {self.stop} at {self.simulated_s:.10g} s, {goodput}"
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        flows = formatting.html_table(*readable(self.flows, "flows", SHOWN_FLOWS))
-        links = formatting.html_table(*readable(self.links, "links", SHOWN_LINKS))
-        return f"<p><b>{head}</b></p>{flows}{links}{notes}"
+        head = f"{self.scenario.title}, seed {self.seed}: {self.stop} at {self.simulated_s:.10g} s, {goodput}"
+        tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
+        return notebook.page(head, tables, self.statements, self.plot)
 
 
 def readable(

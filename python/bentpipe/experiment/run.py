@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe import _core, files
 from bentpipe.errors import Interrupted, ScenarioError
-from bentpipe.progress import Progress, watch
+from bentpipe.progress import Progress, watched
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.result import RunResult
     from bentpipe.own.loading import Function, Sender
+    from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario, Scenario, Sets
 
 EVENTS_AT_ONCE = 20_000
@@ -30,7 +31,7 @@ def run(
     seed: int | None = None,
     series: str | Iterable[str] = (),
     pcap: str | os.PathLike[str] | None = None,
-    progress: Callable[[Progress], object] | bool | None = None,
+    progress: Wish = None,
 ) -> RunResult:
     """Simulate a scenario.
 
@@ -54,8 +55,9 @@ def run(
         Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`, which Wireshark
         opens. They have the headers of the packets; a packet that was lost has the cause as a comment. The result is
         the same as without.
-    progress : callable, optional
-        Called several times a second with a `Progress`; True shows a line on the error output.
+    progress : callable or bool, optional
+        Called several times a second with a `Progress`. True: a bar, in a notebook or on the terminal. False: none.
+        By default, notebooks show one for work of more than a second.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def run(
     RunError
         A bug in bentpipe.
     """
-    scenario, progress = scenario_of(scenario, sets), watch(progress)
+    scenario = scenario_of(scenario, sets)
     if cc is not None:
         scenario = with_sender(scenario, cc)
     if middlebox is not None:
@@ -83,7 +85,8 @@ def run(
     scenario = scenario.with_series(series)
     simulation = _core.Run(scenario._core, pcap=None if pcap is None else files.captures(pcap))
     try:
-        advance(simulation, progress and _notes(simulation, progress))
+        with watched(progress) as watch:
+            advance(simulation, watch and _notes(simulation, watch))
     except KeyboardInterrupt as interrupt:
         simulation.interrupt()
         message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"

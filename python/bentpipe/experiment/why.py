@@ -61,7 +61,7 @@ LIMITS = (
 """What keeps a sender from sending, by the number in `limited_by`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What happened to a flow in a window of time.
 
@@ -87,6 +87,16 @@ class Explanation:
         happenings = [{"time_s": time_s, "what": what} for time_s, what in self.happenings]
         window = {"flow": self.flow, "start_s": self.start_s, "end_s": self.end_s}
         return {**window, "happenings": happenings, "summary": self.summary}
+
+    def __repr__(self) -> str:
+        happened = formatting.count(len(self.happenings), "happening")
+        return f"<Explanation of {self.flow}, {self.start_s:g} s to {self.end_s:g} s, {happened}: {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        rows = [[f"{time_s:.4f}", what] for time_s, what in self.happenings]
+        return notebook.page("", [(["time (s)", "what happened"], rows, 2)], [self.summary])
 
     def __str__(self) -> str:
         lines = [f"{time_s:10.4f} s  {what}" for time_s, what in self.happenings]

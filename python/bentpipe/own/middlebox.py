@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from bentpipe import _core
 from bentpipe._core import Packet, PacketSender
+from bentpipe.own.documented import document, extending
 from bentpipe.own.hooks import Absent, Rules
 
 __all__ = ["Middlebox", "Packet", "PacketSender"]
@@ -17,6 +18,10 @@ _CALLED = tuple(name for name in vars(_core.Middlebox) if not name.startswith("_
 RULES = Rules(_core.Middlebox, HOOKS, (*_GIVEN, *_CALLED), "the node", "use", "it works at one node")
 
 
+document(Packet, PacketSender)
+
+
+@extending(_core.Middlebox, HOOKS)
 class Middlebox(_core.Middlebox):
     """Extend this to write a function of your own that stands at a node and sees each packet that passes.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bentpipe import _core
 from bentpipe._core import AckSample, Congestion, Delivery, Init, PathState
+from bentpipe.own.documented import document, extending
 from bentpipe.own.hooks import Absent, Rules
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ _STATE = tuple(name for name, value in vars(_core.CongestionControl).items() if 
 RULES = Rules(_core.CongestionControl, HOOKS, _STATE, "the connection", "set", "it works on one connection")
 
 
+document(Init, AckSample, PathState, Congestion, Delivery)
+
+
+@extending(_core.CongestionControl, HOOKS)
 class CongestionControl(_core.CongestionControl):
     """Extend this to write a congestion control of your own. What you do not override does what Reno does.
 

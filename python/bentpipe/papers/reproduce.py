@@ -8,29 +8,31 @@ import json
 import os
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import files
+from bentpipe import files, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import PaperError
 from bentpipe.papers import claims, loading, pages, verdicts, webpage
 from bentpipe.papers.entries import NAME, PAGE, document, entry, joined
 from bentpipe.papers.falsify import ERROR, attacked
 from bentpipe.papers.lab import Lab
+from bentpipe.papers.summary import in_words
 from bentpipe.papers.worlds import best
-from bentpipe.progress import Progress
+from bentpipe.progress import Progress, watched
 from bentpipe.reports.figures import Drawn
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from bentpipe.papers.claims import Figure, Paper
     from bentpipe.papers.entries import Entry
     from bentpipe.papers.verdicts import Verdict
     from bentpipe.papers.worlds import World
+    from bentpipe.progress import Wish
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Reproduced:
         return sum(held for held, _ in each), sum(tried for _, tried in each)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reproduction:
     """What came of some papers.
 
@@ -110,6 +112,24 @@ class Reproduction:
         """All of it as plain data, fit for JSON."""
         return document(self.entries)
 
+    def __repr__(self) -> str:
+        names = ", ".join(each.paper.name for each in self.papers)
+        claimed = formatting.count(sum(len(each.verdicts) for each in self.papers), "claim")
+        return f"<Reproduction of {names}: {claimed}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(map(_html, self.papers))
+
+
+def _html(found: Reproduced) -> str:
+    """A paper in a notebook."""
+    from bentpipe.plot import notebook
+
+    rows = [[each.claim.id, each.claim.statement, each.text] for each in found.verdicts]
+    figures = [partial(getattr, drawn, "figure") for drawn in found.figures.values()]
+    table = (["claim", "statement", "verdict"], rows, 3)
+    return notebook.page(found.paper.title, [table], [*in_words(found), *found.failed.values()], *figures)
+
 
 def reproduce(
     papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
@@ -119,7 +139,7 @@ def reproduce(
     falsify: bool = False,
     folder: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Wish = None,
 ) -> Reproduction:
     """Measure every claim of papers, judge it, and redraw their figures.
 
@@ -139,8 +159,9 @@ def reproduce(
         interrupted goes on where it was. Papers that the folder has from before stay in its tables and pages.
     jobs : int, optional
         Runs at the same time; all cores if not given.
-    progress : callable, optional
-        Called with a `Progress` before each claim, attack and figure, which count as runs; `doing` names it.
+    progress : callable or bool, optional
+        Called with a `Progress` before each claim, attack and figure, which count as runs; `doing` names it. Or whether
+        there is a bar, as for `run`.
 
     Returns
     -------
@@ -166,35 +187,36 @@ def reproduce(
 
     def tell(what: str) -> None:
         how_far.doing = what
-        if progress is not None:
-            progress(how_far)
+        if watch is not None:
+            watch(how_far)
 
-    for paper in chosen:
-        runs = None if place is None else place / "runs" / paper.name
-        with Lab(paper.folder, store=runs, is_full=is_full, jobs=jobs) as lab:
-            judged = []
-            for claim in paper.claims:
-                tell(claim.id)
-                verdict = verdicts.settled(paper, claim, lab)
-                how_far.done += 1
-                if falsify:
-                    tell(f"{claim.id} without its mechanism")
-                    verdict = attacked(paper, verdict, lab)
+    with watched(progress) as watch:
+        for paper in chosen:
+            runs = None if place is None else place / "runs" / paper.name
+            with Lab(paper.folder, store=runs, is_full=is_full, jobs=jobs) as lab:
+                judged = []
+                for claim in paper.claims:
+                    tell(claim.id)
+                    verdict = verdicts.settled(paper, claim, lab)
                     how_far.done += 1
-                judged.append(verdict)
-            drawn, failed = {}, {}
-            for figure in paper.figures:
-                tell(f"{paper.name}: {figure.title}")
-                if not verdicts.missing(figure.needs):
-                    try:
-                        drawn[figure] = _draw(paper, figure, lab, place)
-                    except PaperError as error:
-                        failed[figure] = str(error)
-                how_far.done += 1
-        found.append(Reproduced(paper, tuple(judged), drawn, failed))
-        if place is not None and not only:
-            # What is judged is kept, whatever becomes of the papers that follow.
-            _write(Reproduction(tuple(found), is_full), place)
+                    if falsify:
+                        tell(f"{claim.id} without its mechanism")
+                        verdict = attacked(paper, verdict, lab)
+                        how_far.done += 1
+                    judged.append(verdict)
+                drawn, failed = {}, {}
+                for figure in paper.figures:
+                    tell(f"{paper.name}: {figure.title}")
+                    if not verdicts.missing(figure.needs):
+                        try:
+                            drawn[figure] = _draw(paper, figure, lab, place)
+                        except PaperError as error:
+                            failed[figure] = str(error)
+                    how_far.done += 1
+            found.append(Reproduced(paper, tuple(judged), drawn, failed))
+            if place is not None and not only:
+                # What is judged is kept, whatever becomes of the papers that follow.
+                _write(Reproduction(tuple(found), is_full), place)
     return Reproduction(tuple(found), is_full)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.metrics import Metric, named
 from bentpipe.plot.runs import windows
-from bentpipe.plot.style import COLOURS, at_least, blank, draw_rate, label, nothing_of, plain, style
+from bentpipe.plot.style import COLOURS, at_least, blank, draw_rate, label, legend_above, nothing_of, plain, style
 from bentpipe.statistics.samples import AtLeast, is_of_transfers
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 RATES = ("goodput", "goodput_active", "throughput")
 """Metrics that the rate of the bottleneck limits."""
+LABEL_LETTERS = 44
+"""Of a line of a label: longer ones would be cut off."""
 LINES_MAX = 4
 """Windows in a panel: more saw teeth cannot be told apart."""
 
@@ -116,7 +118,7 @@ def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> 
             axes.set_ylim(bottom=0)
             axes.set_ylabel(label("Congestion window", unit))
             axes.grid()
-            axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=LINES_MAX)
+            legend_above(axes)
         panels[-1].set_xlabel("Time (s)")
         panels[-1].set_xlim(0, max(result.simulated_s for result in results.values()) or None)
         many = any(len(result.scenario.flow_names) > 1 for result in results.values())
@@ -160,7 +162,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
         draw_rate(axes, comparison.scenarios.values() or [comparison.scenario], divisor, "x")
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlabel(label(plain(what.label), unit))
+    axes.set_xlabel(textwrap.fill(label(plain(what.label), unit), LABEL_LETTERS))
     axes.grid(axis="x")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bentpipe import formatting
 from bentpipe.plot import traces
-from bentpipe.plot.style import COLOURS, DASHES, WIDTH, label, plain, sheet, style
+from bentpipe.plot.style import COLOURS, DASHES, WIDTH, label, legend_above, plain, sheet, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +120,7 @@ def _cwnd(axes: Axes, mix: Mix) -> None:
     axes.set_xlabel("Time (s)")
     axes.set_ylabel(label("Congestion window", unit))
     axes.grid()
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=LEGEND_COLUMNS)
+    legend_above(axes, LEGEND_COLUMNS)
 
 
 def _rows(axes: Axes, mix: Mix) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from bentpipe import formatting
 from bentpipe.catalog import unit as unit_of
 from bentpipe.errors import BentpipeError
-from bentpipe.plot.style import COLOURS, DASHES, blank, draw_rate, label, plain, style
+from bentpipe.plot.marks import mark
+from bentpipe.plot.style import COLOURS, DASHES, blank, draw_rate, label, legend_above, plain, style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
 """Series that `run_figure` draws, in this order, if they were recorded, and what it calls them."""
 
+LABEL_LETTERS = 48
+"""Of a line below the axis of time."""
 LEGEND_MAX = 8
 LINKS_MAX = 3
 
@@ -45,42 +48,61 @@ def run_figure(result: RunResult) -> Figure:
 
 def _run_figure(result: RunResult, names: list[str]) -> Figure:
     figure, panels = blank(len(names), height=0.5 + 1.45 * len(names))
-    of_flows = [name for name in names if "flow" in result.recorded[name].columns]
+    explained: list[list[str]] = []
     for axes, name in zip(panels, names, strict=True):
-        # The colours of flows are explained once.
-        _draw(axes, result, name, has_legend=name not in of_flows[1:])
+        shown = _shown(result, name)
+        # The same colours are explained once.
+        _draw(axes, result, name, shown, has_legend=shown not in explained)
+        explained.append(shown)
     figure.suptitle(plain(textwrap.fill(result.scenario.title, 56)), x=0.02, ha="left")
-    panels[-1].set_xlabel("Time (s)" + _averaging(result, names))
+    said = "Time (s)" + _averaging(result, names) + mark(panels, result.scenario, result.simulated_s)
+    panels[-1].set_xlabel(textwrap.fill(said, LABEL_LETTERS))
     panels[-1].set_xlim(0, result.simulated_s or None)
     return figure
 
 
 def _averaging(result: RunResult, names: list[str]) -> str:
+    intervals = _intervals(result)
+    is_averaged = any(_is_rate(name) and result.recorded[name].height > intervals for name in names)
+    return f"; rates are means over {formatting.quantity(result.simulated_s / intervals, 's')}" if is_averaged else ""
+
+
+def _intervals(result: RunResult) -> int:
+    """Intervals over which rates are averaged: none is shorter than a round trip, in which data come in bursts."""
     from bentpipe.plot.traces import RATES
 
-    is_averaged = any(_is_rate(name) and result.recorded[name].height > RATES for name in names)
-    return f"; rates are means over {formatting.quantity(result.simulated_s / RATES, 's')}" if is_averaged else ""
+    longest: float = result.flows["rtt_p50_s"].max() or 0.0  # type: ignore[assignment]
+    return max(1, min(RATES, int(result.simulated_s / longest) if longest else RATES))
 
 
-def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
+def _shown(result: RunResult, name: str) -> list[str]:
+    """The flows, or the links, that a panel shows."""
+    table = result.recorded[name]
+    if "link" in table.columns:
+        # Most links of a network have empty queues; those that matter have the largest.
+        largest = table.group_by("link").agg(largest=_max(name)).sort("largest", "link", descending=[True, False])
+        matters = largest["largest"] >= 0.1 * (largest["largest"].max() or 0)  # type: ignore[operator]
+        return largest.filter(matters)["link"].head(LINKS_MAX).to_list()
+    known = set(table["flow"].unique())
+    return [flow for flow in result.scenario.flow_names if flow in known]
+
+
+def _draw(axes: Axes, result: RunResult, name: str, shown: list[str], has_legend: bool) -> None:
     from bentpipe.plot import traces
 
     table = result.recorded[name]
     entity = "link" if "link" in table.columns else "flow"
-    if entity == "link":
-        # Most links of a network have empty queues; those that matter have the largest.
-        largest = table.group_by("link").agg(largest=_max(name)).sort("largest", "link", descending=[True, False])
-        matters = largest["largest"] >= 0.1 * (largest["largest"].max() or 0)  # type: ignore[operator]
-        shown = largest.filter(matters)["link"].head(LINKS_MAX).to_list()
-    else:
-        known = set(table["flow"].unique())
-        shown = [flow for flow in result.scenario.flow_names if flow in known]
-    drawn = [_line(table.filter(table[entity] == each), name, result.simulated_s) for each in shown]
+    # A flow has its colour in every panel.
+    places = [result.scenario.flow_names.index(each) for each in shown] if entity == "flow" else range(len(shown))
+    ends = _spans(result, shown) if entity == "flow" else [(0.0, math.inf)] * len(shown)
+    drawn = [
+        _line(table.filter(table[entity] == each), name, min(end_s, result.simulated_s), result)
+        for each, (_, end_s) in zip(shown, ends, strict=True)
+    ]
     largest_value = max((float(values.max()) for _, values in drawn if len(values)), default=0.0)
     divisor, unit = formatting.scale([largest_value], unit_of("series", name))
     is_many = len(shown) > LEGEND_MAX
-    for place, each in enumerate(shown):
-        times, values = drawn[place]
+    for place, each, (times, values) in zip(places, shown, drawn, strict=True):
         # Many lines cannot be told apart, so they are one cloud, and their mean is the line.
         colour = COLOURS[place % len(COLOURS)] if not is_many else "0.7"
         axes.plot(
@@ -89,8 +111,8 @@ def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
             color=colour,
             linestyle=DASHES[place // len(COLOURS) % len(DASHES)] if not is_many else "-",
             linewidth=0.4 if is_many else 0.9,
-            drawstyle="steps-post" if _holds(name) else "default",
-            label=(f"each of {len(shown)}" if place == 0 else None) if is_many else each,
+            drawstyle="steps-post" if _holds(name) else "steps-pre" if _is_rate(name) else "default",
+            label=(f"each of {len(shown)}" if each == shown[0] else None) if is_many else each,
             rasterized=len(times) > 20_000,
         )
     if is_many:
@@ -102,8 +124,7 @@ def _draw(axes: Axes, result: RunResult, name: str, has_legend: bool) -> None:
     axes.set_ylabel(label(PANELS[name], unit))
     axes.grid()
     if has_legend:
-        # Above the panel, where it hides no data.
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
+        legend_above(axes)
 
 
 def windows(result: RunResult) -> Line:
@@ -118,10 +139,12 @@ def windows(result: RunResult) -> Line:
     return traces.mean(found, _spans(result, flows), result.simulated_s, holds=True)
 
 
-def _line(rows: pl.DataFrame, name: str, end_s: float) -> Line:
+def _line(rows: pl.DataFrame, name: str, end_s: float, result: RunResult) -> Line:
     from bentpipe.plot import traces
 
-    return traces.rates(rows, name, end_s) if _is_rate(name) else traces.line(rows, name)
+    if _is_rate(name):
+        return traces.rates(rows, name, result.simulated_s, _intervals(result))
+    return traces.held(rows, name, end_s) if _holds(name) else traces.line(rows, name)
 
 
 def _holds(name: str) -> bool:

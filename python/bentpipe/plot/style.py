@@ -40,6 +40,8 @@ Labels = Mapping[str, str]
 """Of the axes, by `x` and `y`."""
 FAR = 3.0
 """So many times as far as what is drawn, the rate of a link would only squeeze it."""
+LEGEND_WIDTH, LEGEND_LINE = 60, 9
+"""Letters that fit above a panel, and as how many of them a line with its gaps counts."""
 SIZE_MAX = 100.0
 """Inches; more is certainly a slip of the finger, and takes gigabytes."""
 
@@ -154,7 +156,8 @@ def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: 
 def sheet(width: float, height: float) -> Figure:
     """An empty figure; its sizes in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+
+    from bentpipe.plot.shown import Figure
 
     # Figure objects, not pyplot: the caller's figures and backend are left alone.
     made = Figure(figsize=(width, height), layout="constrained")
@@ -196,6 +199,14 @@ def spread(items: list[Any], most: int) -> list[Any]:
 def label(what: str, unit: str) -> str:
     """Of an axis; without a unit, only what it is."""
     return f"{what} ({unit})" if unit else what
+
+
+def legend_above(axes: Axes, most: int = 4) -> None:
+    """A legend above the panel, where it hides no data, in as many columns as fit."""
+    texts = axes.get_legend_handles_labels()[1]
+    longest = max(map(len, texts), default=0)
+    columns = max(1, min(most, int(LEGEND_WIDTH // (longest + LEGEND_LINE))))
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=columns)
 
 
 def at_least(axes: Axes, x: float, y: float, colour: Any, along: Literal["x", "y"], size: float = 4) -> None:

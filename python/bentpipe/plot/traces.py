@@ -26,17 +26,25 @@ def line(rows: pl.DataFrame, name: str) -> Line:
     return rows["time_s"].to_numpy(), rows[name].to_numpy()
 
 
-def rates(rows: pl.DataFrame, name: str, end_s: float) -> Line:
+def held(rows: pl.DataFrame, name: str, end_s: float) -> Line:
+    """As recorded on each change: the last value holds to the end."""
+    times, values = line(rows, name)
+    if len(times) == 0 or times[-1] >= end_s:
+        return times, values
+    return np.append(times, end_s), np.append(values, values[-1])
+
+
+def rates(rows: pl.DataFrame, name: str, end_s: float, intervals: int = RATES) -> Line:
     """Rates of equal intervals, averaged over intervals that can be seen: data arrives in bursts.
 
     Each rate stands at the end of its interval.
     """
     times, values = line(rows, name)
-    if len(times) <= RATES:
+    if len(times) <= intervals:
         return times, values
-    places = np.ceil(times / end_s * RATES - 1e-9)
+    places = np.ceil(times / end_s * intervals - 1e-9)
     ends, first = np.unique(places, return_index=True)
-    return ends * end_s / RATES, np.add.reduceat(values, first) / np.diff(np.append(first, len(values)))
+    return ends * end_s / intervals, np.add.reduceat(values, first) / np.diff(np.append(first, len(values)))
 
 
 def mean(lines: Sequence[Line], spans: Sequence[tuple[float, float]], end_s: float, *, holds: bool) -> Line:

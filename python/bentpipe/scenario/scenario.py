@@ -18,7 +18,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.formatting import count, html_table, quantity
 from bentpipe.own import loading
-from bentpipe.progress import Progress
+from bentpipe.progress import Progress, watched
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from bentpipe.own.loading import Own
+    from bentpipe.progress import Watch, Wish
     from bentpipe.scenario.types import ScenarioDict
 
     Sets = Mapping[str, Any] | Iterable[tuple[str, Any]]
-    Watch = Callable[[Progress], object]
     Senders = dict[str, Own]
     AnyScenario: TypeAlias = "Scenario | ScenarioDict | Mapping[str, Any] | str | os.PathLike[str]"
     """A scenario, its content, a path or a name. With the first of the two mappings, editors complete keys and mypy
@@ -49,7 +49,7 @@ STDIN = "-"
 SHIPPED = Path(__file__).parent / "shipped"
 
 
-def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Watch | None = None) -> Scenario:
+def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Wish = None) -> Scenario:
     """Read a scenario file.
 
     Parameters
@@ -60,8 +60,9 @@ def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Watch | Non
         the standard input; traces are then read from the current folder.
     sets : mapping or pairs, optional
         Values to put over those in the file, by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`.
-    progress : callable, optional
-        Called now and then with a `Progress` where reading takes long: a long run over a large constellation.
+    progress : callable or bool, optional
+        Called now and then with a `Progress` where reading takes long: a long run over a large constellation. Or
+        whether there is a bar, as for `run`.
 
     Returns
     -------
@@ -82,7 +83,8 @@ def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Watch | Non
     except OSError as error:
         raise ScenarioError(f"{_shown(name)} cannot be read: {files.reason(error)}") from error
     form = "json" if name.endswith(".json") or (name == STDIN and text.lstrip().startswith("{")) else "toml"
-    return Scenario(text, form=form, source=name, sets=sets, folder=folder, progress=progress)
+    with watched(progress) as watch:
+        return Scenario(text, form=form, source=name, sets=sets, folder=folder, progress=watch)
 
 
 def notes_of(scenarios: Iterable[Scenario]) -> list[str]:
@@ -173,11 +175,12 @@ class Scenario:
     senders : mapping, optional
         By name, classes of one's own that the scenario may name: congestion controls and functions of the network.
     progress : callable, optional
-        As for `load`.
+        As for `load`; there is no bar.
 
     Attributes
     ----------
     title : str
+        For tables and figures.
     duration_s : float
         Simulated seconds after which the run ends.
     seed : int

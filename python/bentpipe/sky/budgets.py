@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.errors import SkyError
+from bentpipe.formatting import quantity
 from bentpipe.sky.scenes import Scene, save
 from bentpipe.sky.scenes import place as find_place
 
@@ -103,6 +104,23 @@ class Budget:
 
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), "place": vars(self.scene.places[0]), "radio": self.radio}
+
+    @property
+    def statements(self) -> list[str]:
+        """What the link is like where it is worst, dry and in rain."""
+        found, said = self.summary, []
+        for name in ("dry", "rain"):
+            if found[f"es_n0_min_db_{name}"] is not None:
+                least, largest = (found[f"es_n0_{end}_db_{name}"] for end in ("min", "max"))
+                rate = quantity(found[f"rate_min_bps_{name}"], "bit/s")
+                said.append(f"{name}: Es/N0 from {least:.1f} to {largest:.1f} dB, DVB-S2 carries at least {rate}")
+        return said
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        head = f"Link budget at {self.scene.places[0].name} by {self.scene.over}"
+        return notebook.page(head, [notebook.rows_of(self.bears)], self.statements, self.plot)
 
     def __repr__(self) -> str:
         return f"<Budget of {self.scene.over} over {self.scene.places[0].name}>"

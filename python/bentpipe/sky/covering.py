@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Degrees, Instant, Time, Watch
+    from bentpipe.progress import Wish
+    from bentpipe.sky.scenes import Degrees, Instant, Time
 
 CHARTS = {
     "mean": "satellites in view on average",
@@ -107,6 +108,18 @@ class Coverage:
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), **vars(self.span), "cell_deg": self.cell_deg}
 
+    @property
+    def statements(self) -> list[str]:
+        """How much of the Earth is covered."""
+        share = f"{100 * self.covered:.3g} %"
+        return [f"{share} of the Earth has a satellite in view, on average over time"]
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        head = f"Coverage by {self.scene.over}"
+        return notebook.page(head, [notebook.rows_of(self.bands())], self.statements, self.plot)
+
     def __repr__(self) -> str:
         return f"<Coverage of {self.scene.over}, {self.covered:.1%} of the Earth>"
 
@@ -126,7 +139,7 @@ def coverage(
     cell: float = 3.0,
     bad: str = "refuse",
     elements_age_max: Time | None = None,
-    progress: Watch | None = None,
+    progress: Wish = None,
 ) -> Coverage:
     """How many satellites are in view, all over the Earth.
 

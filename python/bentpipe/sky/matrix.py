@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from bentpipe import _core
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Degrees, Instant, Place, PlaceLike, Time, Watch
+    from bentpipe.progress import Wish
+    from bentpipe.sky.scenes import Degrees, Instant, Place, PlaceLike, Time
 
 CHARTS = {
     "delay": ("delay_median_s", "median one-way delay", "s"),
@@ -203,7 +204,7 @@ def paths(
     failure: Sequence[str] = (),
     seed: int = 1,
     series: bool = True,
-    progress: Watch | None = None,
+    progress: Wish = None,
 ) -> SkyPaths:
     """The paths between all pairs of places over time.
 

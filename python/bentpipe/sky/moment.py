@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import SkyError
+from bentpipe.formatting import count, quantity
 from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, named, save
 
 if TYPE_CHECKING:
@@ -80,6 +81,25 @@ class Map:
             "in_view": self.in_view,
             "delay_s": self.delay_s,
         }
+
+    @property
+    def statements(self) -> list[str]:
+        """How many satellites each place sees, and how long the path is."""
+        said = [f"{name} sees {count(seen, 'satellite')}" for name, seen in self.in_view.items()]
+        if not self.has_path:
+            return said
+        start, end = (place.name for place in self.scene.places[:2])
+        if self.delay_s is None:
+            return [*said, f"there is no path from {start} to {end}"]
+        hops = count(len(self.path) - 1, "hop")
+        return [*said, f"{start} to {end}: {quantity(self.delay_s, 's')} one way, {hops}"]
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        tables = [notebook.rows_of(self.path)] if len(self.path) else []
+        head = f"{self.scene.over}, {self.scene.instant(self.at_s)}, {count(len(self.links), 'link')}"
+        return notebook.page(head, tables, self.statements, self.plot)
 
     def __repr__(self) -> str:
         return f"<Map of {self.scene.over} at {self.scene.instant(self.at_s)}>"

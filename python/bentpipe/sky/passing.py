@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import SkyError
+from bentpipe.formatting import quantity
 from bentpipe.sky.scenes import Scene, Span, array, frame, named, save, worked
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time, Watch
+    from bentpipe.progress import Wish
+    from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,25 @@ class Passes:
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), "place": vars(self.scene.places[0]), **vars(self.span)}
 
+    @property
+    def statements(self) -> list[str]:
+        """How many pass, how many are in view, and how long there is none."""
+        found = self.summary
+        if not found["passes"]:
+            return ["no satellite is in view"]
+        gap = quantity(found["gap_max_s"], "s")
+        return [
+            f"{found['passes']:,} {'pass' if found['passes'] == 1 else 'passes'} of"
+            f" {quantity(found['duration_mean_s'], 's')} on average, {found['in_view_mean']:.1f} in view on average, "
+            + (f"at most {gap} without a satellite" if found["gap_max_s"] > 0 else "never without a satellite")
+        ]
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        head = f"{self.scene.over} over {self.scene.places[0].name}"
+        return notebook.page(head, [notebook.rows_of(self.table)], self.statements, self.plot)
+
     def __repr__(self) -> str:
         return f"<Passes of {self.scene.over} over {self.scene.places[0].name}, {len(self.table)}>"
 
@@ -97,7 +118,7 @@ def passes(
     odd_planes: float | None = None,
     bad: str = "refuse",
     elements_age_max: Time | None = None,
-    progress: Watch | None = None,
+    progress: Wish = None,
 ) -> Passes:
     """The satellites that pass over a place.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
+from bentpipe.formatting import count, quantity
 from bentpipe.sky.scenes import GLASS, LIGHT_KM_S, STRETCH, Scene, Span, array, frame, ground_km, named, save, worked
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time, Watch
+    from bentpipe.progress import Wish
+    from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 SELECTIONS = {
     "any": "whichever makes the path best",
@@ -32,6 +34,7 @@ METRICS = {"delay": "the shortest delay", "hops": "the fewest hops, and of these
 """Which path is best."""
 CHANGES = {"better": "as soon as another one is better", "broken": "when the one in use is broken"}
 """When another path is taken."""
+ENDS = ("from", "to")
 APART = {"satellites": "no satellite and no gateway", "links": "no link"}
 """What disjoint paths do not share."""
 DISJOINT_MAX = 16
@@ -170,6 +173,32 @@ class SkyPath:
             **vars(self.span),
         }
 
+    @property
+    def statements(self) -> list[str]:
+        """How long the path is, how often it changes, and whether there is one all the time."""
+        start, end = (place.name for place in self.scene.places[:2])
+        found = self.summary
+        light, glass = (quantity(found[f"{name}_delay_s"], "s") for name in ("vacuum", "fibre"))
+        said = [f"{self.ground_km:,.0f} km along the great circle: {light} by light in vacuum, {glass} in fibre"]
+        if not found["connected"]:
+            return [*said, "there is no path"]
+        delays = (quantity(found["delay_s"][name], "s") for name in ("min", "median", "max"))
+        said.append("one-way delay: least {}, median {}, largest {}".format(*delays))
+        hand = [
+            f"{count(found[f'{side}_handovers'], 'handover')} at {name}"
+            for side, name in zip(ENDS, (start, end), strict=True)
+        ]
+        share = "all the time" if found["connected"] == 1 else f"{100 * found['connected']:.3g} % of the time"
+        return [*said, f"{count(found['paths'], 'path')}, {hand[0]}, {hand[1]}; a path {share}"]
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        start, end = (place.name for place in self.scene.places[:2])
+        shown = self.changes.select("time_s", "duration_s", "delay_s", "hops", "from_satellite", "to_satellite")
+        head = f"{start} to {end} over {self.scene.over}"
+        return notebook.page(head, [notebook.rows_of(shown)], self.statements, self.plot)
+
     def __repr__(self) -> str:
         ends = " to ".join(place.name for place in self.scene.places[:2])
         return f"<SkyPath {ends} over {self.scene.over}, {len(self.table)} instants, {len(self.changes)} paths>"
@@ -202,7 +231,7 @@ def path(
     failure: Sequence[str] = (),
     seed: int = 1,
     elements_age_max: Time | None = None,
-    progress: Watch | None = None,
+    progress: Wish = None,
 ) -> SkyPath:
     """The path between two places over time.
 
@@ -260,8 +289,8 @@ def path(
     elements_age_max : float or str
         Refuse elements of a file that are farther than this from any instant of the look: seconds, or a text such as
         `200 d`. By default 90 days.
-    progress : callable, optional
-        Called now and then with a `Progress`.
+    progress : callable or bool, optional
+        Called now and then with a `Progress`; or whether there is a bar, as for `bentpipe.run`.
 
     Returns
     -------

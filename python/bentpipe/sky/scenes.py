@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
@@ -14,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import Interrupted, SkyError
-from bentpipe.progress import Progress
+from bentpipe.progress import Progress, watched
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
+
+    from bentpipe.progress import Wish
 
 Degrees = float | str
 """Degrees, or a text such as `25 deg`."""
@@ -29,7 +30,6 @@ Time = float | str
 """Seconds, or a quantity such as `10 min`."""
 Instant = str | date
 """UTC: ISO 8601, or a `datetime`, which is UTC unless it has a time zone."""
-Watch = Callable[[Progress], object]
 
 EARTH_KM = 6371.009
 """Mean radius, for distances along the ground."""
@@ -498,17 +498,18 @@ def _explained(over: str | os.PathLike[str], error: str, elements: Elements) -> 
     return "\n  ".join(hints)
 
 
-def worked(doing: str, work: Callable[[Callable[[float], None]], Any], progress: Watch | None) -> Any:
+def worked(doing: str, work: Callable[[Callable[[float], None]], Any], progress: Wish) -> Any:
     """Do work that reports the share that is done, and can be interrupted."""
     state = Progress(total=1, doing=doing)
 
     def reached(share: float) -> None:
         state.under_way = share
-        if progress is not None:
-            progress(state)
+        if watch is not None:
+            watch(state)
 
     try:
-        return work(reached)
+        with watched(progress) as watch:
+            return work(reached)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted after {100 * state.under_way:.0f} %; there is no result") from None
 
