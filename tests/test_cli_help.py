@@ -82,6 +82,7 @@ def test_examples_run(name, tmp_path, monkeypatch):
         monkeypatch.chdir(place)
         if name == "check":
             (place / "mine.toml").write_text(shipped_text("geo"))
+        (place / "myidea.py").write_text("import bentpipe as bp\n\n\nclass MyIdea(bp.CongestionControl):\n    pass\n")
         words = shlex.split(example.partition(" >")[0])[1:]
         done = CliRunner().invoke(app, [*words, *SHORT.get(name, [])])
         assert done.exit_code == 0, done.output

@@ -94,7 +94,7 @@ def test_looks_at_the_sky_have_tables_statements_and_a_figure():
     looks = (
         bp.sky.path("London", "New York", over="iridium", duration=60),
         bp.sky.passes("London", over="iridium", duration=1200),
-        bp.sky.map(over="iridium", start="London", end="New York"),
+        bp.sky.map(over="iridium", ends=("London", "New York")),
         bp.sky.coverage(over="iridium", cell=15, duration=60),
         bp.sky.budget("London", over="geo:19.2E", frequency=12, eirp=50, g_over_t=15),
     )

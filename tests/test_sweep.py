@@ -348,8 +348,8 @@ def test_conditions_are_an_axis_whose_levels_have_their_names_everywhere(small, 
 def test_conditions_alone_are_compared_with_each_other(small):
     result = bp.sweep(small, cases=CONDITIONS, replications=5)
     assert result.keys == ["case"]
-    assert result.statements[0].startswith("clear is ")
-    assert "above heavy rain" in result.statements[0]
+    assert result.statements[0].startswith("clear gets ")
+    assert "the goodput of heavy rain" in result.statements[0]
 
 
 def test_a_condition_that_sets_what_varies_is_refused(small):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -110,16 +111,32 @@ def watched(wish: Wish) -> AbstractContextManager[Watch | None]:
     Parameters
     ----------
     wish : callable, bool or None
-        True: a bar, in a notebook or on the terminal. False: none. None: a bar in a notebook, for
-        work of more than a second.
+        True: a bar, in a notebook or on the terminal. False: none. None: a bar in a notebook, for work of more than a
+        second. Parts of work that is watched, or not, show no bar by themselves.
     """
     if callable(wish):
-        return nullcontext(wish)
+        return _open(nullcontext(wish))
     if wish not in (None, True, False):
         raise TypeError(f"progress is {wish!r}: expected True, False, or a callable that takes a Progress")
-    if is_notebook() and wish is not False:
-        return NotebookBar(0.0 if wish else APPEARS_AFTER_S)
-    return TerminalBar(0.0) if wish else nullcontext()
+    if is_notebook() and (wish or (wish is None and not _Open.count)):
+        return _open(NotebookBar(0.0 if wish else APPEARS_AFTER_S))
+    return _open(TerminalBar(0.0) if wish else nullcontext())
+
+
+class _Open:
+    """Works that have begun and not ended."""
+
+    count = 0
+
+
+@contextmanager
+def _open(bar: AbstractContextManager[Watch | None]) -> Iterator[Watch | None]:
+    with bar as watch:
+        _Open.count += 1
+        try:
+            yield watch
+        finally:
+            _Open.count -= 1
 
 
 def is_notebook() -> bool:

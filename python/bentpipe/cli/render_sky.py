@@ -115,15 +115,10 @@ def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:
     summary = found.summary
     places = formatting.count(len(found.places), "place")
     yield _head(f"All pairs of {places} over {found.scene.over}", found.scene, found.span)
-    always, never = summary["always_connected"], summary["never_connected"]
-    said = f"{formatting.count(summary['pairs'], 'pair')}: {always:,} with a path all the time, {never:,} never"
-    if never == summary["pairs"]:
-        yield Text(f"{said}.{_hint(found)}")
+    if summary["never_connected"] == summary["pairs"]:
+        yield Text(f"{found.statements[0]}.{_hint(found)}")
         return
-    low, middle, high = (formatting.quantity(summary[f"delay_{name}_s"], "s") for name in ("min", "median", "max"))
-    hops = formatting.count(summary["hops_max"], "hop")
-    changes = formatting.count(summary["changes"], "change")
-    yield Text(f"{said}; {low} to {high} one way, median {middle}, {hops} at most, {changes}")
+    yield from map(Text, found.statements)
     table = found.table.sort(pl.col("delay_median_s"), descending=True, nulls_last=True, maintain_order=True)
     shown = table if every else table.head(ROWS_MAX)
     delays = [
@@ -135,7 +130,7 @@ def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:
         Shown("most hops", shown["hops_max"].to_list(), "1"),
         Shown("changes", shown["changes"].to_list(), "1"),
     ]
-    if always < summary["pairs"]:
+    if summary["always_connected"] < summary["pairs"]:
         columns.append(Shown("of the time", [100 * share for share in shown["connected"]], "%"))
     yield make_rows(
         "One-way delay, the longest first", "from", shown["from"].to_list(), [("to", shown["to"].to_list())], columns

@@ -217,7 +217,7 @@ class Lab:
         key = self._key("run", name, dict(sets or {}), case, seed, series)
         result = self._traces.pop(key, None)
         if result is None:
-            result = run(self.load(name, sets, case=case), seed=seed, series=series, progress=False)
+            result = run(self.load(name, sets, case=case), seed=seed, series=series)
             if any("rows" in note for note in result.notes):
                 # What never happens in a part of a trace says nothing.
                 raise BentpipeError(f"the trace of {name} is not whole: {'; '.join(result.notes)}")

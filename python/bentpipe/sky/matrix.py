@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
-from bentpipe.formatting import count
+from bentpipe.formatting import count, quantity
 from bentpipe.sky.paths import check_choice
 from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, ground_km, place, save, worked
 
@@ -167,6 +167,24 @@ class SkyPaths:
             "failure": list(self.failure),
             **vars(self.span),
         }
+
+    @property
+    def statements(self) -> list[str]:
+        """Number of pairs, those with a path, and their delays."""
+        found = self.summary
+        said = f"{count(found['pairs'], 'pair')}: {found['always_connected']:,} with a path all the time"
+        said += f", {found['never_connected']:,} never"
+        if found["never_connected"] == found["pairs"]:
+            return [said]
+        low, middle, high = (quantity(found[f"delay_{name}_s"], "s") for name in ("min", "median", "max"))
+        hops, changes = count(found["hops_max"], "hop"), count(found["changes"], "change")
+        return [f"{said}; {low} to {high} one way, median {middle}, {hops} at most, {changes}"]
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        head = f"All pairs of {count(len(self.places), 'place')} over {self.scene.over}"
+        return notebook.page(head, [notebook.rows_of(self.table)], self.statements, self.plot)
 
     def __repr__(self) -> str:
         return f"<SkyPaths of {len(self.places)} places over {self.scene.over}, {len(self.table)} pairs>"

@@ -175,7 +175,7 @@ class SkyPath:
 
     @property
     def statements(self) -> list[str]:
-        """How long the path is, how often it changes, and whether there is one all the time."""
+        """Length of the path, its changes, and the share of the time with a path."""
         start, end = (place.name for place in self.scene.places[:2])
         found = self.summary
         light, glass = (quantity(found[f"{name}_delay_s"], "s") for name in ("vacuum", "fibre"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MIDDLES: dict[str, Callable[[Values], np.floating]] = {"mean": np.mean, "median": np.median}
 
 TIMES_FROM_PCT = 100
-"""From here on, how much more it is is said by how many times."""
+"""From this difference on, statements give a factor."""
 RANGE_MIN = 3
 """As many neighbouring conditions are named by the first and the last."""
 
@@ -276,14 +276,14 @@ def _is_said(difference: Difference) -> bool:
 
 
 def _where(difference: Difference) -> str:
-    """Whether it is `less`, `more`, or so much more that it is said by how many `times`."""
+    """The direction: `less`, `more`, or `times` for a factor."""
     if (difference.value or 0) <= 0:
         return "less"
     return "times" if (difference.percent(difference.value) or 0) >= TIMES_FROM_PCT else "more"
 
 
 def _worded(metric: Metric, where: str) -> tuple[str, str]:
-    """How a difference is said first, and further ones after it.
+    """The form of a first difference, and of further ones after it.
 
     Times are faster or slower, with the share of the time, as `50 % faster` may mean half of the time or two thirds.
     """
