@@ -727,6 +727,7 @@ class Sky:
     ) -> tuple[dict[str, tuple[str, bytes]], float]: ...
     def moment(self, at_s: float, has_path: bool) -> dict[str, Any]: ...
 
+@final
 class SkyMatrix:
     """The paths of pairs of places over time."""
 

@@ -28,7 +28,7 @@ def with_known(error: ScenarioError, text: str, form: str) -> ScenarioError:
         content = json.loads(text) if form == "json" else tomllib.loads(text)
     except ValueError:
         return error
-    links = content.get("link")
+    links = content.get("link") if isinstance(content, dict) else None
     if not isinstance(links, dict):
         return error
     problems: dict[str, Problem] = {}
