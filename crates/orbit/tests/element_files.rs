@@ -164,7 +164,6 @@ fn what_cannot_be_believed_is_left_out_of_the_catalogue() {
     for days in [0.0, 7.0, 30.0, 91.0, 1300.0, -91.0] {
         let start = epoch.after(days * DAY_S);
         let (sky, census) = read(&content, Some(start), 1e12).unwrap();
-        println!("{days} {start} {:?}", census.counts());
         let objects = census.satellites + census.impossible.count;
         let gone = census.failed.count + census.too_low.count + census.too_high.count;
         assert_eq!((census.records, objects + gone), (15_699, 15_699), "{days}");
@@ -212,7 +211,6 @@ fn old_elements_are_off_as_notes_say() {
     ] {
         let Some(off) = errors(old, new, at, heights) else { return };
         let found = off[off.len() / 2];
-        println!("{old}: {} satellites, median {found:.1} km, p90 {:.1} km", off.len(), off[off.len() * 9 / 10]);
         assert!(off.len() > count && median.contains(&found), "{old}: {found} km for {}", off.len());
     }
 }

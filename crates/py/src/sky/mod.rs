@@ -8,7 +8,7 @@ pub(crate) use matrix::PyMatrix;
 
 use crate::tables::bytes;
 use bentpipe_orbit::sky::catalogue::{read_sky, Census, Request, AGE_MAX_S};
-use bentpipe_orbit::sky::constellation::{Constellation, Pattern, Phasing, Propagation, Shell};
+use bentpipe_orbit::sky::constellation::{Constellation, Pattern, Phasing, Shell};
 use bentpipe_orbit::sky::earth::{Earth, Geodetic};
 use bentpipe_orbit::sky::elements::BadRecords;
 use bentpipe_orbit::sky::epoch::Epoch;
@@ -17,17 +17,16 @@ use bentpipe_orbit::sky::matrix::matrix_while;
 use bentpipe_orbit::sky::orbit::Orbit;
 use bentpipe_orbit::sky::places::Access;
 use bentpipe_orbit::sky::places::{self, Place};
-use bentpipe_orbit::sky::presets::{self, of_shells, Orbits, PRESETS};
+use bentpipe_orbit::sky::presets::{self, of_shells, PRESETS};
 use bentpipe_orbit::sky::route::{
     disjoint_routes_while, gaps, routes_while, servings_while, Disjoint, Metric, Over, Route, Router, Routing, Switch,
 };
 use bentpipe_orbit::sky::scene::{Cable, Failed, Failure, Sky};
-use bentpipe_orbit::sky::selection::{Rule, Slots};
+use bentpipe_orbit::sky::selection::Rule;
 use bentpipe_orbit::sky::span::{GoOn, Span};
 use bentpipe_orbit::sky::survey::{coverage_while, covered_area, passes_while};
 use bentpipe_orbit::sky::{distance, SkyError as Wrong};
 use bentpipe_sim::spec::Modcod;
-use bentpipe_units::quantity::AGE;
 use bentpipe_units::Word;
 use budget::{Air, Budget, Way};
 use pyo3::prelude::*;

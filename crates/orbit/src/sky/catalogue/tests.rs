@@ -164,7 +164,7 @@ fn elements_of_90_days_are_refused_unless_more_are_allowed() {
         duration_s: 0.0,
         ..request("")
     };
-    assert!(read(&file(&[new.clone()]), day(90.0)).is_ok());
+    assert!(read(&file(std::slice::from_ref(&new)), day(90.0)).is_ok());
     assert!(read(&file(&[new]), day(90.001)).is_err());
 }
 
