@@ -210,6 +210,8 @@ struct Access {
     leaving: BTreeMap<Ends, Duration>,
     /// Those that are out of use, of links between satellites and cables as well.
     failing: BTreeSet<Ends>,
+    /// Those that are down since they failed: they keep nothing.
+    broken: BTreeSet<Ends>,
     /// Pairs whose flows have no route: there is no path, or a link of it is still to come up and nobody waits for it.
     withdrawn: BTreeSet<usize>,
 }
@@ -223,11 +225,13 @@ impl Access {
         for ends in used.difference(&self.used) {
             let is_handover = gone.iter().any(|gone| gone.0 == ends.0);
             self.leaving.remove(ends);
+            let has_failed = self.broken.remove(ends);
             match drawn.keys.break_before_make.filter(|gap| is_handover && *gap > Duration::ZERO) {
                 Some(gap) => {
                     let is_away = !self.down.insert(*ends);
                     // A link that is away and loses what comes is up for an instant, to go away and keep it.
-                    let changes = is_away && drawn.waiting == Waiting::Moved && !self.failing.contains(ends);
+                    let loses = drawn.waiting == Waiting::Moved || has_failed && drawn.waiting == Waiting::Kept;
+                    let changes = is_away && loses && !self.failing.contains(ends);
                     up.extend(changes.then_some(*ends));
                     later.extend((changes || !is_away).then_some(*ends));
                     self.coming.insert(*ends, time + gap);
@@ -258,7 +262,11 @@ impl Access {
     /// Takes a link away that fails; whether it has not been away before.
     fn fail(&mut self, ends: Ends) -> bool {
         self.failing.insert(ends);
-        self.down.insert(ends)
+        let is_new = self.down.insert(ends);
+        if is_new {
+            self.broken.insert(ends);
+        }
+        is_new
     }
 
     /// Whether a link that fails no more comes back at once: one to a satellite does where its place uses it.

@@ -167,3 +167,16 @@ fn what_is_wrong_with_several_constellations_is_said_at_its_key() {
         assert!(found.contains(message), "{sky}: {found}");
     }
 }
+
+/// After a failure the terminal goes over to satellites whose links failed with it, and packets wait for these as for others.
+#[test]
+fn a_terminal_that_is_back_hands_over_as_before() {
+    let text = "duration = '60 s'\n[sky]\nover = ['leo', 'geo']\nbreak_before_make = '60 ms'\nwaiting = 'WAITING'\n\
+                [sky.constellation.leo]\nover = 'starlink-shell-1'\nselection = 'starlink'\n\
+                failure = [{ terminal = 'London', from = '5 s', to = '13 s' }, { terminal = 'London', from = '27 s', to = '30 s' }]\n\
+                [sky.constellation.geo]\nover = { geo = 0 }\n[flow.a]\nfrom = 'London'\nto = 'Paris'\n";
+    for waiting in ["kept", "moved", "lost", "rerouted"] {
+        let resolved = read(&text.replace("WAITING", waiting));
+        assert_eq!(resolved.digest(), read(&resolved.to_toml()).digest(), "{waiting}");
+    }
+}
