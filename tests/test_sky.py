@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
-from bentpipe.errors import Interrupted, SkyError
+from bentpipe.errors import Interrupted, ScenarioError, SkyError
 from bentpipe.plot import save
 from bentpipe.plot.skies import _great_circle, coastlines
 from bentpipe.sky import matrix
@@ -1053,3 +1053,24 @@ def test_walkers_numbers_are_a_constellation():
     star = bp.sky.passes("London", over="Star:86.4:66/6/0:780", elevation_min=8.2)
     assert len(star.scene.satellites) == 66
     assert star.scene.is_linked
+
+
+def test_a_ship_goes_over_to_its_backup_and_back():
+    said = "sky: Madrid to ship: over starlink 71.1 % of the time, over geo 28.9 % of the time."
+    done = CliRunner().invoke(app, ["check", "ship"])
+    assert said in done.stdout
+    found = bp.run("ship", series=["srtt_s"])
+    assert any(note.startswith(said) for note in found.notes)
+    # The round trip is that of the satellite in use: about 240 ms up and down to the one above the equator, each way.
+    trips = found.series("srtt_s", flow="download")
+    time, srtt = (trips[name].to_numpy() for name in ("time_s", "srtt_s"))
+    assert srtt[(time > 20) & (time < 59)].max() < 0.45
+    assert srtt[(time > 75) & (time < 100)].min() > 0.48
+    assert srtt[time > 140].max() < 0.45
+
+
+def test_a_place_keeps_to_its_constellation():
+    only = bp.run(bp.load("ship", {"duration": "30 s", "sky.place.ship.over": ["geo"]}))
+    assert only.flows["rtt_min_s"][0] > 0.48
+    with pytest.raises(ScenarioError, match=r"sky\.place\.ship\.over"):
+        bp.load("ship", {"sky.place.ship.over": ["oneweb"]})

@@ -3563,7 +3563,7 @@ class SkyOverShells(TypedDict):
     shells: List[OwnShell]
 
 
-class SkySelectionTable(TypedDict, total=False):
+class ConstellationSelectionTable(TypedDict, total=False):
     """Which satellite a place uses, by kind of place. A rule chooses among the satellites that reach most of the other ends of the place's flows.
 
     user :
@@ -3581,7 +3581,7 @@ class SkySelectionTable(TypedDict, total=False):
     place: Dict[str, Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]]
 
 
-class SkyBetweenSatellitesTable(TypedDict, total=False):
+class ConstellationBetweenSatellitesTable(TypedDict, total=False):
     """Links between satellites in detail.
 
     pairs :
@@ -3610,109 +3610,6 @@ class SkyBetweenSatellitesTable(TypedDict, total=False):
     max_km: float
     above_km: float
 
-_RainExceededRequired = TypedDict(
-    "_RainExceededRequired",
-    {
-        "kind": Literal["exceeded"],
-    },
-)
-
-
-class RainExceeded(_RainExceededRequired, total=False):
-    """As heavy as it is exceeded in a share of an average year: what a link of that availability has to bear.
-
-    percent :
-        Of the year, per cent. Default: 0.1.
-    """
-
-    percent: float
-
-_RainSeriesRequired = TypedDict(
-    "_RainSeriesRequired",
-    {
-        "kind": Literal["series"],
-    },
-)
-
-
-class RainSeries(_RainSeriesRequired, total=False):
-    """As it comes and goes over each place: log-normal, changing by 2e-4 per second (Maseng and Bakken 1981).
-
-    rainy_percent :
-        Per cent of the year in which it rains. Default: 5.0.
-    """
-
-    rainy_percent: float
-
-_GaugeRequired = TypedDict(
-    "_GaugeRequired",
-    {
-        "file": str,
-    },
-)
-
-
-class Gauge(_GaugeRequired, total=False):
-    """Rain over a place: a CSV file whose first column is the time and whose first row is the start of the run. A row holds until the next one; the last one stays.
-
-    file :
-        The file, beside the scenario or in a folder there.
-
-    column :
-        The column, where there are several: a rate of rain if its name ends in `_mm_h`, an attenuation if it ends in `_db`. A rate becomes attenuation by P.838-3 over the effective path of P.618-13 at that rate.
-
-    begin :
-        How far into the series the run begins. Default: "0 s".
-
-    every :
-        The series starts again every so often.
-
-    frequency_ghz :
-        The carrier at which an attenuation was measured, GHz; links with another one have it scaled (P.618-13 §2.2.1.3.1, 7 to 55 GHz). Without it, all links of the place have it as it is.
-    """
-
-    column: str
-    begin: str
-    every: str
-    frequency_ghz: float
-
-
-class RainFile(TypedDict):
-    """As it was measured, from files.
-
-    place :
-        The series of each place, by its name. Over other places it does not rain.
-    """
-
-    kind: Literal["file"]
-    place: Dict[str, Gauge]
-
-
-class RainKind(TypedDict):
-    """A choice by its kind alone."""
-
-    kind: Literal["none"]
-
-
-class Clouds(TypedDict, total=False):
-    """Clouds over all places.
-
-    percent :
-        Per cent of the year. Without it, the percentage of the rain, but at least 5 % (`P.618-14` §2.5) or 1 % (`P.618-13`); 1 % without rain.
-    """
-
-    percent: float
-
-
-class Scintillation(TypedDict, total=False):
-    """Scintillation over all places. With rain and clouds it adds up as sqrt((rain + clouds)² + scintillation²).
-
-    percent :
-        Of the year, per cent. Default: 1.0.
-    """
-
-    percent: float
-
 _SkyFailureOptional = TypedDict(
     "_SkyFailureOptional",
     {
@@ -3723,13 +3620,16 @@ _SkyFailureOptional = TypedDict(
 
 
 class SkyFailure(_SkyFailureOptional, total=False):
-    """A satellite or gateway that is out of use with all its links, or the link between two nodes.
+    """A satellite, gateway or terminal that is out of use with all its links, or the link between two nodes.
 
     satellite :
         The satellite, as `bentpipe sky` or the links of the resolved scenario name it.
 
     gateway :
         The gateway.
+
+    terminal :
+        The place whose terminal fails: all its links to satellites. Other constellations have other terminals.
 
     link :
         The two nodes whose link it is: satellites or places. Default: [].
@@ -3743,86 +3643,9 @@ class SkyFailure(_SkyFailureOptional, total=False):
 
     satellite: str
     gateway: str
+    terminal: str
     link: List[str]
     to: str
-
-_DisjointRequired = TypedDict(
-    "_DisjointRequired",
-    {
-        "paths": int,
-    },
-)
-
-
-class Disjoint(_DisjointRequired, total=False):
-    """Several paths between the same two places that share nothing and whose delays have the least sum (Suurballe 1974). With `change = "broken"` all of them stay until one breaks.
-
-    paths :
-        How many.
-
-    apart :
-        What they do not share. Default: "satellites".
-
-    flow :
-        Which of them a flow takes, by the name of the flow: 1 is the shortest at that instant. All other flows take the first.
-    """
-
-    apart: Literal["satellites", "links"]
-    flow: Dict[str, int]
-
-_WayPointRequired = TypedDict(
-    "_WayPointRequired",
-    {
-        "time": str,
-        "latitude": float,
-        "longitude": float,
-    },
-)
-
-
-class WayPoint(_WayPointRequired, total=False):
-    """A point that a ship, aircraft or vehicle passes.
-
-    time :
-        When, counted from the start of the run.
-
-    latitude :
-        Degrees north.
-
-    longitude :
-        Degrees east.
-
-    height_km :
-        Above the ellipsoid, km. Default: 0.0.
-    """
-
-    height_km: float
-
-
-class Position(TypedDict, total=False):
-    """Where a place is: at coordinates, or on its way.
-
-    latitude :
-        Degrees north.
-
-    longitude :
-        Degrees east.
-
-    height_km :
-        Above the ellipsoid, km. Default: 0.0.
-
-    climate :
-        The city whose air and rain it has. A place that is a city has its own.
-
-    way :
-        For what moves: where it is when. It goes along great circles at constant speed, and waits at both ends. Default: [].
-    """
-
-    latitude: float
-    longitude: float
-    height_km: float
-    climate: str
-    way: List[WayPoint]
 
 _HopRatePointsRequired = TypedDict(
     "_HopRatePointsRequired",
@@ -4457,6 +4280,12 @@ class ErrorModelPacketTrace(_ErrorModelPacketTraceRequired, total=False):
     repeat: bool
     effect: Literal["corrupt", "lose"]
 
+
+class ErrorModelKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["none"]
+
 _InterleaveRequired = TypedDict(
     "_InterleaveRequired",
     {
@@ -5067,7 +4896,7 @@ class Direction(TypedDict, total=False):
     delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
-    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingLdpc, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
@@ -5125,7 +4954,7 @@ class Hop(TypedDict, total=False):
     rate: Union[str, HopRatePoints, HopRateFile]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
-    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingLdpc, CodingDvbS2, Literal["convolutional"]]
     arq: Arq
@@ -5137,10 +4966,287 @@ class Hop(TypedDict, total=False):
     forward: Direction
     reverse: Direction
 
+
+class Constellation(TypedDict, total=False):
+    """One of several constellations. Its keys replace those of `[sky]`.
+
+    over :
+        The satellites, as in `[sky]`, but no list. Without it, the constellation that has the name of the table.
+
+    selection :
+        Which satellite a place uses.
+
+    elevation_min :
+        Least elevation of satellites in use.
+
+    range_max_km :
+        Largest distance of satellites in use in km, in place of an elevation.
+
+    motion :
+        Motion of the satellites of a constellation by name.
+
+    mean_motion :
+        Revolutions per day of a constellation by name with one shell.
+
+    odd_planes :
+        Phase of every other plane of a constellation by name with one shell, degrees.
+
+    between_satellites :
+        Links between satellites.
+
+    gateway :
+        Gateways of this constellation. Fibres join them with each other, not with those of other constellations.
+
+    relay :
+        The way of packets from gateway to gateway.
+
+    make_before_break :
+        Overlap at a handover between its satellites.
+
+    break_before_make :
+        Interruption at a handover between its satellites.
+
+    failure :
+        What is out of use, and when.
+
+    waiting :
+        What becomes of packets that wait for a satellite's link to a place when that goes to another satellite.
+
+    in_flight :
+        What becomes of packets on that link.
+
+    shared :
+        Whether the places that a satellite serves share its rate.
+
+    user :
+        Links between places and its satellites.
+
+    feeder :
+        Links between gateways and its satellites.
+
+    inter_satellite :
+        Links between its satellites.
+
+    fibre :
+        Links between its gateways.
+
+    payload :
+        What its satellites do with the signal of links that have a radio.
+
+    on_board :
+        What happens to corrupted packets at its satellites.
+
+    middlebox :
+        Functions at its satellites that see each packet passing through, in order.
+    """
+
+    over: Union[str, SkyOverGeo, SkyOverElements, SkyOverShells, List[str]]
+    selection: Union[ConstellationSelectionTable, Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]]
+    elevation_min: str
+    range_max_km: float
+    motion: Literal["j2", "kepler", "sgp4"]
+    mean_motion: float
+    odd_planes: float
+    between_satellites: Union[ConstellationBetweenSatellitesTable, Literal["none", "grid", "grid-and-seam"]]
+    gateway: List[str]
+    relay: Literal["fibre", "ground"]
+    make_before_break: str
+    break_before_make: str
+    failure: List[SkyFailure]
+    waiting: Literal["lost", "rerouted", "kept", "moved"]
+    in_flight: Literal["lost", "delivered"]
+    shared: bool
+    user: Hop
+    feeder: Hop
+    inter_satellite: Hop
+    fibre: Hop
+    payload: Literal["regenerative", "transparent"]
+    on_board: Literal["router", "bent-pipe", "processing"]
+    middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxCache, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "cache", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
+
+_RainExceededRequired = TypedDict(
+    "_RainExceededRequired",
+    {
+        "kind": Literal["exceeded"],
+    },
+)
+
+
+class RainExceeded(_RainExceededRequired, total=False):
+    """As heavy as it is exceeded in a share of an average year: what a link of that availability has to bear.
+
+    percent :
+        Of the year, per cent. Default: 0.1.
+    """
+
+    percent: float
+
+_RainSeriesRequired = TypedDict(
+    "_RainSeriesRequired",
+    {
+        "kind": Literal["series"],
+    },
+)
+
+
+class RainSeries(_RainSeriesRequired, total=False):
+    """As it comes and goes over each place: log-normal, changing by 2e-4 per second (Maseng and Bakken 1981).
+
+    rainy_percent :
+        Per cent of the year in which it rains. Default: 5.0.
+    """
+
+    rainy_percent: float
+
+_GaugeRequired = TypedDict(
+    "_GaugeRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class Gauge(_GaugeRequired, total=False):
+    """Rain over a place: a CSV file whose first column is the time and whose first row is the start of the run. A row holds until the next one; the last one stays.
+
+    file :
+        The file, beside the scenario or in a folder there.
+
+    column :
+        The column, where there are several: a rate of rain if its name ends in `_mm_h`, an attenuation if it ends in `_db`. A rate becomes attenuation by P.838-3 over the effective path of P.618-13 at that rate.
+
+    begin :
+        How far into the series the run begins. Default: "0 s".
+
+    every :
+        The series starts again every so often.
+
+    frequency_ghz :
+        The carrier at which an attenuation was measured, GHz; links with another one have it scaled (P.618-13 §2.2.1.3.1, 7 to 55 GHz). Without it, all links of the place have it as it is.
+    """
+
+    column: str
+    begin: str
+    every: str
+    frequency_ghz: float
+
+
+class RainFile(TypedDict):
+    """As it was measured, from files.
+
+    place :
+        The series of each place, by its name. Over other places it does not rain.
+    """
+
+    kind: Literal["file"]
+    place: Dict[str, Gauge]
+
+
+class Clouds(TypedDict, total=False):
+    """Clouds over all places.
+
+    percent :
+        Per cent of the year. Without it, the percentage of the rain, but at least 5 % (`P.618-14` §2.5) or 1 % (`P.618-13`); 1 % without rain.
+    """
+
+    percent: float
+
+
+class Scintillation(TypedDict, total=False):
+    """Scintillation over all places. With rain and clouds it adds up as sqrt((rain + clouds)² + scintillation²).
+
+    percent :
+        Of the year, per cent. Default: 1.0.
+    """
+
+    percent: float
+
+_DisjointRequired = TypedDict(
+    "_DisjointRequired",
+    {
+        "paths": int,
+    },
+)
+
+
+class Disjoint(_DisjointRequired, total=False):
+    """Several paths between the same two places that share nothing and whose delays have the least sum (Suurballe 1974). With `change = "broken"` all of them stay until one breaks.
+
+    paths :
+        How many.
+
+    apart :
+        What they do not share. Default: "satellites".
+
+    flow :
+        Which of them a flow takes, by the name of the flow: 1 is the shortest at that instant. All other flows take the first.
+    """
+
+    apart: Literal["satellites", "links"]
+    flow: Dict[str, int]
+
+_WayPointRequired = TypedDict(
+    "_WayPointRequired",
+    {
+        "time": str,
+        "latitude": float,
+        "longitude": float,
+    },
+)
+
+
+class WayPoint(_WayPointRequired, total=False):
+    """A point that a ship, aircraft or vehicle passes.
+
+    time :
+        When, counted from the start of the run.
+
+    latitude :
+        Degrees north.
+
+    longitude :
+        Degrees east.
+
+    height_km :
+        Above the ellipsoid, km. Default: 0.0.
+    """
+
+    height_km: float
+
+
+class Position(TypedDict, total=False):
+    """Where a place is: at coordinates, or on its way.
+
+    latitude :
+        Degrees north.
+
+    longitude :
+        Degrees east.
+
+    height_km :
+        Above the ellipsoid, km. Default: 0.0.
+
+    climate :
+        The city whose air and rain it has. A place that is a city has its own.
+
+    over :
+        The constellations that the place uses, of the list in `sky.over`. Without it, all. A city needs no coordinates beside it. Default: [].
+
+    way :
+        For what moves: where it is when. It goes along great circles at constant speed, and waits at both ends. Default: [].
+    """
+
+    latitude: float
+    longitude: float
+    height_km: float
+    climate: str
+    over: List[str]
+    way: List[WayPoint]
+
 _SkyRequired = TypedDict(
     "_SkyRequired",
     {
-        "over": Union[str, SkyOverGeo, SkyOverElements, SkyOverShells],
+        "over": Union[str, SkyOverGeo, SkyOverElements, SkyOverShells, List[str]],
     },
 )
 
@@ -5149,7 +5255,13 @@ class Sky(_SkyRequired, total=False):
     """The sky over the scenario: nodes that have the name of a place are on the ground there, and what flows between places goes over the satellites that are in view. Before the run it becomes links whose delays follow the geometry, and routes that change in `[[at]]`; that is what the resolved scenario shows.
 
     over :
-        The satellites: a constellation by name (`bentpipe list constellations`), a slot over the equator, or a file of elements.
+        The satellites: a constellation by name (`bentpipe list constellations`), a slot over the equator, a file of elements, or a list of constellations. Each flow uses the first of a list that has a path.
+
+    constellation :
+        Constellations of a list in `over`, by name. A name without a table is that of a constellation (`bentpipe list constellations`).
+
+    back_after :
+        Time for which an earlier constellation of the list must have a path before a flow goes back to it. Default: "0 s".
 
     start :
         When the run begins, in UTC, as `2026-06-14T12:00:00Z`; a date of TOML will do, too. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs (of each object the newest).
@@ -5260,10 +5372,12 @@ class Sky(_SkyRequired, total=False):
         Functions at every satellite that see each packet passing through, in order. Default: [].
     """
 
+    constellation: Dict[str, Constellation]
+    back_after: str
     start: str
     elements_age_max: str
     step: str
-    selection: Union[SkySelectionTable, Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]]
+    selection: Union[ConstellationSelectionTable, Literal["any", "highest", "nearest", "longest", "periodic", "starlink"]]
     metric: Literal["delay", "hops"]
     change: Literal["better", "broken"]
     elevation_min: str
@@ -5271,12 +5385,12 @@ class Sky(_SkyRequired, total=False):
     motion: Literal["j2", "kepler", "sgp4"]
     mean_motion: float
     odd_planes: float
-    between_satellites: Union[SkyBetweenSatellitesTable, Literal["none", "grid", "grid-and-seam"]]
+    between_satellites: Union[ConstellationBetweenSatellitesTable, Literal["none", "grid", "grid-and-seam"]]
     gateway: List[str]
     relay: Literal["fibre", "ground"]
     stretch: float
     seed: int
-    rain: Union[RainExceeded, RainSeries, RainFile, RainKind, Literal["none", "exceeded", "series"]]
+    rain: Union[RainExceeded, RainSeries, RainFile, ErrorModelKind, Literal["none", "exceeded", "series"]]
     recommendation: Literal["P.618-14", "P.618-13"]
     clouds: Clouds
     scintillation: Scintillation
@@ -5363,7 +5477,7 @@ class Link(_LinkRequired, total=False):
     delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
-    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, RainKind, Literal["none"]]
+    error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingLdpc, CodingDvbS2, Literal["convolutional"]]
     arq: Arq

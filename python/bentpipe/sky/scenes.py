@@ -476,6 +476,10 @@ def _constellation(
     except FileNotFoundError:
         if path.suffix or len(path.parts) > 1:
             raise SkyError(f"{over}: there is no such file of element sets, and no such constellation") from None
+        if "," in str(over):
+            raise SkyError(
+                f"{over}: several constellations\n  expected one; a scenario takes several: over = [...] in [sky]"
+            ) from None
         known = [*names, "geo:LONGITUDE", "delta:53:1584/72/39:550"]
         raise SkyError(unknown(str(over), "a constellation, nor a file of element sets", known)) from None
     except OSError as error:

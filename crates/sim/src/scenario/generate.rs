@@ -87,6 +87,7 @@ pub fn reference() -> Vec<(String, String)> {
         ("ack", "`ack`, in `[tcp]`", "Ack"),
         ("node", "`[node.NAME]`", "Node"),
         ("sky", "`[sky]`", "Sky"),
+        ("constellation", "`[sky.constellation.NAME]`", "Constellation"),
         ("place", "`[sky.place.NAME]`", "Position"),
         ("hop", "`user`, `feeder`, `inter_satellite`, `fibre`, in `[sky]`", "Hop"),
         ("link", "`[link.NAME]`", "Link"),

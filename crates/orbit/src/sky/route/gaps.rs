@@ -106,6 +106,9 @@ impl Told<'_> {
     fn of(&self, cause: Cause) -> (String, String) {
         let [from, to] = [self.from, self.to].map(|place| self.sky.places[place].name.as_str());
         match cause {
+            Cause::Unseen(place) if self.sky.node_fails(self.sky.node(place), self.t) => {
+                (format!("{} is out of use", self.sky.places[place].name), "fewer failures".to_owned())
+            }
             Cause::Unseen(place) => (
                 format!("no satellite is in view of {}", self.sky.places[place].name),
                 "other satellites, a lower minimum elevation, or another start".to_owned(),

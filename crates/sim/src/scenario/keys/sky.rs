@@ -13,8 +13,12 @@ settings! {
     /// The sky over the scenario: nodes that have the name of a place are on the ground there, and what flows between places goes over the satellites that are in view. Before the run it becomes links whose delays follow the geometry, and routes that change in `[[at]]`; that is what the resolved scenario shows.
     #[derive(Clone, Debug)]
     pub(crate) struct Sky {
-        /// The satellites: a constellation by name (`bentpipe list constellations`), a slot over the equator, or a file of elements.
+        /// The satellites: a constellation by name (`bentpipe list constellations`), a slot over the equator, a file of elements, or a list of constellations. Each flow uses the first of a list that has a path.
         over: Over;
+        /// Constellations of a list in `over`, by name. A name without a table is that of a constellation (`bentpipe list constellations`).
+        constellation: BTreeMap<String, Constellation> = BTreeMap::new();
+        /// Time for which an earlier constellation of the list must have a path before a flow goes back to it.
+        back_after: Duration = Duration::ZERO;
         /// When the run begins, in UTC, as `2026-06-14T12:00:00Z`; a date of TOML will do, too. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs (of each object the newest).
         start: Option<Instant>;
         /// Elements of a file are refused if they are farther than this from any instant of the run. Starlink is thousands of km off its elements after 90 days.
@@ -102,6 +106,61 @@ either! {
         File(Elements);
         /// Of one's own.
         Shells(OwnShells);
+        /// Several, in the order in which flows use them.
+        Several(Vec<String>);
+    }
+}
+
+settings! {
+    /// One of several constellations. Its keys replace those of `[sky]`.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Constellation {
+        /// The satellites, as in `[sky]`, but no list. Without it, the constellation that has the name of the table.
+        over: Option<Over>;
+        /// Which satellite a place uses.
+        selection: Option<Selections>;
+        /// Least elevation of satellites in use.
+        elevation_min: Option<Angle>;
+        /// Largest distance of satellites in use in km, in place of an elevation.
+        range_max_km: Option<f64>, [1.0, 1_000_000.0];
+        /// Motion of the satellites of a constellation by name.
+        motion: Option<Motion>;
+        /// Revolutions per day of a constellation by name with one shell.
+        mean_motion: Option<f64>, [0.1, 17.0];
+        /// Phase of every other plane of a constellation by name with one shell, degrees.
+        odd_planes: Option<f64>, [-360.0, 360.0];
+        /// Links between satellites.
+        between_satellites: Option<BetweenSatellites>;
+        /// Gateways of this constellation. Fibres join them with each other, not with those of other constellations.
+        gateway: Option<Vec<String>>;
+        /// The way of packets from gateway to gateway.
+        relay: Option<Relay>;
+        /// Overlap at a handover between its satellites.
+        make_before_break: Option<Duration>;
+        /// Interruption at a handover between its satellites.
+        break_before_make: Option<Duration>;
+        /// What is out of use, and when.
+        failure: Option<Vec<SkyFailure>>;
+        /// What becomes of packets that wait for a satellite's link to a place when that goes to another satellite.
+        waiting: Option<Waiting>;
+        /// What becomes of packets on that link.
+        in_flight: Option<InFlight>;
+        /// Whether the places that a satellite serves share its rate.
+        shared: Option<bool>;
+        /// Links between places and its satellites.
+        user: Option<Hop>;
+        /// Links between gateways and its satellites.
+        feeder: Option<Hop>;
+        /// Links between its satellites.
+        inter_satellite: Option<Hop>;
+        /// Links between its gateways.
+        fibre: Option<Hop>;
+        /// What its satellites do with the signal of links that have a radio.
+        payload: Option<Payload>;
+        /// What happens to corrupted packets at its satellites.
+        on_board: Option<NodeKind>;
+        /// Functions at its satellites that see each packet passing through, in order.
+        "middlebox" middleboxes: Option<Vec<MiddleboxConfig>>;
     }
 }
 
@@ -342,13 +401,15 @@ words! {
 }
 
 settings! {
-    /// A satellite or gateway that is out of use with all its links, or the link between two nodes.
+    /// A satellite, gateway or terminal that is out of use with all its links, or the link between two nodes.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct SkyFailure {
         /// The satellite, as `bentpipe sky` or the links of the resolved scenario name it.
         satellite: Option<String>;
         /// The gateway.
         gateway: Option<String>;
+        /// The place whose terminal fails: all its links to satellites. Other constellations have other terminals.
+        terminal: Option<String>;
         /// The two nodes whose link it is: satellites or places.
         link: Vec<String> = Vec::new();
         /// From when on.
@@ -393,6 +454,8 @@ settings! {
         height_km: f64 = 0.0, [-0.5, 100.0];
         /// The city whose air and rain it has. A place that is a city has its own.
         climate: Option<String>;
+        /// The constellations that the place uses, of the list in `sky.over`. Without it, all. A city needs no coordinates beside it.
+        over: Vec<String> = Vec::new();
         /// For what moves: where it is when. It goes along great circles at constant speed, and waits at both ends.
         way: Vec<WayPoint> = Vec::new();
     }

@@ -1,7 +1,8 @@
 //! What changes as places go from one satellite to another, and as something fails.
 
 use super::ground::OverSky;
-use super::written::{beam, Drawn, Ends};
+use super::several::Uses;
+use super::written::{Constellation, Drawn, Ends};
 use crate::spec::Waiting;
 use bentpipe_orbit::sky::scene::{Failed, Failure};
 use bentpipe_units::Duration;
@@ -21,85 +22,140 @@ pub(super) fn joined(spans: &mut [(f64, f64)]) -> Vec<(f64, f64)> {
     joined
 }
 
+/// A constellation on the way through the run.
+struct Part<'a> {
+    drawn: &'a Drawn<'a>,
+    names: &'a [String],
+    failures: BTreeMap<Duration, Broken>,
+    /// The change of each pair that its path is at.
+    current: Vec<usize>,
+    access: Access,
+}
+
+impl<'a> Part<'a> {
+    fn new(of: &'a Constellation<'a>) -> Self {
+        let Constellation { drawn, names, links } = of;
+        let current = vec![0; drawn.paths.len()];
+        let access = Access { used: used(drawn, &current), ..Access::default() };
+        Self { drawn, names, failures: failures(drawn, links.iter()), current, access }
+    }
+}
+
+/// What changes at an instant.
+#[derive(Clone, Default)]
+struct Moment {
+    /// Of each constellation, the pairs whose path changes, and the number of the change.
+    changed: Vec<BTreeMap<usize, usize>>,
+    /// Pairs that go over to another constellation, and its number.
+    turned: BTreeMap<usize, usize>,
+}
+
+fn moments(parts: &[Part<'_>], uses: &Uses) -> BTreeMap<Duration, Moment> {
+    let empty = || Moment { changed: vec![BTreeMap::new(); parts.len()], ..Moment::default() };
+    let mut moments: BTreeMap<Duration, Moment> = BTreeMap::new();
+    for (part, of) in parts.iter().enumerate() {
+        for (pair, path) in of.drawn.paths.iter().enumerate() {
+            for (number, change) in path.changes.iter().enumerate() {
+                if number > 0 || change.nodes.is_empty() {
+                    let at = Duration::from_secs_f64(change.at_s);
+                    moments.entry(at).or_insert_with(empty).changed[part].insert(pair, number);
+                }
+            }
+        }
+        for time in of.failures.keys() {
+            moments.entry(*time).or_insert_with(empty);
+        }
+    }
+    for (pair, uses) in uses.iter().enumerate() {
+        for (at, part) in &uses[1..] {
+            moments.entry(Duration::from_secs_f64(*at)).or_insert_with(empty).turned.insert(pair, *part);
+        }
+    }
+    moments
+}
+
 /// The tables `[[at]]`: at each instant the flows that take another path, and the links that come and go: those to places
 /// with the paths, those of what fails with it.
-pub(super) fn changes<'a>(drawn: &Drawn<'_>, names: &[String], links: impl Iterator<Item = &'a Ends>) -> Vec<Json> {
-    let mut moments: BTreeMap<Duration, Vec<(usize, usize)>> = BTreeMap::new();
-    for (pair, path) in drawn.paths.iter().enumerate() {
-        for (number, change) in path.changes.iter().enumerate() {
-            if number > 0 || change.nodes.is_empty() {
-                moments.entry(Duration::from_secs_f64(change.at_s)).or_default().push((pair, number));
-            }
-        }
-    }
-    let mut failures = failures(drawn, links);
-    for time in failures.keys() {
-        moments.entry(*time).or_default();
-    }
-    let mut current: Vec<usize> = vec![0; drawn.paths.len()];
-    let mut access = Access { used: used(drawn, &current), ..Access::default() };
+pub(super) fn changes(all: &[Constellation<'_>], uses: &Uses) -> Vec<Json> {
+    let mut parts: Vec<Part> = all.iter().map(Part::new).collect();
+    let mut over: Vec<usize> = uses.iter().map(|uses| uses[0].1).collect();
     let mut tables = Vec::new();
-    for (time, changed) in moments {
-        let changed: BTreeMap<usize, usize> = changed.into_iter().collect();
-        access.settle(drawn, names, (time, &changed), &current, &mut tables);
-        let (broken, repaired) = failures.remove(&time).unwrap_or_default();
-        access.failing.retain(|ends| !repaired.contains(ends));
-        changed.iter().for_each(|(pair, number)| current[*pair] = *number);
-        let [mut up, coming, gone] = access.hand_over(drawn, time, used(drawn, &current));
-        let (mut install, mut withdraw) = (Vec::new(), Vec::new());
-        for (&pair, &number) in &changed {
-            match access.has_route(drawn, pair, number) {
-                true => install.extend(installed(drawn, names, pair, number)),
-                false if access.withdrawn.insert(pair) => {
-                    let flows = drawn.ground.flows.iter().filter(|over| over.pair == pair);
-                    withdraw.extend(flows.map(|over| over.flow.clone()));
-                }
-                false => {}
-            }
-        }
-        up.extend(repaired.into_iter().filter(|ends| access.repair(drawn, *ends)));
+    for (time, moment) in moments(&parts, uses) {
         let mut table = json!({ "time": time.to_string() });
-        let lists = [("install", json!(install)), ("withdraw", json!(withdraw)), ("up", listed(drawn, names, &up))];
-        for (key, list) in lists {
+        let (mut up, mut repairs, mut more, mut breaks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (part, changed) in parts.iter_mut().zip(&moment.changed) {
+            part.settle(time, changed, &mut tables);
+            let (broken, repaired) = part.failures.remove(&time).unwrap_or_default();
+            part.access.failing.retain(|ends| !repaired.contains(ends));
+            part.access.failing.extend(&broken);
+            changed.iter().for_each(|(pair, number)| part.current[*pair] = *number);
+            let [came, coming, gone] = part.access.hand_over(part.drawn, time, used(part.drawn, &part.current));
+            up.extend(part.named(&came));
+            breaks.push(broken);
+            repairs.push(repaired);
+            more.push((coming, gone));
+        }
+        let (install, withdraw) = routes(&mut parts, &mut over, &moment);
+        let mut downs = Vec::new();
+        let mut broken = Vec::new();
+        for (number, part) in parts.iter_mut().enumerate() {
+            let repaired: Vec<Ends> = std::mem::take(&mut repairs[number]);
+            let repaired: Vec<Ends> =
+                repaired.into_iter().filter(|ends| part.access.repair(part.drawn, *ends)).collect();
+            up.extend(part.named(&repaired));
+            let (coming, gone) = &more[number];
+            downs.extend(part.downs(time, coming, gone));
+            let fails: Vec<Ends> = breaks[number].iter().copied().filter(|ends| part.access.fail(*ends)).collect();
+            broken.extend(part.named(&fails));
+        }
+        for (key, list) in [("install", json!(install)), ("withdraw", json!(withdraw)), ("up", json!(up))] {
             if list.as_array().is_some_and(|list| !list.is_empty()) {
                 table[key] = list;
             }
         }
-        let mut more = downs(drawn, names, &mut table, &coming, &gone);
-        let broken: Vec<Ends> = broken.into_iter().filter(|ends| access.fail(*ends)).collect();
+        let mut downs = downs.into_iter();
+        if let (Some(Json::Object(first)), Some(table)) = (downs.next(), table.as_object_mut()) {
+            table.extend(first);
+        }
         if table.as_object().is_some_and(|table| table.len() > 1) {
             tables.push(table);
         }
-        tables.append(&mut more);
+        tables.extend(downs);
         if !broken.is_empty() {
             // What is broken keeps and delivers nothing, whatever a handover does.
-            tables.push(json!({ "time": time.to_string(), "down": listed(drawn, names, &broken) }));
+            tables.push(json!({ "time": time.to_string(), "down": broken }));
         }
     }
-    access.settle(drawn, names, (drawn.duration, &BTreeMap::new()), &current, &mut tables);
+    for part in &mut parts {
+        part.settle(part.drawn.duration, &BTreeMap::new(), &mut tables);
+    }
     tables
 }
 
-/// Takes links away that have gone, and links that are still to come: in the table, and in further tables of the same instant, which are
-/// returned.
-fn downs(drawn: &Drawn<'_>, names: &[String], table: &mut Json, coming: &[Ends], gone: &[Ends]) -> Vec<Json> {
-    let (time, waiting) = (table["time"].clone(), drawn.waiting);
-    let mut kinds: Vec<(Json, Waiting)> = Vec::new();
-    if waiting == Waiting::Moved {
-        // Packets that wait to go up are at their sender, which knows the new satellite.
-        let sides = |side: &str| gone.iter().map(|ends| format!("{}.{side}", named(drawn, names, ends))).collect();
-        kinds.push((listed(drawn, names, coming), Waiting::Kept));
-        kinds.push((sides("forward"), Waiting::Rerouted));
-        kinds.push((sides("reverse"), Waiting::Moved));
-    } else {
-        kinds.push((listed(drawn, names, coming.iter().chain(gone)), waiting));
+/// The routes that flows get at a moment, and the flows that have none any more. `over` has the constellation of each pair.
+fn routes(parts: &mut [Part<'_>], over: &mut [usize], moment: &Moment) -> (Vec<Json>, Vec<String>) {
+    let mut pairs: BTreeSet<usize> = moment.turned.keys().copied().collect();
+    let mut without = BTreeSet::new();
+    for (&pair, &to) in &moment.turned {
+        if parts[over[pair]].access.withdrawn.remove(&pair) {
+            without.insert(pair);
+        }
+        over[pair] = to;
     }
-    kinds.retain(|(links, _)| links.as_array().is_some_and(|links| !links.is_empty()));
-    let mut kinds = kinds.into_iter();
-    if let Some((links, waiting)) = kinds.next() {
-        *table = drawn.down(table.take(), links, waiting);
+    for (number, changed) in moment.changed.iter().enumerate() {
+        pairs.extend(changed.keys().filter(|pair| over[**pair] == number));
     }
-    kinds.map(|(links, waiting)| drawn.down(json!({ "time": time }), links, waiting)).collect()
+    let (mut install, mut withdraw) = (Vec::new(), Vec::new());
+    for pair in pairs {
+        let Part { drawn, names, current, access, .. } = &mut parts[over[pair]];
+        if access.has_route(drawn, pair, current[pair]) {
+            install.extend(installed(drawn, names, pair, current[pair]));
+        } else if access.withdrawn.insert(pair) && !without.contains(&pair) {
+            let flows = drawn.ground.flows.iter().filter(|over| over.pair == pair);
+            withdraw.extend(flows.map(|over| over.flow.clone()));
+        }
+    }
+    (install, withdraw)
 }
 
 /// The routes of the flows of a pair from its change `number` on.
@@ -143,19 +199,6 @@ fn used(drawn: &Drawn<'_>, current: &[usize]) -> BTreeSet<Ends> {
     links.filter(|ends| !drawn.is_satellite(ends.0) && drawn.is_satellite(ends.1)).collect()
 }
 
-fn listed<'a>(drawn: &Drawn<'_>, names: &[String], links: impl IntoIterator<Item = &'a Ends>) -> Json {
-    links.into_iter().map(|ends| named(drawn, names, ends)).collect::<Vec<_>>().into()
-}
-
-/// The link between a place and a satellite, or a beam of it.
-fn named(drawn: &Drawn<'_>, names: &[String], ends: &Ends) -> String {
-    let [place, satellite] = [ends.0, ends.1].map(|node| names[node as usize].as_str());
-    match drawn.is_shared(*ends) {
-        true => format!("{place}~{}", beam(satellite)),
-        false => format!("{place}~{satellite}"),
-    }
-}
-
 /// Which links between places and satellites are in use, and which have been taken away.
 #[derive(Default)]
 struct Access {
@@ -167,6 +210,8 @@ struct Access {
     leaving: BTreeMap<Ends, Duration>,
     /// Those that are out of use, of links between satellites and cables as well.
     failing: BTreeSet<Ends>,
+    /// Those that are down since they failed: they keep nothing.
+    broken: BTreeSet<Ends>,
     /// Pairs whose flows have no route: there is no path, or a link of it is still to come up and nobody waits for it.
     withdrawn: BTreeSet<usize>,
 }
@@ -180,11 +225,13 @@ impl Access {
         for ends in used.difference(&self.used) {
             let is_handover = gone.iter().any(|gone| gone.0 == ends.0);
             self.leaving.remove(ends);
+            let has_failed = self.broken.remove(ends);
             match drawn.keys.break_before_make.filter(|gap| is_handover && *gap > Duration::ZERO) {
                 Some(gap) => {
                     let is_away = !self.down.insert(*ends);
                     // A link that is away and loses what comes is up for an instant, to go away and keep it.
-                    let changes = is_away && drawn.waiting == Waiting::Moved && !self.failing.contains(ends);
+                    let loses = drawn.waiting == Waiting::Moved || has_failed && drawn.waiting == Waiting::Kept;
+                    let changes = is_away && loses && !self.failing.contains(ends);
                     up.extend(changes.then_some(*ends));
                     later.extend((changes || !is_away).then_some(*ends));
                     self.coming.insert(*ends, time + gap);
@@ -198,6 +245,8 @@ impl Access {
                 Some(overlap) => {
                     self.leaving.insert(ends, time + overlap);
                 }
+                // A link that fails is taken away as such.
+                None if self.failing.contains(&ends) => {}
                 None => down.extend(self.down.insert(ends).then_some(ends)),
             }
         }
@@ -205,10 +254,19 @@ impl Access {
         [up, later, down]
     }
 
+    /// Whether a place has a link to a satellite.
+    fn is_served(&self, place: u32) -> bool {
+        self.used.iter().any(|ends| ends.0 == place)
+    }
+
     /// Takes a link away that fails; whether it has not been away before.
     fn fail(&mut self, ends: Ends) -> bool {
         self.failing.insert(ends);
-        self.down.insert(ends)
+        let is_new = self.down.insert(ends);
+        if is_new {
+            self.broken.insert(ends);
+        }
+        is_new
     }
 
     /// Whether a link that fails no more comes back at once: one to a satellite does where its place uses it.
@@ -229,46 +287,65 @@ impl Access {
         }
         has
     }
+}
+
+impl Part<'_> {
+    /// The names of links, or beams.
+    fn named<'b>(&self, links: impl IntoIterator<Item = &'b Ends>) -> Vec<String> {
+        links.into_iter().map(|ends| self.drawn.link_name(self.names, *ends)).collect()
+    }
+
+    /// The tables that take links away which are still to come, and links that have gone.
+    fn downs(&self, time: Duration, coming: &[Ends], gone: &[Ends]) -> Vec<Json> {
+        let waiting = self.drawn.waiting;
+        let mut kinds: Vec<(Vec<String>, Waiting)> = Vec::new();
+        if waiting == Waiting::Moved {
+            let sides = |links: &[Ends], side: &str| -> Vec<String> {
+                self.named(links).iter().map(|name| format!("{name}.{side}")).collect()
+            };
+            // The ground station of another constellation does not have the packets of this one.
+            let is_left = |ends: &Ends| !self.drawn.constellation.is_empty() && !self.access.is_served(ends.0);
+            let (left, handed): (Vec<Ends>, Vec<Ends>) = gone.iter().partition(|ends| is_left(ends));
+            // Packets that wait to go up are at their sender, which knows the new satellite.
+            kinds.push((self.named(coming), Waiting::Kept));
+            kinds.push((sides(gone, "forward"), Waiting::Rerouted));
+            kinds.push((sides(&handed, "reverse"), Waiting::Moved));
+            kinds.push((sides(&left, "reverse"), Waiting::Lost));
+        } else {
+            kinds.push((self.named(coming.iter().chain(gone)), waiting));
+        }
+        kinds.retain(|(links, _)| !links.is_empty());
+        kinds.into_iter().map(|(links, waiting)| self.drawn.down(time, json!(links), waiting)).collect()
+    }
 
     /// Writes down what ends until `time`: interruptions and overlaps. Pairs in `changed` get another route then.
-    fn settle(
-        &mut self,
-        drawn: &Drawn<'_>,
-        names: &[String],
-        (time, changed): (Duration, &BTreeMap<usize, usize>),
-        current: &[usize],
-        tables: &mut Vec<Json>,
-    ) {
+    fn settle(&mut self, time: Duration, changed: &BTreeMap<usize, usize>, tables: &mut Vec<Json>) {
         let due = |links: &mut BTreeMap<Ends, Duration>| {
             let mut due: BTreeMap<Duration, Vec<Ends>> = BTreeMap::new();
             links.iter().filter(|(_, at)| **at <= time).for_each(|(ends, at)| due.entry(*at).or_default().push(*ends));
             links.retain(|_, at| *at > time);
             due
         };
-        for (at, mut links) in due(&mut self.coming) {
-            links.retain(|ends| !self.failing.contains(ends));
-            self.down.retain(|ends| !links.contains(ends));
+        for (at, mut links) in due(&mut self.access.coming) {
+            links.retain(|ends| !self.access.failing.contains(ends));
+            self.access.down.retain(|ends| !links.contains(ends));
             let mut install = Vec::new();
-            for pair in self.withdrawn.clone() {
-                if !(at == time && changed.contains_key(&pair)) && self.has_route(drawn, pair, current[pair]) {
-                    install.extend(installed(drawn, names, pair, current[pair]));
+            for pair in self.access.withdrawn.clone() {
+                let number = self.current[pair];
+                if !(at == time && changed.contains_key(&pair)) && self.access.has_route(self.drawn, pair, number) {
+                    install.extend(installed(self.drawn, self.names, pair, number));
                 }
             }
             if !links.is_empty() {
-                tables.push(json!({ "time": at.to_string(), "up": listed(drawn, names, &links) }));
+                tables.push(json!({ "time": at.to_string(), "up": self.named(&links) }));
             }
             if !install.is_empty() {
                 tables.push(json!({ "time": at.to_string(), "install": install }));
             }
         }
-        for (at, mut links) in due(&mut self.leaving) {
-            links.retain(|ends| self.down.insert(*ends));
-            let mut table = json!({ "time": at.to_string() });
-            let more = downs(drawn, names, &mut table, &[], &links);
-            if !links.is_empty() {
-                tables.push(table);
-                tables.extend(more);
-            }
+        for (at, mut links) in due(&mut self.access.leaving) {
+            links.retain(|ends| self.access.down.insert(*ends));
+            tables.extend(self.downs(at, &[], &links));
         }
     }
 }

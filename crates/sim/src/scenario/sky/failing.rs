@@ -52,19 +52,20 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn failure(&mut self, number: usize, failure: &SkyFailure) -> Option<Failure> {
-        let what = match (&failure.satellite, &failure.gateway, failure.link.as_slice()) {
-            (Some(name), None, []) => Failed::Node(self.satellite(number, name)?),
-            (None, Some(name), []) => Failed::Node(self.gateway(number, name)?),
-            (None, None, [a, b]) => {
+        let what = match (&failure.satellite, &failure.gateway, &failure.terminal, failure.link.as_slice()) {
+            (Some(name), None, None, []) => Failed::Node(self.satellite(number, name)?),
+            (None, Some(name), None, []) => Failed::Node(self.gateway(number, name)?),
+            (None, None, Some(name), []) => Failed::Node(self.terminal(number, name)?),
+            (None, None, None, [a, b]) => {
                 let (a, b) = (self.end(number, 0, a), self.end(number, 1, b));
                 self.link(number, a?, b?)?
             }
-            (None, None, [_, ..]) => {
+            (None, None, None, [_, ..]) => {
                 return self.wrong(number, "link", "does not name two nodes", "expected the two that it joins");
             }
             _ => {
                 let message = "does not say what fails";
-                return self.wrong(number, "", message, "expected one of: satellite, gateway, link");
+                return self.wrong(number, "", message, "expected one of: satellite, gateway, terminal, link");
             }
         };
         let seconds = |time: Time| (time - Time::ZERO).as_secs_f64();
@@ -129,6 +130,21 @@ impl Reader<'_> {
         }
     }
 
+    fn terminal(&mut self, number: usize, name: &str) -> Option<u32> {
+        let (satellites, all) = (self.sky.satellites(), self.names.len());
+        match self.number(name) {
+            Some(node) if (node as usize) >= satellites => {
+                if !self.ground.places[node as usize - satellites].relay {
+                    return Some(node);
+                }
+                let message = format!("= {} is a gateway", quoted(name));
+                let expected = format!("expected gateway = {}", quoted(name));
+                self.wrong(number, "terminal", &message, &expected)
+            }
+            _ => self.unknown(number, &["terminal"], name, "is no place of a flow", satellites..all),
+        }
+    }
+
     fn end(&mut self, number: usize, end: usize, name: &str) -> Option<u32> {
         let found = self.number(name);
         let message = "is neither a satellite nor a place of a flow or gateway";
@@ -151,7 +167,7 @@ impl Reader<'_> {
         let index = number.to_string();
         let shown = format!("sky.failure.{number}.{}", key.join("."));
         let place = &self.raw.at(["failure", &index].into_iter().chain(key.iter().copied())).place;
-        let example = &self.names[0];
+        let example = &self.names[known.start];
         let expected = format!("expected a name like {}; bentpipe sky map shows them with --json", quoted(example));
         let guess = self.findings.guess(name, self.names[known].iter().map(String::as_str));
         self.findings.add(place, &shown, format!("{shown} = {} {message}", quoted(name)), expected, guess);

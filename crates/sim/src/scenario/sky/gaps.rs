@@ -11,7 +11,7 @@ use bentpipe_orbit::sky::SkyError;
 use std::collections::BTreeSet;
 
 /// Pairs whose gaps are explained: a reader needs no more.
-const EXPLAINED: usize = 5;
+pub(super) const EXPLAINED: usize = 5;
 
 /// A sky, and the routing of its paths.
 pub(super) struct PathGaps<'a> {
@@ -95,7 +95,7 @@ impl PathGaps<'_> {
 }
 
 /// A share that is never rounded to all or nothing.
-fn per_cent(share: f64) -> String {
+pub(super) fn per_cent(share: f64) -> String {
     match 100.0 * share {
         few if few < 0.1 => "less than 0.1 %".to_owned(),
         nearly if nearly > 99.9 => "more than 99.9 %".to_owned(),

@@ -129,7 +129,14 @@ impl Ground {
         if let Some(known) = self.places.iter().position(|place| place.name == name) {
             return Some(known);
         }
-        let site = match keys.place.get(name) {
+        let is_city = |position: &&Position| {
+            position.way.is_empty()
+                && position.latitude.is_none()
+                && position.longitude.is_none()
+                && !position.over.is_empty()
+                && city(name).is_ok()
+        };
+        let site = match keys.place.get(name).filter(|position| !is_city(position)) {
             Some(position) => match site(position) {
                 Ok(site) => site,
                 Err(error) => {

@@ -2,7 +2,7 @@
 //! delays that follow the geometry, and by the tables `[[at]]` in which their routes change.
 //!
 //! `scene` makes the sky that the keys describe, with what fails on it (`failing`), `gaps` reports when there is no path and why, `ground` finds out which nodes are places on
-//! it, `radio` finds what air and rain take, which `gauge` may have from files, `written` writes links and `changes` as a file would have them. What comes after knows
+//! it, `several` which constellations there are and which of them a flow uses, `radio` finds what air and rain take, which `gauge` may have from files, `written` writes links and `changes` as a file would have them. What comes after knows
 //! nothing of satellites.
 
 mod changes;
@@ -13,6 +13,7 @@ mod ground;
 mod names;
 mod radio;
 mod scene;
+mod several;
 #[cfg(test)]
 mod tests;
 mod written;
@@ -25,7 +26,7 @@ use super::schema;
 use super::tree::{Place, Tree};
 use bentpipe_orbit::sky::links::Topology;
 use bentpipe_orbit::sky::route::{
-    disjoint_routes_while, routes_while, servings_while, Disjoint as Separate, Over, Route, Routing,
+    disjoint_routes_while, gaps, routes_while, servings_while, Change, Disjoint as Separate, Gap, Over, Route, Routing,
 };
 use bentpipe_orbit::sky::scene::Sky;
 use bentpipe_orbit::sky::selection::Rule;
@@ -34,7 +35,7 @@ use bentpipe_orbit::sky::SkyError;
 use bentpipe_units::settings::Typed;
 use bentpipe_units::Duration;
 use ground::Ground;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Instants at which paths are looked at, over all flows: some minutes of work.
 const LOOKS_MAX: f64 = 1e8;
@@ -56,48 +57,143 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
         Ok(keys) => keys,
         Err(error) => return say(&raw, findings, &["sky"], &format!("is no sky: {error}"), ""),
     };
-    if keys.make_before_break.is_some() && keys.break_before_make.is_some() {
-        let message = "stands beside make_before_break";
-        return say(&raw, findings, &["sky", "break_before_make"], message, "expected one of them");
-    }
     // What is wrong with it is found when all is checked.
     let Some(duration) = tree.get("duration").and_then(|value| Duration::read(&value.to_value()).ok()) else { return };
-    if !disjoint_is_possible(&keys, tree, &raw, findings) {
-        return;
+    let back_after = keys.back_after;
+    let Some(constellations) = several::split(keys, &raw, findings) else { return };
+    let (mut parts, count) = (Vec::new(), constellations.len() as f64);
+    for (number, of) in constellations.into_iter().enumerate() {
+        let mut go_on = |share| files.go_on((number as f64 + share) / count);
+        match Part::make(of, tree, duration, files, &mut go_on, findings) {
+            Ok(part) => parts.push(part),
+            Err(of) => return of.locate(&mut findings.found[before..]),
+        }
     }
-    if !relay_is_possible(&keys, &raw, findings) {
-        return;
+    let uses = several::uses(&parts, back_after, duration);
+    match are_told(&parts, &uses, &raw, duration, findings) {
+        Ok(true) => {}
+        Ok(false) => return,
+        Err(error) => return wrong(&raw, findings, &error),
     }
-    let Some(ground) = Ground::read(tree, &keys, &raw, findings) else { return };
-    let Some(sky) = scene::make((&keys, duration.as_secs_f64()), &raw, &ground, files, findings) else { return };
-    if keys.payload == Payload::Transparent && sky.links.topology != Topology::None {
-        let message = "= \"transparent\" has satellites that decode nothing and pass packets on to each other";
-        return say(&raw, findings, &["sky", "payload"], message, "expected between_satellites = \"none\"");
-    }
-    if !selections_have_places(&keys, &raw, &ground, findings) || !disjoint_suits(&keys, &raw, &ground, &sky, findings)
-    {
-        return;
-    }
-    let Some(gauges) = gauge::read(&keys, &raw, &ground, files, findings) else { return };
-    let go_on = &mut |share| files.go_on(share);
-    let Some(paths) = paths(&keys, &raw, &ground, &sky, duration, go_on, findings) else { return };
-    let (ground, sky, gauges, waiting) = (&ground, &sky, &gauges, written::waiting(&keys, &sky, &paths));
-    let drawn = written::Drawn { keys: &keys, raw: &raw, ground, sky, gauges, paths: &paths, waiting, duration };
-    if let Err(wrong) = written::write(tree, &drawn) {
-        say(&raw, findings, &["sky", wrong.hop, wrong.side], &wrong.message, wrong.expected);
+    let drawn: Vec<written::Drawn> = parts.iter().map(|part| part.drawn(duration)).collect();
+    if let Err((number, wrong)) = written::write(tree, &drawn, &uses) {
+        let of = &parts[number].of;
+        say(&of.raw, findings, &["sky", wrong.hop, wrong.side], &wrong.message, wrong.expected);
+        of.locate(&mut findings.found[before..]);
     }
 }
 
-/// The paths between the places of each pair over the run; `None` if there are none.
-fn paths(
-    keys: &Keys,
+/// A constellation over the places, and the paths over it.
+struct Part {
+    of: several::Constellation,
+    ground: Ground,
+    sky: Sky,
+    /// Rain that was measured, by place.
+    gauges: BTreeMap<usize, gauge::Gauge>,
+    routing: Routing,
+    span: Span,
+    /// Of each pair of places, also of those that do not use it: these have no path.
+    paths: Vec<Route>,
+}
+
+impl Part {
+    /// Makes the sky of a constellation, which comes back if something is wrong with it.
+    fn make(
+        of: several::Constellation,
+        tree: &Tree,
+        duration: Duration,
+        files: &dyn Files,
+        go_on: GoOn,
+        findings: &mut Findings,
+    ) -> Result<Self, several::Constellation> {
+        let made = made(&of, tree, duration, files, go_on, findings);
+        let Some((ground, sky, gauges, (routing, span, paths))) = made else { return Err(of) };
+        Ok(Self { of, ground, sky, gauges, routing, span, paths })
+    }
+
+    fn drawn(&self, duration: Duration) -> written::Drawn<'_> {
+        written::Drawn {
+            constellation: &self.of.name,
+            keys: &self.of.keys,
+            raw: &self.of.raw,
+            ground: &self.ground,
+            sky: &self.sky,
+            gauges: &self.gauges,
+            paths: &self.paths,
+            waiting: written::waiting(&self.of.keys, &self.sky, &self.paths),
+            duration,
+        }
+    }
+
+    /// The reasons why a pair has no path over this constellation at times.
+    fn gaps(&self, pair: usize) -> Result<Vec<Gap>, SkyError> {
+        gaps(&self.sky, &self.routing, &self.paths[pair], self.span)
+    }
+}
+
+/// How paths were chosen, when they were looked at, and the paths.
+type Paths = (Routing, Span, Vec<Route>);
+
+/// Places, satellites, rain and paths of a constellation; `None` if something is wrong.
+fn made(
+    of: &several::Constellation,
+    tree: &Tree,
+    duration: Duration,
+    files: &dyn Files,
+    go_on: GoOn,
+    findings: &mut Findings,
+) -> Option<(Ground, Sky, BTreeMap<usize, gauge::Gauge>, Paths)> {
+    let (keys, raw) = (&of.keys, &of.raw);
+    if keys.make_before_break.is_some() && keys.break_before_make.is_some() {
+        let message = "stands beside make_before_break";
+        say(raw, findings, &["sky", "break_before_make"], message, "expected one of them");
+        return None;
+    }
+    if !disjoint_is_possible(keys, tree, raw, findings) || !relay_is_possible(keys, raw, findings) {
+        return None;
+    }
+    let ground = Ground::read(tree, keys, raw, findings)?;
+    let sky = scene::make((keys, duration.as_secs_f64()), raw, &ground, files, findings)?;
+    if keys.payload == Payload::Transparent && sky.links.topology != Topology::None {
+        let message = "= \"transparent\" has satellites that decode nothing and pass packets on to each other";
+        say(raw, findings, &["sky", "payload"], message, "expected between_satellites = \"none\"");
+        return None;
+    }
+    if !selections_have_places(keys, raw, &ground, findings) || !disjoint_suits(keys, raw, &ground, &sky, findings) {
+        return None;
+    }
+    let gauges = gauge::read(keys, raw, &ground, files, findings)?;
+    let paths = paths(of, &ground, &sky, duration, go_on, findings)?;
+    Some((ground, sky, gauges, paths))
+}
+
+/// Reports pairs without a path, and the constellations in use. Returns whether all pairs have a path at some time.
+fn are_told(
+    parts: &[Part],
+    uses: &several::Uses,
     raw: &Tree,
+    duration: Duration,
+    findings: &mut Findings,
+) -> Result<bool, SkyError> {
+    match parts {
+        [one] if one.of.name.is_empty() => {
+            let Part { of, sky, routing, span, paths, .. } = one;
+            gaps::PathGaps { keys: &of.keys, raw, sky, routing, span: *span }.are_told(paths, findings)
+        }
+        _ => several::are_told(parts, uses, raw, duration.as_secs_f64(), findings),
+    }
+}
+
+/// The paths between the places of each pair over the run; `None` if they cannot be found.
+fn paths(
+    of: &several::Constellation,
     ground: &Ground,
     sky: &Sky,
     duration: Duration,
     go_on: GoOn,
     findings: &mut Findings,
-) -> Option<Vec<Route>> {
+) -> Option<Paths> {
+    let (keys, raw) = (&of.keys, &of.raw);
     let (run, step) = (duration.as_secs_f64(), keys.step.as_secs_f64());
     if !(step > 0.0 && run / step * ground.pairs.len() as f64 <= LOOKS_MAX) {
         let message = format!("looks more than {LOOKS_MAX:e} times at a path, or never");
@@ -105,18 +201,28 @@ fn paths(
         return None;
     }
     let found = Span::new(0.0, run.max(step), step).and_then(|span| {
-        let routing = routing(keys, ground, sky, span)?;
-        let paths = match &keys.disjoint {
-            None => routes_while(sky, &ground.pairs, &routing, span, None, go_on)?,
-            Some(disjoint) => disjoint_paths(sky, ground, &routing, span, disjoint, go_on)?,
+        let name = |place: usize| ground.places[place].name.as_str();
+        let is_served = |pair: &&(usize, usize)| of.serves([name(pair.0), name(pair.1)]);
+        let served: Vec<(usize, usize)> = ground.pairs.iter().filter(is_served).copied().collect();
+        let routing = routing(keys, ground, sky, &served, span)?;
+        let mut paths = match &keys.disjoint {
+            None => routes_while(sky, &served, &routing, span, None, go_on)?.into_iter(),
+            Some(disjoint) => disjoint_paths(sky, ground, &routing, span, disjoint, go_on)?.into_iter(),
         };
-        let gaps = gaps::PathGaps { keys, raw, sky, routing: &routing, span };
-        Ok(gaps.are_told(&paths, findings)?.then_some(paths))
+        let path = |pair: &(usize, usize)| match is_served(&pair) {
+            true => paths.next(),
+            false => Some(absent(*pair, span)),
+        };
+        let paths = ground.pairs.iter().filter_map(path).collect();
+        Ok((routing, span, paths))
     });
-    found.unwrap_or_else(|error| {
-        wrong(raw, findings, &error);
-        None
-    })
+    found.map_err(|error| wrong(raw, findings, &error)).ok()
+}
+
+/// No path at any time.
+fn absent((from, to): (usize, usize), span: Span) -> Route {
+    let never = Change { at_s: span.from_s, nodes: Vec::new(), delay_s: f64::NAN };
+    Route { from, to, changes: vec![never], delays_s: vec![f64::NAN; span.count()] }
 }
 
 /// The one of its disjoint paths that each pair takes.
@@ -232,14 +338,14 @@ fn over(keys: &Keys, sky: &Sky) -> Over {
 }
 
 /// How paths are chosen.
-fn routing(keys: &Keys, ground: &Ground, sky: &Sky, span: Span) -> Result<Routing, SkyError> {
+fn routing(keys: &Keys, ground: &Ground, sky: &Sky, pairs: &[(usize, usize)], span: Span) -> Result<Routing, SkyError> {
     let over = over(keys, sky);
     Ok(Routing {
         over,
         metric: scene::metric(keys.metric),
         switch: scene::switch(keys.change),
         hop_delay_s: keys.hop_delay.as_secs_f64(),
-        serving: servings_while(sky, over, &ground.pairs, &rules(keys, ground), span, &mut |_| true)?,
+        serving: servings_while(sky, over, pairs, &rules(keys, ground), span, &mut |_| true)?,
     })
 }
 

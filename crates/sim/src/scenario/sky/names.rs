@@ -4,6 +4,17 @@ use crate::scenario::keys::{Over, Sky as Keys};
 use bentpipe_orbit::sky::scene::Sky;
 use std::collections::BTreeMap;
 
+/// The names of all nodes of one of several constellations: its name is in front of those of its satellites, and a satellite
+/// alone has it.
+pub(super) fn names_of(constellation: &str, keys: &Keys, sky: &Sky) -> Vec<String> {
+    let mut names = names(keys, sky);
+    let satellites = sky.satellites();
+    for name in names.iter_mut().take(satellites).filter(|_| !constellation.is_empty()) {
+        *name = if satellites == 1 { constellation.to_owned() } else { format!("{constellation}-{name}") };
+    }
+    names
+}
+
 /// The names of all nodes: of the places as they are; of the satellites so that no two are alike, and without the name that
 /// all of a constellation have in front.
 pub(super) fn names(keys: &Keys, sky: &Sky) -> Vec<String> {

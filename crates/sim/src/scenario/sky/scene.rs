@@ -133,6 +133,7 @@ fn satellites(keys: &Keys, run: f64, files: &dyn Files, notes: &mut Vec<String>)
             };
             catalogued(&file.elements, &request, files, notes)
         }
+        Over::Several(_) => Err(SkyError { at: "over".into(), what: "expected one constellation".into() }),
         Over::Shells(own) => {
             let shells = own.shells.iter().enumerate().map(|(n, one)| shell(n, one, &own.shells));
             of_shells(&shells.collect::<Result<Vec<Shell>, SkyError>>()?, start.unwrap_or(Epoch::Y2000))

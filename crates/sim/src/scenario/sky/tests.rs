@@ -1,6 +1,7 @@
 //! Scenarios with a sky.
 
 mod elements;
+mod several;
 
 use crate::scenario::{from_toml, Resolved};
 use crate::spec::{Change, Profile};
@@ -748,6 +749,7 @@ fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
             5,
         ),
         ("failure = [{ gateway = 'Madrid' }]", "sky.failure.0.gateway = \"Madrid\" is no gateway", 4),
+        ("failure = [{ terminal = 'Madrid' }]", "sky.failure.0.terminal = \"Madrid\" is no place of a flow", 4),
         ("failure = [{ link = ['1-1'] }]", "sky.failure.0.link does not name two nodes", 4),
         ("failure = [{ link = ['1-1', '1-1'] }]", "sky.failure.0.link joins a node with itself", 4),
         ("failure = [{ link = ['London', 'Paris'] }]", "sky.failure.0.link joins places that no fibre joins", 4),

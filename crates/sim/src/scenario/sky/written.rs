@@ -3,8 +3,9 @@
 use super::changes::{changes, joined};
 use super::gauge::Gauge;
 use super::ground::Ground;
-use super::names::names;
+use super::names::names_of;
 use super::radio::{Weather, Wrong};
+use super::several::Uses;
 use crate::scenario::keys::{Payload, Sky as Keys};
 use crate::scenario::tree::{Place, Tree, Value};
 use crate::spec::Waiting;
@@ -25,8 +26,10 @@ const SAMPLES: (f64, f64) = (2.0, 10.0);
 /// The rate of links that stand for no transmission of their own.
 const UNLIMITED: &str = "100 Gbit/s";
 
-/// What is written.
+/// What is written of a constellation.
 pub(super) struct Drawn<'a> {
+    /// Its name; empty if it is the only one.
+    pub(super) constellation: &'a str,
     pub(super) keys: &'a Keys,
     pub(super) raw: &'a Tree,
     pub(super) ground: &'a Ground,
@@ -52,21 +55,44 @@ pub(super) fn waiting(keys: &Keys, sky: &Sky, paths: &[Route]) -> Waiting {
     keys.waiting.unwrap_or(if may_be_bent && !hops.any(has_link) { Waiting::Moved } else { Waiting::Lost })
 }
 
-/// Writes everything into `tree`.
+/// Writes everything into `tree`: links of all constellations, and the routes by which flows use them.
 ///
 /// # Errors
-/// Which radio link cannot be, and why.
-pub(super) fn write(tree: &mut Tree, drawn: &Drawn<'_>) -> Result<(), Wrong> {
-    let names = names(drawn.keys, drawn.sky);
+/// Which radio link of which constellation cannot be, and why.
+pub(super) fn write(tree: &mut Tree, all: &[Drawn<'_>], uses: &Uses) -> Result<(), (usize, Wrong)> {
+    let mut written = Vec::new();
+    for (number, drawn) in all.iter().enumerate() {
+        let names = names_of(drawn.constellation, drawn.keys, drawn.sky);
+        let links = write_links(tree, drawn, &names).map_err(|wrong| (number, wrong))?;
+        written.push(Constellation { drawn, names, links });
+    }
+    write_routes(tree, &written, uses);
+    let changes = changes(&written, uses);
+    let Some(table) = tree.table_mut() else { return Ok(()) };
+    if let Value::List(list) = &mut table.entry("at".into()).or_insert_with(|| made(&json!([]))).value {
+        list.extend(changes.iter().map(made));
+    }
+    Ok(())
+}
+
+/// A constellation, the names of its nodes, and its links.
+pub(super) struct Constellation<'a> {
+    pub(super) drawn: &'a Drawn<'a>,
+    pub(super) names: Vec<String>,
+    pub(super) links: Vec<Ends>,
+}
+
+/// Writes the links that the paths of a constellation use, and the satellites with functions.
+fn write_links(tree: &mut Tree, drawn: &Drawn<'_>, names: &[String]) -> Result<Vec<Ends>, Wrong> {
     let mut air = Weather::new(drawn);
     let mut links = Vec::new();
     let mut nodes = BTreeSet::new();
     let spans = spans(drawn);
     for (&ends, spans) in &spans {
-        links.extend(link(drawn, &mut air, &names, ends, spans)?);
+        links.extend(link(drawn, &mut air, names, ends, spans)?);
         nodes.extend([ends.0, ends.1].into_iter().filter(|node| (*node as usize) < drawn.sky.satellites()));
     }
-    let Some(table) = tree.table_mut() else { return Ok(()) };
+    let Some(table) = tree.table_mut() else { return Ok(Vec::new()) };
     let own = |table: &mut BTreeMap<String, Tree>, key: &str, name: String, made: Tree| {
         if let Some(known) = table.entry(key.into()).or_insert_with(Tree::empty).table_mut() {
             known.entry(name).or_insert(made);
@@ -82,9 +108,16 @@ pub(super) fn write(tree: &mut Tree, drawn: &Drawn<'_>) -> Result<(), Wrong> {
         let made = Tree::new(Value::Table(satellite.clone()), Place::Default(Some("sky".into())));
         own(table, "node", names[node as usize].clone(), made);
     }
-    for over in &drawn.ground.flows {
+    Ok(spans.into_keys().collect())
+}
+
+/// Writes the route that each flow has first.
+fn write_routes(tree: &mut Tree, all: &[Constellation<'_>], uses: &Uses) {
+    let Some(table) = tree.table_mut() else { return };
+    for over in all.first().map_or(&[][..], |one| &one.drawn.ground.flows) {
+        let Constellation { drawn, names, .. } = &all[uses[over.pair][0].1];
         let first = drawn.paths[over.pair].changes.iter().find(|change| !change.nodes.is_empty());
-        let way = drawn.way(&names, over, first.map_or(&[], |change| &change.nodes));
+        let way = drawn.way(names, over, first.map_or(&[], |change| &change.nodes));
         let flow = table.get_mut("flow").and_then(Tree::table_mut).and_then(|flows| flows.get_mut(&over.flow));
         if let Some(flow) = flow.and_then(Tree::table_mut) {
             let reverse: Vec<&String> = way.iter().rev().collect();
@@ -92,11 +125,6 @@ pub(super) fn write(tree: &mut Tree, drawn: &Drawn<'_>) -> Result<(), Wrong> {
             flow.insert("route".into(), made(&json!(way)));
         }
     }
-    let changes = changes(drawn, &names, spans.keys());
-    if let Value::List(list) = &mut table.entry("at".into()).or_insert_with(|| made(&json!([]))).value {
-        list.extend(changes.iter().map(made));
-    }
-    Ok(())
 }
 
 /// A value that follows from `[sky]`.
@@ -127,6 +155,18 @@ impl Drawn<'_> {
         }
     }
 
+    /// The name of a link, or that of a place's way to a beam.
+    pub(super) fn link_name(&self, names: &[String], ends: Ends) -> String {
+        let [from, to] = [ends.0, ends.1].map(|node| names[node as usize].as_str());
+        let is_fibre = !self.is_satellite(ends.1);
+        match self.is_shared(ends) {
+            true => format!("{from}~{}", beam(to)),
+            // Each operator has its own fibre.
+            false if is_fibre && !self.constellation.is_empty() => format!("{from}~{to} {}", self.constellation),
+            false => format!("{from}~{to}"),
+        }
+    }
+
     /// The names of the nodes that a flow passes.
     pub(super) fn way(&self, names: &[String], over: &super::ground::OverSky, nodes: &[u32]) -> Vec<String> {
         let mut nodes = nodes.to_vec();
@@ -148,8 +188,8 @@ impl Drawn<'_> {
     }
 
     /// A table with links that go down.
-    pub(super) fn down(&self, mut table: Json, links: Json, waiting: Waiting) -> Json {
-        table["down"] = links;
+    pub(super) fn down(&self, time: Duration, links: Json, waiting: Waiting) -> Json {
+        let mut table = json!({ "time": time.to_string(), "down": links });
         table["waiting"] = waiting.name().into();
         table["in_flight"] = self.keys.in_flight.name().into();
         table
@@ -205,9 +245,9 @@ fn link(
         let beam = beam(to);
         let up = between(made(&json!({ "rate": UNLIMITED })), from, &beam, delay);
         let shared = between(like, &beam, to, made(&json!("0 s")));
-        return Ok(vec![(format!("{from}~{beam}"), up), (format!("{beam}~{to}"), shared)]);
+        return Ok(vec![(drawn.link_name(names, ends), up), (format!("{beam}~{to}"), shared)]);
     }
-    Ok(vec![(format!("{from}~{to}"), between(like, from, to, delay))])
+    Ok(vec![(drawn.link_name(names, ends), between(like, from, to, delay))])
 }
 
 fn between(mut link: Tree, from: &str, to: &str, delay: Tree) -> Tree {
