@@ -574,29 +574,7 @@ class Comparison(Result):
     def _rows(self, metric: str) -> list[dict[str, Any]]:
         """Rows of `differences` for one metric."""
         return [
-            {
-                "metric": metric,
-                "sender": sender,
-                "other": other,
-                "replications": found.replications,
-                self.statistic: found.value,
-                "low": found.low,
-                "high": found.high,
-                f"{self.statistic}_pct": found.percent(found.value),
-                "low_pct": found.percent(found.low),
-                "high_pct": found.percent(found.high),
-                "effect": found.effect.value,
-                "magnitude": found.effect.magnitude,
-                "p": found.p,
-                "p_adjusted": found.p_adjusted,
-                "is_shown": found.is_shown,
-                "sender_completed": found.shares and found.shares.one.done,
-                "other_completed": found.shares and found.shares.other.done,
-                "more_often": found.shares and found.shares.more,
-                "less_often": found.shares and found.shares.less,
-                "p_completed": found.shares and found.shares.p_adjusted,
-                "is_completed_shown": found.shares and found.shares.is_shown,
-            }
+            {"metric": metric, "sender": sender, "other": other, **found.to_dict()}
             for (sender, other), found in self._differences(metric).items()
         ]
 

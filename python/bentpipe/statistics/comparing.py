@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -75,6 +75,29 @@ class Difference(NamedTuple):
     def percent(self, value: float | None) -> float | None:
         """A value, low or high, in percent of the base; None if that is zero."""
         return None if value is None or self.base == 0 else 100 * value / self.base
+
+    def to_dict(self) -> dict[str, Any]:
+        """A row of a table."""
+        return {
+            "replications": self.replications,
+            self.statistic: self.value,
+            "low": self.low,
+            "high": self.high,
+            f"{self.statistic}_pct": self.percent(self.value),
+            "low_pct": self.percent(self.low),
+            "high_pct": self.percent(self.high),
+            "effect": self.effect.value,
+            "magnitude": self.effect.magnitude,
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
+            "is_shown": self.is_shown,
+            "sender_completed": self.shares and self.shares.one.done,
+            "other_completed": self.shares and self.shares.other.done,
+            "more_often": self.shares and self.shares.more,
+            "less_often": self.shares and self.shares.less,
+            "p_completed": self.shares and self.shares.p_adjusted,
+            "is_completed_shown": self.shares and self.shares.is_shown,
+        }
 
 
 def differences(
