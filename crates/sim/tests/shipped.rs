@@ -58,7 +58,13 @@ fn each_shipped_scenario_can_be_written_out() {
     for (name, text) in shipped() {
         let resolved = load(&name, &text, &[]);
         let again = load(&name, &resolved.to_toml(), &[]);
-        assert_eq!((again.digest(), &again.scenario), (resolved.digest(), &resolved.scenario), "{name}");
+        // Notes on paths over the sky are made with its links.
+        let plain = |resolved: &Resolved| {
+            let mut scenario = (*resolved.scenario).clone();
+            scenario.notes.clear();
+            scenario
+        };
+        assert_eq!((again.digest(), plain(&again)), (resolved.digest(), plain(&resolved)), "{name}");
     }
 }
 

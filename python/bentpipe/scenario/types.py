@@ -4974,7 +4974,7 @@ class Constellation(TypedDict, total=False):
         The satellites, as in `[sky]`, but no list. Without it, the constellation that has the name of the table.
 
     selection :
-        Which satellite a place uses.
+        Rule by which a place takes its satellite.
 
     elevation_min :
         Least elevation of satellites in use.
@@ -5007,13 +5007,13 @@ class Constellation(TypedDict, total=False):
         Interruption at a handover between its satellites.
 
     failure :
-        What is out of use, and when.
+        Satellites, gateways, terminals and links out of use, with their times.
 
     waiting :
-        What becomes of packets that wait for a satellite's link to a place when that goes to another satellite.
+        Rule for packets that wait for a satellite's link to a place when that goes to another satellite.
 
     in_flight :
-        What becomes of packets on that link.
+        Rule for packets on that link.
 
     shared :
         Whether the places that a satellite serves share its rate.
@@ -5031,10 +5031,10 @@ class Constellation(TypedDict, total=False):
         Links between its gateways.
 
     payload :
-        What its satellites do with the signal of links that have a radio.
+        Treatment of the signal by its satellites, for links that have a radio.
 
     on_board :
-        What happens to corrupted packets at its satellites.
+        Treatment of corrupted packets by its satellites.
 
     middlebox :
         Functions at its satellites that see each packet passing through, in order.

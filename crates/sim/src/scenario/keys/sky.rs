@@ -117,7 +117,7 @@ settings! {
     pub(crate) struct Constellation {
         /// The satellites, as in `[sky]`, but no list. Without it, the constellation that has the name of the table.
         over: Option<Over>;
-        /// Which satellite a place uses.
+        /// Rule by which a place takes its satellite.
         selection: Option<Selections>;
         /// Least elevation of satellites in use.
         elevation_min: Option<Angle>;
@@ -139,11 +139,11 @@ settings! {
         make_before_break: Option<Duration>;
         /// Interruption at a handover between its satellites.
         break_before_make: Option<Duration>;
-        /// What is out of use, and when.
+        /// Satellites, gateways, terminals and links out of use, with their times.
         failure: Option<Vec<SkyFailure>>;
-        /// What becomes of packets that wait for a satellite's link to a place when that goes to another satellite.
+        /// Rule for packets that wait for a satellite's link to a place when that goes to another satellite.
         waiting: Option<Waiting>;
-        /// What becomes of packets on that link.
+        /// Rule for packets on that link.
         in_flight: Option<InFlight>;
         /// Whether the places that a satellite serves share its rate.
         shared: Option<bool>;
@@ -155,9 +155,9 @@ settings! {
         inter_satellite: Option<Hop>;
         /// Links between its gateways.
         fibre: Option<Hop>;
-        /// What its satellites do with the signal of links that have a radio.
+        /// Treatment of the signal by its satellites, for links that have a radio.
         payload: Option<Payload>;
-        /// What happens to corrupted packets at its satellites.
+        /// Treatment of corrupted packets by its satellites.
         on_board: Option<NodeKind>;
         /// Functions at its satellites that see each packet passing through, in order.
         "middlebox" middleboxes: Option<Vec<MiddleboxConfig>>;
