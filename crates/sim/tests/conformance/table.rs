@@ -255,8 +255,8 @@ pub(crate) fn page(scripts: &[(String, Vec<String>)]) -> String {
          tests. `bentpipe drill` runs the scripts.\n\n\
          For the RFCs of congestion control and of section 3.8 of RFC 9293 a second table lists every MUST and SHOULD, in our words, with the\n\
          test that holds it, the deviation, or the reason why it does not apply\n\
-         (`crates/sim/tests/conformance/requirements.txt`). RECOMMENDED counts as SHOULD. The level `step` marks a step that has no\n\
-         such word in its RFC.\n",
+         (`crates/sim/tests/conformance/requirements.txt`). RECOMMENDED counts as SHOULD. The level `step` marks a step\n\
+         without such a word.\n",
     );
     let mut last = 0;
     for (section, row) in rows(scripts) {
