@@ -64,10 +64,8 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
     let (mut parts, count) = (Vec::new(), constellations.len() as f64);
     for (number, of) in constellations.into_iter().enumerate() {
         let mut go_on = |share| files.go_on((number as f64 + share) / count);
-        match Part::make(of, tree, duration, files, &mut go_on, findings) {
-            Ok(part) => parts.push(part),
-            Err(of) => return of.locate(&mut findings.found[before..]),
-        }
+        let Some(part) = Part::make(of, tree, duration, files, &mut go_on, findings) else { return };
+        parts.push(part);
     }
     let uses = several::uses(&parts, back_after, duration);
     match are_told(&parts, &uses, &raw, duration, findings) {
@@ -97,7 +95,7 @@ struct Part {
 }
 
 impl Part {
-    /// Makes the sky of a constellation, which comes back if something is wrong with it.
+    /// Makes the sky of a constellation; `None` if something is wrong with it.
     fn make(
         of: several::Constellation,
         tree: &Tree,
@@ -105,10 +103,14 @@ impl Part {
         files: &dyn Files,
         go_on: GoOn,
         findings: &mut Findings,
-    ) -> Result<Self, several::Constellation> {
+    ) -> Option<Self> {
+        let before = findings.found.len();
         let made = made(&of, tree, duration, files, go_on, findings);
-        let Some((ground, sky, gauges, (routing, span, paths))) = made else { return Err(of) };
-        Ok(Self { of, ground, sky, gauges, routing, span, paths })
+        let Some((ground, sky, gauges, (routing, span, paths))) = made else {
+            of.locate(&mut findings.found[before..]);
+            return None;
+        };
+        Some(Self { of, ground, sky, gauges, routing, span, paths })
     }
 
     fn drawn(&self, duration: Duration) -> written::Drawn<'_> {
