@@ -2,7 +2,7 @@
 
 use super::ground::OverSky;
 use super::several::Uses;
-use super::written::{Drawn, Ends, Written};
+use super::written::{Drawn, Ends, WrittenSky};
 use crate::spec::Waiting;
 use bentpipe_orbit::sky::scene::{Failed, Failure};
 use bentpipe_units::Duration;
@@ -33,8 +33,8 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(of: &'a Written<'a>) -> Self {
-        let Written { drawn, names, links } = of;
+    fn new(of: &'a WrittenSky<'a>) -> Self {
+        let WrittenSky { drawn, names, links } = of;
         let current = vec![0; drawn.paths.len()];
         let access = Access { used: used(drawn, &current), ..Access::default() };
         Self { drawn, names, failures: failures(drawn, links.iter()), current, access }
@@ -76,7 +76,7 @@ fn moments(parts: &[Part<'_>], uses: &Uses) -> BTreeMap<Duration, Moment> {
 
 /// The tables `[[at]]`: at each instant the flows that take another path, and the links that come and go: those to places
 /// with the paths, those of what fails with it.
-pub(super) fn changes(all: &[Written<'_>], uses: &Uses) -> Vec<Json> {
+pub(super) fn changes(all: &[WrittenSky<'_>], uses: &Uses) -> Vec<Json> {
     let mut parts: Vec<Part> = all.iter().map(Part::new).collect();
     let mut over: Vec<usize> = uses.iter().map(|uses| uses[0].1).collect();
     let mut tables = Vec::new();

@@ -64,7 +64,7 @@ pub(super) fn write(tree: &mut Tree, all: &[Drawn<'_>], uses: &Uses) -> Result<(
     for (number, drawn) in all.iter().enumerate() {
         let names = names_of(drawn.constellation, drawn.keys, drawn.sky);
         let links = write_links(tree, drawn, &names).map_err(|wrong| (number, wrong))?;
-        written.push(Written { drawn, names, links });
+        written.push(WrittenSky { drawn, names, links });
     }
     write_routes(tree, &written, uses);
     let changes = changes(&written, uses);
@@ -76,7 +76,7 @@ pub(super) fn write(tree: &mut Tree, all: &[Drawn<'_>], uses: &Uses) -> Result<(
 }
 
 /// A constellation, the names of its nodes, and its links.
-pub(super) struct Written<'a> {
+pub(super) struct WrittenSky<'a> {
     pub(super) drawn: &'a Drawn<'a>,
     pub(super) names: Vec<String>,
     pub(super) links: Vec<Ends>,
@@ -112,10 +112,10 @@ fn write_links(tree: &mut Tree, drawn: &Drawn<'_>, names: &[String]) -> Result<V
 }
 
 /// Writes the route that each flow has first.
-fn write_routes(tree: &mut Tree, all: &[Written<'_>], uses: &Uses) {
+fn write_routes(tree: &mut Tree, all: &[WrittenSky<'_>], uses: &Uses) {
     let Some(table) = tree.table_mut() else { return };
     for over in all.first().map_or(&[][..], |one| &one.drawn.ground.flows) {
-        let Written { drawn, names, .. } = &all[uses[over.pair][0].1];
+        let WrittenSky { drawn, names, .. } = &all[uses[over.pair][0].1];
         let first = drawn.paths[over.pair].changes.iter().find(|change| !change.nodes.is_empty());
         let way = drawn.way(names, over, first.map_or(&[], |change| &change.nodes));
         let flow = table.get_mut("flow").and_then(Tree::table_mut).and_then(|flows| flows.get_mut(&over.flow));
