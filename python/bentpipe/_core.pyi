@@ -23,6 +23,7 @@ __all__ = [
     "Run",
     "Scenario",
     "Sky",
+    "SkyMatrix",
     "build_info",
     "choices",
     "cities",
@@ -33,6 +34,7 @@ __all__ = [
     "drill",
     "hooks",
     "kernel_drill",
+    "modcods",
     "quantity",
     "schema",
 ]
