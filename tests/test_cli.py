@@ -502,4 +502,4 @@ def test_a_link_that_is_not_there_is_said_with_those_that_are():
         assert said.exit_code == 2
         assert said.stderr.count("there is no link called stallite") == 1
         assert 'known: access, sat; a new link needs from and to; did you mean "sat"?' in said.stderr
-    assert "link called" not in cli("run", "geo", "--set", "link.sat.queu=3").stderr
+    assert "link called" not in cli("run", "geo", "--set", "link.sat.rat=3").stderr
