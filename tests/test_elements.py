@@ -67,6 +67,11 @@ def test_old_elements_are_refused_alike_by_python_and_the_command(tmp_path, monk
         assert "1 satellite has elements 7 days or more from the run, 193 days in the median" in notes[0]
     with pytest.raises(SkyError, match=r"elements_age_max = 1 year: .*expected a number with d, h, min or s"):
         bp.sky.map(**look, elements_age_max="1 year")
+    # Limits without a file would change nothing.
+    for over in ("iridium", "geo:19.2E", "delta:53:72/6/1:550"):
+        for limit in ({"elements_age_max": "1 d"}, {"bad": "skip"}):
+            with pytest.raises(SkyError, match=rf"{over} is no file\n  elements_age_max and bad are for files"):
+                bp.sky.map(over=over, **limit)
     # All of the look counts: begin and length, too.
     with pytest.raises(SkyError, match="elements_age_max"):
         bp.sky.passes("London", over="one.tle", at="2400 h", duration="1 min")

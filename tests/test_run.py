@@ -325,11 +325,15 @@ def test_a_run_has_a_report_with_its_tables_figure_and_command(result, small, tm
     assert plain.figures == []
 
 
-def test_run_takes_overrides_and_shows_a_line_on_request(capsys):
+def test_run_takes_overrides_and_shows_a_bar_on_request(capsys, monkeypatch):
     sets = {"duration": "3 s", "tcp.cc": "cubic"}
     found = bp.run("geo", sets, progress=True)
     assert found.scenario == bp.load("geo", sets)
-    assert capsys.readouterr().err
+    assert capsys.readouterr().err == "", "no terminal"
+    # Rich takes any output for a terminal then.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    bp.run("geo", sets, progress=True)
+    assert "simulated 3 s" in capsys.readouterr().err
     assert bp.run(bp.load("geo"), sets, progress=False).scenario == found.scenario
     assert capsys.readouterr().err == ""
 

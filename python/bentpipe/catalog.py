@@ -69,7 +69,7 @@ def unit(table: str, column: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """What was probably meant by a name; None if nothing is near."""
+    """The known name that is nearest to a name; None if none is near."""
     # Names of senders are written in all manners elsewhere: CUBIC, BBRv3.
     by_letters = {each.lower(): each for each in known}
     found = get_close_matches(RENAMED.get(name, name).lower(), by_letters, n=1, cutoff=0.5)

@@ -178,7 +178,7 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -
 
 
 def _digits(value: float, most: int = 3) -> int:
-    """Digits behind the point so that so many count."""
+    """Decimals of a value with this number of significant digits."""
     if value == 0 or not math.isfinite(value):
         return 0
     return min(max(most - 1 - math.floor(math.log10(value)), 0), 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -146,7 +147,7 @@ def is_notebook() -> bool:
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
-class Bar:
+class Bar(ABC):
     """A bar for work that takes a while: a context that is called with a `Progress`."""
 
     every_s = 0.0
@@ -168,17 +169,17 @@ class Bar:
     ) -> None:
         self.hide()
 
+    @abstractmethod
     def show(self, progress: Progress) -> None:
         """Show how far it is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def hide(self) -> None:
         """Leave nothing behind."""
-        raise NotImplementedError
 
 
 class TerminalBar(Bar):
-    """On the terminal's error output."""
+    """On the error output, if that is a terminal."""
 
     _bar: RichProgress | None = None
 
@@ -225,4 +226,5 @@ def _rich() -> RichProgress:
     from rich.progress import Progress as RichProgress
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
-    return RichProgress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    return RichProgress(*columns, console=console, transient=True, disable=not console.is_terminal)

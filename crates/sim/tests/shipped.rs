@@ -165,7 +165,7 @@ fn leo_pass_gives_up_at_a_high_error_rate() {
     assert_eq!(result.flows.text("outcome"), ["aborted"]);
 }
 
-/// Half of what is sent in a hundredth of the time, and one in a thousand otherwise; nothing at boundaries, where packets are held.
+/// Half of the packets in a hundredth of the time, and one in a thousand otherwise. None at boundaries, where packets are held.
 #[test]
 fn starlink_loses_packets_on_the_air_alone() {
     let share = |sets: &[(&str, &str)]| {

@@ -50,7 +50,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
     # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if _is_of_transfers(name)}
-    # Of losses only what was asked for: with all, the table would be wider than a terminal.
+    # Columns of losses only on request: with all, the table is wider than a terminal.
     hidden = [name for name in VERDICTS if not show_all and name not in comparison.asked]
     apart = (*of_transfers, *hidden)
     yield _estimates(comparison, {name: found for name, found in shown.items() if name not in apart})

@@ -453,9 +453,9 @@ def budget(
 ) -> None:
     """Show a link budget line by line.
 
-    At the elevations that occur, in dry air and in rain: power, losses, energy over noise, what DVB-S2 makes of it,
-    how long fades last, and for which share of the year each modulation and code of DVB-S2 holds. With --down-...
-    both ways of a bent pipe.
+    Power, losses and energy over noise at the elevations that occur, in dry air and in rain, with the best modulation
+    and code of DVB-S2. Durations of fades, and the share of the year for which each modulation and code holds.
+    With --down-... both ways of a bent pipe.
     """
 
     def find(_: Bar) -> Any:

@@ -202,7 +202,7 @@ class Comparison(Result):
 
     @property
     def kind(self) -> str:
-        """What is compared: `sender` or `case`."""
+        """The kind of the compared things: `sender` or `case`."""
         return "case" if self.sweep is not None and self.sweep.keys == ["case"] else "sender"
 
     @classmethod

@@ -6,6 +6,7 @@ the time.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -54,8 +55,8 @@ class LazyTables(Mapping[str, "pl.DataFrame"]):
     def __len__(self) -> int:
         return len(self._made)
 
-    def _make(self, name: str) -> pl.DataFrame:
-        raise NotImplementedError
+    @abstractmethod
+    def _make(self, name: str) -> pl.DataFrame: ...
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """A table as plain data."""

@@ -328,7 +328,7 @@ def _traceback(error: BaseException) -> str:
 
 
 def present(text: str, classes: Iterable[Sender | Function]) -> dict[str, Own]:
-    """By name, the classes that a resolved scenario names: the given classes, and stand-ins for the others.
+    """By name, the classes that a resolved scenario names: the given classes, and placeholders for the others.
 
     Raises
     ------

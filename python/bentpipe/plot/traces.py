@@ -27,7 +27,7 @@ def line(rows: pl.DataFrame, name: str) -> Line:
 
 
 def held(rows: pl.DataFrame, name: str, end_s: float) -> Line:
-    """As recorded on each change: the last value holds to the end."""
+    """Values of each change; the last value holds to the end."""
     times, values = line(rows, name)
     if len(times) == 0 or times[-1] >= end_s:
         return times, values

@@ -253,7 +253,7 @@ class Scenario:
         )
 
     def with_content(self, content: Mapping[str, Any]) -> Scenario:
-        """A scenario with this content, of the same source and folder, and with the same classes of one's own."""
+        """A scenario with this content, and with the source, folder and custom classes of this one."""
         return Scenario(content, source=self._source, folder=self._folder, senders=self._senders)
 
     def edited(self, key: str, value: Any) -> str:
@@ -519,7 +519,7 @@ def _literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy, ranges and whatever can be gone through, as numbers and lists; dates as text."""
+    """Numbers and arrays of NumPy as numbers and lists, other iterables as lists, dates as text."""
     if isinstance(value, date):
         return value.isoformat()
     if hasattr(value, "tolist"):

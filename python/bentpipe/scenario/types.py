@@ -3479,7 +3479,7 @@ class SkyOverElements(_SkyOverElementsRequired, total=False):
         A file of two-line elements or OMM (JSON, CSV, XML, KVN) beside the scenario or in a folder there.
 
     bad :
-        What to do with records that cannot be used, and with elements that are older than `elements_age_max`. Default: "refuse".
+        Treatment of records that cannot be used, and of elements that are older than `elements_age_max`. Default: "refuse".
     """
 
     bad: Literal["refuse", "skip"]
@@ -4974,7 +4974,7 @@ class Constellation(TypedDict, total=False):
         The satellites, as in `[sky]`, but no list. Without it, the constellation that has the name of the table.
 
     selection :
-        Rule by which a place takes its satellite.
+        Rule of a place for its satellite.
 
     elevation_min :
         Least elevation of satellites in use.

@@ -107,7 +107,7 @@ class Budget:
 
     @property
     def statements(self) -> list[str]:
-        """What the link is like where it is worst, dry and in rain."""
+        """The link at its worst elevation, dry and in rain."""
         found, said = self.summary, []
         for name in ("dry", "rain"):
             if found[f"es_n0_min_db_{name}"] is not None:
@@ -325,7 +325,7 @@ def _elevations(scene: Scene) -> list[float]:
     if occur is None:
         raise SkyError(
             f"{scene.places[0].name} sees no satellite of {scene.over} above {least:g}° within a day\n"
-            "  expected another place or other satellites, or a lower --elevation, elevation="
+            "  expected another place or other satellites, or a lower --elevation-min, elevation_min="
         )
     low, high = occur
     if high - low < 1:

@@ -110,7 +110,7 @@ class Coverage:
 
     @property
     def statements(self) -> list[str]:
-        """How much of the Earth is covered."""
+        """The share of the Earth with a satellite in view."""
         share = f"{100 * self.covered:.3g} %"
         return [f"{share} of the Earth has a satellite in view, on average over time"]
 

@@ -84,7 +84,7 @@ class Map:
 
     @property
     def statements(self) -> list[str]:
-        """How many satellites each place sees, and how long the path is."""
+        """The number of satellites that each place sees, and the length of the path."""
         said = [f"{name} sees {count(seen, 'satellite')}" for name, seen in self.in_view.items()]
         if not self.has_path:
             return said

@@ -82,7 +82,7 @@ class Passes:
 
     @property
     def statements(self) -> list[str]:
-        """How many pass, how many are in view, and how long there is none."""
+        """The number of passes, of satellites in view, and the longest time without any."""
         found = self.summary
         if not found["passes"]:
             return ["no satellite is in view"]

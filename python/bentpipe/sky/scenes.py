@@ -249,6 +249,11 @@ class Elements:
     span: tuple[float, float]
 
     @property
+    def are_limited(self) -> bool:
+        """Whether there are other limits than by default."""
+        return self.bad != "refuse" or self.age_max is not None
+
+    @property
     def age_text(self) -> str | None:
         """The largest age with its unit."""
         return self.age_max if self.age_max is None or isinstance(self.age_max, str) else f"{self.age_max:.0f} s"
@@ -455,9 +460,11 @@ def _constellation(
             "  motion, mean_motion and odd_planes are for constellations by name and Walker's numbers"
         )
     if isinstance(over, str):
+        slot = _SLOT.fullmatch(over.strip())
+        if elements.are_limited and (over in names or slot is not None or walker is not None):
+            raise SkyError(f"{over} is no file\n  elements_age_max and bad are for files of element sets")
         if over in names:
             return _core.Sky.preset(over, epoch, orbits)
-        slot = _SLOT.fullmatch(over.strip())
         if slot is not None:
             return _core.Sky.slot(_signed(slot[1], slot[2], "W"), epoch)
         if walker is not None:

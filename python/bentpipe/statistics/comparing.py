@@ -338,7 +338,7 @@ def _amount(difference: Difference, metric: Metric) -> str:
     """
     where, shift = _where(difference), 0
     if where == "times":
-        # One more than what is added.
+        # A factor is one more than the difference.
         divisor, shift, behind, unit = difference.base, 1, " times", ""
     elif difference.base != 0:
         divisor, behind, unit = difference.base / 100, " %", " %"

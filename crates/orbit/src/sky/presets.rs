@@ -376,7 +376,7 @@ impl Preset {
         self.sky_with(epoch, &Orbits::default(), Earth::WGS84)
     }
 
-    /// The same with other orbits, or over another Earth.
+    /// The sky with other orbits, or over another Earth.
     ///
     /// # Errors
     /// Orbits that the constellation cannot have.

@@ -16,16 +16,16 @@ use bentpipe_units::Word;
 const ELEVATION_LOOKS: (usize, usize, usize) = (2_000_000, 96, 8640);
 const DAY_S: f64 = 86_400.0;
 
-/// A way of a radio link: its climate (a city), carrier (GHz), EIRP (dBW), G/T (dB/K), losses (dB), carrier over interference (dB), noise
-/// temperature of a receiver on the ground (K), elevation (degrees), and the per cent of the year in which its rain is exceeded.
+/// A way of a radio link: climate (a city), radio, elevation (degrees), and the per cent of the year in which its rain is exceeded. The radio:
+/// carrier (GHz), EIRP (dBW), G/T (dB/K), losses (dB), carrier over interference (dB), noise of a receiver on the ground (K).
 pub(super) type Way = (String, (f64, f64, f64, f64, Option<f64>, Option<f64>), f64, Option<f64>);
 /// Properties of the air for all ways: whether rain comes with clouds, diameter in m of the antenna if rain comes with scintillation, tilt of
 /// the polarisation in degrees, and whether the edition of P.618 is the newer one.
 pub(super) type Air = (bool, Option<f64>, f64, bool);
 /// A modulation and code: its name, the Es/N0 that it needs in dB, bits in a symbol, the probability that a packet is lost.
 pub(super) type Chosen = (&'static str, f64, f64, f64);
-/// Lines (what, how much, unit), distance in km, bit error rate, what DVB-S2 makes of it, and of the fades that are as deep as the rain, by
-/// duration in s: how many of them last longer in a year, and which share of the time they make.
+/// Lines (name, value, unit), distance in km, bit error rate, the modulation and code of DVB-S2, and fades as deep as the rain. Of these for
+/// each duration (s): the number of longer fades in a year, and their share of the time.
 pub(super) type Budget = (Vec<(String, f64, &'static str)>, f64, f64, Option<Chosen>, Vec<(f64, f64, f64)>);
 
 /// The link budget of one way, or of a way up and a way down through a transponder that does not decode, over satellites at a height.

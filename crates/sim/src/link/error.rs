@@ -243,7 +243,7 @@ mod tests {
             queue: Queue::DropTail { limit: QueueLimit::Unlimited },
             error,
             effect: Effect::Corrupt,
-            jitter: Vec::new(),
+            jitter: None,
             interleave: None,
             framing: Framing::None,
             mtu: None,

@@ -35,8 +35,8 @@ impl Jitter {
             let name = if spec.both_ways { both } else { &link.name };
             Term::new(spec, Stream::new(seed, &format!("link/{name}"), &format!("jitter/{number}")))
         };
-        let terms: Vec<Term> = link.jitter.iter().enumerate().map(term).collect();
-        (!terms.is_empty()).then_some(Self { terms, end })
+        let terms = link.jitter.as_ref()?.iter().enumerate().map(term).collect();
+        Some(Self { terms, end })
     }
 
     /// The extra delay at an instant. Links ask in order of time; going back is allowed, and slow.

@@ -26,7 +26,7 @@ pub(super) fn spec(limit: QueueLimit) -> Spec {
         queue: Queue::DropTail { limit },
         error: ErrorSpec::None,
         effect: Effect::Corrupt,
-        jitter: Vec::new(),
+        jitter: None,
         interleave: None,
         framing: Framing::None,
         mtu: None,

@@ -6,12 +6,13 @@ use crate::spec::{
     Arq, Coded, Coding, Downtimes, Effect, ErrorModel, Framing, Interleave, Jitter, Mtu, Outage, Profile, Queue,
 };
 use bentpipe_units::{Duration, Rate};
+use std::sync::Arc;
 
 /// One direction of a link entry.
 pub(super) struct Direction {
     pub(super) rate: Profile<Rate>,
     pub(super) delay: Profile<Duration>,
-    pub(super) jitter: Vec<Jitter>,
+    pub(super) jitter: Option<Arc<Vec<Jitter>>>,
     /// Limits in bdp wait for the flows that cross it.
     pub(super) queue: Queue,
     pub(super) error: ErrorModel,
@@ -50,7 +51,8 @@ impl Direction {
             let rate = direction.rate.as_ref().map_or(nothing, |rate| keys::rate(rate, report, &path("rate")));
             let delay = direction.delay.as_ref().map_or(at_once, |delay| keys::delay(delay, report, &path("delay")));
             let jitter = direction.jitter.as_ref();
-            let jitter = jitter.map_or_else(Vec::new, |jitter| jitter.checked(run, report, &path("jitter")));
+            let jitter = jitter.map(|jitter| jitter.checked(run, report, &path("jitter")));
+            let jitter = jitter.filter(|all| !all.is_empty()).map(Arc::new);
             let queue = direction.queue.as_ref().unwrap_or(&link.queue).clone();
             keys::check_queue(&queue, report, &path("queue"));
             let outage = direction.outage.as_ref().map(|outage| keys::outage(outage, report, &path("outage")));

@@ -63,7 +63,7 @@ pub(super) struct Found {
     pub(super) problem: Problem,
 }
 
-/// Collects the problems of what was written, and notes on what is no problem.
+/// Collects problems and notes of a scenario.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) found: Vec<Found>,

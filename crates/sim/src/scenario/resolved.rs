@@ -341,7 +341,7 @@ fn direction(link: &Link) -> Map<String, Json> {
     let keys = keys::Direction {
         rate: Some(keys::RateProfile::of(rate)),
         delay: Some(keys::DelayProfile::of(delay)),
-        jitter: keys::Jitters::of(&link.jitter),
+        jitter: link.jitter.as_deref().and_then(|all| keys::Jitters::of(all)),
         queue: Some(link.queue.clone()),
         error: Some(keys::Errors::of(error, link.effect)),
         interleave: link.interleave,

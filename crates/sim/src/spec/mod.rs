@@ -113,8 +113,8 @@ pub struct Link {
     pub rate: Profile<Rate>,
     /// Propagation delay over time.
     pub delay: Profile<Duration>,
-    /// Delays that vary, beside it.
-    pub jitter: Vec<Jitter>,
+    /// Delays that vary, beside it; shared by the instances of an entry.
+    pub jitter: Option<Arc<Vec<Jitter>>>,
     /// When the link is down.
     pub outage: Option<Outage>,
     /// The queue in front of it.

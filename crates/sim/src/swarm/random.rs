@@ -123,7 +123,7 @@ impl Sketch {
             to,
             rate: if self.has(PROFILES, dice) { dice.rates(rate) } else { Profile::Constant(rate) },
             delay: if self.has(PROFILES, dice) { dice.delays(delay) } else { Profile::Constant(delay) },
-            jitter: if self.has(PROFILES, dice) { dice.jitter() } else { Vec::new() },
+            jitter: self.has(PROFILES, dice).then(|| dice.jitter()).filter(|all| !all.is_empty()).map(Arc::new),
             outage,
             queue: if differs { dice.queue() } else { base.queue.clone() },
             error,

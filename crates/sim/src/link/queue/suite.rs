@@ -113,7 +113,7 @@ fn link(queue: Kind) -> Link {
         queue,
         error: ErrorModel::None,
         effect: crate::spec::Effect::Corrupt,
-        jitter: Vec::new(),
+        jitter: None,
         interleave: None,
         framing: Framing::None,
         mtu: None,

@@ -117,7 +117,7 @@ settings! {
     pub(crate) struct Constellation {
         /// The satellites, as in `[sky]`, but no list. Without it, the constellation that has the name of the table.
         over: Option<Over>;
-        /// Rule by which a place takes its satellite.
+        /// Rule of a place for its satellite.
         selection: Option<Selections>;
         /// Least elevation of satellites in use.
         elevation_min: Option<Angle>;
@@ -247,7 +247,7 @@ settings! {
     pub(crate) struct Elements {
         /// A file of two-line elements or OMM (JSON, CSV, XML, KVN) beside the scenario or in a folder there.
         elements: String;
-        /// What to do with records that cannot be used, and with elements that are older than `elements_age_max`.
+        /// Treatment of records that cannot be used, and of elements that are older than `elements_age_max`.
         bad: Bad = Bad::Refuse;
     }
 }

@@ -210,7 +210,7 @@ struct Access {
     leaving: BTreeMap<Ends, Duration>,
     /// Those that are out of use, of links between satellites and cables as well.
     failing: BTreeSet<Ends>,
-    /// Those that are down since they failed: they keep nothing.
+    /// Links that are down since they failed: they keep nothing.
     broken: BTreeSet<Ends>,
     /// Pairs whose flows have no route: there is no path, or a link of it is still to come up and nobody waits for it.
     withdrawn: BTreeSet<usize>,

@@ -1,9 +1,12 @@
-//! What a path over satellites becomes: before anything else is read, `[sky]` is replaced by the links that its flows use, with
-//! delays that follow the geometry, and by the tables `[[at]]` in which their routes change.
+//! `[sky]` is replaced by links and changes before the rest of the scenario is read. The links are those that its flows use, with
+//! delays that follow the geometry; tables `[[at]]` have the changes of routes. The rest of the simulator knows nothing of satellites.
 //!
-//! `scene` makes the sky that the keys describe, with what fails on it (`failing`), `gaps` reports when there is no path and why, `ground` finds out which nodes are places on
-//! it, `several` which constellations there are and which of them a flow uses, `radio` finds what air and rain take, which `gauge` may have from files, `written` writes links and `changes` as a file would have them. What comes after knows
-//! nothing of satellites.
+//! - `several`: the constellations, and the constellation that each flow uses
+//! - `ground`: the nodes that are places
+//! - `scene`, `failing`: the sky of the keys, and its failures
+//! - `gaps`: times without a path, with reasons
+//! - `radio`, `gauge`: attenuation by air and rain, and rain from files
+//! - `written`, `changes`: links and changes in the form of a file
 
 mod changes;
 mod failing;
@@ -90,7 +93,7 @@ struct Part {
     gauges: BTreeMap<usize, gauge::Gauge>,
     routing: Routing,
     span: Span,
-    /// Of each pair of places, also of those that do not use it: these have no path.
+    /// For each pair of places; a pair that does not use it has no path.
     paths: Vec<Route>,
 }
 
@@ -122,7 +125,7 @@ impl Part {
             sky: &self.sky,
             gauges: &self.gauges,
             paths: &self.paths,
-            waiting: written::waiting(&self.of.keys, &self.sky, &self.paths),
+            waiting: written::waiting(&self.of.keys, &self.sky),
             duration,
         }
     }
@@ -133,7 +136,7 @@ impl Part {
     }
 }
 
-/// How paths were chosen, when they were looked at, and the paths.
+/// Choice of paths, instants, and the paths.
 type Paths = (Routing, Span, Vec<Route>);
 
 /// Places, satellites, rain and paths of a constellation; `None` if something is wrong.

@@ -25,7 +25,7 @@ use bentpipe_orbit::sky::scene::{Cable, Sky};
 use bentpipe_orbit::sky::selection::{Rule, Slots};
 use bentpipe_orbit::sky::SkyError;
 
-/// Where nothing else is said, degrees: over the equator.
+/// Least elevation of slots over the equator by default, degrees.
 const ELEVATION_MIN: f64 = 5.0;
 
 /// The sky of a run of `run` seconds; `None` if something is wrong with it.

@@ -1,4 +1,4 @@
-//! Several constellations in one sky: the keys of each, and the one that each flow uses.
+//! Several constellations in one sky: their keys, and their use by flows.
 //!
 //! Each constellation is a sky with its own satellites, gateways, links and paths. A place keeps a link to a satellite of each
 //! constellation that it uses, also while packets take another.
@@ -25,7 +25,7 @@ pub(super) struct Constellation {
     /// Empty if it is the only one.
     pub(super) name: String,
     pub(super) keys: Keys,
-    /// What was written for it, as below `[sky]`.
+    /// Its keys as written, in the form of `[sky]`.
     pub(super) raw: Tree,
     /// The keys that are its own.
     own: BTreeSet<String>,
@@ -60,6 +60,7 @@ pub(super) fn split(keys: Keys, raw: &Tree, findings: &mut Findings) -> Option<V
     let before = findings.found.len();
     let Over::Several(names) = keys.over.clone() else {
         are_not_used(&keys, raw, findings);
+        ages_are_used(&[&keys.over], raw, findings);
         let one = Constellation { name: String::new(), keys, raw: raw.clone(), own: BTreeSet::new() };
         return (findings.found.len() == before).then(|| vec![one]);
     };
@@ -69,6 +70,11 @@ pub(super) fn split(keys: Keys, raw: &Tree, findings: &mut Findings) -> Option<V
     }
     let all = names.iter().enumerate().map(|(number, name)| constellation(number, name, raw, findings));
     let all: Vec<Constellation> = all.collect::<Option<_>>()?;
+    let before = findings.found.len();
+    ages_are_used(&all.iter().map(|one| &one.keys.over).collect::<Vec<_>>(), raw, findings);
+    if findings.found.len() > before {
+        return None;
+    }
     if let Some(file) = all.iter().find(|one| keys.start.is_none() && matches!(one.keys.over, Over::File(_))) {
         let message = format!("has no start, and the elements of {} have their own", quoted(&file.name));
         say(raw, findings, &["sky", "over"], &message, "expected start, the same instant for all constellations");
@@ -88,10 +94,18 @@ fn are_not_used(keys: &Keys, raw: &Tree, findings: &mut Findings) {
     }
 }
 
+/// Refuses an age of elements where there are none.
+fn ages_are_used(overs: &[&Over], raw: &Tree, findings: &mut Findings) {
+    if raw.get("elements_age_max").is_some() && !overs.iter().any(|over| matches!(over, Over::File(_))) {
+        let expected = "expected it with a file: over = { elements = \"FILE\" }";
+        say(raw, findings, &["sky", "elements_age_max"], "is for elements of a file", expected);
+    }
+}
+
 /// Checks the list, and the keys that name its constellations.
 fn check_list(names: &[String], keys: &Keys, raw: &Tree, findings: &mut Findings) {
     if names.is_empty() {
-        say(raw, findings, &["sky", "over"], "has no constellation", "expected one or more names");
+        return say(raw, findings, &["sky", "over"], "has no constellation", "expected one or more names");
     }
     let presets = || PRESETS.iter().map(|preset| preset.name);
     for (number, name) in names.iter().enumerate() {

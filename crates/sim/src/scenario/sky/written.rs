@@ -6,7 +6,7 @@ use super::ground::Ground;
 use super::names::names_of;
 use super::radio::{Weather, Wrong};
 use super::several::Uses;
-use crate::scenario::keys::{Payload, Sky as Keys};
+use crate::scenario::keys::Sky as Keys;
 use crate::scenario::tree::{Place, Tree, Value};
 use crate::spec::Waiting;
 use bentpipe_orbit::sky::distance;
@@ -26,7 +26,7 @@ const SAMPLES: (f64, f64) = (2.0, 10.0);
 /// The rate of links that stand for no transmission of their own.
 const UNLIMITED: &str = "100 Gbit/s";
 
-/// What is written of a constellation.
+/// A constellation that is written.
 pub(super) struct Drawn<'a> {
     /// Its name; empty if it is the only one.
     pub(super) constellation: &'a str,
@@ -47,18 +47,14 @@ pub(super) struct Drawn<'a> {
 pub(super) type Ends = (u32, u32);
 
 /// Rule for packets that wait at a satellite. Packets for a bent pipe, which has no queue, really wait on the ground.
-pub(super) fn waiting(keys: &Keys, sky: &Sky, paths: &[Route]) -> Waiting {
-    let may_be_bent =
-        keys.payload == Payload::Transparent || !keys.gateway.is_empty() || sky.links.topology == Topology::None;
-    let mut hops = paths.iter().flat_map(|path| &path.changes).flat_map(|change| change.nodes.windows(2));
-    let has_link = |hop: &[u32]| hop.iter().all(|node| (*node as usize) < sky.satellites());
-    keys.waiting.unwrap_or(if may_be_bent && !hops.any(has_link) { Waiting::Moved } else { Waiting::Lost })
+pub(super) fn waiting(keys: &Keys, sky: &Sky) -> Waiting {
+    keys.waiting.unwrap_or(if sky.links.topology == Topology::None { Waiting::Moved } else { Waiting::Lost })
 }
 
-/// Writes everything into `tree`: links of all constellations, and the routes by which flows use them.
+/// Writes links of all constellations and routes of flows into `tree`.
 ///
 /// # Errors
-/// Which radio link of which constellation cannot be, and why.
+/// A radio link that cannot be, with its constellation and the reason.
 pub(super) fn write(tree: &mut Tree, all: &[Drawn<'_>], uses: &Uses) -> Result<(), (usize, Wrong)> {
     let mut written = Vec::new();
     for (number, drawn) in all.iter().enumerate() {

@@ -142,6 +142,8 @@ fn what_is_wrong_with_several_constellations_is_said_at_its_key() {
     let head = "duration = '10 s'\n[sky]\n";
     for (sky, message) in [
         ("over = []", "sky.over has no constellation"),
+        ("over = 'iridium'\nelements_age_max = '1 d'", "sky.elements_age_max is for elements of a file"),
+        ("over = ['iridium']\nelements_age_max = '1 d'", "sky.elements_age_max is for elements of a file"),
         ("over = ['iridum']", "sky.over[0] = \"iridum\" is no constellation"),
         ("over = ['iridium', 'iridium']", "sky.over[1] = \"iridium\" is in the list twice"),
         ("over = 'iridium'\nback_after = '1 s'", "sky.back_after is for several constellations"),
@@ -166,6 +168,8 @@ fn what_is_wrong_with_several_constellations_is_said_at_its_key() {
         let found = said(&text);
         assert!(found.contains(message), "{sky}: {found}");
     }
+    let empty = said(&format!("{head}over = []\nconstellation.geo.shared = true\n{FLOW}"));
+    assert!(empty.contains("expected one or more names") && !empty.contains("expected one of"), "{empty}");
 }
 
 /// After a failure the terminal goes over to satellites whose links failed with it, and packets wait for these as for others.
