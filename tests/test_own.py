@@ -27,6 +27,7 @@ title = "A lossy hop"
 duration = "20 s"
 seed = 3
 [tcp]
+like = "rfc"
 cc = "sack"
 [link.hop]
 from = "a"

@@ -21,6 +21,7 @@ title = "A gateway between two hops"
 duration = "10 s"
 seed = 3
 [tcp]
+like = "rfc"
 cc = "sack"
 processing = "0 s"
 [link.fast]

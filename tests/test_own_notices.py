@@ -13,6 +13,7 @@ title = "An uplink that corrupts packets"
 duration = "10 s"
 seed = 3
 [tcp]
+like = "rfc"
 cc = "newreno"
 processing = "0 s"
 error_reports = "resend"
@@ -221,6 +222,7 @@ def test_been_and_eln_are_heard_too(scenario):
 HANDOVERS = """
 duration = "10 s"
 [tcp]
+like = "rfc"
 processing = "0 s"
 [link.up]
 from = "a"

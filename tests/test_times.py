@@ -20,7 +20,7 @@ PATH = {
         }
     },
     "flow": {"f": {"from": "a", "to": "b", "app": {"kind": "file", "size": "2 MB"}}},
-    "tcp": {"cc": "sack", "processing": "0 s"},
+    "tcp": {"like": "rfc", "cc": "sack", "processing": "0 s"},
 }
 
 

@@ -13,7 +13,7 @@ from bentpipe.errors import BentpipeError
 
 PATH = {
     "duration": "40 s",
-    "tcp": {"cc": "newreno", "receive_buffer": "2 MB"},
+    "tcp": {"like": "rfc", "cc": "newreno", "receive_buffer": "2 MB"},
     "link": {"sat": {"from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "50 ms", "queue": "40 packets"}},
     "flow": {"f": {"from": "a", "to": "b"}},
 }

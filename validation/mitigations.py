@@ -57,6 +57,9 @@ SHORT = {
 }
 NO_OVERSHOOT = {"tcp.initial_ssthresh": "1 bdp"}
 
+STANDARD = {"tcp.like": "rfc", "tcp.cc": "sack"}
+"""What each is compared on. Hosts of today have most of the switches set already."""
+
 MITIGATIONS = [
     Mitigation(
         "segment-size",
@@ -329,7 +332,7 @@ Two mechanisms are not on this page: the network can [compress headers](../funct
 def command(mitigation: Mitigation, path: str) -> str:
     """What makes the comparison on the command line."""
     words = [f"bentpipe compare {path} --metric {mitigation.metric}"]
-    words += [f"--set {key}='{value}'" for key, value in mitigation.sets.items()]
+    words += [f"--set {key}='{value}'" for key, value in (STANDARD | mitigation.sets).items()]
     for name, sets in mitigation.cases.items():
         settings = "; ".join(f"{key}={value}" for key, value in sets.items())
         words.append(f"--case '{name}: {settings}'".replace(": '", ":'"))
@@ -338,7 +341,7 @@ def command(mitigation: Mitigation, path: str) -> str:
 
 def measure(mitigation: Mitigation, path: str) -> Comparison:
     """The comparison on one path."""
-    scenario = bp.load(path, mitigation.sets)
+    scenario = bp.load(path, STANDARD | mitigation.sets)
     return bp.compare(scenario, cases=mitigation.cases, replications=REPLICATIONS, metric=mitigation.metric)
 
 

@@ -16,6 +16,7 @@ from bentpipe import _core
 PATH = """
 duration = "DURATION"
 [tcp]
+like = "rfc"
 cc = "sack"
 initial_ssthresh = "20 kB"
 ack = { every = 1 }

@@ -108,8 +108,8 @@ class Response:
 
 
 PATHS = (
-    Route("geo", "GEO: 20 Mbit/s, 540 ms", {"duration": "120 s"}, 1),
-    Route("leo", "LEO: 100 Mbit/s, a handover every 15 s", {}, 5),
+    Route("geo", "GEO: 20 Mbit/s, 540 ms", {"tcp.like": "rfc", "duration": "120 s"}, 1),
+    Route("leo", "LEO: 100 Mbit/s, a handover every 15 s", {"tcp.like": "rfc"}, 5),
 )
 RESPONSES = (
     Response(
@@ -130,7 +130,7 @@ RESPONSES = (
         (1e-5, 1e-4, 1e-3, 1e-2),
     ),
 )
-SHARED = (("geo", {"duration": "120 s"}), ("s1", {"duration": "60 s"}))
+SHARED = (("geo", {"tcp.like": "rfc", "duration": "120 s"}), ("s1", {"duration": "60 s"}))
 """Where it meets `sack`."""
 SHARED_REPLICATIONS = 4
 TWINS = (("geo", 300), ("leo", 120))
@@ -228,7 +228,7 @@ def _value(entry: dict[str, Any]) -> str:
 
 def recovery(name: str) -> str:
     """The loss recovery that comes with it."""
-    return str(bp.load("geo", {"tcp.cc": name}).to_dict()["tcp"]["recovery"]["kind"])
+    return str(bp.load("geo", {"tcp.like": "rfc", "tcp.cc": name}).to_dict()["tcp"]["recovery"]["kind"])
 
 
 def measure(names: Iterable[str]) -> dict[str, Numbers]:
@@ -269,7 +269,8 @@ def _twins(name: str, scenario: str, seconds: int) -> dict[str, list[float | Non
     """When two flows of one kind share evenly for the first time, and how evenly they share in the last third."""
     after, last = [], []
     second = {"from": "server", "to": "terminal", "start": '{ uniform = ["20 s", "21 s"] }'}
-    sets = {f"flow.second.{key}": value for key, value in second.items()} | {"tcp.cc": name, "duration": f"{seconds} s"}
+    sets = {f"flow.second.{key}": value for key, value in second.items()}
+    sets |= {"tcp.like": "rfc", "tcp.cc": name, "duration": f"{seconds} s"}
     for k in range(TWINS_REPLICATIONS):
         result = bp.run(bp.load(scenario, {**sets, "record.interval": "1 s"}), seed=k + 1, series="goodput_bps")
         rates = np.zeros((2, seconds + 1))

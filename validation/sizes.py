@@ -28,6 +28,7 @@ SIZES = [10, 100, 1_000, 10_000, 100_000]
 RUNS = 3
 
 TCP = """[tcp]
+like = "rfc"
 cc = "newreno"
 cwnd_validation = "off"
 give_up = "never"

@@ -282,6 +282,11 @@ impl Scenario {
     }
 
     #[getter]
+    fn hosts(&self) -> Vec<(&str, Vec<&str>)> {
+        self.resolved.scenario.hosts().into_iter().map(|(like, names)| (like.title(), names)).collect()
+    }
+
+    #[getter]
     fn flow_names(&self) -> Vec<&str> {
         self.resolved.scenario.flows.iter().map(|flow| flow.name.as_str()).collect()
     }

@@ -17,6 +17,8 @@ const S2: &str = include_str!("cases/s2.toml");
 const SKY: &str = include_str!("../../../python/bentpipe/scenario/shipped/london-singapore.toml");
 /// Handovers every 15 s, on which the delay steps and packets are lost.
 const LEO: &str = include_str!("../../../python/bentpipe/scenario/shipped/leo.toml");
+/// The links of S1, with hosts of today.
+const LINUX: &str = include_str!("cases/linux.toml");
 /// REFWA at the bottleneck's node.
 const REFWA: &str = concat!(include_str!("cases/s1.toml"), "\n[node.sat1]\nmiddlebox = [{ kind = \"refwa\" }]\n");
 /// Bursts over which CPU time is averaged, of which the best counts: on a shared machine the others measure the neighbours.
@@ -102,7 +104,15 @@ const CASES: &[Case] = &[
     Case {
         name: "LEO, hosts like Linux",
         file: Text::File(LEO),
-        sets: &[("tcp.like", "linux-6"), ("tcp.cc", "cubic")],
+        sets: &[],
+        budget_ms: f64::INFINITY,
+        ns: None,
+        is_counted: true,
+    },
+    Case {
+        name: "S1, hosts like Linux",
+        file: Text::File(LINUX),
+        sets: &[],
         budget_ms: f64::INFINITY,
         ns: None,
         is_counted: true,
@@ -176,7 +186,7 @@ const CASES: &[Case] = &[
 /// Windows of two segments, so that nothing is lost.
 fn ring(routers: usize, flows: usize) -> String {
     let mut text = String::from(
-        "duration = \"2 s\"\n[tcp]\ncc = \"newreno\"\ngive_up = \"never\"\nreceive_buffer = \"2 segments\"\n\
+        "duration = \"2 s\"\n[tcp]\nlike = \"rfc\"\ncc = \"newreno\"\ngive_up = \"never\"\nreceive_buffer = \"2 segments\"\n\
          processing = \"0 s\"\n",
     );
     for at in 0..routers {

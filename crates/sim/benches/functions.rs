@@ -15,6 +15,8 @@ use std::process::{Command, ExitCode};
 const SECONDS: [u32; 2] = [10, 70];
 
 const PATH: &str = r#"
+[tcp]
+like = "rfc"
 [link.one]
 from = "a"
 to = "b"

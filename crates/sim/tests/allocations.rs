@@ -46,6 +46,7 @@ const QUEUES: [&str; 5] = [
 const TEN_FLOWS: &str = r#"
 duration = "400 s"
 [tcp]
+like = "rfc"
 cc = "newreno"
 [link.up]
 from = "s{n}"

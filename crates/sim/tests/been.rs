@@ -8,6 +8,7 @@ use bentpipe_sim::Network;
 const PATH: &str = r#"
 duration = "20 s"
 [tcp]
+like = "rfc"
 cc = "newreno"
 smss = "500 B"
 initial_window = "1 segments"

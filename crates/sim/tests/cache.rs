@@ -9,6 +9,7 @@ use bentpipe_sim::Network;
 const PATH: &str = r#"
 duration = "60 s"
 [tcp]
+like = "rfc"
 processing = "0 s"
 [node.sat]
 kind = "processing"

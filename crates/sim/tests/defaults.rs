@@ -20,7 +20,7 @@ fn goodputs(result: &RunResult) -> Vec<f64> {
 /// A geostationary path of 20 Mbit/s without errors.
 fn geo(tcp: &str) -> RunResult {
     let text = format!(
-        "duration = \"120 s\"\n[tcp]\n{tcp}\n[link.sat]\nfrom = \"g\"\nto = \"t\"\nrate = \"20 Mbit/s\"\n\
+        "duration = \"120 s\"\n[tcp]\nlike = \"rfc\"\n{tcp}\n[link.sat]\nfrom = \"g\"\nto = \"t\"\nrate = \"20 Mbit/s\"\n\
          delay = \"270 ms\"\nqueue = \"1 bdp\"\n[flow.f]\nfrom = \"g\"\nto = \"t\"\n"
     );
     run(&text, 1)
@@ -29,7 +29,7 @@ fn geo(tcp: &str) -> RunResult {
 /// Two flows on 50 Mbit/s and 40 ms; the second begins later. Mbit/s of both over the last third.
 fn two(cc: &str, start_s: f64, queue: &str, seed: u64) -> [f64; 2] {
     let text = format!(
-        "duration = \"120 s\"\n[tcp]\ncc = {cc}\n[link.m]\nfrom = \"a\"\nto = \"b\"\nrate = \"50 Mbit/s\"\n\
+        "duration = \"120 s\"\n[tcp]\nlike = \"rfc\"\ncc = {cc}\n[link.m]\nfrom = \"a\"\nto = \"b\"\nrate = \"50 Mbit/s\"\n\
          delay = \"20 ms\"\nqueue = \"{queue}\"\n[flow.f1]\nfrom = \"a\"\nto = \"b\"\n[flow.f2]\nfrom = \"a\"\nto = \"b\"\n\
          start = \"{start_s} s\"\n[record]\nseries = [\"goodput_bps\"]\ninterval = \"1 s\"\n"
     );
@@ -97,7 +97,7 @@ fn hybla_does_not_flood_by_default_and_says_so_where_it_does() {
 fn notes_name_senders_that_nothing_bounds_and_no_others() {
     let notes = |tcp: &str, queue: &str, flows: u32| {
         let text = format!(
-            "duration = \"1 s\"\n[tcp]\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+            "duration = \"1 s\"\n[tcp]\nlike = \"rfc\"\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
              [link.l.forward]\nqueue = {queue}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\ncount = {flows}\n"
         );
         from_toml(&text, "notes", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario.notes()
@@ -135,7 +135,7 @@ fn notes_name_senders_that_nothing_bounds_and_no_others() {
 fn peach_does_not_stall_in_a_plain_queue() {
     let worst = |probe_again: &str| {
         let text = format!(
-            "duration = \"300 s\"\n[tcp]\ncc = {{ kind = \"peach\", probe_again = \"{probe_again}\" }}\ngive_up = \"never\"\n\
+            "duration = \"300 s\"\n[tcp]\nlike = \"rfc\"\ncc = {{ kind = \"peach\", probe_again = \"{probe_again}\" }}\ngive_up = \"never\"\n\
              [node.m]\nmiddlebox = [{{ kind = \"impair\", reorder = 0.05, hold = \"30 ms\" }}]\n[link.l]\nfrom = \"a\"\nto = \"m\"\n\
              rate = \"2 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"1 bdp\"\n[link.k]\nfrom = \"m\"\nto = \"b\"\nrate = \"1 Gbit/s\"\n\
              delay = \"1 ms\"\n[flow.f]\nfrom = \"a\"\nto = \"b\"\napp = {{ kind = \"file\", size = \"150 kB\" }}\n"
@@ -162,7 +162,7 @@ fn westwood_plus_pairs_its_filter_with_its_cut() {
 fn rack_learns_of_reordering_by_default() {
     let of = |tcp: &str| {
         let text = format!(
-            "duration = \"40 s\"\n[tcp]\n{tcp}\n[node.m]\nmiddlebox = [{{ kind = \"impair\", reorder = 0.05, hold = \"20 ms\" }}]\n\
+            "duration = \"40 s\"\n[tcp]\nlike = \"rfc\"\n{tcp}\n[node.m]\nmiddlebox = [{{ kind = \"impair\", reorder = 0.05, hold = \"20 ms\" }}]\n\
              [link.l]\nfrom = \"a\"\nto = \"m\"\nrate = \"20 Mbit/s\"\ndelay = \"25 ms\"\n[link.k]\nfrom = \"m\"\nto = \"b\"\n\
              rate = \"20 Mbit/s\"\ndelay = \"25 ms\"\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n"
         );

@@ -7,7 +7,7 @@ use bentpipe_sim::Network;
 use std::sync::Arc;
 
 /// Parts of a file, in an order that the tests change: two bottlenecks that share no link.
-const HEAD: &str = "duration = \"20 s\"\n[tcp]\ncc = \"newreno\"\n";
+const HEAD: &str = "duration = \"20 s\"\n[tcp]\nlike = \"rfc\"\ncc = \"newreno\"\n";
 const PARTS: [&str; 8] = [
     r#"
     [node.sat]

@@ -6,7 +6,7 @@ use bentpipe_sim::{scenario, Network};
 /// A geostationary link of 10 Mbit/s with a round trip of 500 ms.
 fn run(tcp: &str, app: &str) -> RunResult {
     let text = format!(
-        "duration = \"30 s\"\n[tcp]\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
+        "duration = \"30 s\"\n[tcp]\nlike = \"rfc\"\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
          [flow.f]\nfrom = \"a\"\nto = \"b\"\napp = {app}\n"
     );
     let scenario = scenario::from_toml(&text, "ends", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
@@ -101,7 +101,7 @@ fn marks_that_nobody_sets_change_nothing() {
 /// The same link with packet errors on the way there, greedy, from a given window and threshold.
 fn corrupting(tcp: &str) -> RunResult {
     let text = format!(
-        "duration = \"60 s\"\n[tcp]\nsmss = \"1000 B\"\ninitial_ssthresh = \"200 segments\"\nack = {{ every = 1 }}\n{tcp}\n\
+        "duration = \"60 s\"\n[tcp]\nlike = \"rfc\"\nsmss = \"1000 B\"\ninitial_ssthresh = \"200 segments\"\nack = {{ every = 1 }}\n{tcp}\n\
          [link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
          [link.l.forward]\nerror = {{ kind = \"packet\", rate = 0.05 }}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n"
     );
@@ -142,7 +142,7 @@ fn a_receiver_that_tells_of_corruption_keeps_the_window_open() {
 fn queue_drops_end_slow_start_while_damage_is_reported() {
     let run = |rate: &str, recovery: &str| {
         let text = format!(
-            "duration = \"40 s\"\n[tcp]\ncc = \"scps\"\nsmss = \"1000 B\"\nrecovery = {{ kind = \"snack\"{recovery} }}\n\
+            "duration = \"40 s\"\n[tcp]\nlike = \"rfc\"\ncc = \"scps\"\nsmss = \"1000 B\"\nrecovery = {{ kind = \"snack\"{recovery} }}\n\
              [link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
              [link.l.forward]\nerror = {{ kind = \"packet\", rate = {rate} }}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n"
         );
@@ -180,7 +180,7 @@ fn narrow_return(tcp: &str, queue: &str) -> RunResult {
     // STP counts bytes by itself.
     let counting = if tcp == POLLED { "" } else { "byte_counting = \"ubc\"" };
     let text = format!(
-        "duration = \"120 s\"\n[tcp]\nreceive_buffer = \"150 kB\"\n{counting}\n{tcp}\n[link.l]\nfrom = \"a\"\n\
+        "duration = \"120 s\"\n[tcp]\nlike = \"rfc\"\nreceive_buffer = \"150 kB\"\n{counting}\n{tcp}\n[link.l]\nfrom = \"a\"\n\
          to = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"50 ms\"\n[link.l.reverse]\nrate = \"32 kbit/s\"\n{queue}\n\
          [flow.f]\nfrom = \"a\"\nto = \"b\"\napp = \"greedy\"\n"
     );

@@ -8,6 +8,7 @@ use bentpipe_sim::Network;
 const PATH: &str = r#"
 duration = "60 s"
 [tcp]
+like = "rfc"
 TCP
 [node.sat]
 middlebox = [SAT]

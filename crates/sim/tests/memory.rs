@@ -38,6 +38,7 @@ static COUNTING: Counting = Counting;
 const SHARED: &str = r#"
 duration = "10 s"
 [tcp]
+like = "rfc"
 cc = "newreno"
 [link.l]
 from = "a"
@@ -53,6 +54,7 @@ to = "b"
 const OWN: &str = r#"
 duration = "10 s"
 [tcp]
+like = "rfc"
 cc = "newreno"
 [link.l]
 from = "a{n}"

@@ -8,6 +8,7 @@ use bentpipe_sim::Network;
 const PATH: &str = r#"
 duration = "100 s"
 [tcp]
+like = "rfc"
 cc = "newreno"
 smss = "1000 B"
 [node.base]

@@ -9,7 +9,7 @@ const PATH: &str =
 
 fn run(processing: &str, tcp: &str, flows: &str, seed: u64) -> RunResult {
     let more = if processing.is_empty() { String::new() } else { format!("processing = {processing}\n") };
-    let text = format!("duration = \"100 s\"\n[tcp]\nsmss = \"1000 B\"\n{more}{tcp}\n{PATH}{flows}");
+    let text = format!("duration = \"100 s\"\n[tcp]\nlike = \"rfc\"\nsmss = \"1000 B\"\n{more}{tcp}\n{PATH}{flows}");
     let scenario = from_toml(&text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
     let mut network = Network::build(&scenario, seed);
     assert!(network.run(u64::MAX));
@@ -102,7 +102,7 @@ fn a_host_has_one_time() {
 #[test]
 fn an_empty_span_is_refused() {
     let text =
-        format!("duration = \"1 s\"\n[tcp]\nprocessing = {{ uniform = [\"1 ms\", \"1 ms\"] }}\n{PATH}{EXCHANGES}");
+        format!("duration = \"1 s\"\n[tcp]\nlike = \"rfc\"\nprocessing = {{ uniform = [\"1 ms\", \"1 ms\"] }}\n{PATH}{EXCHANGES}");
     let problems = from_toml(&text, "test", &[]).map(drop).unwrap_err().to_string();
     assert!(problems.contains("tcp.processing.uniform") && problems.contains("is an empty span"), "{problems}");
 }

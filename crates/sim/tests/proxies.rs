@@ -12,6 +12,7 @@ use bentpipe_tcp::Segment;
 const GEO: &str = r#"
 duration = "400 s"
 [tcp]
+like = "rfc"
 processing = "0 s"
 [tcp.ack]
 every = 1

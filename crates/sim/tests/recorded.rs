@@ -18,6 +18,7 @@ const FILE: &str = "tests/recorded.txt";
 const ROUGH: &str = r#"
 duration = "8 s"
 [tcp]
+like = "rfc"
 ecn = "classic"
 [node.sat]
 middlebox = [{ kind = "impair", duplicate = "0.1 %", reorder = "0.2 %", hold = "10 ms" }]

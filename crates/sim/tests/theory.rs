@@ -14,7 +14,7 @@ fn run_with(text: &str, seed: u64) -> RunResult {
 /// One flow from `a` to `b` over one link; `tcp`, `link` (both directions) and `forward` are lines of their sections.
 fn one_flow(seconds: u32, tcp: &str, link: &str, forward: &str, app: &str) -> String {
     format!(
-        "duration = \"{seconds} s\"\n[tcp]\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n[link.l.forward]\n{forward}\n\
+        "duration = \"{seconds} s\"\n[tcp]\nlike = \"rfc\"\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n[link.l.forward]\n{forward}\n\
          [flow.f]\nfrom = \"a\"\nto = \"b\"\n{app}\n"
     )
 }

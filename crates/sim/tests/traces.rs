@@ -34,7 +34,7 @@ impl Beside {
     /// A scenario of a minute with `link` in its one link.
     fn read(&self, seconds: u32, link: &str) -> Resolved {
         let text = format!(
-            "duration = \"{seconds} s\"\n[tcp]\ncc = \"sack\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n\
+            "duration = \"{seconds} s\"\n[tcp]\nlike = \"rfc\"\ncc = \"sack\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n\
              [flow.f]\nfrom = \"a\"\nto = \"b\"\n"
         );
         let resolved = from_toml_with(&text, "s.toml", &[], &Folder(self.0.clone()));

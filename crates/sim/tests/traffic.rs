@@ -15,7 +15,7 @@ fn run_with(text: &str, seed: u64) -> RunResult {
 /// One flow from `a` to `b` over one link; `link` and `flow` are lines of their sections.
 fn one_flow(seconds: u32, tcp: &str, link: &str, flow: &str) -> String {
     format!(
-        "duration = \"{seconds} s\"\n[tcp]\nprocessing = \"0 s\"\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n\
+        "duration = \"{seconds} s\"\n[tcp]\nlike = \"rfc\"\nprocessing = \"0 s\"\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n\
          [flow.f]\nfrom = \"a\"\nto = \"b\"\n{flow}\n"
     )
 }
@@ -271,7 +271,7 @@ fn draws(transfers: &Table) -> std::collections::BTreeMap<(String, i64), (i64, u
 #[test]
 fn sizes_and_times_depend_on_nobody() {
     let run = |cc: &str, more: &str| {
-        draws(&run_with(&format!("duration = \"60 s\"\n[tcp]\ncc = \"{cc}\"\n{MANY}{more}"), 5).transfers)
+        draws(&run_with(&format!("duration = \"60 s\"\n[tcp]\nlike = \"rfc\"\ncc = \"{cc}\"\n{MANY}{more}"), 5).transfers)
     };
     let first = run("newreno", "");
     assert!(first.len() > 300, "{}", first.len());

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.mix import Mix
+    from bentpipe.experiment.outcome import Result
     from bentpipe.experiment.report import Report
     from bentpipe.experiment.sweep import Sweep
     from bentpipe.papers.reproduce import Reproduction
@@ -42,6 +43,11 @@ def facts(scenario: Scenario) -> Text:
     return text
 
 
+def hosts(result: Result) -> Text:
+    """Which hosts a result is of: the first line of it."""
+    return Text(f"hosts: {result.hosts or 'none, the flows are datagrams'}")
+
+
 def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[RenderableType]:
     """A comparison: a row per sender, means over half widths, then what can be said."""
     estimates = {
@@ -53,6 +59,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     # Columns of losses only on request: with all, the table is wider than a terminal.
     hidden = [name for name in VERDICTS if not show_all and name not in comparison.asked]
     apart = (*of_transfers, *hidden)
+    yield hosts(comparison)
     yield _estimates(comparison, {name: found for name, found in shown.items() if name not in apart})
     if of_transfers:
         yield _estimates(comparison, of_transfers, "Transfers")
@@ -113,6 +120,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
     """Senders in one run: a row per sender, means over half widths, then what can be said."""
     from bentpipe.statistics.samples import Counts
 
+    yield hosts(mix)
     titles = mix.quantities
     shown = {name: [mix.estimate(sender, name) for sender in mix.senders] for name in titles}
     table = make_table("", "sender", [])
@@ -139,6 +147,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
 
 def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     """A sweep: a row per point, means over half widths, what can be said, what failed, and where it all is."""
+    yield hosts(result)
     keys = [formatting.short_key(key, result.keys) for key in result.keys]
     table = make_table("", keys[0], keys[1:])
     table.add_column("\nruns", justify="right")

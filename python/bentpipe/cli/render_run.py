@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from bentpipe import formatting
+from bentpipe.cli.render import hosts
 from bentpipe.cli.tables import Shown, hidden, make_rows, make_table
 
 if TYPE_CHECKING:
@@ -27,11 +28,13 @@ DROPS_MAX = 10
 
 def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     """A run: flows, links, why packets were lost, and whether the count of packets adds up."""
+    yield hosts(result)
     flows = result.rows("flows")
     is_many = len(flows) > FLOWS_MAX and not show_all
     yield _spread(flows) if is_many else _flows(flows)
     if is_many:
         yield Text(f"{len(flows)} flows; --all shows each", style="dim")
+    yield from _proxies(result, flows)
     yield from _times(flows, result.simulated_s, is_many)
     yield from _verdicts(flows, is_many)
     yield from _completions(result, show_all)
@@ -48,6 +51,14 @@ def _flows(flows: Rows) -> Table:
     table = make_rows("Flows", "flow", _all(flows, "flow"), texts, _flow_columns(flows))
     table.names = 1
     return table
+
+
+def _proxies(result: RunResult, flows: Rows) -> Iterator[Text]:
+    """With whom round trips are measured where that is not the other end."""
+    ends = {name: flow["to"] for name, flow in result.scenario.to_dict()["flow"].items()}
+    nodes = sorted({row["rtt_to"] for row in flows} - {""} - set(ends.values()))
+    if nodes:
+        yield Text(f"RTT: to {' or '.join(nodes)}, which acknowledges in the receiver's place", style="dim")
 
 
 def _spread(flows: Rows) -> Table:
@@ -67,9 +78,12 @@ def _spread(flows: Rows) -> Table:
 def _flow_columns(flows: Rows) -> list[Shown]:
     from bentpipe.catalog import unit
 
+    # Elsewhere it is when the transfer is done.
+    is_early = any((row["completion_acked_s"] or 0.0) < (row["completion_rx_s"] or 0.0) for row in flows)
     columns = [
         Shown(title, _all(flows, name), unit("flows", name), "rtt" if "rtt" in name else "")
         for title, name in _FLOW_COLUMNS.items()
+        if is_early or name != "completion_acked_s"
     ]
     return [column for column in columns if any(value is not None for value in column.values)]
 
@@ -243,6 +257,7 @@ _COMPLETION_COLUMNS = (
 _FLOW_COLUMNS = {
     "goodput": "goodput_bps",
     "done in": "completion_s",
+    "acked in": "completion_acked_s",
     "resent": "retransmissions",
     "timeouts": "timeouts",
     "RTT p50": "rtt_p50_s",

@@ -508,6 +508,10 @@ class Comparison(Result):
             raise BentpipeError("comparisons that were joined cannot be saved\n  save each of them")
         self.sweep.save(folder, {"table": self.table, "differences": self.differences})
 
+    @property
+    def hosts(self) -> str:
+        return str(self.sweep.facts["hosts"])
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
         return {
@@ -547,6 +551,7 @@ class Comparison(Result):
             "correction": self.correction,
             "against": self.against,
             "version": self.version,
+            "hosts": self.hosts,
             "digest": self.scenario.digest,
         }
 

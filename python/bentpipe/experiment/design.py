@@ -73,6 +73,12 @@ class Point:
     """What makes it differ from the others, by key."""
     digest: str
     """Hash of all that decides its results, but the seed."""
+    hosts: Sequence[tuple[str, Sequence[str]]]
+    """As `Scenario.hosts`."""
+
+    @classmethod
+    def of(cls, index: int, values: dict[str, Any], core: _core.Scenario) -> Point:
+        return cls(index, values, core.digest, core.hosts)
 
 
 class Design(ABC, Generic[R]):
@@ -193,7 +199,7 @@ class Arms(Design[R]):
         # Time series would only cost memory here.
         self._cores = [arm.replace("record.series", [])._core for arm in arms.values()]
         self.points = [
-            Point(index, {key: name}, core.digest)
+            Point.of(index, {key: name}, core)
             for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
         ]
         self.replications = replications

@@ -13,6 +13,7 @@ from bentpipe import _core
 from bentpipe.errors import BentpipeError, Interrupted, SenderError
 from bentpipe.experiment import task
 from bentpipe.experiment.commands import own, run_command
+from bentpipe.experiment.hosts import hosts_of
 from bentpipe.experiment.memory import Memory
 from bentpipe.experiment.store import Store
 from bentpipe.experiment.sweep import Sweep
@@ -229,6 +230,7 @@ class Execution(Generic[R]):
             "until": None if design.until is None else asdict(design.until),
             "version": __version__,
             "results": _core.RESULTS,
+            "hosts": hosts_of(point.hosts for point in self.points),
             "senders": own(design.senders),
             "aside": self.store.aside(),
             **design.facts(),

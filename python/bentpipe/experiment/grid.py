@@ -107,7 +107,7 @@ class Grid(Design["Sweep"]):
         self._positions: list[tuple[int, ...]] = []
         for index, positions in enumerate(product(*(range(len(values)) for _, values in self.axes))):
             self._positions.append(positions)
-            found.append(Point(index, self._values(positions), self._point(positions).digest))
+            found.append(Point.of(index, self._values(positions), self._point(positions)))
             if index % 256 == 0:
                 self._tell()
         if "seed" in self.keys:

@@ -151,7 +151,7 @@ class Mixed(Design["Mix"]):
         self._cores = [plan.mixed(kinds)._core for kinds in (*orders, *own)]
         names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
         self.points = [
-            Point(index, {"senders": name}, core.digest)
+            Point.of(index, {"senders": name}, core)
             for index, (name, core) in enumerate(zip(names, self._cores, strict=True))
         ]
         self.keys, self.seed, self.against = ["senders"], scenario.seed, None
@@ -547,6 +547,10 @@ class Mix(Result):
         assert self.sweep is not None, "a mix is made of runs"
         self.sweep.save(folder, {"table": self.table, "totals": self.totals})
 
+    @property
+    def hosts(self) -> str:
+        return str(self.sweep.facts["hosts"])
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
         return {
@@ -569,7 +573,7 @@ class Mix(Result):
         from bentpipe.plot import notebook
 
         # Windows would need another run.
-        return notebook.page("", [self.shown()], self.statements, lambda: self.plot("goodput"))
+        return notebook.page(f"hosts: {self.hosts}", [self.shown()], self.statements, lambda: self.plot("goodput"))
 
     def __repr__(self) -> str:
         return f"<Mix {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"
@@ -582,5 +586,6 @@ class Mix(Result):
             "replications": len(self.seeds),
             "confidence": self.confidence,
             "version": self.version,
+            "hosts": self.hosts,
             "digest": self.scenario.digest,
         }

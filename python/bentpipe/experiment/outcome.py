@@ -26,6 +26,11 @@ class Result(ABC):
 
     @property
     @abstractmethod
+    def hosts(self) -> str:
+        """Hosts of the flows and their congestion controls: `Linux 6, cubic`; see `tcp.like`."""
+
+    @property
+    @abstractmethod
     def table(self) -> pl.DataFrame:
         """What was found, with intervals."""
 
@@ -71,7 +76,7 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook
 
-        return notebook.page("", [self.shown()], self.statements, self.plot)
+        return notebook.page(f"hosts: {self.hosts}", [self.shown()], self.statements, self.plot)
 
 
 def column_shown(head: str, unit: str, found: Sequence[Estimate | Interval]) -> list[str]:

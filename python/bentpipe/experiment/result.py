@@ -12,6 +12,7 @@ from bentpipe import _core, files, formatting
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import options
+from bentpipe.experiment.hosts import hosts_of
 from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.experiment.outcome import Result
 from bentpipe.experiment.tables import GivenTables, LazyTables, SavedTables, columns_of
@@ -486,6 +487,10 @@ class RunResult(Result):
         }
 
     @property
+    def hosts(self) -> str:
+        return hosts_of([self.scenario.hosts])
+
+    @property
     def seed(self) -> int:
         return self.scenario.seed
 
@@ -504,6 +509,7 @@ class RunResult(Result):
             "title": self.scenario.title,
             "seed": self.seed,
             "version": self.version,
+            "hosts": self.hosts,
             "digest": self.scenario.digest,
             # A run that was interrupted is a part of one.
             "stop": self.stop,
@@ -520,7 +526,7 @@ class RunResult(Result):
         from bentpipe.plot import notebook
 
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
-        head = f"{self.scenario.title}, seed {self.seed}: {self.stop} at {self.simulated_s:.10g} s, {goodput}"
+        head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {self.stop} at {self.simulated_s:.10g} s, {goodput}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
         return notebook.page(head, tables, self.statements, self.plot)
 

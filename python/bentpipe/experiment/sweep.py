@@ -421,11 +421,15 @@ class Sweep(Result):
             )
         return dressed(drawn.figure, size, title, labels)
 
+    @property
+    def hosts(self) -> str:
+        return str(self.facts["hosts"])
+
     def to_dict(self) -> dict[str, Any]:
         """All of it but the kept tables as plain data, fit for JSON."""
         return {
             "title": self.title,
-            **{key: self.facts[key] for key in ("source", "sets", "seed", "version", "results", "senders", "aside")},
+            **{key: self.facts[key] for key in ("source", "sets", "seed", "version", "results", "hosts", "senders", "aside")},
             "keys": self.keys,
             "metrics": self.metrics,
             "against": self.against,

@@ -381,6 +381,11 @@ class Scenario:
         return self._core.digest
 
     @property
+    def hosts(self) -> list[tuple[str, list[str]]]:
+        """Hosts of the flows that have a transport, as `tcp.like` chooses them, each with its congestion controls."""
+        return self._core.hosts
+
+    @property
     def flow_names(self) -> list[str]:
         return self._core.flow_names
 

@@ -191,7 +191,7 @@ fn config(keys: &[(usize, &str)]) -> Result<Config, (Option<usize>, String)> {
     let is_exact = !keys.iter().any(|(_, line)| line.contains("granularity"));
     let clock = if is_exact { "rto.granularity = \"0 s\"\nrto.phase = \"0 s\"\n" } else { "" };
     let joined = |lines: &[(usize, &str)]| lines.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
-    let before = "duration = \"1 s\"\n[tcp]\n";
+    let before = "duration = \"1 s\"\n[tcp]\nlike = \"rfc\"\n";
     let text = format!(
         "{before}{}{clock}{}[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]\nfrom = \"a\"\n\
          to = \"b\"\n",

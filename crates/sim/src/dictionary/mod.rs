@@ -48,10 +48,11 @@ table! {
     FLOWS, FlowRow {
         flow: text, "", "Name of the flow.";
         cc: text, "", "Congestion control of the sender; `none` for datagrams.";
-        outcome: text, "", "`running` at the end of the run, `completed` (all bytes acknowledged, all transfers done), `aborted` (a connection gave up) or `waiting` (not started).";
+        outcome: text, "", "`running` at the end of the run, `completed` (all bytes received and acknowledged, all transfers done), `aborted` (a connection gave up) or `waiting` (not started).";
         start_s: real, "s", "Instant of the first packet sent (the SYN, if there is a handshake).";
-        completion_s: real, "s", "From the first packet sent to the last byte acknowledged at the sender, or to the last answer received; missing if not completed.";
+        completion_s: real, "s", "From the first packet sent until the receiver has the last byte and the sender its acknowledgement, or until the last answer is received; missing if not completed.";
         completion_rx_s: real, "s", "From the first packet sent to the last byte received in order; missing if not completed.";
+        completion_acked_s: real, "s", "From the first packet sent to the last byte acknowledged at the sender, which a proxy on the way may do before the receiver has it; missing if not completed, and for records.";
         throughput_bps: real, "bit/s", "8 x payload bytes that reached the receiver's TCP, duplicates included, over the run's duration.";
         goodput_bps: real, "bit/s", "8 x distinct payload bytes delivered in order to the application, over the run's duration (RFC 2647 §3.17).";
         goodput_active_bps: real, "bit/s", "The same over the time from the flow's first packet to its completion or the end of the run.";
@@ -73,6 +74,7 @@ table! {
         challenged: whole, "1", "Segments that asked the sender for a challenge ACK (RFC 5961), whether one was sent or not.";
         tcp_efficiency_pct: real, "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2).";
         information_efficiency: real, "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005).";
+        rtt_to: text, "", "Node with which the sender measures round-trip times: the flow's other end, or the first proxy on its way that acknowledges in its place (`split`, `satpep`, `cache`, `spoof`); empty for datagrams.";
         rtt_min_s: real, "s", "Smallest round-trip time seen, never from retransmitted segments.";
         rtt_mean_s: real, "s", "Mean round-trip time over ACKs of new data.";
         rtt_p50_s: real, "s", "Median round-trip time over ACKs of new data (upper edge of a bin of at most 1.6 %).";
@@ -149,8 +151,9 @@ table! {
         transfer: whole, "1", "Index among those of the flow, from 0. The same transfer has the same size and, where it does not wait for another, the same start under every sender.";
         start_s: real, "s", "Instant at which it started.";
         size_bytes: whole, "B", "Its size: of the file, of the answer, or of all objects of the page.";
-        duration_s: real, "s", "Time from its start to the last byte acknowledged; or to the last byte of the answer or of the page read.";
+        duration_s: real, "s", "Time from its start until the receiver has the last byte and the sender its acknowledgement; or to the last byte of the answer or of the page read.";
         duration_rx_s: real, "s", "Time from its start to the last byte received at the other end; the same as `duration_s` for answers and pages.";
+        duration_acked_s: real, "s", "Time from its start to the last byte acknowledged at the sender, which a proxy on the way may do before the other end has it; the same as `duration_s` for answers, pages and records.";
         slowdown: real, "1", "Duration over the least that the path allows; missing for pages.";
     }
 }

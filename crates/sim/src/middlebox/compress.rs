@@ -696,6 +696,7 @@ mod tests {
     const PATH: &str = r#"
 duration = "100 s"
 [tcp]
+like = "rfc"
 cc = "sack"
 smss = "60 B"
 timestamps = false

@@ -188,6 +188,11 @@ macro_rules! registry {
                 match self { $(Self::$kind(_) => $name,)+ }
             }
 
+            /// Whether it acknowledges data that the receiver does not have yet.
+            pub(crate) const fn acknowledges(&self) -> bool {
+                matches!(self, Self::Split(_) | Self::SatPep(_) | Self::Cache(_) | Self::Spoof(_))
+            }
+
             /// What is said at the head of the file of the one with this name, in Markdown: its source, where it may stand, what it
             /// helps and harms.
             pub fn doc(name: &str) -> Option<String> {

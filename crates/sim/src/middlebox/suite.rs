@@ -71,6 +71,7 @@ trials!(places);
 const PATH: &str = r#"
 duration = "70 s"
 [tcp]
+like = "rfc"
 give_up = "never"
 [link.one]
 from = "a"

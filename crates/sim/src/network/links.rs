@@ -271,6 +271,7 @@ mod tests {
     const CHAIN: &str = r#"
 duration = "20.0123 s"
 [tcp]
+like = "rfc"
 cc = "sack"
 give_up = "never"
 [link.up]

@@ -59,6 +59,7 @@ mod tests {
     const PATH: &str = r#"
 duration = "20 s"
 [tcp]
+like = "rfc"
 cc = "sack"
 timestamps = true
 [link.near]

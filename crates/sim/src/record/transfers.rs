@@ -12,9 +12,12 @@ pub(crate) struct Transfer {
     pub(crate) index: u64,
     pub(crate) start: Time,
     pub(crate) size: u64,
+    /// Until it is complete at both ends.
     pub(crate) duration: Duration,
-    /// Until its last byte was received, where the sender waits for the acknowledgement.
+    /// Until its last byte was received.
     pub(crate) received: Duration,
+    /// Until its last byte was acknowledged, perhaps by a proxy; as long as `duration` where nobody waits for that.
+    pub(crate) acked: Duration,
     /// The least that the path allows; none where that is not defined.
     pub(crate) ideal: Option<Duration>,
 }
@@ -129,6 +132,7 @@ impl TransferRows {
             size_bytes: transfer.size,
             duration_s: transfer.duration.as_secs_f64(),
             duration_rx_s: transfer.received.as_secs_f64(),
+            duration_acked_s: transfer.acked.as_secs_f64(),
             slowdown: transfer.slowdown().unwrap_or(f64::NAN),
         }))
     }
@@ -169,7 +173,7 @@ mod tests {
 
     fn transfer(size: u64, ms: u64) -> Transfer {
         let duration = Duration::from_millis(ms);
-        Transfer { index: 0, start: Time::ZERO, size, duration, received: duration, ideal: Some(duration / 2) }
+        Transfer { index: 0, start: Time::ZERO, size, duration, received: duration, acked: duration, ideal: Some(duration / 2) }
     }
 
     #[test]

@@ -185,9 +185,7 @@ pub(super) fn is_origin(origin: &str) -> bool {
 /// Gives each transport what the host that it is like has, where the file says nothing.
 pub(super) fn fill(tree: &mut Tree) {
     let Some(table) = tree.table_mut() else { return };
-    if let Some(tcp) = table.get_mut("tcp") {
-        fill_one(tcp);
-    }
+    fill_one(table.entry("tcp".to_owned()).or_insert_with(Tree::empty));
     let flows = table.get_mut("flow").and_then(Tree::table_mut);
     for flow in flows.into_iter().flat_map(BTreeMap::values_mut) {
         if let Some(tcp) = flow.table_mut().and_then(|flow| flow.get_mut("tcp")) {
@@ -197,8 +195,12 @@ pub(super) fn fill(tree: &mut Tree) {
 }
 
 fn fill_one(tcp: &mut Tree) {
-    let Some(Tree { value: Value::Text(name), .. }) = tcp.get("like") else { return };
-    let Some(like) = Like::ALL.iter().find(|like| like.name() == name).copied() else { return };
+    let like = match tcp.get("like").map(|like| &like.value) {
+        Some(Value::Text(name)) => Like::ALL.iter().find(|like| like.name() == name).copied(),
+        Some(_) => None,
+        None => Some(Like::TODAYS),
+    };
+    let Some(like) = like else { return };
     for row in rows(like).into_iter().flatten() {
         let cc = cc(tcp);
         let is_for = row.only.is_empty() || row.only.contains(&cc.name());

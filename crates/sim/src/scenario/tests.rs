@@ -28,6 +28,7 @@ duration = "120 s"
 seed = 7
 
 [tcp]
+like = "rfc"
 cc = "sack"
 initial_ssthresh = "0.5 bdp"
 give_up = "6 retransmissions"
@@ -317,7 +318,7 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.f]\ntcp.byte_counting = { kind = \"abc\", limit = 3 }", "expected 1 to 2"),
         ("[flow.f]", "[flow.f]\ntcp.increase = { kind = \"constant-rate\", reference_rtt = \"0 s\" }", "expected at least 1 us"),
         ("[flow.f]", "[flow.f]\ntcp.cwnd_validation = \"rfc7661\"\ntcp.idle_restart = true", "contradicts cwnd_validation"),
-        ("[flow.f]", "[tcp]\nsmss = \"1 B\"\n[flow.f]", "error: tcp.smss = \"1 B\" is out of range"),
+        ("[flow.f]", "[tcp]\nlike = \"rfc\"\nsmss = \"1 B\"\n[flow.f]", "error: tcp.smss = \"1 B\" is out of range"),
         ("[flow.f]", "[record]\nseries = [\"cwnd\"]\n[flow.f]", "is not a time series"),
         ("delay", "error = { kind = \"arrivals\", list = [3, 3] }\ndelay", "is not in order: 3 does not come after 3"),
         ("delay", "error = { rate = 1 }\ndelay", "link.up.error.kind is missing"),

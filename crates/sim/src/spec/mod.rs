@@ -24,7 +24,7 @@ pub use crate::distribution::{Between, Size, Wait};
 pub use crate::framing::{Frames, Framing};
 
 use crate::dictionary;
-use crate::ids::{LinkId, NodeId, PathId};
+use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::Config;
 use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
@@ -74,6 +74,27 @@ impl Scenario {
         } else {
             &flow.route
         }
+    }
+
+    /// The hosts of its flows with a transport, each with the congestion controls that it has, in the order of the flows.
+    pub fn hosts(&self) -> Vec<(Like, Vec<&str>)> {
+        let mut found: Vec<(Like, Vec<&str>)> = Vec::new();
+        for flow in self.flows.iter().filter(|flow| flow.app.has_transport()) {
+            let cc = flow.tcp.own_cc.as_ref().map_or(flow.tcp.cc.kind().name(), |own| own.name());
+            match found.iter_mut().find(|(like, _)| *like == flow.like) {
+                Some((_, names)) if names.contains(&cc) => {}
+                Some((_, names)) => names.push(cc),
+                None => found.push((flow.like, vec![cc])),
+            }
+        }
+        found
+    }
+
+    /// The node that acknowledges what a flow's first end sends: its other end, or the first proxy on its way.
+    pub(crate) fn answers_for(&self, flow: FlowId) -> NodeId {
+        let ways = self.first_route(PathId::there(flow)).iter().map(|&link| self.links[link].to);
+        let has_proxy = |node: &NodeId| self.nodes[*node].middleboxes.iter().any(MiddleboxConfig::acknowledges);
+        ways.into_iter().find(has_proxy).filter(|_| self.flows[flow].tcp.handshake).unwrap_or(self.flows[flow].to)
     }
 }
 
@@ -275,6 +296,23 @@ words! {
         "windows-11" => Windows11,
         /// FreeBSD 14, as far as its release notes, manual and source say.
         "freebsd-14" => FreeBsd14,
+    }
+}
+
+impl Like {
+    /// The one of a scenario that names none.
+    pub const TODAYS: Self = Self::Linux6;
+
+    /// As people call it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Rfc => "RFC defaults",
+            Self::Linux6 => "Linux 6",
+            Self::Linux6Paced => "Linux 6 with pacing",
+            Self::Ns2 => "ns-2",
+            Self::Windows11 => "Windows 11",
+            Self::FreeBsd14 => "FreeBSD 14",
+        }
     }
 }
 

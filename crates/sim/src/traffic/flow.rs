@@ -45,8 +45,10 @@ pub(crate) struct FlowState {
     pub(super) newest: Option<usize>,
     /// Of the sessions that are over and whose slots other sessions have, and of datagrams; none before the first.
     totals: Option<Box<Totals>>,
-    /// All is done: the last byte was acknowledged, or the last answer received.
+    /// All is done: the sender has the last acknowledgement and the receiver the last byte, or the last answer was received.
     pub(crate) completed: Option<Time>,
+    /// The last byte was acknowledged; by a proxy perhaps, before it was received.
+    pub(crate) acked: Option<Time>,
     /// The last byte was received.
     pub(crate) received: Option<Time>,
     pub(crate) has_begun: bool,
@@ -116,6 +118,7 @@ impl FlowState {
             newest: None,
             totals: None,
             completed: None,
+            acked: None,
             received: None,
             has_begun: false,
             has_failed: false,

@@ -268,17 +268,18 @@ impl Traffic {
             (_, AppWait::Nothing, _) | (AppState::Datagrams(_) | AppState::Port(_), ..) => {}
             (AppState::Single, AppWait::Received(_) | AppWait::Read(_), _) => {
                 state.received = Some(now);
-                if state.completed.is_some() && matches!(goal, AppWait::Received(_)) {
-                    self.unfinished -= 1;
+                if state.acked.is_some() {
+                    self.complete(now, flow);
                 }
             }
             (AppState::Single, AppWait::Acked(bytes), _) => {
                 if recorder.wants_decisions {
                     recorder.on_event(now, flow, EventKind::Completed, bytes);
                 }
-                state.completed = Some(now);
-                // Otherwise it was counted when it failed, or will be when all has arrived.
-                self.unfinished -= usize::from(!state.has_failed && !is_on_the_way);
+                state.acked = Some(now);
+                if !is_on_the_way {
+                    self.complete(now, flow);
+                }
             }
             (AppState::Bulk(_) | AppState::Arrivals(_), AppWait::Received(_), _)
                 if self.sessions[slot].transfer.acked.is_none() =>
@@ -296,6 +297,14 @@ impl Traffic {
             (AppState::Page(_), _, true) => self.on_objects(now, slot, recorder),
             (AppState::Page(_), _, false) => self.answer_page(slot),
         }
+    }
+
+    /// The only transfer of a flow has been acknowledged, and has arrived.
+    fn complete(&mut self, now: Time, flow: FlowId) {
+        let state = &mut self.flows[flow];
+        state.completed = Some(now);
+        // Otherwise it was counted when it failed.
+        self.unfinished -= usize::from(!state.has_failed);
     }
 
     /// Whether what the opener sent has not all arrived: a proxy may have acknowledged it.
@@ -338,10 +347,10 @@ impl Traffic {
         let Session { flow, is_released, .. } = self.sessions[slot];
         let state = &mut self.flows[flow];
         match state.app_state {
+            AppState::Single if state.acked.is_some() => {}
             AppState::Single => {
                 state.has_failed = true;
-                // Otherwise it was counted when it completed.
-                self.unfinished -= usize::from(state.completed.is_none());
+                self.unfinished -= 1;
             }
             _ if is_released => {}
             AppState::Bulk(_) => self.fail_bulk(now, slot),
@@ -363,10 +372,12 @@ impl Traffic {
     fn end_transfer(&mut self, now: Time, slot: usize, ideal: Option<Duration>, recorder: &mut Recorder) {
         let Session { flow, transfer, .. } = self.sessions[slot];
         let TransferUnderWay { index, size, start, received, acked } = transfer;
-        let (received, acked) = (received.unwrap_or(now), acked.unwrap_or(now));
-        let transfer = Transfer { index, start, size, duration: acked - start, received: received - start, ideal };
+        let [received, acked] = [received, acked].map(|at| at.unwrap_or(now));
+        let [duration, received_after, acked_after] = [now, received, acked].map(|at| at - start);
+        let transfer = Transfer { index, start, size, duration, received: received_after, acked: acked_after, ideal };
         let state = &mut self.flows[flow];
         state.received = Some(received);
+        state.acked = Some(acked);
         state.completions_mut().add(&transfer);
         recorder.on_transfer(now, flow, &transfer);
     }
@@ -394,7 +405,7 @@ impl Traffic {
             state.completed = Some(now);
         } else {
             state.has_failed = true;
-            state.received = None;
+            (state.acked, state.received) = (None, None);
         }
         self.unfinished -= 1;
     }

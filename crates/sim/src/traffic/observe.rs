@@ -1,6 +1,7 @@
 //! What flows and their connections give to the record.
 
 use super::{FlowState, Host, SendTimes, Totals, Traffic};
+use crate::ids::FlowId;
 use crate::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, SenderSeries};
 use crate::record::{ratio, Completions, Sample};
 use crate::spec::{Flow, Scenario};
@@ -10,8 +11,8 @@ use bentpipe_units::{Duration, Time};
 impl Traffic {
     /// A row for each flow, in a run that ended at `at`.
     pub(crate) fn flow_rows<'a>(&self, scenario: &'a Scenario, at: Time) -> Vec<FlowRow<'a>> {
-        let flows = scenario.flows.iter().zip(&self.flows).zip(self.totals(at));
-        flows.map(|((flow, state), totals)| flow_row(flow, state, &totals, at)).collect()
+        let flows = FlowId::all(scenario.flows.len()).into_iter().zip(&self.flows).zip(self.totals(at));
+        flows.map(|((flow, state), totals)| flow_row(scenario, flow, state, &totals, at)).collect()
     }
 
     /// Rows for each flow that makes several transfers, one for each class of their sizes.
@@ -123,7 +124,14 @@ pub(crate) fn event_of_segment(segment: &PlainSegment) -> EventKind {
     }
 }
 
-fn flow_row<'a>(flow: &'a Flow, state: &FlowState, totals: &super::Totals, at: Time) -> FlowRow<'a> {
+fn flow_row<'a>(
+    scenario: &'a Scenario,
+    id: FlowId,
+    state: &FlowState,
+    totals: &super::Totals,
+    at: Time,
+) -> FlowRow<'a> {
+    let flow = &scenario.flows[id];
     let run_s = at.as_secs_f64();
     let (sent, received) = (&totals.sent, &totals.received);
     let since_start = |end: Option<Time>| match (totals.first_sent, end) {
@@ -147,6 +155,7 @@ fn flow_row<'a>(flow: &'a Flow, state: &FlowState, totals: &super::Totals, at: T
         start_s: totals.first_sent.map_or(f64::NAN, Time::as_secs_f64),
         completion_s: since_start(state.completed),
         completion_rx_s: since_start(state.completed.and(state.received)),
+        completion_acked_s: since_start(state.completed.and(state.acked)),
         throughput_bps: ratio(received.arrived_bytes as f64 * 8.0, run_s),
         goodput_bps: ratio(delivered_bits, run_s),
         goodput_active_bps: ratio(delivered_bits, active_s),
@@ -169,6 +178,7 @@ fn flow_row<'a>(flow: &'a Flow, state: &FlowState, totals: &super::Totals, at: T
         tcp_efficiency_pct: 100.0 * ratio((sent.sent_bytes - sent.retransmitted_bytes) as f64, sent.sent_bytes as f64),
         information_efficiency: ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)
             * ratio(received.arrived_segments as f64, sent.sent_segments as f64),
+        rtt_to: if flow.app.has_transport() { &scenario.nodes[scenario.answers_for(id)].name } else { "" },
         rtt_min_s: state.rtts.min_s(),
         rtt_mean_s: state.rtts.mean_s(),
         rtt_p50_s: state.rtts.quantile_s(0.50),

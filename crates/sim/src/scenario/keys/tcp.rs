@@ -18,7 +18,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Tcp {
         /// Which host it is like: what the file leaves open is as there, each value with its source.
-        like: Like = Like::Rfc, "the RFCs, and the sources of the keys themselves";
+        like: Like = Like::TODAYS, "hosts of today; `rfc` has the RFCs' values and those of the keys themselves";
         /// What a connection has.
         config: Config as Include = Config::default();
         /// Time that a host takes before it handles a packet that has arrived, drawn for each one; packets of a link never overtake one another. Of several flows that end at a node the one that may take longest decides. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
@@ -389,7 +389,7 @@ mod tests {
 
     fn read(tcp: &str) -> Result<Config, String> {
         let link = "[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n";
-        let text = format!("duration = \"1 s\"\n[tcp]\n{tcp}\n{link}[flow.f]\nfrom = \"a\"\nto = \"b\"\n");
+        let text = format!("duration = \"1 s\"\n[tcp]\nlike = \"rfc\"\n{tcp}\n{link}[flow.f]\nfrom = \"a\"\nto = \"b\"\n");
         let read = from_toml(&text, "ends", &[]).map_err(|problems| problems.to_string())?;
         Ok(read.scenario.flows[0].tcp.as_ref().clone())
     }

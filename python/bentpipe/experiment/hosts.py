@@ -1,0 +1,26 @@
+"""Which hosts an experiment has, in words: without them no number says much."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from bentpipe.formatting import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+SENDERS_MAX = 6
+"""Congestion controls of a host that are named."""
+
+
+def hosts_of(found: Iterable[Sequence[tuple[str, Sequence[str]]]]) -> str:
+    """Of scenarios, by what their `Scenario.hosts` has: `Linux 6, cubic, bbr3; RFC defaults, newreno`."""
+    senders: dict[str, dict[str, None]] = {}
+    for host, names in chain.from_iterable(found):
+        senders.setdefault(host, {}).update(dict.fromkeys(names))
+    return "; ".join(f"{host}, {_listed(list(names))}" for host, names in senders.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= SENDERS_MAX else count(len(names), "congestion control")
