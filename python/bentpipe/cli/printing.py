@@ -47,17 +47,20 @@ def print_parts(parts: Iterable[RenderableType]) -> None:
 class Title:
     """Title and key facts of a scenario, printed once: when the work is under way, as an error may come before."""
 
-    def __init__(self, scenario: Scenario, *, is_shown: bool) -> None:
+    def __init__(self, scenario: Scenario, *, is_shown: bool, with_hosts: bool = False) -> None:
         self._scenario = scenario
         self._is_due = is_shown
+        self._with_hosts = with_hosts
 
     def show(self) -> None:
         """Print it, unless it has been."""
         if self._is_due:
             self._is_due = False
             from bentpipe.cli.render import facts
+            from bentpipe.experiment.hosts import hosts_of
 
-            print_parts([facts(self._scenario)])
+            hosts = [f"hosts: {hosts_of([self._scenario.hosts])}"] if self._with_hosts else []
+            print_parts([facts(self._scenario), *hosts])
 
 
 def print_json(content: Any) -> None:

@@ -85,7 +85,7 @@ def command(
         from bentpipe.plot import PANELS
 
         scenario = scenario.with_series(PANELS)
-    Title(scenario, is_shown=not (json or quiet)).show()
+    Title(scenario, is_shown=not (json or quiet), with_hosts=True).show()
     found = speak(
         scenario,
         command,

@@ -214,7 +214,7 @@ class _OfMix(_Reporter):
         )
         return Page(
             mix.scenario.title or "untitled",
-            f"{', '.join(mix.senders)} in the same runs, {_count(len(mix.seeds), 'replication')}",
+            f"{', '.join(mix.senders)} in the same runs, {_count(len(mix.seeds), 'replication')}; hosts: {mix.hosts}",
             [
                 Section("Who gets how much", [Points(self.said), shares]),
                 Section("Means", [self._means()]),
@@ -257,7 +257,7 @@ class _OfRun(_Reporter):
         sections = [Section(_RUN[name][0], [self._tabled(name, columns)]) for name, columns in shown]
         return Page(
             run.scenario.title or "untitled",
-            f"one run, seed {run.seed}: {run.stop} at {run.simulated_s:.10g} s",
+            f"one run, seed {run.seed}: {run.stop} at {run.simulated_s:.10g} s; hosts: {run.hosts}",
             [Section("Run", first), Section(_RUN["metrics"][0], [self._metrics()]), *sections, self.scenario()],
             f"{self.provenance.version}. One run has no intervals.",
         )
@@ -308,7 +308,7 @@ class _OfSweep(_Reporter):
         first = sections[0]
         return Page(
             sweep.title or "untitled",
-            f"{size}; varied: {', '.join(sweep.keys)}",
+            f"{size}; varied: {', '.join(sweep.keys)}; hosts: {sweep.hosts}",
             [Section(first.title, [*warnings, *first.blocks]), *sections[1:]],
             f"{self.provenance.version}. Means with Student's 95 % intervals; differences in pairs of equal seeds, "
             "corrected for their number (Holm).",
