@@ -181,7 +181,12 @@ _DECLARED = (
     ("flows", "sum", _NEITHER, "sent_bytes sent_packets arrived_packets undos marked_packets ecn_reductions"),
     ("flows", "sum", _NEITHER, "dummy_packets reductions keepalives challenged"),
     ("flows", "mean", _MORE, "goodput_active_bps"),
-    ("flows", "mean", _LESS, "completion_s completion_rx_s completion_acked_s rtt_mean_s rtt_p50_s rtt_p95_s rtt_p99_s"),
+    (
+        "flows",
+        "mean",
+        _LESS,
+        "completion_s completion_rx_s completion_acked_s rtt_mean_s rtt_p50_s rtt_p95_s rtt_p99_s",
+    ),
     ("flows", "mean", _LESS, "recovery_s timeout_s outage_s error_recovery_s error_timeout_s"),
     ("flows", "sum", _LESS, "congestion_losses link_losses spurious_reductions error_reductions"),
     ("flows", "sum", _LESS, "errors_taken_for_congestion congestion_taken_for_errors"),

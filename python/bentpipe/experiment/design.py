@@ -199,8 +199,7 @@ class Arms(Design[R]):
         # Time series would only cost memory here.
         self._cores = [arm.replace("record.series", [])._core for arm in arms.values()]
         self.points = [
-            Point.of(index, {key: name}, core)
-            for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
+            Point.of(index, {key: name}, core) for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
         ]
         self.replications = replications
         self.replications_max = replications if replications_max is None else replications_max

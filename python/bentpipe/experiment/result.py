@@ -526,7 +526,8 @@ class RunResult(Result):
         from bentpipe.plot import notebook
 
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
-        head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {self.stop} at {self.simulated_s:.10g} s, {goodput}"
+        ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
+        head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
         return notebook.page(head, tables, self.statements, self.plot)
 

@@ -429,7 +429,10 @@ class Sweep(Result):
         """All of it but the kept tables as plain data, fit for JSON."""
         return {
             "title": self.title,
-            **{key: self.facts[key] for key in ("source", "sets", "seed", "version", "results", "hosts", "senders", "aside")},
+            **{
+                key: self.facts[key]
+                for key in ("source", "sets", "seed", "version", "results", "hosts", "senders", "aside")
+            },
             "keys": self.keys,
             "metrics": self.metrics,
             "against": self.against,
