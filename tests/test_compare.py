@@ -344,7 +344,7 @@ def test_a_progress_without_a_part_of_a_result_gives_none(small):
 
 
 def test_notes_name_a_sender_that_no_buffer_bounds() -> None:
-    scenario = bp.load("geo", {"duration": "2 s"})
+    scenario = bp.load("geo", {"tcp.like": "rfc", "duration": "2 s"})
     flood = {"flood": {"tcp.cc": {"kind": "hybla", "needs_ssthresh": False}}}
     found = bp.compare(scenario, cases={**flood, "default": {"tcp.cc": "hybla"}}, replications=1)
     notes = found.to_dict()["notes"]

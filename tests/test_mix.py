@@ -55,10 +55,10 @@ def test_each_flow_is_there_once_for_each_sender_on_the_same_path():
 
 def test_each_sender_brings_its_own_recovery_unless_the_scenario_names_one():
     own = transports(plan("tahoe", "cubic").mixed([0, 1]))
-    assert [own[name]["recovery"]["kind"] for name in sorted(own)] == ["fast-retransmit", "sack"]
-    scenario = bp.load("geo", {"tcp.recovery": "rack"})
+    assert [own[name]["recovery"]["kind"] for name in sorted(own)] == ["fast-retransmit", "rack"]
+    scenario = bp.load("geo", {"tcp.recovery": "sack"})
     named = transports(Plan.of(scenario, ["tahoe", "cubic"], {}).mixed([0, 1]))
-    assert [named[name]["recovery"]["kind"] for name in sorted(named)] == ["rack", "rack"]
+    assert [named[name]["recovery"]["kind"] for name in sorted(named)] == ["sack", "sack"]
 
 
 def test_what_a_flow_has_of_its_own_it_keeps():

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import sys
 import time
@@ -141,29 +140,14 @@ def rounded(row: dict[str, Any]) -> dict[str, Any]:
 
 def judged(found: dict[str, Any]) -> dict[str, Any]:
     """A bulk transfer with its verdict."""
-    quantities = (
-        verdict.of_runs(found["runs"], {}) if "runs" in found else [as_kept(each, found) for each in found["kept"]]
-    )
-    trusted = sum(row["side"] == "emulated" and row["is_trustworthy"] for row in found.get("runs", []))
+    quantities = verdict.of_runs(found["runs"], {})
     return {
         **found,
         "verdict": verdict.whole(quantities),
         "more_runs": verdict.more_runs(quantities),
         "quantities": [each.to_dict() for each in quantities],
-        "trusted": trusted if "runs" in found else found["trusted"],
+        "trusted": sum(row["side"] == "emulated" and row["is_trustworthy"] for row in found["runs"]),
     }
-
-
-def as_kept(each: dict[str, Any], found: dict[str, Any]) -> verdict.Judged:
-    """Judge means and an interval of older files: emulated runs are assumed to spread as simulated ones."""
-    mean, emulated, runs = each["simulated"], each["emulated"], found["trusted"]
-    # The interval was one of prediction, by Student's t with 29 degrees of freedom.
-    deviation = (each["high"] - mean) / (2.0452 * math.sqrt(1 / runs + 1 / REPLICATIONS))
-    spread = verdict.Spread(
-        emulated - mean, deviation**2, deviation**2, REPLICATIONS, None, 0.0, freedom=REPLICATIONS - 1
-    )
-    matters = verdict.MARGINS[each["quantity"]].of(mean)
-    return verdict.decided(each["quantity"], mean, emulated, matters, spread, runs)
 
 
 @dataclass(frozen=True)
@@ -238,11 +222,6 @@ def judged_short(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "verdict": f"{each.verdict.capitalize()}."}
 
 
-OLD = (
-    "Rows with * were measured before the simulated receiver opened its window as the kernel does. Only the means of up"
-    "\nto two runs were kept. Their intervals assume that emulated runs spread as simulated ones."
-)
-
 BULK = [Bulk(path, cc, loss) for path in PATHS for cc in SENDERS for loss in LOSSES]
 SHORT = [
     *(Short(100_000, window, "64 kB") for window in WINDOWS),
@@ -261,14 +240,12 @@ REASONS = {
 
 
 def load() -> dict[str, Any]:
-    """The kept rows, judged again. Older files have only the means of each quantity."""
-    rows = dict(json.loads(KEPT.read_text())) if KEPT.is_file() else {}
+    """The kept rows, judged again."""
+    written = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
+    rows = {key: unpacked(found) for key, found in written.items()}
     for row in BULK:
-        if (found := rows.get(row.key)) and found.get("trusted"):
-            if "runs" not in found or isinstance(found["runs"], int):
-                kept = found.get("kept") or found["quantities"]
-                found = {"kernel": found["kernel"], "notes": found["notes"], "trusted": found["trusted"], "kept": kept}
-            rows[row.key] = judged(found)
+        if row.key in rows:
+            rows[row.key] = judged(rows[row.key])
     for short in SHORT:
         if (found := rows.get(short.key)) and found.get("trusted"):
             rows[short.key] = judged_short(found)
@@ -276,8 +253,26 @@ def load() -> dict[str, Any]:
 
 
 def save(rows: dict[str, Any]) -> None:
-    """One line for each row and run."""
-    KEPT.write_text(json.dumps(rows, indent=1) + "\n")
+    """A line for each case; its runs without the names of their columns, which are the same for all."""
+    lines = [f"{json.dumps(key)}: {json.dumps(packed(found), separators=(',', ':'))}" for key, found in rows.items()]
+    KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def packed(found: dict[str, Any]) -> dict[str, Any]:
+    """Without what follows from the runs."""
+    runs = found.get("runs")
+    if not isinstance(runs, list):
+        return found
+    kept = {key: found[key] for key in ("kernel", "notes")}
+    return {**kept, "runs": {"columns": list(runs[0]), "rows": [list(run.values()) for run in runs]}}
+
+
+def unpacked(found: dict[str, Any]) -> dict[str, Any]:
+    """As it was before `packed`."""
+    runs = found.get("runs")
+    if not isinstance(runs, dict):
+        return found
+    return {**found, "runs": [dict(zip(runs["columns"], row, strict=True)) for row in runs["rows"]]}
 
 
 def wanted(found: dict[str, Any], most: int) -> int:
@@ -347,7 +342,7 @@ def bulk_row(row: Bulk, found: dict[str, Any]) -> str:
     )
     if found["more_runs"]:
         words += f" ({found['more_runs']} more)"
-    about = f"{row.cc}, {row.path}, {row.loss:.1%}{'' if 'runs' in found else ' *'}"
+    about = f"{row.cc}, {row.path}, {row.loss:.1%}"
     return f"| {about} | {found['trusted']} | {' | '.join(cells)} | {words} |"
 
 
@@ -388,7 +383,6 @@ def page(rows: dict[str, Any]) -> str:
         f"tell if the runs are too few for either. Such a row has up to {RUNS} runs. The number of further runs that",
         "would decide it follows in parentheses.",
         "",
-        *([OLD, ""] if any("runs" not in rows[row.key] for row in bulk) else []),
         f"| case | runs | {' | '.join(heads)} | verdict |",
         f"|---|---:|{'---|' * len(heads)}---|",
         *(bulk_row(row, rows[row.key]) for row in bulk),

@@ -97,16 +97,16 @@ fn hybla_does_not_flood_by_default_and_says_so_where_it_does() {
 fn notes_name_senders_that_nothing_bounds_and_no_others() {
     let notes = |tcp: &str, queue: &str, flows: u32| {
         let text = format!(
-            "duration = \"1 s\"\n[tcp]\nlike = \"rfc\"\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+            "duration = \"1 s\"\n[tcp]\n{tcp}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
              [link.l.forward]\nqueue = {queue}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\ncount = {flows}\n"
         );
         from_toml(&text, "notes", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario.notes()
     };
     let (plain, priority) =
         ("\"20 packets\"", "{ kind = \"priority\", class = [{ limit = \"20 packets\" }, { limit = \"20 packets\" }] }");
-    let accelerated = "cc = { kind = \"hybla\", needs_ssthresh = false }";
+    let accelerated = "like = \"rfc\"\ncc = { kind = \"hybla\", needs_ssthresh = false }";
     for (tcp, queue, expected) in [
-        ("cc = \"cubic\"", plain, 0),
+        ("like = \"rfc\"\ncc = \"cubic\"", plain, 0),
         (accelerated, plain, 1),
         (accelerated, priority, 1),
         (&format!("{accelerated}\nreceive_buffer = \"64 kB\""), plain, 0),
@@ -114,18 +114,18 @@ fn notes_name_senders_that_nothing_bounds_and_no_others() {
         (&format!("{accelerated}\nwindow_scaling = false"), plain, 0),
         (&format!("{accelerated}\ninitial_ssthresh = \"20 segments\""), plain, 0),
         ("like = \"linux-6\"\ncc = \"hybla\"", plain, 0),
-        ("cc = \"peach\"", plain, 1),
-        ("cc = \"peach\"\nsend_buffer = \"64 kB\"", plain, 1),
-        ("cc = \"peach\"\nreceive_buffer = \"64 kB\"", plain, 0),
-        ("cc = { kind = \"peach\", probe_max = 64 }", plain, 0),
-        ("cc = { kind = \"peach\", receiver_knows = false }", plain, 0),
-        ("cc = \"peach-plus\"", priority, 0),
-        ("cc = \"swift\"", plain, 1),
+        ("like = \"rfc\"\ncc = \"peach\"", plain, 1),
+        ("like = \"rfc\"\ncc = \"peach\"\nsend_buffer = \"64 kB\"", plain, 1),
+        ("like = \"rfc\"\ncc = \"peach\"\nreceive_buffer = \"64 kB\"", plain, 0),
+        ("like = \"rfc\"\ncc = { kind = \"peach\", probe_max = 64 }", plain, 0),
+        ("like = \"rfc\"\ncc = { kind = \"peach\", receiver_knows = false }", plain, 0),
+        ("like = \"rfc\"\ncc = \"peach-plus\"", priority, 0),
+        ("like = \"rfc\"\ncc = \"swift\"", plain, 1),
     ] {
         let found = notes(tcp, queue, 1);
         assert_eq!(found.len(), expected, "{tcp}: {found:?}");
     }
-    let many = notes("cc = \"swift\"", plain, 5);
+    let many = notes("like = \"rfc\"\ncc = \"swift\"", plain, 5);
     assert!(many.len() == 1 && many[0].contains("and 2 more"), "{many:?}");
 }
 

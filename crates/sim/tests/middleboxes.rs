@@ -14,6 +14,8 @@ use std::sync::Arc;
 /// A sender at `a`, a receiver at `c`, nodes in alphabetical order.
 const CHAIN: &str = r#"
 duration = "10 s"
+[tcp]
+like = "rfc"
 [link.one]
 from = "a"
 to = "b"
@@ -385,7 +387,9 @@ fn a_rewritten_window_limits_the_sender() {
         }
     }
     let text = CHAIN.replace("{ kind = \"file\", size = \"200 kB\" }", "\"greedy\"");
-    let text = format!("{text}[tcp]\nlike = \"rfc\"\nsmss = \"1460 B\"\nwindow_scaling = false\ntimestamps = false\nack.every = 1\n");
+    let text = format!(
+        "{text}[tcp]\nlike = \"rfc\"\nsmss = \"1460 B\"\nwindow_scaling = false\ntimestamps = false\nack.every = 1\n"
+    );
     let result = run_at(B, &text, Narrows).unwrap();
     let goodput = result.flows.real("goodput_bps")[0];
     assert!((goodput / (1460.0 * 8.0 / 0.11848) - 1.0).abs() < 0.02, "{goodput}");

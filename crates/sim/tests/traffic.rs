@@ -271,7 +271,9 @@ fn draws(transfers: &Table) -> std::collections::BTreeMap<(String, i64), (i64, u
 #[test]
 fn sizes_and_times_depend_on_nobody() {
     let run = |cc: &str, more: &str| {
-        draws(&run_with(&format!("duration = \"60 s\"\n[tcp]\nlike = \"rfc\"\ncc = \"{cc}\"\n{MANY}{more}"), 5).transfers)
+        draws(
+            &run_with(&format!("duration = \"60 s\"\n[tcp]\nlike = \"rfc\"\ncc = \"{cc}\"\n{MANY}{more}"), 5).transfers,
+        )
     };
     let first = run("newreno", "");
     assert!(first.len() > 300, "{}", first.len());

@@ -2287,7 +2287,7 @@ class Tcp(TypedDict, total=False):
     """The transport of a flow.
 
     like :
-        Which host it is like: what the file leaves open is as there, each value with its source. Default: "rfc".
+        Which host it is like: what the file leaves open is as there, each value with its source. Default: "linux-6".
 
     cc :
         Which congestion control moves the window. Default: "newreno".

@@ -173,7 +173,15 @@ mod tests {
 
     fn transfer(size: u64, ms: u64) -> Transfer {
         let duration = Duration::from_millis(ms);
-        Transfer { index: 0, start: Time::ZERO, size, duration, received: duration, acked: duration, ideal: Some(duration / 2) }
+        Transfer {
+            index: 0,
+            start: Time::ZERO,
+            size,
+            duration,
+            received: duration,
+            acked: duration,
+            ideal: Some(duration / 2),
+        }
     }
 
     #[test]

@@ -51,6 +51,8 @@ from = \"a\"
 to = \"b\"
 rate = \"1 Mbit/s\"
 delay = \"1 ms\"
+[tcp]
+like = \"rfc\"
 [flow.one]
 from = \"a\"
 to = \"b\"

@@ -10,7 +10,7 @@ use super::route::{base_rtt, explain, Graph};
 use super::tree::join;
 use super::{cost, offered_load, placement, timeline};
 use crate::ids::{LinkId, NodeId};
-use crate::spec::{App, Combining, Flow, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
+use crate::spec::{App, Combining, Flow, Like, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -435,6 +435,8 @@ fn make_flows(
         let packet = offered_load::full_packet(&transport.config);
         let slowest = route.iter().map(|&link| links[link].largest_for(packet)).min().unwrap_or(Rate::from_bps(0));
         let (app, reader, start) = &settled[flow.entry];
+        // At a port there may be our TCP on the wire.
+        let has_tcp = app.has_transport() || **app == App::Port;
         Flow {
             name: flow.name.clone(),
             from,
@@ -443,8 +445,8 @@ fn make_flows(
             reader: *reader,
             start: *start,
             class: file.flow[flow.entry].class,
-            // Who has no connections does not use it, and nobody may think so; at a port there may be our TCP on the wire.
-            tcp: shared(if app.has_transport() || **app == App::Port {
+            // Who has no connections does not use it, and nobody may think so.
+            tcp: shared(if has_tcp {
                 transport.on_path(slowest, base_rtt(route, back, links))
             } else {
                 Config {
@@ -454,7 +456,7 @@ fn make_flows(
             }),
             route: route.clone(),
             reverse_route: back.clone(),
-            like: transport.like,
+            like: if has_tcp { transport.like } else { Like::Rfc },
             processing: if app.has_transport() { transport.processing } else { (Duration::ZERO, Duration::ZERO) },
         }
     };

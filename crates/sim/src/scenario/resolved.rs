@@ -7,7 +7,7 @@ use super::sweep::Sweep;
 use super::tree::{Place, Tree, Value};
 use super::{keys, like, timeline};
 use crate::ids::{LinkId, NodeId};
-use crate::spec::{Flow, Framing, Link, NodeKind, Scenario, Timeline};
+use crate::spec::{App, Flow, Framing, Link, NodeKind, Scenario, Timeline};
 use bentpipe_tcp::cc::CustomCc;
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
 use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};
@@ -112,6 +112,10 @@ impl Resolved {
         let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
         // The document's [tcp] is the first flow's.
         if path[0] == "tcp" {
+            let uses = |flow: &Flow| flow.app.has_transport() || *flow.app == App::Port;
+            if !self.scenario.flows.iter().any(uses) {
+                return "default, and no flow has connections".into();
+            }
             path.splice(0..0, ["flow", shared(&self.scenario).map_or("", |flow| &flow.name)]);
         }
         let [links, flows] = &self.entries;

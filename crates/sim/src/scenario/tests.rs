@@ -120,8 +120,8 @@ fn set(key: &str, value: &str) -> Result<Resolved, Problems> {
 }
 
 #[test]
-fn a_minimal_scenario_has_the_defaults_of_the_standards() {
-    let scenario = read(MINIMAL);
+fn a_minimal_scenario_with_hosts_as_in_the_rfcs_has_the_defaults_of_the_standards() {
+    let scenario = read(&format!("{MINIMAL}[tcp]\nlike = \"rfc\"\n"));
     assert_eq!(*scenario.flows[0].tcp, Config::default());
     assert_eq!(scenario.flows[0].tcp.rto.phase, ClockPhase::Random);
     assert_eq!((*scenario.flows[0].app, scenario.flows[0].start), (App::Greedy, Start::At(Time::ZERO)));
@@ -174,7 +174,7 @@ fn everything_can_be_written_and_read_back() {
 fn a_load_becomes_an_interval_between_arrivals() {
     for (headers, per_second) in [("", 6.0821), (", load_headers = false", 6.25)] {
         let app = format!(
-            "[flow.f]\napp = {{ kind = \"arrivals\", size = \"100 kB\", load = \"50 %\", link = \"up\"{headers} }}"
+            "[tcp]\nlike = \"rfc\"\n[flow.f]\napp = {{ kind = \"arrivals\", size = \"100 kB\", load = \"50 %\", link = \"up\"{headers} }}"
         );
         let App::Arrivals(arrivals) = *read(&MINIMAL.replace("[flow.f]", &app)).flows[0].app else { panic!() };
         assert!((1.0 / arrivals.interval.as_secs_f64() - per_second).abs() < 5e-5, "{:?}", arrivals.interval);
@@ -186,7 +186,7 @@ fn a_load_becomes_an_interval_between_arrivals() {
 fn a_load_counts_the_cells_of_its_link() {
     let app = |load: &str, more: &str| {
         let app = format!(
-            "[flow.f]\napp = {{ kind = \"arrivals\", size = \"100 kB\", load = \"{load}\", link = \"up\"{more} }}"
+            "[tcp]\nlike = \"rfc\"\n[flow.f]\napp = {{ kind = \"arrivals\", size = \"100 kB\", load = \"{load}\", link = \"up\"{more} }}"
         );
         MINIMAL.replace("delay", "framing = \"aal5\"\ndelay").replace("[flow.f]", &app)
     };

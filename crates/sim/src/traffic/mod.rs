@@ -347,10 +347,10 @@ impl Traffic {
         let Session { flow, is_released, .. } = self.sessions[slot];
         let state = &mut self.flows[flow];
         match state.app_state {
-            AppState::Single if state.acked.is_some() => {}
             AppState::Single => {
                 state.has_failed = true;
-                self.unfinished -= 1;
+                // Otherwise it was counted when it completed.
+                self.unfinished -= usize::from(state.completed.is_none());
             }
             _ if is_released => {}
             AppState::Bulk(_) => self.fail_bulk(now, slot),

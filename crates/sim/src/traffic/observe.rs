@@ -1,8 +1,8 @@
 //! What flows and their connections give to the record.
 
 use super::{FlowState, Host, SendTimes, Totals, Traffic};
-use crate::ids::FlowId;
 use crate::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, SenderSeries};
+use crate::ids::FlowId;
 use crate::record::{ratio, Completions, Sample};
 use crate::spec::{Flow, Scenario};
 use bentpipe_tcp::{Event, PlainSegment, SendLimit};

@@ -139,7 +139,8 @@ impl Traffic {
         let state = &mut self.flows[flow];
         if has_all {
             let duration = now - start;
-            let transfer = Transfer { index, start, size: to - from, duration, received: duration, acked: duration, ideal: None };
+            let transfer =
+                Transfer { index, start, size: to - from, duration, received: duration, acked: duration, ideal: None };
             state.received = Some(now);
             state.completions_mut().add(&transfer);
             recorder.on_transfer(now, flow, &transfer);

@@ -389,7 +389,8 @@ mod tests {
 
     fn read(tcp: &str) -> Result<Config, String> {
         let link = "[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n";
-        let text = format!("duration = \"1 s\"\n[tcp]\nlike = \"rfc\"\n{tcp}\n{link}[flow.f]\nfrom = \"a\"\nto = \"b\"\n");
+        let text =
+            format!("duration = \"1 s\"\n[tcp]\nlike = \"rfc\"\n{tcp}\n{link}[flow.f]\nfrom = \"a\"\nto = \"b\"\n");
         let read = from_toml(&text, "ends", &[]).map_err(|problems| problems.to_string())?;
         Ok(read.scenario.flows[0].tcp.as_ref().clone())
     }

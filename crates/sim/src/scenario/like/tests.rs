@@ -119,7 +119,7 @@ fn a_flow_may_be_like_another_host() {
     let [f, g] = both("like = \"linux-6\"\nrto.min = \"500 ms\"", "tcp.like = \"freebsd-14\"");
     assert_eq!([f.tcp.rto.min, g.tcp.rto.min], [Duration::from_millis(500); 2]);
     assert_eq!((f.tcp.rto.max, g.tcp.rto.max), (Duration::from_secs(64), Duration::from_secs(120)));
-    let [f, g] = both("", "tcp.like = \"linux-6\"");
+    let [f, g] = both("like = \"rfc\"", "tcp.like = \"linux-6\"");
     assert_eq!((f.like, g.like, &*g.tcp), (Like::Linux6, Like::Rfc, &Config::default()));
 }
 
@@ -154,11 +154,11 @@ fn senders_with_a_recovery_of_their_own_keep_it() {
     }
     // RACK brings DSACK, with a host or without; a file that sets another value keeps that value.
     for (tcp, dsack) in [
-        ("recovery = \"rack\"", true),
-        ("recovery = \"rack\"\ndsack = false", false),
-        ("recovery = \"sack\"", false),
-        ("cc = \"bbr3\"", true),
-        ("cc = \"bbr3\"\nrecovery = \"sack\"", false),
+        ("like = \"rfc\"\nrecovery = \"rack\"", true),
+        ("like = \"rfc\"\nrecovery = \"rack\"\ndsack = false", false),
+        ("like = \"rfc\"\nrecovery = \"sack\"", false),
+        ("like = \"rfc\"\ncc = \"bbr3\"", true),
+        ("like = \"rfc\"\ncc = \"bbr3\"\nrecovery = \"sack\"", false),
         ("like = \"windows-11\"", true),
         ("like = \"linux-6\"\ncc = \"hybla\"", true),
     ] {
@@ -168,7 +168,7 @@ fn senders_with_a_recovery_of_their_own_keep_it() {
         CcConfig::Hybla(settings) => settings.needs_ssthresh,
         _ => unreachable!(),
     };
-    assert_eq!(["cc = \"hybla\"", "like = \"linux-6\"\ncc = \"hybla\""].map(hybla), [true, false]);
+    assert_eq!(["like = \"rfc\"\ncc = \"hybla\"", "like = \"linux-6\"\ncc = \"hybla\""].map(hybla), [true, false]);
     // And so does a file that names one.
     let tcp = config("like = \"linux-6\"\nrecovery = \"newreno\"");
     assert_eq!((tcp.recovery, tcp.dsack), (Recovery::NewReno(NewReno::default()), false));
@@ -194,11 +194,21 @@ fn every_preset_fits_every_congestion_control_and_reads_back() {
 }
 
 #[test]
-fn rfc_is_what_a_file_without_a_preset_is_like() {
-    let (without, with) = (resolved(""), resolved("like = \"rfc\""));
+fn a_file_without_a_preset_has_hosts_of_today() {
+    let (without, with) = (resolved(""), resolved("like = \"linux-6\""));
     assert_eq!(without.scenario, with.scenario);
     assert_eq!(without.digest(), with.digest());
-    assert_eq!(*with.scenario.flows[0].tcp, Config::default());
+    assert_eq!(without.scenario.hosts(), [(Like::Linux6, vec!["cubic"])]);
+    assert!(origin(&without.to_toml(), "timestamps = true").contains("linux-6: tcp_timestamps = 1"));
+    // Linux's Reno, not that of RFC 5681.
+    assert_eq!(config("cc = \"reno\"").recovery, Recovery::Rack(Rack::default()));
+    let both = read("", "tcp = { like = \"rfc\", cc = \"reno\" }").unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(both.scenario.hosts(), [(Like::Rfc, vec!["reno"]), (Like::Linux6, vec!["cubic"])]);
+}
+
+#[test]
+fn rfc_is_the_defaults_of_the_keys() {
+    assert_eq!(config("like = \"rfc\""), Config::default());
 }
 
 #[test]
@@ -224,4 +234,19 @@ fn rows_name_keys_that_there_are() {
             assert!(!place.is_null(), "{}: {}", like.name(), row.key);
         }
     }
+}
+
+/// The defaults of the keys stand there, and nothing of a host that nobody is.
+#[test]
+fn a_scenario_without_connections_has_no_hosts() {
+    let datagrams = "app = { kind = \"cbr\", rate = \"1 Mbit/s\", size = \"500 B\" }";
+    let text = format!(
+        "duration = \"1 s\"\n[link.up]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"1 ms\"\n\
+         [flow.f]\nfrom = \"a\"\nto = \"b\"\n{datagrams}\n"
+    );
+    let found = from_toml(&text, "", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(found.scenario.hosts().is_empty());
+    let toml = found.to_toml();
+    assert!(origin(&toml, "cc = ").starts_with("default, and no flow has connections"), "{toml}");
+    assert!(toml.contains("like = \"rfc\""), "{toml}");
 }
