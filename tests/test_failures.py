@@ -27,6 +27,7 @@ NAN = np.nan
 SCENARIO = {
     "title": "A tight deadline",
     "duration": "16 s",
+    "tcp": {"like": "rfc"},
     "link": {
         "sat": {
             "from": "gw",

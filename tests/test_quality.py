@@ -30,6 +30,8 @@ def test_as_much_loss_as_the_codec_is_robust_to_costs_half_of_95():
 
 CALL = """
 duration = "20 s"
+[tcp]
+like = "rfc"
 [link.sat]
 from = "a"
 to = "b"

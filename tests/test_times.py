@@ -46,7 +46,7 @@ def told(events, begin, end):
 
 
 def test_recovery_and_start_up_are_as_the_events_have_them():
-    result = bp.run("geo", cc="cubic", series="events")
+    result = bp.run(bp.load("geo", {"tcp.like": "rfc"}), cc="cubic", series="events")
     row, end = result.flows.row(0, named=True), result.summary["simulated_s"][0]
     recovery, open_since = told(result.events, {"fast_retransmit"}, {"recovery_exit"})
     assert row["recovery_s"] == pytest.approx(recovery + (end - open_since if open_since else 0), abs=1e-9)

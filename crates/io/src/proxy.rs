@@ -292,6 +292,7 @@ mod tests {
             r#"
             duration = "100 s"
             [tcp]
+            like = "rfc"
             handshake = true
             smss = "1448 B"
             processing = "0 s"

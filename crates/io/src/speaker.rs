@@ -458,7 +458,7 @@ mod tests {
 
     fn config(keys: &str) -> Config {
         let text = format!(
-            "duration = \"1 s\"\n[tcp]\nlike = \"rfc\"\n{keys}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+            "duration = \"1 s\"\n[tcp]\n{keys}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
              [flow.f]\nfrom = \"a\"\nto = \"b\"\n"
         );
         bentpipe_sim::scenario::from_toml(&text, "test.toml", &[]).unwrap().scenario.flows[0].tcp.as_ref().clone()

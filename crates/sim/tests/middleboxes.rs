@@ -387,9 +387,8 @@ fn a_rewritten_window_limits_the_sender() {
         }
     }
     let text = CHAIN.replace("{ kind = \"file\", size = \"200 kB\" }", "\"greedy\"");
-    let text = format!(
-        "{text}[tcp]\nlike = \"rfc\"\nsmss = \"1460 B\"\nwindow_scaling = false\ntimestamps = false\nack.every = 1\n"
-    );
+    let tcp = "smss = \"1460 B\"\nwindow_scaling = false\ntimestamps = false\nack.every = 1\n";
+    let text = text.replace("like = \"rfc\"\n", &format!("like = \"rfc\"\n{tcp}"));
     let result = run_at(B, &text, Narrows).unwrap();
     let goodput = result.flows.real("goodput_bps")[0];
     assert!((goodput / (1460.0 * 8.0 / 0.11848) - 1.0).abs() < 0.02, "{goodput}");
