@@ -58,7 +58,7 @@ SHORT = {
 NO_OVERSHOOT = {"tcp.initial_ssthresh": "1 bdp"}
 
 STANDARD = {"tcp.like": "rfc", "tcp.cc": "sack"}
-"""What each is compared on. Hosts of today have most of the switches set already."""
+"""Settings beside each switch. Hosts of today have most of the switches set already."""
 
 MITIGATIONS = [
     Mitigation(

@@ -259,7 +259,7 @@ def save(rows: dict[str, Any]) -> None:
 
 
 def packed(found: dict[str, Any]) -> dict[str, Any]:
-    """Without what follows from the runs."""
+    """Drop values that follow from the runs."""
     runs = found.get("runs")
     if not isinstance(runs, list):
         return found
@@ -268,7 +268,7 @@ def packed(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def unpacked(found: dict[str, Any]) -> dict[str, Any]:
-    """As it was before `packed`."""
+    """Restore the runs that `packed` wrote."""
     runs = found.get("runs")
     if not isinstance(runs, dict):
         return found

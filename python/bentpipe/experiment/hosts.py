@@ -1,4 +1,4 @@
-"""Which hosts an experiment has, in words: without them no number says much."""
+"""The hosts of an experiment, in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SENDERS_MAX = 6
 
 
 def hosts_of(found: Iterable[Sequence[tuple[str, Sequence[str]]]]) -> str:
-    """Of scenarios, by what their `Scenario.hosts` has: `Linux 6, cubic, bbr3; RFC defaults, newreno`."""
+    """Name the hosts of scenarios, each given as `Scenario.hosts`: `Linux 6, cubic, bbr3; RFC defaults, newreno`."""
     senders: dict[str, dict[str, None]] = {}
     for host, names in chain.from_iterable(found):
         senders.setdefault(host, {}).update(dict.fromkeys(names))

@@ -74,7 +74,7 @@ table! {
         challenged: whole, "1", "Segments that asked the sender for a challenge ACK (RFC 5961), whether one was sent or not.";
         tcp_efficiency_pct: real, "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2).";
         information_efficiency: real, "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005).";
-        rtt_to: text, "", "Node with which the sender measures round-trip times: the flow's other end, or the first proxy on its way that acknowledges in its place (`split`, `satpep`, `cache`, `spoof`); empty for datagrams.";
+        rtt_to: text, "", "Far end of the round trips measured at the sender: the flow's other end, or the first proxy on its way that acknowledges in its place (`split`, `satpep`, `cache`, `spoof`); empty for datagrams.";
         rtt_min_s: real, "s", "Smallest round-trip time seen, never from retransmitted segments.";
         rtt_mean_s: real, "s", "Mean round-trip time over ACKs of new data.";
         rtt_p50_s: real, "s", "Median round-trip time over ACKs of new data (upper edge of a bin of at most 1.6 %).";

@@ -16,7 +16,7 @@ pub(crate) struct Transfer {
     pub(crate) duration: Duration,
     /// Until its last byte was received.
     pub(crate) received: Duration,
-    /// Until its last byte was acknowledged, perhaps by a proxy; as long as `duration` where nobody waits for that.
+    /// Until its last byte was acknowledged, perhaps by a proxy; equal to `duration` for answers, pages and records.
     pub(crate) acked: Duration,
     /// The least that the path allows; none where that is not defined.
     pub(crate) ideal: Option<Duration>,

@@ -303,7 +303,7 @@ impl Like {
     /// The one of a scenario that names none.
     pub const TODAYS: Self = Self::Linux6;
 
-    /// As people call it.
+    /// Its usual name.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Rfc => "RFC defaults",

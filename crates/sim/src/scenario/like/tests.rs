@@ -236,7 +236,6 @@ fn rows_name_keys_that_there_are() {
     }
 }
 
-/// The defaults of the keys stand there, and nothing of a host that nobody is.
 #[test]
 fn a_scenario_without_connections_has_no_hosts() {
     let datagrams = "app = { kind = \"cbr\", rate = \"1 Mbit/s\", size = \"500 B\" }";
