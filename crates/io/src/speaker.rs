@@ -521,7 +521,7 @@ mod tests {
     fn each_byte_arrives_through_loss_reordering_and_duplication() {
         let sent = bytes(3_000_000);
         for (is_v6, loss, keys) in [
-            (false, 0.0, ""),
+            (false, 0.0, "like = \"rfc\""),
             (false, 0.01, "timestamps = true"),
             (true, 0.02, "like = \"linux-6\""),
             (false, 0.02, "cc = \"bbr3\""),
