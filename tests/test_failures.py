@@ -157,7 +157,7 @@ def test_what_is_said_of_transfers():
     assert statement("a", "b", found, FCT) == text.replace("1,000 transfers", "1,000 of 1,000 transfers")
     (found,) = differences([(one, transfers([0.5] * 10, [99] + [100] * 9, [100] * 10))])
     assert statement("a", "b", found, FCT) == (
-        "a is slower than b in fct: 2.00 times (±0.00) the time (of those that finished: "
+        "a is slower than b in fct: 2.00 times (+500 ms, ±0 ms) the time (of those that finished: "
         "1,000 of 1,000 transfers against 999 of 1,000)"
     )
 

@@ -390,10 +390,10 @@ def test_conditions_with_equal_outcomes_are_named_together():
     [
         ("completion", -93, "a is faster than b in completion: 93.0 % (±4.0 %) less time"),
         ("rtt", 40, "a is slower than b in rtt: 40.0 % (±4.0 %) more time"),
-        ("fct", 200, "a is slower than b in fct: 3.000 times (±0.040) the time"),
+        ("fct", 200, "a is slower than b in fct: 3.00 times (+200.0 s, ±4.0 s) the time"),
         ("goodput", 99, "a gets 99.0 % (±4.0 %) more goodput than b"),
-        ("goodput", 100, "a gets 2.000 times (±0.040) the goodput of b"),
-        ("lost", 200, "a is at 3.000 times (±0.040) that of b in lost"),
+        ("goodput", 100, "a gets 2.00 times (+100.0 bit/s, ±4.0 bit/s) the goodput of b"),
+        ("lost", 200, "a is at 3.00 times (+200.0, ±4.0) that of b in lost"),
         ("lost", -50, "a is 50.0 % (±4.0 %) below b in lost"),
         ("app_limited", 20, "a is 20.0 % (±4.0 %) above b in app_limited"),
     ],
@@ -406,10 +406,10 @@ def test_directions_of_several_conditions_in_words():
     conditions = {"x": difference(-5, 1), "y": difference(31, 4), "z": difference(200, 10)}
     assert sentence("a", "b", conditions, named("completion")) == (
         "a is faster than b in completion: 5.0 % (±1.0 %) less time at x; slower: 31.0 % (±4.0 %) more time at y; "
-        "slower: 3.00 times (±0.10) the time at z"
+        "slower: 3.00 times (+200 s, ±10 s) the time at z"
     )
     assert sentence("a", "b", conditions, GOODPUT) == (
-        "a gets 5.0 % (±1.0 %) less goodput than b at x; 31.0 % (±4.0 %) more at y; 3.00 times (±0.10) as much at z"
+        "a gets 5.0 % (±1.0 %) less goodput than b at x; 31.0 % (±4.0 %) more at y; 3.00 times (+200 bit/s, ±10 bit/s) as much at z"
     )
 
 

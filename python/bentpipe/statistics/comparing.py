@@ -332,23 +332,29 @@ def _what(metric: Metric, difference: Difference) -> str:
 
 
 def _amount(difference: Difference, metric: Metric) -> str:
-    """Such as `31.2 % (±4.1 %)` or `3.1 times (±0.4)`, or for medians `31.2 % (28.0 to 36.1 %)`.
+    """Such as `31.2 % (±4.1 %)` or `3.1 times (+1.23 Mbit/s, ±0.04 Mbit/s)`, or for medians `31.2 % (28.0 to 36.1 %)`.
 
     In the metric's unit if the base is zero.
     """
-    where, shift = _where(difference), 0
+    where = _where(difference)
     if where == "times":
-        # A factor is one more than the difference.
-        divisor, shift, behind, unit = difference.base, 1, " times", ""
-    elif difference.base != 0:
-        divisor, behind, unit = difference.base / 100, " %", " %"
-    else:
-        divisor, text = formatting.scale([difference.value], metric.unit)
-        behind = unit = f" {text}".rstrip()
-    sign = -1 if where == "less" else 1
+        # The interval is that of the difference: as one of the factor it would leave out how well the base is known.
+        factor = 1 + (difference.value or 0) / difference.base
+        return f"{factor:.{2 if factor < 10 else 1 if factor < 100 else 0}f} times (+{', '.join(_interval(difference, *_scaled(difference, metric.unit)))})"
+    divisor, unit = (difference.base / 100, " %") if difference.base != 0 else _scaled(difference, metric.unit)
+    value, interval = _interval(difference, divisor, unit, -1 if where == "less" else 1)
+    return f"{value} ({interval})"
+
+
+def _scaled(difference: Difference, unit: str) -> tuple[float, str]:
+    divisor, text = formatting.scale([difference.value], unit)
+    return divisor, f" {text}".rstrip()
+
+
+def _interval(difference: Difference, divisor: float, unit: str, sign: int = 1) -> tuple[str, str]:
+    """Write a difference over a divisor, and its interval."""
     value, low, high = (
-        None if each is None else sign * each / divisor + shift
-        for each in (difference.value, difference.low, difference.high)
+        None if each is None else sign * each / divisor for each in (difference.value, difference.low, difference.high)
     )
     assert value is not None, "asked only where there is a value"
     by, margin = formatting.mean_and_margin(value, None if low is None or high is None else abs(high - low) / 2)
@@ -359,7 +365,7 @@ def _amount(difference: Difference, metric: Metric) -> str:
     else:
         digits = len(by.partition(".")[2])
         why = f"{min(low, high):.{digits}f} to {max(low, high):.{digits}f}{unit}"
-    return f"{by}{behind} ({why})"
+    return f"{by}{unit}", why
 
 
 def _conditions(names: Sequence[str], order: Sequence[str]) -> str:
