@@ -409,7 +409,8 @@ def test_directions_of_several_conditions_in_words():
         "slower: 3.00 times (+200 s, ±10 s) the time at z"
     )
     assert sentence("a", "b", conditions, GOODPUT) == (
-        "a gets 5.0 % (±1.0 %) less goodput than b at x; 31.0 % (±4.0 %) more at y; 3.00 times (+200 bit/s, ±10 bit/s) as much at z"
+        "a gets 5.0 % (±1.0 %) less goodput than b at x; 31.0 % (±4.0 %) more at y; "
+        "3.00 times (+200 bit/s, ±10 bit/s) as much at z"
     )
 
 

@@ -340,7 +340,9 @@ def _amount(difference: Difference, metric: Metric) -> str:
     if where == "times":
         # The interval is that of the difference: as one of the factor it would leave out how well the base is known.
         factor = 1 + (difference.value or 0) / difference.base
-        return f"{factor:.{2 if factor < 10 else 1 if factor < 100 else 0}f} times (+{', '.join(_interval(difference, *_scaled(difference, metric.unit)))})"
+        digits = 2 if factor < 10 else 1 if factor < 100 else 0
+        more = ", ".join(_interval(difference, *_scaled(difference, metric.unit)))
+        return f"{factor:.{digits}f} times (+{more})"
     divisor, unit = (difference.base / 100, " %") if difference.base != 0 else _scaled(difference, metric.unit)
     value, interval = _interval(difference, divisor, unit, -1 if where == "less" else 1)
     return f"{value} ({interval})"
