@@ -320,7 +320,8 @@ RFC 2488 and RFC 2760 list what helps TCP over satellites. Each corresponds to o
 at a time on two plain paths that come with bentpipe: `geo` (20 Mbit/s, a round trip of 540 ms) and `leo` (100 Mbit/s,
 40 to 70 ms, a handover every 15 s that loses a few packets). The hosts are those of the RFCs with SACK
 (`like = "rfc"`): hosts of today, the default, have many of the switches set already. Dots are means of {replications}
-replications with 95 % intervals; `--plot` draws the same. Where all replications are equal there is nothing random, and no interval.
+replications with 95 % intervals; `--plot` draws the same. Where all replications are equal there is nothing random,
+and no interval.
 
 Two mechanisms are not on this page: the network can [compress headers](../functions/compress.md) (RFC 2760 §3.7) and
 [filter ACKs](../concepts/links-and-errors.md#a-filter-of-acknowledgements).

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     examples=(
         "compare geo --cc cubic,bbr3 --metric rtt --replications 20",
         "compare geo --cc all --against cubic --plot all.png",
-        "compare geo --case 'hystart:' --case 'standard: tcp.slow_start=standard'",
+        "compare geo --case 'hystart:' --case 'plain: tcp.slow_start=standard'",
     ),
 )
 @options.file
