@@ -94,7 +94,7 @@ def test_what_cannot_be_drawn_is_printed(small, tmp_path):
         ["compare", small, "--cc", "reno,tahoe"],
         ["sweep", small, "--vary", "tcp.cc=reno,tahoe", "--store", tmp_path / "s"],
     ):
-        done = cli(*command, "--replications", 2, "--metric", "fct", "--plot", place)
+        done = cli(*command, "--replications", 2, "--metrics", "fct", "--plot", place)
         assert done.exit_code == 2
         assert "there is no fct in any of the runs\n  nothing can be drawn" in done.stderr
         assert "reno" in done.stdout
@@ -102,9 +102,9 @@ def test_what_cannot_be_drawn_is_printed(small, tmp_path):
 
 
 def test_compare_as_json(small):
-    done = cli("compare", small, "--cc", "reno,sack", "--replications", 2, "--jobs", 2, "--metric", "rtt", "--json")
+    done = cli("compare", small, "--cc", "reno,sack", "--replications", 2, "--jobs", 2, "--metrics", "rtt", "--json")
     assert (
-        json.loads(done.stdout) == bp.compare(bp.load(small), ["reno", "sack"], replications=2, metric="rtt").to_dict()
+        json.loads(done.stdout) == bp.compare(bp.load(small), ["reno", "sack"], replications=2, metrics="rtt").to_dict()
     )
 
 
@@ -154,7 +154,7 @@ def test_other_lists():
         (["run", "missing.toml", "--plot", "figure.bmp"], ".png, .svg, .pdf"),
         (["run", "missing.toml", "--save", "."], "not a bentpipe result"),
         (["compare", "SMALL", "--cc", "renoo"], "did you mean 'reno'"),
-        (["compare", "SMALL", "--cc", "reno", "--metric", "godput"], "did you mean 'goodput'"),
+        (["compare", "SMALL", "--cc", "reno", "--metrics", "godput"], "did you mean 'goodput'"),
         (["compare", "SMALL", "--cc", "reno", "--replications", "1000000000"], "expected 1 to 10000"),
         (["compare", "SMALL", "--cc", "reno", "--statistic", "medain"], "did you mean 'median'"),
         (["compare", "SMALL", "--cc", "reno", "--correction", "bonferroni"], "known: holm, bh, none"),

@@ -30,11 +30,11 @@ def completed(*args):
         (["mix", "geo", "-c", "cubic,bbr"], ["cubic,bbr1", "cubic,bbr2", "cubic,bbr3"]),
         (["compare", "geo", "--cc", "cubic,bbr1,bbr"], ["cubic,bbr1,bbr2", "cubic,bbr1,bbr3"]),
         (["compare", "geo", "--against", "hyb"], ["hybla"]),
-        (["compare", "geo", "--metric", "good"], ["goodput"]),
+        (["compare", "geo", "--metrics", "good"], ["goodput"]),
         (["compare", "geo", "--correction", "h"], ["holm"]),
         (["compare", "geo", "--chart", ""], ["intervals", "ratio", "cwnd"]),
         (["mix", "geo", "--chart", "s"], ["share"]),
-        (["sweep", "geo", "--metric", "rtt,good"], ["rtt,goodput"]),
+        (["sweep", "geo", "--metrics", "rtt,good"], ["rtt,goodput"]),
         (["sweep", "geo", "--until", "good"], ["goodput="]),
         (["run", "geo", "--series", "events,cwnd"], ["events,cwnd_bytes"]),
         (["list", "scen"], ["scenarios"]),
@@ -57,8 +57,8 @@ def test_names_are_completed(args, found):
 
 
 def test_all_metrics_and_topics_are_offered():
-    assert completed("compare", "geo", "--metric", "") == [*known()]
-    assert "goodput,queue_p95:sat.forward" in completed("compare", "geo", "--metric", "goodput,queue_p95:")
+    assert completed("compare", "geo", "--metrics", "") == [*known()]
+    assert "goodput,queue_p95:sat.forward" in completed("compare", "geo", "--metrics", "goodput,queue_p95:")
     assert completed("compare", "geo", "--until", "goodput:") == ["goodput:transfer="]
     assert {"cc", "columns", "papers"} <= {*completed("list", "")}
 

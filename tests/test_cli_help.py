@@ -134,7 +134,7 @@ def test_an_option_has_the_same_letter_everywhere():
     assert letters == {
         "-c": {"--cc"},
         "-s": {"--seed"},
-        "-m": {"--metric"},
+        "-m": {"--metrics"},
         "-n": {"--replications"},
         "-p": {"--plot"},
         "-j": {"--jobs"},
@@ -147,7 +147,7 @@ def test_the_nearest_command_and_option_are_named():
     assert done.exit_code == 2
     assert done.stderr.startswith("error: 'compere' is not a command\n")
     assert "did you mean 'compare'?" in done.stderr
-    assert "--metric" in CliRunner().invoke(app, ["compare", "geo", "--metrik", "rtt"]).stderr
+    assert "--metrics" in CliRunner().invoke(app, ["compare", "geo", "--metrik", "rtt"]).stderr
 
 
 def test_without_a_command_five_to_start_with_are_shown_and_they_are_commands():

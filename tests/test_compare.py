@@ -170,7 +170,7 @@ def test_unknown_names_are_said_with_the_nearest(small):
     with pytest.raises(ScenarioError, match="no congestion control"):
         bp.compare(bp.load(small), [])
     with pytest.raises(BentpipeError, match="did you mean 'goodput'"):
-        bp.compare(bp.load(small), ["reno"], metric="godput")
+        bp.compare(bp.load(small), ["reno"], metrics="godput")
     with pytest.raises(BentpipeError, match="expected 1 to 10000"):
         bp.compare(bp.load(small), ["reno"], replications=0)
 
@@ -374,7 +374,7 @@ def test_a_comparison_is_one_table_and_cases_head_their_own_column():
 
 
 def test_a_long_label_does_not_leave_the_figure():
-    figure = bp.compare("web-on-geo", cc="reno", replications=2, metric="fct").plot()
+    figure = bp.compare("web-on-geo", cc="reno", replications=2, metrics="fct").plot()
     figure.draw_without_rendering()
     label = figure.axes[0].xaxis.label.get_window_extent()
     assert label.x0 >= 0

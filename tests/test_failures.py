@@ -194,7 +194,7 @@ def test_replications_of_several_conditions_are_one_sample():
 
 @pytest.fixture(scope="module")
 def comparison():
-    return bp.compare(SCENARIO, CC, metric="completion", replications=6)
+    return bp.compare(SCENARIO, CC, metrics="completion", replications=6)
 
 
 def test_the_bound_is_the_time_that_a_flow_had():
@@ -235,7 +235,7 @@ def test_the_terminal_says_how_many_completed():
     done = CliRunner().invoke(
         app,
         [
-            *("compare", "geo", "--cc", "reno,bbr3", "--metric", "completion", "--replications", "3"),
+            *("compare", "geo", "--cc", "reno,bbr3", "--metrics", "completion", "--replications", "3"),
             *("--set", "flow.transfer.app={kind='file',size='10 MB'}", "--set", "duration='6.4 s'"),
         ],
     )

@@ -26,7 +26,7 @@ def scenario(request):
 
 @pytest.fixture(scope="module")
 def comparison(scenario):
-    return bp.compare(scenario, ["reno", "cubic"], replications=3, metric=ASKED, against="reno")
+    return bp.compare(scenario, ["reno", "cubic"], replications=3, metrics=ASKED, against="reno")
 
 
 def cli(*args):
@@ -74,7 +74,7 @@ def test_a_name_means_a_flow_those_of_an_entry_or_both_directions_of_a_link():
 )
 def test_an_unknown_metric_flow_or_link_is_refused_with_the_nearest_name(scenario, name, said):
     for wrong in (
-        lambda: bp.compare(scenario, ["reno", "cubic"], metric=name, replications=2),
+        lambda: bp.compare(scenario, ["reno", "cubic"], metrics=name, replications=2),
         lambda: bp.sweep(scenario, {"tcp.cc": ["reno", "cubic"]}, metrics=[name], replications=2),
         lambda: bp.run(scenario).estimate(name),
     ):
@@ -111,7 +111,7 @@ def test_metrics_of_flows_and_links_are_what_the_tables_have(scenario, compariso
 def test_errors_per_packet_are_those_of_the_link(scenario):
     made = scenario.replace("link.down.error", {"kind": "packet", "rate": 0.05})
     found = bp.compare(
-        made, ["reno", "bbr3"], replications=5, metric="errors_per_packet:down.forward,errors_per_bit:down"
+        made, ["reno", "bbr3"], replications=5, metrics="errors_per_packet:down.forward,errors_per_bit:down"
     )
     assert found.estimate("bbr3", "errors_per_packet:down.forward").value == pytest.approx(0.05, rel=0.2)
     link = bp.run(made, cc="bbr3", seed=found.seeds[0]).links
@@ -131,7 +131,7 @@ def test_a_metric_that_was_not_asked_for_says_how_to_get_it(comparison, scenario
     assert comparison.estimate("reno", "rtt_p95:bulk").value > 0
     with pytest.raises(BentpipeError, match="which was not kept") as error:
         comparison.estimate("reno", "jitter:bulk")
-    assert "--metric jitter:bulk" in str(error.value)
+    assert "--metrics jitter:bulk" in str(error.value)
 
 
 def test_sweeps_stores_reports_and_until_take_metrics_of_one_flow(scenario, tmp_path):
@@ -170,7 +170,7 @@ def test_a_mix_has_metrics_of_each_senders_flows(scenario):
 
 def test_a_flow_that_does_not_complete_has_a_bound_and_is_counted(scenario):
     late = scenario.with_sets({"duration": "3 s", "flow.file.count": 2})
-    found = bp.compare(late, ["reno", "cubic"], replications=2, metric="completion:file")
+    found = bp.compare(late, ["reno", "cubic"], replications=2, metrics="completion:file")
     each = found.estimate("reno", "completion:file")
     start = bp.run(late, cc="reno", seed=found.seeds[0]).flows.filter(pl.col("flow") != "bulk")["start_s"]
     assert isinstance(each, AtLeast)
@@ -181,7 +181,7 @@ def test_a_flow_that_does_not_complete_has_a_bound_and_is_counted(scenario):
 def test_unfinished_transfers_of_a_flow_are_counted_as_censored():
     load = bp.load("load", {"duration": "3 s"})
     name = load.flow_names[0]
-    found = bp.compare(load, ["reno", "cubic"], replications=2, metric=f"fct:{name}")
+    found = bp.compare(load, ["reno", "cubic"], replications=2, metrics=f"fct:{name}")
     runs = [bp.run(load, cc="reno", seed=seed).completions for seed in found.seeds]
     held = [run.filter((pl.col("flow") == name) & (pl.col("sizes") == "all")) for run in runs]
     unfinished = sum(int(each["unfinished"].sum() + each["failed"].sum()) for each in held)
@@ -219,7 +219,7 @@ def test_a_ratio_is_to_the_baseline_and_refused_where_values_are_not_above_zero(
 
 def test_a_ratio_of_survivors_is_refused(scenario):
     late = scenario.with_sets({"duration": "3 s"})
-    found = bp.compare(late, ["reno", "cubic"], replications=2, metric="completion:file", against="reno")
+    found = bp.compare(late, ["reno", "cubic"], replications=2, metrics="completion:file", against="reno")
     with pytest.raises(BentpipeError, match="would praise failing"):
         found.ratio("cubic")
     assert "completed 0 of 2" in found.ratios.filter(pl.col("metric") == "completion:file")["note"].item()

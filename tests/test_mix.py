@@ -241,7 +241,7 @@ def test_the_command_line_takes_cases_into_a_mix(small):
         (["mix", "--cc", "cubic"], "expected two senders or more"),
         (["mix"], "expected two senders or more"),
         (["mix", "--cc", "cubic,cubic"], "cubic is there twice"),
-        (["mix", "--cc", "cubic,reno", "--metric", "queue_p95"], "is not known of a sender in a mix"),
+        (["mix", "--cc", "cubic,reno", "--metrics", "queue_p95"], "is not known of a sender in a mix"),
         (["mix", "--cc", "cubic,reno", "--chart", "shares", "--plot", "x.png"], "did you mean 'share'"),
         (["mix", "--cc", "cubic,reno", "--chart", "share"], "expected --plot FILE"),
         (["compare", "--cc", "cubic,reno", "--chart", "share", "--plot", "x.png"], "known: intervals, ratio, cwnd"),

@@ -19,9 +19,9 @@ ROWS = [
 
 
 def is_there(token: str) -> bool:
-    """Whether the program has it: `--metric NAME`, `bentpipe COMMAND`, `KEY = "VALUE"` or `TABLE.KEY`."""
-    if token.startswith("--metric "):
-        return bool(metrics.named(token.removeprefix("--metric ")))
+    """Whether the program has it: `--metrics NAME`, `bentpipe COMMAND`, `KEY = "VALUE"` or `TABLE.KEY`."""
+    if token.startswith("--metrics "):
+        return bool(metrics.named(token.removeprefix("--metrics ")))
     if token.startswith("bentpipe "):
         return (DOCS.parent / "python" / "bentpipe" / "cli" / f"{token.removeprefix('bentpipe ')}.py").exists()
     key, _, value = token.partition(" = ")

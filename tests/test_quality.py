@@ -53,7 +53,7 @@ def test_calls_are_compared_by_what_people_hear():
     # A quantile is the upper edge of a bin of 1.6 %, 0.4 of R here.
     value = bp.run(alone).estimate("r_factor").value
     assert value == pytest.approx(float(r_factor(0.2735, 0)), abs=0.5)
-    found = bp.compare(scenario, ["vegas", "cubic"], replications=3, metric=["mos", "mos:call", "r_factor"])
+    found = bp.compare(scenario, ["vegas", "cubic"], replications=3, metrics=["mos", "mos:call", "r_factor"])
     scores = [found.values(cc, "mos").mean() for cc in ("vegas", "cubic")]
     assert scores[0] > scores[1] + 0.2, "a queue of seconds is heard"
     rated = found.values("cubic", "r_factor")

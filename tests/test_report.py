@@ -268,7 +268,7 @@ def written(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("grid", GRIDS)
 def test_the_command_makes_the_same_store_and_report_again(written, tmp_path, grid):
-    options = ["--replications", "2", "--metric", "goodput,jain", "--tables", "links"]
+    options = ["--replications", "2", "--metrics", "goodput,jain", "--tables", "links"]
     done = CliRunner().invoke(app, ["sweep", written, *GRIDS[grid], *options, "--store", "first"])
     assert done.exit_code == 0, done.output
     first = report("first")

@@ -61,7 +61,7 @@ def test_without_them_the_tables_are_empty(small):
 
 
 def test_times_of_transfers_are_compared():
-    comparison = bp.compare(SMALL, ["tahoe", "sack"], replications=4, metric="fct")
+    comparison = bp.compare(SMALL, ["tahoe", "sack"], replications=4, metrics="fct")
     assert "fct" in comparison.statements[-1]
     for metric in ("fct", "fct_p95", "slowdown", "unfinished"):
         found = comparison.estimate("sack", metric)

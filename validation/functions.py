@@ -187,7 +187,7 @@ def measure(name: str) -> dict[str, Any]:
         for title, errors in ((path, {}), (f"{path}, errors", place.errors)):
             scenario = bp.loads(SCENARIO, {**sets, **of_path(place.path, path), **errors})
             compared = bp.compare(
-                scenario, cases={"without": {}, "with": use}, metric=list(METRICS), replications=REPLICATIONS
+                scenario, cases={"without": {}, "with": use}, metrics=list(METRICS), replications=REPLICATIONS
             )
             found[title] = {metric: _numbers(compared, metric) for metric in METRICS}
     return found

@@ -328,7 +328,7 @@ Two mechanisms are not on this page: the network can [compress headers](../funct
 
 def command(mitigation: Mitigation, path: str) -> str:
     """What makes the comparison on the command line."""
-    words = [f"bentpipe compare {path} --metric {mitigation.metric}"]
+    words = [f"bentpipe compare {path} --metrics {mitigation.metric}"]
     words += [f"--set {key}='{value}'" for key, value in mitigation.sets.items()]
     for name, sets in mitigation.cases.items():
         settings = "; ".join(f"{key}={value}" for key, value in sets.items())
@@ -339,7 +339,7 @@ def command(mitigation: Mitigation, path: str) -> str:
 def measure(mitigation: Mitigation, path: str) -> Comparison:
     """The comparison on one path."""
     scenario = bp.load(path, mitigation.sets)
-    return bp.compare(scenario, cases=mitigation.cases, replications=REPLICATIONS, metric=mitigation.metric)
+    return bp.compare(scenario, cases=mitigation.cases, replications=REPLICATIONS, metrics=mitigation.metric)
 
 
 def draw(mitigation: Mitigation, comparisons: dict[str, Comparison]) -> None:

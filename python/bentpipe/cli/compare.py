@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "compare",
     cls=Command,
     examples=(
-        "compare geo --cc cubic,bbr3 --metric rtt --replications 20",
+        "compare geo --cc cubic,bbr3 --metrics rtt --replications 20",
         "compare geo --cc all --against cubic --plot all.png",
         "compare geo --case 'standard:' --case 'hystart: tcp.slow_start=hystart'",
     ),
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @options.replications(10, "Runs of each, all with different seeds.")
 @options.until
 @options.replications_max
-@options.metric
+@options.metrics
 @options.statistic
 @options.confidence
 @options.correction
@@ -61,7 +61,7 @@ def command(
     replications: int,
     until: str | None,
     replications_max: int | None,
-    metric: str,
+    metrics: str,
     statistic: Statistic,
     confidence: float,
     correction: Correction,
@@ -86,7 +86,9 @@ def command(
     what can be said about the differences.
     """
     check_places(save, plot)
-    checked(metric=metric, replications=replications, confidence=confidence, statistic=statistic, correction=correction)
+    checked(
+        metric=metrics, replications=replications, confidence=confidence, statistic=statistic, correction=correction
+    )
     charted(chart, is_mix=False, is_drawn=plot is not None)
     if (ratio or chart == "ratio") and against is None:
         raise BentpipeError("a ratio to what?\n  expected the baseline: --against NAME")
@@ -108,7 +110,7 @@ def command(
             replications=replications,
             replications_max=replications_max,
             until=enough,
-            metric=metric,
+            metrics=metrics,
             confidence=confidence,
             statistic=statistic,
             correction=correction,
@@ -122,7 +124,8 @@ def command(
     def shown(result: Any) -> Any:
         from bentpipe.cli import render
 
-        return (*render.comparison(result, show_all), *(render.ratios(result) if ratio else ()))
+        ratios = render.ratios(result) if ratio else ()
+        return (*render.comparison(result, show_all), *ratios, *render.notes(result))
 
     def drawn(result: Any) -> Any:
         if chart == "ratio":

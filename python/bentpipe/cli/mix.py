@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @options.replications_max
 @click.option(
     "-m",
-    "--metric",
+    "--metrics",
     metavar="A,B",
     shell_complete=complete.metrics,
     help="What is shown of each one besides, over its flows: tcp_efficiency, fct:web. See: list metrics.",
@@ -59,7 +59,7 @@ def command(
     replications: int,
     until: str | None,
     replications_max: int | None,
-    metric: str | None,
+    metrics: str | None,
     confidence: float,
     sets: tuple[str, ...],
     seed: int | None,
@@ -95,7 +95,7 @@ def command(
             replications=replications,
             replications_max=replications_max,
             until=enough,
-            metrics=metric or (),
+            metrics=metrics or (),
             confidence=confidence,
             store=store,
             jobs=jobs,
@@ -106,7 +106,7 @@ def command(
     def shown(result: Any) -> Any:
         from bentpipe.cli import render
 
-        return render.mix(result)
+        return (*render.mix(result), *render.notes(result))
 
     carry_out(
         scenario,

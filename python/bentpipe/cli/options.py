@@ -76,9 +76,9 @@ confidence = click.option(
     metavar="P",
     help="Of each interval, and of all statements together.",
 )
-metric = click.option(
+metrics = click.option(
     "-m",
-    "--metric",
+    "--metrics",
     default="goodput",
     show_default=True,
     metavar="A,B",

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @options.replications_max
 @click.option(
     "-m",
-    "--metric",
+    "--metrics",
     metavar="A,B",
     shell_complete=complete.metrics,
     help="What is shown: goodput, tcp_efficiency, fct:web, queue_p95:sat.forward. See: list metrics.",
@@ -77,7 +77,7 @@ def command(
     replications: int | None,
     until: str | None,
     replications_max: int | None,
-    metric: str | None,
+    metrics: str | None,
     tables: str | None,
     against: str | None,
     ratio: bool,
@@ -112,7 +112,7 @@ def command(
         replications=replications,
         replications_max=replications_max,
         until=overrides.until(until),
-        metrics=None if metric is None else names_of(metric),
+        metrics=None if metrics is None else names_of(metrics),
         tables=None if tables is None else names_of(tables),
         against=against,
     )
@@ -126,11 +126,12 @@ def command(
             result = sweep(scenario, store=place, jobs=jobs, on=on, progress=bar)
     except Interrupted as interrupt:
         part = interrupt.result
-        print_result(part.to_dict, lambda: render.sweep(part, place), json=json, quiet=quiet)
+        shown = lambda: (*render.sweep(part, place), *render.notes(part))  # noqa: E731
+        print_result(part.to_dict, shown, json=json, quiet=quiet)
         raise
     print_result(
         result.to_dict,
-        lambda: (*render.sweep(result, place), *(render.ratios(result) if ratio else ())),
+        lambda: (*render.sweep(result, place), *(render.ratios(result) if ratio else ()), *render.notes(result)),
         json=json,
         quiet=quiet,
     )

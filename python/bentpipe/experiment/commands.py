@@ -33,7 +33,7 @@ SENDERS_VARY = "sweep.vary.tcp.cc"
 _OPTIONS = {
     "sweep.replications": "--replications",
     "sweep.replications_max": "--replications-max",
-    "sweep.metrics": "--metric",
+    "sweep.metrics": "--metrics",
     "sweep.tables": "--tables",
     "sweep.against": "--against",
     "seed": "--seed",
@@ -56,7 +56,7 @@ def sweep_command(facts: Mapping[str, Any]) -> str:
     if facts["verb"] != "sweep" and senders is not None:
         options = _arguments([pair for pair in sets if pair[0] != SENDERS_VARY])
         options += ["--cc", ",".join(_toml(senders))]
-        options += ["--metric", ",".join(facts["metrics"])] if facts["verb"] == "compare" else []
+        options += ["--metrics", ",".join(facts["metrics"])] if facts["verb"] == "compare" else []
         return shlex.join(["bentpipe", facts["verb"], _path(source), *options])
     sweep = ["bentpipe", "sweep", _path(source), *_arguments(sets)]
     against = facts.get("report_against")

@@ -88,7 +88,7 @@ def with_metrics(
         if missing:
             raise BentpipeError(
                 f"{metric.name} is of the table {missing[0]}, which was not kept of these runs\n"
-                f"  expected it among the metrics that were asked for: --metric {metric.name}"
+                f"  expected it among the metrics that were asked for: --metrics {metric.name}"
             )
         runs = _joined(runs, kept, metric, list(keys))
     return runs

@@ -23,6 +23,8 @@ class Result(ABC):
 
     runs: pl.DataFrame
     """A row per run."""
+    notes: Sequence[str]
+    """Notes and hints: what the reader of the tables should know, one line each."""
 
     @property
     @abstractmethod
@@ -71,7 +73,7 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook
 
-        return notebook.page("", [self.shown()], self.statements, self.plot)
+        return notebook.page("", [self.shown()], [*self.statements, *self.notes], self.plot)
 
 
 def column_shown(head: str, unit: str, found: Sequence[Estimate | Interval]) -> list[str]:

@@ -1,0 +1,165 @@
+"""Days of the sky: replications of an experiment, and what a store has of them."""
+
+import json
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe.cli.app import app
+from bentpipe.experiment.store import Store
+
+SKY = """
+title = "Over a shell"
+duration = "3 s"
+[tcp]
+like = "rfc"
+[sky]
+over = "starlink-shell-1"
+selection = "starlink"
+[flow.f]
+from = "London"
+to = "New York"
+app = { kind = "file", size = "200 kB" }
+"""
+CC = ["reno", "cubic"]
+
+
+def scenario(**sets):
+    return bp.loads(SKY, sets)
+
+
+@pytest.fixture(scope="module")
+def compared():
+    return bp.compare(scenario(), CC, replications=3, metrics="rtt")
+
+
+def test_replications_have_days_and_runs_of_one_have_the_same(compared):
+    assert compared.has_days
+    rtt = [compared.values(name, "rtt") for name in CC]
+    assert len({round(float(value), 4) for value in rtt[0]}) == 3
+    # Both senders meet the same day: the paths are equally long.
+    assert rtt[0] == pytest.approx(rtt[1], rel=0.02)
+
+
+def test_a_single_run_is_that_of_the_start_and_the_seed(compared):
+    alone = bp.run(scenario(), cc="reno")
+    assert compared.values("reno", "rtt")[0] == alone.estimate("rtt").value
+    again = bp.run(scenario(**{"sky.day": 2}), cc="reno", seed=scenario().seed + 2)
+    assert compared.values("reno", "rtt")[2] == again.estimate("rtt").value
+
+
+def test_a_day_that_is_written_is_that_of_all_replications_and_the_notes_say_so(compared):
+    shared = bp.compare(scenario(**{"sky.day": 0}), CC, replications=3, metrics="rtt")
+    assert not shared.has_days
+    assert shared.values("reno", "rtt")[0] == compared.values("reno", "rtt")[0]
+    assert shared.values("reno", "rtt")[1] != compared.values("reno", "rtt")[1]
+    assert any("share one day of the sky" in note for note in shared.notes)
+    assert not any("share one day" in note for note in compared.notes)
+
+
+def test_stores_name_runs_by_their_day(tmp_path):
+    folder = tmp_path / "store"
+    asked = {"replications": 3, "metrics": "rtt", "store": folder}
+    first = bp.compare(scenario(), ["reno"], **asked)
+    told = []
+    again = bp.compare(scenario(), ["reno"], **asked, progress=lambda state: told.append(state.reused))
+    assert told[-1] == 3
+    assert again.runs.equals(first.runs)
+    with Store(folder, is_read_only=True) as store:
+        ((*_, digests),) = store.begun()["points"]
+    assert digests == [scenario(**{"tcp.cc": "reno", "record.series": [], "sky.day": day}).digest for day in range(3)]
+    assert len(set(digests)) == 3
+    read = bp.Comparison.load(folder)
+    assert read.runs.equals(first.runs)
+    assert read.has_days
+    assert read.notes == first.notes
+    # Other runs: those that share a day.
+    shared = bp.compare(scenario(**{"sky.day": 0}), ["reno"], **asked)
+    assert shared.runs["rtt_p50_s"][0] == first.runs["rtt_p50_s"][0]
+    assert bp.Sweep.load(folder, verb="compare").runs.height == 3
+
+
+def test_sweeps_and_mixes_have_days_too(tmp_path):
+    swept = bp.sweep(scenario(), {"tcp.cc": CC}, replications=2, metrics=["rtt"])
+    rtt = swept.values("rtt")
+    assert swept.has_days
+    assert rtt[0][0] != rtt[0][1]
+    assert rtt[0] == pytest.approx(rtt[1], rel=0.02)
+    axis = bp.sweep(scenario(), {"sky.day": [0, 1]}, replications=2, metrics=["rtt"])
+    assert not axis.has_days
+    assert axis.values("rtt")[1][0] != rtt[0][0]
+    mixed = bp.mix(scenario(), CC, replications=2)
+    digests = [mixed.scenario_of(k).digest for k in range(2)]
+    assert mixed.has_days
+    assert digests[0] != digests[1]
+    mixed.save(tmp_path / "mix")
+    read = bp.Mix.load(tmp_path / "mix")
+    assert read.scenario_of(0).digest == digests[0]
+    with pytest.raises(bp.BentpipeError, match="another day of the sky"):
+        read.scenario_of(1)
+
+
+def test_a_day_without_a_path_is_refused_with_the_remedy(tmp_path):
+    # One satellite is over London for minutes, not on other days at the same time.
+    text = SKY.replace(
+        '"starlink-shell-1"', "{ shells = [{ planes = 1, per_plane = 1, altitude_km = 1200, inclination = 60 }] }"
+    )
+    text = text.replace('"New York"', '"Paris"').replace('selection = "starlink"\n', "elevation_min = '5 deg'\n")
+    visible = next(
+        start
+        for hour in range(24)
+        for minute in range(0, 60, 6)
+        if is_valid(text, {"sky.start": (start := f"2000-01-01T{hour:02}:{minute:02}:00Z")})
+    )
+    alone = bp.loads(text, {"sky.start": visible})
+    store = tmp_path / "store"
+    with pytest.raises(bp.ScenarioError) as error:
+        bp.compare(alone, ["reno"], replications=20, store=store)
+    assert "of the sky, which replication" in str(error.value)
+    assert "sky.day = 0" in str(error.value)
+    assert not store.exists()
+    assert bp.compare(alone.replace("sky.day", 0), ["reno"], replications=2).runs.height == 2
+
+
+def is_valid(text, sets):
+    try:
+        bp.loads(text, sets)
+    except bp.ScenarioError:
+        return False
+    return True
+
+
+def test_the_command_line_says_what_replications_cover(tmp_path):
+    (tmp_path / "sky.toml").write_text(SKY, encoding="utf-8")
+
+    def said(*more):
+        done = CliRunner().invoke(app, ["compare", str(tmp_path / "sky.toml"), "--cc", "reno", "-n", "2", *more])
+        assert done.exit_code == 0, done.stderr
+        return " ".join(done.stdout.split())
+
+    assert "2 replications, each on another day of the sky" in said()
+    assert "note: all replications share one day of the sky" in said("--set", "sky.day=0")
+    assert any("share one day" in note for note in json.loads(said("--set", "sky.day=0", "--json"))["notes"])
+    assert said("--set", "sky.day=0", "--quiet") == ""
+
+
+def test_a_failing_class_is_shown_with_its_day():
+    class Later(bp.CongestionControl):
+        like = "reno"
+
+        def on_ack(self, ack, path):
+            raise RuntimeError("no")
+
+    with pytest.raises(bp.SenderError) as error:
+        bp.sweep(scenario(seed=5), {"tcp.cc": [Later]}, replications=2, jobs=1)
+    assert "seed" in str(error.value)
+
+
+def test_commands_repeat_the_day():
+    from bentpipe.experiment.commands import run_command
+
+    facts = {"source": "sky.toml", "sets": [], "senders": {}}
+    command = run_command(facts, {"tcp.cc": "reno", "sky.day": 2}, 7)
+    assert shlex.split(command) == shlex.split("bentpipe run sky.toml --set tcp.cc=reno --set sky.day=2 --seed 7")
