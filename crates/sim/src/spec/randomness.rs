@@ -96,7 +96,7 @@ mod tests {
     fn errors_loads_queues_starts_senders_and_middleboxes_are() {
         for (tcp, link, flow, more) in [
             ("", "error = { kind = 'packet', rate = 1e-3 }", "", ""),
-            ("", "jitter = { kind = 'exponential', mean = '1 ms', every = '10 ms' }", "", ""),
+            ("", "jitter = { delay = { kind = 'exponential', mean = '1 ms' }, every = '10 ms' }", "", ""),
             ("", "queue = { kind = 'red', limit = '20 packets' }", "", ""),
             ("", "", "start = { uniform = ['0 s', '1 s'] }", ""),
             ("", "", "app = { kind = 'bulk', size = { kind = 'exponential', mean = '10 kB' }, pause = '1 s' }", ""),

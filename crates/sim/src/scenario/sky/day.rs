@@ -60,7 +60,7 @@ mod tests {
         // A slot over the equator is there at any instant: only the rain differs.
         let rainy = |more: &str| {
             let radio =
-                "frequency_ghz = 20\neirp_dbw = 30\ng_over_t_db_k = 10\nsymbol_rate = '20 Mbaud'\nmodem = 'dvb-s2'\n";
+                "frequency_ghz = 20\neirp_dbw = 55\ng_over_t_db_k = 10\nsymbol_rate = '20 Mbaud'\nmodem = 'dvb-s2'\n";
             let sky = format!("over = {{ geo = -30 }}\n{more}[sky.user.down]\n{radio}");
             let text = format!("duration = '60 s'\n[sky]\n{sky}[flow.a]\nfrom = 'London'\nto = 'New York'\n");
             from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"))
