@@ -1,4 +1,4 @@
-"""Days of the sky: replications of an experiment, and what a store has of them."""
+"""Days of the sky: replications of an experiment, and their runs in a store."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""Hints: settings without effect, queues far from their path, and what replications can show."""
+"""Hints: settings without effect, queues far from their path, and the power of replications."""
 
 import json
 

@@ -77,7 +77,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
 
 
 def notes(result: Comparison | Mix | Sweep) -> Iterator[RenderableType]:
-    """The notes and hints of a result: the last part of what is printed."""
+    """The notes and hints of a result, printed last."""
     for note in result.notes:
         yield Text(f"note: {note}", style="yellow")
 
@@ -248,7 +248,7 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
 
 
 def _days(result: Comparison | Mix | Sweep) -> str:
-    """The part of a description of replications that says what they cover of a sky."""
+    """The days of the sky, as a part of a description of replications."""
     return ", each on another day of the sky" if result.has_days else ""
 
 

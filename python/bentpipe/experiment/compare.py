@@ -389,7 +389,7 @@ class Comparison(Result):
             return [*notes_of(self.scenarios.values()), *fairness]
         facts, count = self.sweep.facts, len(self.senders)
         tests = count - 1 if self.against is not None else count * (count - 1) // 2
-        # Medians have their own least number, and what is equal has no spread.
+        # Medians have their own least number, and equal values have no spread.
         is_said = self.statistic == "median" or self._is_fixed()
         found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.confidence)
         return [*facts.get("notes", []), *fairness, *found]

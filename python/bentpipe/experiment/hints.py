@@ -1,4 +1,4 @@
-"""Hints on experiments: what intervals cover, and what replications can show. They are among the notes of results.
+"""Hints on experiments: the coverage of intervals, and the power of replications. They are among the notes of results.
 
 Hints on a scenario that need no run are the core's (`crates/sim/src/spec/hints.rs`).
 """
@@ -38,12 +38,12 @@ def of_points(points: Sequence[Point]) -> list[str]:
 def of_replications(
     facts: Mapping[str, Any], replications: int, tests: int, confidence: float = CONFIDENCE
 ) -> list[str]:
-    """What the replications of an experiment cover and can show.
+    """The coverage and the power of the replications of an experiment.
 
     Parameters
     ----------
     facts : mapping
-        Of the experiment.
+        Facts of the experiment.
     replications : int
         Runs of each point.
     tests : int
@@ -78,7 +78,7 @@ def _too_few(replications: int, tests: int, confidence: float) -> list[str]:
 
 
 def of_fairness(scenarios: Iterable[Scenario], metrics: Sequence[str]) -> list[str]:
-    """Where Jain's index is asked for over flows of different kinds."""
+    """A hint if the metrics include Jain's index, and flows are of different kinds."""
     kinds = sorted({kind for scenario in scenarios for kind in scenario.flow_kinds})
     if "jain" not in metrics or len(kinds) < 2:
         return []

@@ -159,7 +159,7 @@ class Mixed(Design["Mix"]):
         self._plan_of = lru_cache(PLANS_KEPT)(plan.on_day)
         self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: self._plan_of(day).mixed(self.kinds[index])._core)
         names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
-        # The mix is made of what is resolved, which has links in place of a sky.
+        # A mix is made of the resolved scenario, which has links in place of a sky.
         (sky, *_) = members = [Point.of(0, {}, each._core) for each in plan.members.values()]
         notes = tuple(dict.fromkeys(note for each in members for note in each.notes))
         days = {"has_days": sky.has_days, "shares_day": sky.shares_day, "notes": notes}

@@ -24,7 +24,7 @@ class Result(ABC):
     runs: pl.DataFrame
     """A row per run."""
     notes: Sequence[str]
-    """Notes and hints: what the reader of the tables should know, one line each."""
+    """Notes and hints for the reader of the tables, one line each."""
 
     @property
     @abstractmethod

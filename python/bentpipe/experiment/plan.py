@@ -34,9 +34,9 @@ class Plan:
     classes: dict[str, Own]
     """By name, those of one's own."""
     scenario: Scenario | None = None
-    """What it was made of, as are the `members`; None of a plan that was read."""
+    """The source of the plan, as are the `members`; None if the plan was read."""
     members: Mapping[str, Scenario] = field(default_factory=dict)
-    """By name of a sender, the scenario with it alone."""
+    """By name of a congestion control or case, the scenario with it alone."""
 
     @classmethod
     def of(cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]]) -> Plan:

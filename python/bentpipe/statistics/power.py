@@ -8,7 +8,7 @@ from math import sqrt
 from scipy.special import stdtrit
 
 LARGE = 1.0
-"""A difference as large as its standard deviation over pairs: larger than what Cohen calls large."""
+"""A difference as large as its standard deviation over pairs; Cohen calls 0.8 large."""
 
 
 def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
@@ -32,7 +32,7 @@ def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
 
 
 def replications_for(difference: float, confidence: float, tests: int = 1) -> int:
-    """Number of replications from which on such a difference can be shown, in standard deviations.
+    """Least number of replications that can show such a difference, in standard deviations.
 
     Examples
     --------

@@ -32,7 +32,7 @@ pub struct Resolved {
     pub cases: Vec<(String, Resolved)>,
     /// The grid of experiments that the scenario has; of a case or a point of a grid there is none.
     pub sweep: Option<Sweep>,
-    /// Of a sky whose day is open: what was written, and where.
+    /// The text of a scenario whose day of the sky is open, and its source.
     pub(super) days: Option<Box<(Tree, String)>>,
     /// Whether `[sky]` made links of it.
     pub has_sky: bool,

@@ -111,7 +111,7 @@ impl Scenario {
     }
 }
 
-/// What the flows of a bottleneck mean for its queue.
+/// The flows of a bottleneck, as far as its queue depends on them.
 struct Bottleneck {
     flows: u64,
     /// The longest propagation round trip.

@@ -187,7 +187,7 @@ fn shell(number: usize, own: &OwnShell, all: &[OwnShell]) -> Result<Shell, SkyEr
     })
 }
 
-/// The satellites of a file of elements. Without a start, the run begins so many seconds after the epoch of the elements.
+/// The satellites of a file of elements. Without a start, the run begins `later_s` after the epoch of the elements.
 fn catalogued(
     name: &str,
     (request, later_s): (&Request, f64),
