@@ -106,7 +106,9 @@ def test_a_day_without_a_path_is_refused_with_the_remedy(tmp_path):
     text = SKY.replace(
         '"starlink-shell-1"', "{ shells = [{ planes = 1, per_plane = 1, altitude_km = 1200, inclination = 60 }] }"
     )
-    text = text.replace('"New York"', '"Paris"').replace('selection = "starlink"\n', "elevation_min = '5 deg'\n")
+    text = text.replace('"New York"', '"Paris"').replace(
+        'selection = "starlink"\n', "elevation_min = '5 deg'\nbetween_satellites = 'none'\n"
+    )
     visible = next(
         start
         for hour in range(24)
@@ -143,18 +145,6 @@ def test_the_command_line_says_what_replications_cover(tmp_path):
     assert "note: all replications share one day of the sky" in said("--set", "sky.day=0")
     assert any("share one day" in note for note in json.loads(said("--set", "sky.day=0", "--json"))["notes"])
     assert said("--set", "sky.day=0", "--quiet") == ""
-
-
-def test_a_failing_class_is_shown_with_its_day():
-    class Later(bp.CongestionControl):
-        like = "reno"
-
-        def on_ack(self, ack, path):
-            raise RuntimeError("no")
-
-    with pytest.raises(bp.SenderError) as error:
-        bp.sweep(scenario(seed=5), {"tcp.cc": [Later]}, replications=2, jobs=1)
-    assert "seed" in str(error.value)
 
 
 def test_commands_repeat_the_day():
