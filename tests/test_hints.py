@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
+from bentpipe.errors import BentpipeError
 from bentpipe.experiment import hints
 from bentpipe.statistics.power import least_shown, replications_for
 
@@ -94,7 +95,7 @@ def test_where_hosts_alone_are_random_the_intervals_say_so():
 def test_too_few_replications_have_the_number_that_is_needed():
     lossy = bp.loads(PLAIN, {"link.sat.error": {"kind": "packet", "rate": 1e-3}})
     (note,) = noted(bp.compare(lossy, ["reno", "cubic"], replications=2).notes, FEW)
-    assert note.startswith("2 replications show only differences above 9 times")
+    assert note.startswith("2 replications show only differences above 9 standard deviations")
     assert "; 7 show" in note
     assert not noted(bp.compare(lossy, ["reno", "cubic"], replications=7).notes, FEW)
     assert not noted(bp.compare(lossy, ["reno"], replications=2).notes, FEW)
@@ -145,7 +146,7 @@ def test_fairness_is_of_flows_of_one_kind(tmp_path):
     ],
 )
 def test_former_names_of_parameters_name_the_new_ones(ask, now):
-    with pytest.raises(bp.BentpipeError, match=rf"there is no parameter (metric|senders)\n  expected {now}=\.\.\."):
+    with pytest.raises(BentpipeError, match=rf"there is no parameter (metric|senders)\n  expected {now}=\.\.\."):
         ask()
 
 

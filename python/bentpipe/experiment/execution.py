@@ -263,7 +263,7 @@ class Execution(Generic[R]):
             "results": _core.RESULTS,
             "senders": own(design.senders),
             "aside": self.store.aside(),
-            "notes": hints.of_points(self.points),
+            "notes": hints.of_points(self.points, is_grid=design.verb == "sweep"),
             "is_random": self._is_random(),
             "shares_day": any(point.shares_day for point in self.points),
             **design.facts(),

@@ -23,11 +23,11 @@ NOTES_MAX = 8
 """Notes on the points of a grid that are listed."""
 
 
-def of_points(points: Sequence[Point]) -> list[str]:
-    """The notes on the scenarios of an experiment, each once, with the number of points where not all have it."""
+def of_points(points: Sequence[Point], *, is_grid: bool) -> list[str]:
+    """The notes on the scenarios of an experiment, each once; of a grid with the number of points, if not all have it."""
     counts = Counter(note for point in points for note in point.notes)
     found = [
-        note if of == len(points) else f"{note} (at {of} of {count(len(points), 'point')})"
+        note if of == len(points) or not is_grid else f"{note} (at {of} of {count(len(points), 'point')})"
         for note, of in counts.items()
     ]
     more = len(found) - NOTES_MAX
@@ -72,8 +72,8 @@ def _too_few(replications: int, tests: int, confidence: float) -> list[str]:
         return []
     wanted = replications_for(LARGE, confidence, tests)
     return [
-        f"{replications} replications show only differences above {least:.2g} times their standard deviation; "
-        f"{wanted} show those above {LARGE:g} times"
+        f"{replications} replications show only differences above {least:.2g} standard deviations; "
+        f"{wanted} show those above {LARGE:g}"
     ]
 
 

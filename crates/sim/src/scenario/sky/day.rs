@@ -29,7 +29,6 @@ pub(super) fn seed(keys: &Keys) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::scenario::{from_toml, NoFiles, Resolved};
     use std::collections::BTreeSet;
 

@@ -114,10 +114,10 @@ pub(super) fn make(
 /// The satellites over a run of `run` seconds, and notes on those that are left out.
 fn satellites(keys: &Keys, run: f64, files: &dyn Files, notes: &mut Vec<String>) -> Result<Sky, SkyError> {
     let later_s = day::later_s(keys);
-    let start = keys.start.map(|start| start.0.after(later_s));
-    // Without a start: when synthetic constellations begin.
-    let begin = start.unwrap_or(Epoch::Y2000.after(later_s));
-    match &keys.over {
+    let start = keys.start.map(|start| start.0);
+    // When synthetic constellations have their angles.
+    let begin = start.unwrap_or(Epoch::Y2000);
+    let mut sky = match &keys.over {
         Over::Named(name) => preset(name)?.sky_with(begin, &orbits(keys), Earth::WGS84),
         Over::Slot(slot) => {
             let mut constellation = Constellation::new(begin);
@@ -126,7 +126,7 @@ fn satellites(keys: &Keys, run: f64, files: &dyn Files, notes: &mut Vec<String>)
         }
         Over::File(file) => {
             let request = Request {
-                epoch: start,
+                epoch: start.map(|start| start.after(later_s)),
                 begin_s: 0.0,
                 duration_s: run,
                 age_max_s: keys.elements_age_max.0 as f64,
@@ -135,14 +135,18 @@ fn satellites(keys: &Keys, run: f64, files: &dyn Files, notes: &mut Vec<String>)
                     Bad::Skip => BadRecords::Skip,
                 },
             };
-            catalogued(&file.elements, (&request, later_s), files, notes)
+            return catalogued(&file.elements, (&request, later_s), files, notes);
         }
         Over::Several(_) => Err(SkyError { at: "over".into(), what: "expected one constellation".into() }),
         Over::Shells(own) => {
             let shells = own.shells.iter().enumerate().map(|(n, one)| shell(n, one, &own.shells));
             of_shells(&shells.collect::<Result<Vec<Shell>, SkyError>>()?, begin)
         }
+    }?;
+    if later_s > 0.0 {
+        sky.constellation.advance(later_s);
     }
+    Ok(sky)
 }
 
 /// Orbital parameters that replace those of a constellation by name.
