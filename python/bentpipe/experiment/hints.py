@@ -24,7 +24,7 @@ NOTES_MAX = 8
 
 
 def of_points(points: Sequence[Point], *, is_grid: bool) -> list[str]:
-    """The notes on the scenarios of an experiment, each once; of a grid with the number of points, if not all have it."""
+    """The notes on the scenarios, each once; of a grid with the number of points, if not all have it."""
     counts = Counter(note for point in points for note in point.notes)
     found = [
         note if of == len(points) or not is_grid else f"{note} (at {of} of {count(len(points), 'point')})"
