@@ -316,7 +316,7 @@ def test_a_sender_is_not_compared_with_itself(small):
 def store(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep") / "store"
     vary = {"tcp.cc": ["sack", "bbr3"], "link.sat.queue": ["0.5 bdp", "1 bdp"], "link.sat.error.rate": [0, 0.003]}
-    bp.sweep(SCENARIO, vary, replications=6, metrics=["completion", "rtt"], store=folder)
+    bp.sweep(SCENARIO, vary, replications=6, metric=["completion", "rtt"], store=folder)
     return folder
 
 

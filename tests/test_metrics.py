@@ -75,7 +75,7 @@ def test_a_name_means_a_flow_those_of_an_entry_or_both_directions_of_a_link():
 def test_an_unknown_metric_flow_or_link_is_refused_with_the_nearest_name(scenario, name, said):
     for wrong in (
         lambda: bp.compare(scenario, ["reno", "cubic"], metric=name, replications=2),
-        lambda: bp.sweep(scenario, {"tcp.cc": ["reno", "cubic"]}, metrics=[name], replications=2),
+        lambda: bp.sweep(scenario, {"tcp.cc": ["reno", "cubic"]}, metric=[name], replications=2),
         lambda: bp.run(scenario).estimate(name),
     ):
         with pytest.raises(BentpipeError) as error:
@@ -153,7 +153,7 @@ def test_sweeps_stores_reports_and_until_take_metrics_of_one_flow(scenario, tmp_
 
 
 def test_a_mix_has_metrics_of_each_senders_flows(scenario):
-    found = bp.mix(scenario, ["reno", "cubic"], replications=2, metrics=["tcp_efficiency", "goodput:bulk"])
+    found = bp.mix(scenario, ["reno", "cubic"], replications=2, metric=["tcp_efficiency", "goodput:bulk"])
     run, senders = found.run(0), found.senders_of(0)
     mine = run.flows.filter(pl.col("flow").is_in([flow for flow, name in senders.items() if name == "reno"]))
     sent, again = mine["sent_bytes"].sum(), mine["retransmitted_bytes"].sum()

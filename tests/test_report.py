@@ -217,7 +217,7 @@ def test_ratios_are_shown_where_a_baseline_is_named(tmp_path):
 
 
 def test_every_figure_and_table_says_where_it_is_from(tmp_path):
-    swept(tmp_path / "s", RATES, metrics=["goodput"])
+    swept(tmp_path / "s", RATES, metric=["goodput"])
     found = report(tmp_path / "s")
     html = found.page.read_text()
     command = json.loads((found.folder / "provenance.json").read_text())["command"]
@@ -370,7 +370,7 @@ def test_senders_that_go_with_another_key_are_compared(tmp_path):
 
 def test_settings_that_differ_in_the_seventh_digit_are_two(tmp_path):
     rates = {"link.a_b.error.rate": [0.001000001, 0.001000002], "link.a_b.delay": ["10 ms", "20 ms"]}
-    sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"], **rates}, metrics=["goodput"])
+    sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"], **rates}, metric=["goodput"])
     (contrast,) = sweep.contrasts("goodput")
     assert list(contrast.differences)[::3] == ["rate 0.001000001, delay 10 ms", "rate 0.001000002, delay 20 ms"]
     assert pl.read_csv(report(tmp_path / "s").folder / "tables" / "differences-goodput.csv").height == 4
@@ -398,7 +398,7 @@ def test_missing_and_failed_runs_are_shown(tmp_path, monkeypatch):
 
 
 def test_a_metric_that_no_run_has_is_said_and_not_drawn(tmp_path):
-    sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"]}, metrics=["goodput", "completion"])
+    sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"]}, metric=["goodput", "completion"])
     found = report(tmp_path / "s")
     assert "there is no completion in any of the runs" in found.page.read_text()
     assert [path.stem for path in found.figures] == ["goodput", "goodput"]

@@ -299,7 +299,7 @@ def test_an_interrupt_keeps_every_run_that_has_ended(small, tmp_path, begun):
 
 def test_a_sweep_without_metrics_has_nothing_to_report(small):
     with pytest.raises(ScenarioError, match="no metrics"):
-        bp.sweep(small, RATES, metrics=[])
+        bp.sweep(small, RATES, metric=[])
 
 
 def test_an_interval_without_width_is_no_goal(small):

@@ -423,3 +423,9 @@ def named_point(row: Mapping[str, Any], keys: Sequence[str], shown: Sequence[str
         else f"{formatting.short_key(key, keys)} {formatting.setting(row[key])}"
         for key in (keys if shown is None else shown)
     )
+
+
+def jain(values: Sequence[float]) -> float | None:
+    """Jain, Chiu and Hawe 1984: 1 if all are equal, 1 / n if one has all; None if all are 0."""
+    squares = len(values) * sum(value * value for value in values)
+    return sum(values) ** 2 / squares if squares else None

@@ -103,8 +103,9 @@ def metrics() -> str:
         ]
 
     return (
-        "# Metrics\n\nA metric is one number per run. Name it in `--metric`, in `metrics` under `[sweep]`, or in Python"
-        " as `metric=`. The column is its name in tables of runs; better says which direction is better, if one is.\n\n"
+        "# Metrics\n\nA metric is one number per run. Name it in `--metric`, in `metrics` under `[sweep]`, or as"
+        " `metric=` in Python. The column is its name in tables of runs; better says which direction is better, if"
+        " one is.\n\n"
         + _table(heads, rows(METRICS))
         + "\n## From the tables of a run\n\nThese need a table of each run, which is then kept. In a store without it"
         " the runs are done again.\n\n"

@@ -276,9 +276,42 @@ impl Scenario {
         self.known_digest()
     }
 
+    /// Notes, which the tables of a run have, too, then hints.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.resolved.scenario.notes()
+        let scenario = &self.resolved.scenario;
+        [scenario.notes(), scenario.hints()].concat()
+    }
+
+    /// Whether links of it are those of a sky.
+    #[getter]
+    fn has_sky(&self) -> bool {
+        self.resolved.has_sky
+    }
+
+    /// Whether each replication has another day of the sky.
+    #[getter]
+    fn has_days(&self) -> bool {
+        self.resolved.has_days()
+    }
+
+    /// The scenario on a day of the sky, where that is open.
+    fn on_day(&self, py: Python<'_>, day: u64) -> PyResult<Self> {
+        let found = py.detach(|| self.resolved.on_day(day, &self.outside));
+        let found = found.ok_or_else(|| PyKeyError::new_err("a scenario without days of the sky"))?;
+        Self::new(py, found, self.outside.clone())
+    }
+
+    /// Whether the seed decides more than the timing of hosts.
+    #[getter]
+    fn is_random(&self) -> bool {
+        self.resolved.scenario.is_random()
+    }
+
+    /// The kind of the application of each flow, in the order of their names.
+    #[getter]
+    fn flow_kinds(&self) -> Vec<&str> {
+        self.resolved.scenario.flows.iter().map(|flow| flow.app.kind()).collect()
     }
 
     #[getter]

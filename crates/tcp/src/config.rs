@@ -146,6 +146,11 @@ impl Config {
         cc.unbounded().filter(|unbounded| unbounded.is_probes || !sender_bounds)
     }
 
+    /// Whether the congestion control may draw from its seed. A custom one may.
+    pub fn is_random(&self) -> bool {
+        self.own_cc.is_some() || self.cc.build(Init { smss: self.smss.into(), ..Init::default() }).is_random()
+    }
+
     /// The largest window that RFC 7323 can advertise.
     pub const RECEIVE_BUFFER_MAX: u64 = ReceiveBuffer::MOST;
     /// A send buffer of this size holds whatever is written.

@@ -122,7 +122,8 @@ def command(
     def shown(result: Any) -> Any:
         from bentpipe.cli import render
 
-        return (*render.comparison(result, show_all), *(render.ratios(result) if ratio else ()))
+        ratios = render.ratios(result) if ratio else ()
+        return (*render.comparison(result, show_all), *ratios, *render.notes(result))
 
     def drawn(result: Any) -> Any:
         if chart == "ratio":

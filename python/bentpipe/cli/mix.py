@@ -95,7 +95,7 @@ def command(
             replications=replications,
             replications_max=replications_max,
             until=enough,
-            metrics=metric or (),
+            metric=metric or (),
             confidence=confidence,
             store=store,
             jobs=jobs,
@@ -106,7 +106,7 @@ def command(
     def shown(result: Any) -> Any:
         from bentpipe.cli import render
 
-        return render.mix(result)
+        return (*render.mix(result), *render.notes(result))
 
     carry_out(
         scenario,

@@ -11,7 +11,6 @@ from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment import aside
 from bentpipe.metrics import TRANSFERS, VERDICTS, named
-from bentpipe.scenario.scenario import notes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,8 +55,10 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
     # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if _is_of_transfers(name)}
-    # Columns of losses only on request: with all, the table is wider than a terminal.
-    hidden = [name for name in VERDICTS if not show_all and name not in comparison.asked]
+    # Columns of losses only on request: with all, the table is wider than a terminal. Jain's index needs equal flows.
+    is_mixed = len(set(comparison.scenario.flow_kinds)) > 1
+    rest = [*(() if show_all else VERDICTS), *(("jain",) if is_mixed else ())]
+    hidden = [name for name in rest if name not in comparison.asked]
     apart = (*of_transfers, *hidden)
     yield hosts(comparison)
     yield _estimates(comparison, {name: found for name, found in shown.items() if name not in apart})
@@ -67,7 +68,8 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     if replications > 1:
         margin = "±" if comparison.statistic == "mean" else "with"
         level = f"{100 * comparison.confidence:g} %"
-        yield Text(f"{comparison.statistic} of {replications} replications, {margin} {level} interval", style="dim")
+        sample = f"{comparison.statistic} of {replications} replications{_days(comparison)}, {margin} {level} interval"
+        yield Text(sample, style="dim")
     # The times of transfers are all of the same ones.
     notes = (
         comparison.unfinished(name)
@@ -79,7 +81,11 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     yield Text("")
     for statement in comparison.statements:
         yield Text(statement)
-    for note in notes_of(comparison.scenarios.values()):
+
+
+def notes(result: Comparison | Mix | Sweep) -> Iterator[RenderableType]:
+    """The notes and hints of a result, printed last."""
+    for note in result.notes:
         yield Text(f"note: {note}", style="yellow")
 
 
@@ -139,7 +145,8 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
     yield Text(f"{formatting.count(mix.runs['flows'][0], 'flow')} of each sender", style="dim")
     replications = len(mix.seeds)
     if replications > 1:
-        yield Text(f"mean of {replications} replications, ± {100 * mix.confidence:g} % interval", style="dim")
+        sample = f"mean of {replications} replications{_days(mix)}, ± {100 * mix.confidence:g} % interval"
+        yield Text(sample, style="dim")
     yield Text("")
     for statement in mix.statements:
         yield Text(statement)
@@ -165,7 +172,7 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     yield Text(result.title, style="bold")
     yield table
     yield from hidden(result.points.height - points.height, "more points; `bentpipe report` shows them", hint="")
-    yield Text("mean, ± 95 % interval", style="dim")
+    yield Text(f"mean{_days(result)}, ± 95 % interval", style="dim")
     for note in filter(None, map(result.unfinished, result.metrics)):
         yield Text(note, style="yellow")
     yield Text("")
@@ -247,6 +254,11 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
     for place, name in enumerate(comparison.senders):
         table.add_row(Text(name), *(column[place] for column in cells))
     return table
+
+
+def _days(result: Comparison | Mix | Sweep) -> str:
+    """The days of the sky, as a part of a description of replications."""
+    return ", each on another day of the sky" if result.has_days else ""
 
 
 def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:

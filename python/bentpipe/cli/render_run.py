@@ -10,6 +10,7 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.render import hosts
 from bentpipe.cli.tables import Shown, hidden, make_rows, make_table
+from bentpipe.metrics import jain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -234,14 +235,25 @@ def _summary(result: RunResult) -> Text:
     if failed:
         ended += f"; {formatting.count(failed, 'connection')} gave up"
     text = Text(
-        f"\nGoodput {formatting.quantity(row['goodput_bps'], 'bit/s')} in all, "
-        f"fairness {formatting.quantity(row['jain'], '1')} (Jain)\n"
+        f"\nGoodput {formatting.quantity(row['goodput_bps'], 'bit/s')} in all{_fairness(result)}\n"
         f"Ended at {row['simulated_s']:.6g} s: {ended}\n"
     )
     sent, delivered, lost, flying = (row[f"{what}_packets"] for what in ("sent", "delivered", "lost", "in_flight"))
     equal = "=" if sent == delivered + lost + flying else "is NOT (a bug in bentpipe, please report it)"
     text.append(f"{sent:,} packets sent {equal} {delivered:,} delivered + {lost:,} lost + {flying:,} in flight")
     return text
+
+
+def _fairness(result: RunResult) -> str:
+    """Jain's index of the flows of each kind with several: a call does not compete with a download."""
+    goodputs: dict[str, list[float]] = {}
+    for kind, row in zip(result.scenario.flow_kinds, result.rows("flows"), strict=True):
+        goodputs.setdefault(kind, []).append(row["goodput_bps"])
+    if len(goodputs) == 1:
+        return f", fairness {formatting.quantity(result.rows('summary')[0]['jain'], '1')} (Jain)"
+    found = [(jain(values), f"{len(values)} {kind}") for kind, values in goodputs.items() if len(values) > 1]
+    shown = [f"{formatting.quantity(index, '1')} of {of}" for index, of in found if index is not None]
+    return f", fairness (Jain) {', '.join(shown)}" if shown else ""
 
 
 _COMPLETION_COLUMNS = (

@@ -112,7 +112,7 @@ def command(
         replications=replications,
         replications_max=replications_max,
         until=overrides.until(until),
-        metrics=None if metric is None else names_of(metric),
+        metric=metric,
         tables=None if tables is None else names_of(tables),
         against=against,
     )
@@ -126,11 +126,12 @@ def command(
             result = sweep(scenario, store=place, jobs=jobs, on=on, progress=bar)
     except Interrupted as interrupt:
         part = interrupt.result
-        print_result(part.to_dict, lambda: render.sweep(part, place), json=json, quiet=quiet)
+        shown = lambda: (*render.sweep(part, place), *render.notes(part))  # noqa: E731
+        print_result(part.to_dict, shown, json=json, quiet=quiet)
         raise
     print_result(
         result.to_dict,
-        lambda: (*render.sweep(result, place), *(render.ratios(result) if ratio else ())),
+        lambda: (*render.sweep(result, place), *(render.ratios(result) if ratio else ()), *render.notes(result)),
         json=json,
         quiet=quiet,
     )

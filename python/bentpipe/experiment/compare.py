@@ -11,7 +11,7 @@ import polars as pl
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment import options
+from bentpipe.experiment import hints, options
 from bentpipe.experiment.arms import Compared, complete, senders_of
 from bentpipe.experiment.execution import carry_out
 from bentpipe.experiment.measure import with_metrics
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from bentpipe.statistics.estimates import Estimate, Interval
 
 
+@options.formerly(metrics="metric", senders="cc")
 def compare(
     scenario: AnyScenario,
     cc: Sender | Sequence[Sender] | None = None,
@@ -65,7 +66,8 @@ def compare(
     """Run a scenario with several senders and say what differs: congestion controls, or cases with other settings.
 
     Replication k uses the seed of the scenario + k for every sender, so that all meet the same channel and their
-    differences can be taken in pairs (common random numbers).
+    differences can be taken in pairs (common random numbers). Over a `[sky]`, replication k has day k of it: another
+    start, other lots and other rain, the same for every sender. `sky.day = 0` gives all replications the same day.
 
     Parameters
     ----------
@@ -379,6 +381,24 @@ class Comparison(Result):
             pairs = [(order[0], other) for other in order[1:]]
         return said + [statement(*pair, found[pair], metric) for pair in pairs]
 
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """Notes on the scenarios, and hints on what the replications cover and can show."""
+        fairness = hints.of_fairness([self.scenario], self.asked)
+        if self.sweep is None:
+            return [*notes_of(self.scenarios.values()), *fairness]
+        facts, count = self.sweep.facts, len(self.senders)
+        tests = count - 1 if self.against is not None else count * (count - 1) // 2
+        # Medians have their own least number, and equal values have no spread.
+        is_said = self.statistic == "median" or self._is_fixed()
+        found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.confidence)
+        return [*facts.get("notes", []), *fairness, *found]
+
+    @property
+    def has_days(self) -> bool:
+        """Whether each replication has another day of the sky."""
+        return self.sweep is not None and self.sweep.has_days
+
     def order(self, metric: str | None = None) -> list[str]:
         """The senders that have the metric, best first: by what they completed, then by the value."""
         what = named(metric or self.metric)
@@ -498,7 +518,9 @@ class Comparison(Result):
         elif metric != "cwnd":
             figure = comparison_figure(self, metric or self.metric)
         else:
-            runs = {name: run(each, seed=self.seeds[0], series="cwnd_bytes") for name, each in self.scenarios.items()}
+            day = self.runs["replication"][0] if self.has_days else 0
+            scenarios = {name: each.on_day(day) for name, each in self.scenarios.items()}
+            runs = {name: run(each, seed=self.seeds[0], series="cwnd_bytes") for name, each in scenarios.items()}
             figure = windows_figure(self, runs)
         return dressed(figure, size, title, labels)
 
@@ -510,14 +532,14 @@ class Comparison(Result):
 
     @property
     def hosts(self) -> str:
-        return str(self.sweep.facts["hosts"])
+        return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
         return {
             **self._provenance(),
             "statements": self.statements,
-            "notes": notes_of(self.scenarios.values()),
+            "notes": self.notes,
             "table": self.table.to_dicts(),
             "differences": self.differences.to_dicts(),
             **({} if self.against is None else {"ratios": self.ratios.to_dicts()}),

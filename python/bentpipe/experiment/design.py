@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from bentpipe.errors import BentpipeError, ScenarioError
@@ -14,7 +16,7 @@ from bentpipe.own.loading import united
 from bentpipe.statistics.estimates import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -31,6 +33,8 @@ UNTIL_MAX = 100
 """Runs of a point at most, with `until`, if nothing else is said; as in `[sweep]`."""
 
 
+KEPT_SCENARIOS = 1024
+"""Scenarios of points and days, ready to be run again with another seed. One takes some tens of kilobytes."""
 GROWTH = 1.5
 """A point that is not known well enough gets so many times the replications that it has."""
 
@@ -72,13 +76,23 @@ class Point:
     values: dict[str, Any]
     """What makes it differ from the others, by key."""
     digest: str
-    """Hash of all that decides its results, but the seed."""
+    """Hash of all that decides its results, but the seed and the day of the sky."""
+    has_days: bool
+    """Whether each replication has another day of the sky."""
+    shares_day: bool
+    """Whether all replications have the same day of the sky."""
+    is_random: bool
+    """Whether the seed decides more than the timing of hosts."""
+    notes: tuple[str, ...]
+    """On its scenario."""
     hosts: Sequence[tuple[str, Sequence[str]]]
     """As `Scenario.hosts`."""
 
     @classmethod
     def of(cls, index: int, values: dict[str, Any], core: _core.Scenario) -> Point:
-        return cls(index, values, core.digest, core.hosts)
+        """The point with this scenario."""
+        shares_day = core.has_sky and not core.has_days
+        return cls(index, values, core.digest, core.has_days, shares_day, core.is_random, tuple(core.notes), core.hosts)
 
 
 class Design(ABC, Generic[R]):
@@ -95,7 +109,7 @@ class Design(ABC, Generic[R]):
         What the values of points are of.
     points : list of Point
     seed : int
-        Replication k of a point has this seed + k.
+        Replication k of a point has this seed + k, and day k of a sky whose day is open.
     replications, replications_max : int
         Runs of each point; at most, where `until` decides.
     until : Until or None
@@ -121,8 +135,8 @@ class Design(ABC, Generic[R]):
     against: str | None
 
     @abstractmethod
-    def core(self, point: Point) -> _core.Scenario:
-        """The scenario of a point, for the core."""
+    def core(self, point: Point, day: int = 0) -> _core.Scenario:
+        """The scenario of a point for the core, on a day of the sky."""
 
     @abstractmethod
     def result(self, sweep: Sweep) -> R | None:
@@ -140,6 +154,20 @@ class Design(ABC, Generic[R]):
         """Which replication of the experiment a run of a point belongs to."""
         first, step = self.replications_of(point)
         return first + number * step
+
+    def day(self, point: Point, number: int) -> int:
+        """Day of the sky of a run of a point: the same for all points in a replication of the experiment."""
+        return self.replication(point, number) if point.has_days else 0
+
+    def digest(self, point: Point, day: int) -> str:
+        """Hash of all that decides a run of a point, but the seed.
+
+        Raises
+        ------
+        ScenarioError
+            The scenario makes no sense on this day: no satellite is in view, for example.
+        """
+        return point.digest if day == 0 else self.core(point, day).digest
 
     def first_seed(self, point: Point) -> int:
         """Of replication 0."""
@@ -198,6 +226,7 @@ class Arms(Design[R]):
         self.keys, self.seed = [key], scenario.seed
         # Time series would only cost memory here.
         self._cores = [arm.replace("record.series", [])._core for arm in arms.values()]
+        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: on_day(self._cores[index], day))
         self.points = [
             Point.of(index, {key: name}, core) for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
         ]
@@ -209,8 +238,32 @@ class Arms(Design[R]):
         self.metrics, self.against = list(metrics), None
         self.tables = with_tables(tables, [*metrics, *([self.until.metric] if self.until else [])])
 
-    def core(self, point: Point) -> _core.Scenario:
-        return self._cores[point.index]
+    def core(self, point: Point, day: int = 0) -> _core.Scenario:
+        return self._on_day(point.index, day)
+
+
+def on_day(core: _core.Scenario, day: int) -> _core.Scenario:
+    """A scenario on a day of the sky.
+
+    Raises
+    ------
+    ScenarioError
+        It makes no sense on this day.
+    """
+    if day == 0:
+        return core
+    with located(day):
+        return core.on_day(day)
+
+
+@contextmanager
+def located(day: int) -> Iterator[None]:
+    """Errors of a scenario with the day of the sky, and how to do without it."""
+    try:
+        yield
+    except ScenarioError as error:
+        where = f"on day {day} of the sky, which replication {day} has; sky.day = 0 gives all replications the same day"
+        raise ScenarioError(*error.problems, where=where) from None
 
 
 def with_tables(tables: Sequence[str], metrics: Sequence[str]) -> list[str]:

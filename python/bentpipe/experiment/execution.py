@@ -7,11 +7,11 @@ from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from bentpipe import _core
 from bentpipe.errors import BentpipeError, Interrupted, SenderError
-from bentpipe.experiment import task
+from bentpipe.experiment import hints, task
 from bentpipe.experiment.commands import own, run_command
 from bentpipe.experiment.hosts import hosts_of
 from bentpipe.experiment.memory import Memory
@@ -78,6 +78,15 @@ def carry_out(
     return found
 
 
+class Wanted(NamedTuple):
+    """A run that is wanted."""
+
+    point: Point
+    day: int
+    """Of the sky."""
+    seed: int
+
+
 class Execution(Generic[R]):
     """An experiment under way."""
 
@@ -92,8 +101,12 @@ class Execution(Generic[R]):
         self.notify = partial(progress or (lambda _: None), self.progress)
         self.points = design.points
         self.counts = design.counts()
-        self.runs: dict[str, tuple[Point, int]] = {}
-        """By name, point and seed of each run that is wanted so far."""
+        self.runs: dict[str, Wanted] = {}
+        """By name, each run that is wanted so far."""
+        self.digests: dict[tuple[int, int], str] = {}
+        """Of each run of a point, by their numbers."""
+        # Days of the sky are checked as points are.
+        self.fresh = self._runs([(point, range(count)) for point, count in zip(self.points, self.counts, strict=True)])
 
     def run(self, store: Store, place: Workers) -> Sweep:
         """Do what is missing in a store; its Parquet files are written by who opened it."""
@@ -120,32 +133,50 @@ class Execution(Generic[R]):
         return sweep
 
     def _all(self) -> None:
-        fresh = self._runs([(point, range(count)) for point, count in zip(self.points, self.counts, strict=True)])
-        while fresh:
+        while self.fresh:
             self.store.begin(self._facts())
-            self._do(fresh)
+            self._do(self.fresh)
             have, self.counts = self.counts, self.design.grown(self.counts, self._so_far)
-            fresh = self._runs(
+            self.fresh = self._runs(
                 [(point, range(*counts)) for point, *counts in zip(self.points, have, self.counts, strict=True)]
             )
 
     def _runs(self, wanted: Sequence[tuple[Point, range]]) -> list[str]:
         """Names of these runs of points: first replications first, so that a part covers the whole experiment."""
         ranked = [
-            (self.design.replication(point, number), point.index, point, seed)
+            (self.design.replication(point, number), number, Wanted(point, self.design.day(point, number), seed))
             for point, numbers in wanted
             for number, seed in zip(numbers, self.design.seeds(point, numbers), strict=True)
         ]
-        ranked.sort(key=lambda each: each[:2])
-        fresh = {task.name(point.digest, seed): (point, seed) for _, _, point, seed in ranked}
+        ranked.sort(key=lambda each: (each[0], each[2].point.index))
+        fresh = {}
+        for _, number, run in ranked:
+            digest = self.digests[run.point.index, number] = self.design.digest(run.point, run.day)
+            fresh[task.name(digest, run.seed)] = run
+            if run.day:
+                self._notify_of_days(len(fresh) / len(ranked))
         self.runs |= fresh
         return list(fresh)
+
+    def _notify_of_days(self, share: float) -> None:
+        """Report how many of the days of the sky are found, which may take longer than the runs."""
+        state = self.progress
+        had = state.total, state.doing, state.under_way
+        state.total, state.doing, state.under_way = 1, "finding paths over the sky", share
+        self.notify()
+        state.total, state.doing, state.under_way = had
+
+    def _is_random(self) -> bool:
+        """Whether replications differ in more than the timing of hosts."""
+        # A day of the sky may be like another one, as that of a slot over the equator without rain.
+        days = {(index, digest) for (index, _), digest in self.digests.items()}
+        return len(days) > len({index for index, _ in days}) or any(point.is_random for point in self.points)
 
     def _so_far(self) -> Sweep:
         return Sweep.of(self.store, self._facts())
 
     def _do(self, wanted: Sequence[str]) -> None:
-        missing = self.store.missing({id_: self.runs[id_][0].values for id_ in wanted}, self.design.tables)
+        missing = self.store.missing({id_: self.runs[id_].point.values for id_ in wanted}, self.design.tables)
         self.progress.total += len(wanted)
         self.progress.reused += len(wanted) - len(missing)
         left, running, ahead = dict.fromkeys(missing), 0, AHEAD
@@ -166,8 +197,9 @@ class Execution(Generic[R]):
                 if isinstance(outcome, BaseException):
                     raise outcome
             for id_ in mine:
-                point, seed = self.runs[id_]
-                self.place.submit(task.Task(id_, seed, tuple(self.design.tables)), partial(self.design.core, point))
+                point, day, seed = self.runs[id_]
+                work = task.Task(id_, seed, tuple(self.design.tables))
+                self.place.submit(work, partial(self.design.core, point, day))
             running += len(mine)
             self.progress.running = min(running, self.place.count)
             self.progress.under_way = self.place.under_way()
@@ -179,9 +211,9 @@ class Execution(Generic[R]):
 
     def _located(self, error: SenderError, id_: str) -> SenderError:
         """With the run in which it was, and how to see it again."""
-        point, seed = self.runs[id_]
+        point, day, seed = self.runs[id_]
         where = ", ".join(f"{key}={value}" for key, value in point.values.items())
-        again = run_command(self._facts(), point.values, seed)
+        again = run_command(self._facts(), {**point.values, **({"sky.day": day} if day else {})}, seed)
         return SenderError(f"{error}\n\n  at the point {where}, with seed {seed}" + (f":\n  {again}" if again else ""))
 
     def _claim(self, left: dict[str, None], count: int) -> list[str]:
@@ -200,16 +232,16 @@ class Execution(Generic[R]):
         for id_, _ in failed:
             self._write_replay(id_)
         self.store.keep(
-            [(id_, self.runs[id_][0].values, self.design.tables, record) for id_, record in done],
-            [(id_, self.runs[id_][0].values, message) for id_, message in failed],
+            [(id_, self.runs[id_].point.values, self.design.tables, record) for id_, record in done],
+            [(id_, self.runs[id_].point.values, message) for id_, message in failed],
         )
         self.progress.done += len(done)
         self.progress.failed += len(failed)
 
     def _write_replay(self, id_: str) -> None:
         """A scenario that shows the failure again, beside the store."""
-        point, seed = self.runs[id_]
-        text = json.loads(self.design.core(point).to_json())
+        point, day, seed = self.runs[id_]
+        text = json.loads(self.design.core(point, day).to_json())
         self.store.keep_replay(id_, json.dumps({**text, "seed": seed}, indent=1))
 
     def _facts(self) -> dict[str, Any]:
@@ -233,6 +265,9 @@ class Execution(Generic[R]):
             "hosts": hosts_of(point.hosts for point in self.points),
             "senders": own(design.senders),
             "aside": self.store.aside(),
+            "notes": hints.of_points(self.points, is_grid=design.verb == "sweep"),
+            "is_random": self._is_random(),
+            "shares_day": any(point.shares_day for point in self.points),
             **design.facts(),
             "points": [
                 [
@@ -241,6 +276,8 @@ class Execution(Generic[R]):
                     design.first_seed(point),
                     count,
                     *design.replications_of(point),
+                    # Where each run has another day, it has another digest.
+                    *([[self.digests[point.index, number] for number in range(count)]] if point.has_days else []),
                 ]
                 for point, count in zip(self.points, self.counts, strict=True)
             ],

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.experiment import options
-from bentpipe.experiment.design import Design, Point, Until, with_tables
+from bentpipe.experiment.design import KEPT_SCENARIOS, Design, Point, Until, on_day, with_tables
 from bentpipe.experiment.execution import carry_out
 from bentpipe.metrics import SENDERS
 from bentpipe.progress import Progress, watched
 from bentpipe.scenario.overrides import case_sets
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import names_of, scenario_of
 
 if TYPE_CHECKING:
     import os
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from bentpipe.experiment.sweep import Sweep
     from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario, Scenario
-
-KEPT_SCENARIOS = 1024
-"""Of points, ready to be run again with another seed. A scenario takes some tens of kilobytes."""
 
 
 class Grid(Design["Sweep"]):
@@ -73,6 +70,7 @@ class Grid(Design["Sweep"]):
         self.tables = with_tables(self.tables, judged)
         self.against = self._against(written["against"])
         self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
+        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda positions, day: on_day(self._cached(positions), day))
         self._tell = tell
 
     def _against(self, asked: str | None) -> str | None:
@@ -129,8 +127,9 @@ class Grid(Design["Sweep"]):
                     f"  expected seeds that are {most} or more apart, one replication, or no seed that varies"
                 )
 
-    def core(self, point: Point) -> _core.Scenario:
-        return self._cached(self._positions[point.index])
+    def core(self, point: Point, day: int = 0) -> _core.Scenario:
+        positions = self._positions[point.index]
+        return self._cached(positions) if day == 0 else self._on_day(positions, day)
 
     def result(self, sweep: Sweep) -> Sweep:
         return sweep
@@ -151,6 +150,7 @@ class Grid(Design["Sweep"]):
             raise ScenarioError(*error.problems, where=f"at the point {where}") from None
 
 
+@options.formerly(metrics="metric")
 def sweep(
     scenario: AnyScenario,
     vary: Mapping[str, Any] | None = None,
@@ -159,7 +159,7 @@ def sweep(
     replications: int | None = None,
     replications_max: int | None = None,
     until: Mapping[str, Any] | None = None,
-    metrics: Sequence[str] | None = None,
+    metric: str | Sequence[str] | None = None,
     tables: Sequence[str] | None = None,
     against: str | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
@@ -171,8 +171,8 @@ def sweep(
     """Run a scenario at every point of a grid, and keep what each run gave.
 
     What the arguments do not say is taken from the table `[sweep]` of the scenario. Replication k of each point has the
-    scenario's seed + k, so that all points meet the same channels. A run that is in the store already is not done
-    again.
+    scenario's seed + k, so that all points meet the same channels, and day k of a `[sky]` (`sky.day = 0`: all the same
+    day). A run that is in the store already is not done again.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def sweep(
     until : mapping, optional
         `{"metric": "goodput", "half_width": "2 %"}`: go on with a point until the 95 % interval of the mean is below
         ± 2 % of it. The number of replications grows in fixed steps, so the result does not depend on timing.
-    metrics : sequence of str, optional
+    metric : str or sequence of str, optional
         What is reported: metrics of the whole run (`bentpipe list metrics`), or of one flow or link, such as `fct:web`
         and `queue_p95:sat.forward`.
     tables : sequence of str, optional
@@ -232,7 +232,7 @@ def sweep(
         replications=replications,
         replications_max=replications_max,
         until=until,
-        metrics=metrics,
+        metric=metric,
         tables=tables,
         against=against,
         cases=cases,
@@ -285,7 +285,7 @@ def arguments(
     replications: int | None = None,
     replications_max: int | None = None,
     until: Mapping[str, Any] | None = None,
-    metrics: Sequence[str] | None = None,
+    metric: str | Sequence[str] | None = None,
     tables: Sequence[str] | None = None,
     against: str | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
@@ -319,7 +319,7 @@ def arguments(
         "replications": replications,
         "replications_max": replications_max,
         "until": until,
-        "metrics": metrics,
+        "metrics": None if metric is None else names_of(metric),
         "tables": tables,
         "against": against,
     }

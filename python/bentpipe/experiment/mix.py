@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import polars as pl
 from bentpipe import formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment import options
+from bentpipe.experiment import hints, options
 from bentpipe.experiment.commands import SENDERS_VARY
-from bentpipe.experiment.design import UNTIL_MAX, Design, Point, Until, checked_until, enough
+from bentpipe.experiment.design import KEPT_SCENARIOS, UNTIL_MAX, Design, Point, Until, checked_until, enough
 from bentpipe.experiment.execution import carry_out
 from bentpipe.experiment.measure import with_metrics
 from bentpipe.experiment.outcome import Result, column_shown
@@ -22,7 +23,7 @@ from bentpipe.experiment.plan import Plan
 from bentpipe.experiment.quantities import QUANTITIES, Quantity, quantity
 from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
-from bentpipe.metrics import Metric
+from bentpipe.metrics import Metric, jain
 from bentpipe.own.loading import absent, parts
 from bentpipe.progress import watched
 from bentpipe.scenario.scenario import Scenario, names_of, scenario_of
@@ -47,19 +48,24 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+PLANS_KEPT = 4
+"""Plans of days of the sky: a replication needs one for all its runs."""
+TESTS = 3
+"""Questions that are tested of each sender."""
 STARVED = 0.5
 """Below so much of its fair share a sender is called starved, if that is known and it gets more among its own kind."""
 
 
+@options.formerly(senders="cc", metrics="metric")
 def mix(
     scenario: AnyScenario,
-    senders: Sender | Iterable[Sender],
+    cc: Sender | Iterable[Sender],
     *,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
     replications: int = 10,
     replications_max: int | None = None,
     until: Mapping[str, Any] | None = None,
-    metrics: str | Sequence[str] = (),
+    metric: str | Sequence[str] = (),
     confidence: float = 0.95,
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -73,13 +79,14 @@ def mix(
     that name their own congestion control, stay as they are and do not count.
 
     Replication k uses the seed of the scenario + k, and the senders change places by k, for who is first is chance.
+    Over a `[sky]`, replication k has day k of it, as in `compare`.
     The same is run with all flows of one kind, kind by kind: that tells what a sender would get among its own kind.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
         As in `run`.
-    senders : str, class, or iterable of these
+    cc : str, class, or iterable of these
         At least two congestion controls, as in `compare`, each with the loss recovery that belongs to it, or names of
         cases; `all` stands for every congestion control.
     cases : mapping, optional
@@ -91,7 +98,7 @@ def mix(
     until : mapping, optional
         `{"metric": "share", "half_width": "5 %"}`: go on until one of `QUANTITIES`, or a metric, is known
         so well for every sender.
-    metrics : sequence of str, optional
+    metric : str or sequence of str, optional
         What the tables have of each sender besides `QUANTITIES`: metrics of flows (`bentpipe list metrics`), over all
         its flows (`tcp_efficiency`) or its copies of one (`fct:web`).
     confidence : float
@@ -117,8 +124,8 @@ def mix(
     """
     scenario = scenario_of(scenario)
     options.checked(metric="goodput", replications=replications, jobs=jobs, confidence=confidence)
-    plan = Plan.of(scenario.replace("record.series", []), parts(senders), cases or {})
-    asked = names_of(metrics)
+    plan = Plan.of(scenario.replace("record.series", []), parts(cc), cases or {})
+    asked = names_of(metric)
     options.checked_of([name for name in asked if isinstance(quantity(name), Metric)], scenario)
     design = Mixed(scenario, plan, replications, replications_max, until, confidence, asked)
     with watched(progress) as watch:
@@ -148,11 +155,17 @@ class Mixed(Design["Mix"]):
         count = len(plan.names)
         orders = [[(slot + turn) % count for slot in range(count)] for turn in range(count)]
         own = [[kind] * count for kind in range(count)]
-        self._cores = [plan.mixed(kinds)._core for kinds in (*orders, *own)]
+        self.kinds = [*orders, *own]
+        self._plan_of = lru_cache(PLANS_KEPT)(plan.on_day)
+        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: self._plan_of(day).mixed(self.kinds[index])._core)
         names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
+        # A mix is made of the resolved scenario, which has links in place of a sky.
+        (sky, *_) = members = [Point.of(0, {}, each._core) for each in plan.members.values()]
+        notes = tuple(dict.fromkeys(note for each in members for note in each.notes))
+        days = {"has_days": sky.has_days, "shares_day": sky.shares_day, "notes": notes}
         self.points = [
-            Point.of(index, {"senders": name}, core)
-            for index, (name, core) in enumerate(zip(names, self._cores, strict=True))
+            replace(Point.of(index, {"senders": name}, self._on_day(index, 0)), **days)  # type: ignore[arg-type]
+            for index, name in enumerate(names)
         ]
         self.keys, self.seed, self.against = ["senders"], scenario.seed, None
         self.metrics, self.asked, tables = ["goodput"], list(metrics), ["flows", "links"]
@@ -160,8 +173,8 @@ class Mixed(Design["Mix"]):
             tables += getattr(quantity(name), "tables", ())
         self.tables = list(dict.fromkeys(tables))
 
-    def core(self, point: Point) -> _core.Scenario:
-        return self._cores[point.index]
+    def core(self, point: Point, day: int = 0) -> _core.Scenario:
+        return self._on_day(point.index, day)
 
     def result(self, sweep: Sweep) -> Mix | None:
         return Mix.of(sweep, self.scenario, self.plan) if _complete(sweep, self.plan) else None
@@ -252,8 +265,8 @@ def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]])
                 "replication": k,
                 "seed": seeds[k],
                 "goodput_bps": total,
-                "jain_senders": _jain(np.array(sums)),
-                "jain_flows": _jain(goodput[of >= 0]),
+                "jain_senders": jain(sums),
+                "jain_flows": jain(goodput[of >= 0].tolist()),
                 "utilisation": mixed.utilisation,
             }
         )
@@ -262,12 +275,6 @@ def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]])
     each = {"sender": pl.String, **whole, "flows": pl.Int64, **reals}
     every = whole | dict.fromkeys(("goodput_bps", "jain_senders", "jain_flows", "utilisation"), pl.Float64)
     return pl.DataFrame(rows, schema=each), pl.DataFrame(totals, schema=every).fill_nan(None)
-
-
-def _jain(values: Values) -> float | None:
-    """Jain, Chiu and Hawe 1984: 1 if all are equal, 1 / n if one has all."""
-    squares = len(values) * float((values**2).sum())
-    return float(values.sum()) ** 2 / squares if squares else None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -498,11 +505,25 @@ class Mix(Result):
             tests[name][what] = is_below and p is not None and p < 1 - self.confidence
         return tests
 
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """Notes on the scenario, and hints on what the replications cover and can show."""
+        facts: Mapping[str, Any] = {} if self.sweep is None else self.sweep.facts
+        tests = TESTS * len(self.senders)
+        return [*facts.get("notes", []), *hints.of_replications(facts, len(self.seeds), tests, self.confidence)]
+
+    @property
+    def has_days(self) -> bool:
+        """Whether each replication has another day of the sky."""
+        return self.sweep is not None and self.sweep.has_days
+
     def scenario_of(self, replication: int = 0) -> Scenario:
         """The scenario of a replication: copies of the flows, each with its sender, and the seed."""
         count = len(self.senders)
         kinds = [(slot + replication) % count for slot in range(count)]
-        return self.plan.mixed(kinds).with_seed((self.scenario.seed + replication) % 2**64)
+        # A mix that was read does not know, and its first day is that of all unless the runs have others.
+        day = replication if self.has_days else 0
+        return self.plan.on_day(day).mixed(kinds).with_seed((self.scenario.seed + replication) % 2**64)
 
     def senders_of(self, replication: int = 0) -> dict[str, str]:
         """By name of a flow in a replication, its sender; flows that do not take part are not there."""
@@ -549,13 +570,14 @@ class Mix(Result):
 
     @property
     def hosts(self) -> str:
-        return str(self.sweep.facts["hosts"])
+        return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
         return {
             **self._provenance(),
             "statements": self.statements,
+            "notes": self.notes,
             "table": self.table.to_dicts(),
             "totals": self.totals.to_dicts(),
             "runs": self.runs.to_dicts(),
@@ -573,7 +595,9 @@ class Mix(Result):
         from bentpipe.plot import notebook
 
         # Windows would need another run.
-        return notebook.page(f"hosts: {self.hosts}", [self.shown()], self.statements, lambda: self.plot("goodput"))
+        return notebook.page(
+            f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], lambda: self.plot("goodput")
+        )
 
     def __repr__(self) -> str:
         return f"<Mix {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from functools import wraps
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar, get_args
 
 from bentpipe import metrics
 from bentpipe.catalog import unknown
@@ -10,9 +11,12 @@ from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.scenario.scenario import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from bentpipe.scenario.scenario import Scenario
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 CONFIDENCE = 0.95
 """Of the intervals of a sweep, and of those that `until` looks at."""
@@ -26,6 +30,24 @@ SWEEP_CHARTS = ("lines", "map")
 MIX_CHARTS = ("all", "share", "goodput", "cwnd")
 REPLICATIONS_MAX = 10_000
 """More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
+
+
+def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Refuse former names of parameters, with the name that each has now."""
+
+    def renamed(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            for former in sorted(now.keys() & kwargs.keys()):
+                name = function.__name__
+                raise BentpipeError(
+                    f"{name}({former}=...): there is no parameter {former}\n  expected {now[former]}=..."
+                )
+            return function(*args, **kwargs)
+
+        return called
+
+    return renamed
 
 
 def checked(

@@ -23,6 +23,8 @@ class Result(ABC):
 
     runs: pl.DataFrame
     """A row per run."""
+    notes: Sequence[str]
+    """Notes and hints for the reader of the tables, one line each."""
 
     @property
     @abstractmethod
@@ -76,7 +78,7 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook
 
-        return notebook.page(f"hosts: {self.hosts}", [self.shown()], self.statements, self.plot)
+        return notebook.page(f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], self.plot)
 
 
 def column_shown(head: str, unit: str, found: Sequence[Estimate | Interval]) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.errors import ScenarioError
+from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.arms import senders_of
+from bentpipe.experiment.design import located
 from bentpipe.own.loading import united
 from bentpipe.scenario.scenario import Scenario
 
@@ -32,6 +33,10 @@ class Plan:
     folder: str | None
     classes: dict[str, Own]
     """By name, those of one's own."""
+    scenario: Scenario | None = None
+    """The source of the plan, as are the `members`; None if the plan was read."""
+    members: Mapping[str, Scenario] = field(default_factory=dict)
+    """By name of a congestion control or case, the scenario with it alone."""
 
     @classmethod
     def of(cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]]) -> Plan:
@@ -44,6 +49,31 @@ class Plan:
         if len(members) < 2:
             given = ", ".join(members) or "none"
             raise ScenarioError(f"a mix of {given}\n  expected two senders or more, as reno,cubic")
+        return cls._made(scenario, members)
+
+    def on_day(self, day: int) -> Plan:
+        """The same plan on a day of the sky.
+
+        Raises
+        ------
+        ScenarioError
+            It makes no sense on this day.
+        BentpipeError
+            The plan was read, and has the first day only.
+        """
+        if day == 0 or (self.scenario is not None and not self.scenario.has_days):
+            return self
+        if self.scenario is None:
+            raise BentpipeError(
+                f"replication {day} has another day of the sky, which a saved mix does not have\n"
+                f"  expected replication 0, or the scenario itself with sky.day = {day}"
+            )
+        with located(day):
+            members = {name: member.on_day(day) for name, member in self.members.items()}
+            return self._made(self.scenario.on_day(day), members)
+
+    @classmethod
+    def _made(cls, scenario: Scenario, members: Mapping[str, Scenario]) -> Plan:
         base = scenario.to_dict()
         resolved = {name: member.to_dict() for name, member in members.items()}
         for name, content in resolved.items():
@@ -68,7 +98,7 @@ class Plan:
             for place in range(len(members))
         ]
         senders = united(*(member.senders for member in members.values()))
-        return cls(tuple(members), base, flows, scenario.folder, senders)
+        return cls(tuple(members), base, flows, scenario.folder, senders, scenario, members)
 
     def mixed(self, kinds: list[int]) -> Scenario:
         """The scenario in which the copies of each flow have these senders, in order."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.experiment.commands import WRITTEN, given_in_python, has_file, own, run_command, sweep_command
+from bentpipe.experiment.commands import UNNAMED, WRITTEN, given_in_python, has_file, own, run_command, sweep_command
 from bentpipe.reports.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from bentpipe.experiment.sweep import Sweep
 
 RESOLVED = "resolved.toml"
+
+
+def titled(title: str, source: str) -> str:
+    """The title of a report: that of the scenario, or the name of its file, or of the folder that has its result."""
+    path = Path(source)
+    return title or (path.parent.name if path.name == f"{WRITTEN}.toml" else path.stem) or UNNAMED
 
 
 def of_sweep(sweep: Sweep) -> Provenance:
@@ -30,7 +37,7 @@ def of_sweep(sweep: Sweep) -> Provenance:
         f"no command makes it again: {', '.join(no_command)} was given in Python" if no_command else "",
     ]
     return Provenance(
-        title=sweep.title,
+        title=titled(sweep.title, facts["source"]),
         source=facts["source"] if has_file(facts) else "",
         seeds=_seeds(sweep),
         replications=_replications(sweep.points["replications"].to_list()),
@@ -49,7 +56,7 @@ def of_run(run: RunResult) -> Provenance:
     facts: dict[str, Any] = {"source": scenario.source, "sets": scenario.sets, "senders": own(scenario.senders)}
     text = scenario.resolved()
     return Provenance(
-        title=scenario.title,
+        title=titled(scenario.title, scenario.source),
         source=scenario.source if has_file(facts) else "",
         seeds=f"seed {run.seed}",
         replications="one run",
@@ -74,7 +81,9 @@ def _seeds(sweep: Sweep) -> str:
     else:
         first = sweep.facts["seed"]
         last = (first + max(sweep.points["replications"].to_list()) - 1) % 2**64
-    return f"seed {first}" if first == last else f"seeds {first} to {last}"
+    days = max(sweep.points["replications"].to_list()) - 1 if sweep.has_days else 0
+    said = f"seed {first}" if first == last else f"seeds {first} to {last}"
+    return said + (f", days 0 to {days} of the sky" if days else "")
 
 
 def _replications(counts: Sequence[int]) -> str:

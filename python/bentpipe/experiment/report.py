@@ -15,7 +15,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment import aside
 from bentpipe.experiment.frames import column as as_column
 from bentpipe.experiment.mix import Mix, Mixed
-from bentpipe.experiment.provenance import of_run, of_sweep
+from bentpipe.experiment.provenance import of_run, of_sweep, titled
 from bentpipe.experiment.result import FORM as RUN
 from bentpipe.experiment.result import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, RunResult, readable
 from bentpipe.experiment.rows import difference_row, ranked_row
@@ -207,13 +207,13 @@ class _OfMix(_Reporter):
 
     def page(self) -> Page:
         mix = self.mix
-        self.said = mix.statements
+        self.said = [*mix.statements, *mix.notes]
         drawing = Drawing(mix.plot("all"), [])
         shares = self.picture(
             "shares", drawing, "Shares, goodput and windows", mix.scenario.title, "means and intervals"
         )
         return Page(
-            mix.scenario.title or "untitled",
+            titled(mix.scenario.title, mix.scenario.source),
             f"{', '.join(mix.senders)} in the same runs, {_count(len(mix.seeds), 'replication')}; hosts: {mix.hosts}",
             [
                 Section("Who gets how much", [Points(self.said), shares]),
@@ -256,7 +256,7 @@ class _OfRun(_Reporter):
         shown = (("flows", SHOWN_FLOWS), ("links", SHOWN_LINKS), ("drops", SHOWN_DROPS))
         sections = [Section(_RUN[name][0], [self._tabled(name, columns)]) for name, columns in shown]
         return Page(
-            run.scenario.title or "untitled",
+            titled(run.scenario.title, run.scenario.source),
             f"one run, seed {run.seed}: {run.stop} at {run.simulated_s:.10g} s; hosts: {run.hosts}",
             [Section("Run", first), Section(_RUN["metrics"][0], [self._metrics()]), *sections, self.scenario()],
             f"{self.provenance.version}. One run has no intervals.",
@@ -305,9 +305,10 @@ class _OfSweep(_Reporter):
             Text(f"{aside.said(others)} are in the store as well, and not used here.", is_warning=True)
             for others in sweep.facts["aside"]
         ]
+        warnings += [Text(f"Note: {note}.", is_warning=True) for note in sweep.notes]
         first = sections[0]
         return Page(
-            sweep.title or "untitled",
+            titled(sweep.title, sweep.facts["source"]),
             f"{size}; varied: {', '.join(sweep.keys)}; hosts: {sweep.hosts}",
             [Section(first.title, [*warnings, *first.blocks]), *sections[1:]],
             f"{self.provenance.version}. Means with Student's 95 % intervals; differences in pairs of equal seeds, "

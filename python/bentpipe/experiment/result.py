@@ -131,7 +131,8 @@ class RunResult(Result):
             scenario=scenario,
             tables=GivenTables({name: tables[name] for name in TABLES}),  # type: ignore[literal-required]
             recorded=GivenTables(tables["series"]),
-            notes=tuple(tables["notes"]),
+            # Hints on the scenario are no part of the core's tables.
+            notes=tuple(dict.fromkeys([*tables["notes"], *scenario.notes])),
             version=__version__,
         )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe import _core, files
 from bentpipe.errors import Interrupted, ScenarioError
+from bentpipe.experiment import options
 from bentpipe.progress import Progress, watched
 from bentpipe.scenario.scenario import scenario_of
 
@@ -22,6 +23,7 @@ EVENTS_AT_ONCE = 20_000
 """Some milliseconds of work: Ctrl-C and progress are looked at in between."""
 
 
+@options.formerly(senders="cc")
 def run(
     scenario: AnyScenario,
     sets: Sets = (),

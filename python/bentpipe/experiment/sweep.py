@@ -11,7 +11,7 @@ import polars as pl
 
 from bentpipe import files, formatting
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment import options, task
+from bentpipe.experiment import hints, options, task
 from bentpipe.experiment.contrasts import (
     Compared,
     Contrast,
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 FORM = "bentpipe experiment"
 SHOWN_MAX = 60
 """Points in a table of a notebook."""
+WITHOUT_DAYS = 6
+"""Values that `facts` have of a point whose replications share the day of the sky; of others also a digest per run."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -148,9 +150,9 @@ class Sweep(Result):
         points = _points(facts)
         # Two points may have runs in common, such as seeds 1 and 2 with two replications.
         wanted = [
-            (task.name(digest, (first + k) % 2**64), index, k)
-            for index, (_, digest, first, count, start, step) in enumerate(written)
-            for k in range(start, start + count * step, step)
+            (task.name(of_days[0][number] if of_days else digest, (first + k) % 2**64), index, k)
+            for index, (_, digest, first, count, start, step, *of_days) in enumerate(written)
+            for number, k in enumerate(range(start, start + count * step, step))
         ]
         names = {id_ for id_, *_ in wanted}
         place = pl.DataFrame(
@@ -288,6 +290,20 @@ class Sweep(Result):
     def values(self, metric: str) -> dict[int, Values]:
         """By point, a metric in each replication that is wanted; NaN where a run is missing or has no value."""
         return {point: sample.values for point, sample in self.samples(metric).items()}
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """Notes on the scenarios of the points, and hints on what the replications cover and can show."""
+        facts, replications = self.facts, max(self.points["replications"].to_list())
+        contrasts = self.contrasts(self.metrics[0]) if replications > 1 else []
+        # Without senders or cases, each point is compared with the best one.
+        tests = sum(len(each.differences) for each in contrasts) or self.points.height - 1
+        return [*facts.get("notes", []), *hints.of_replications(facts, replications, tests)]
+
+    @property
+    def has_days(self) -> bool:
+        """Whether each replication has another day of the sky, at some point at least."""
+        return any(len(point) > WITHOUT_DAYS for point in self.facts.get("points", ()))
 
     @property
     def differences(self) -> pl.DataFrame:
@@ -437,6 +453,7 @@ class Sweep(Result):
             "metrics": self.metrics,
             "against": self.against,
             "statements": self.statements,
+            "notes": self.notes,
             "best": {name: self.best(name) for name in self.metrics},
             "ranking": {name: self._ranking_rows(name) for name in self.metrics},
             "differences": {name: difference_rows(self.contrasts(name)) for name in self.metrics},

@@ -9,6 +9,7 @@ import numpy as np
 
 from bentpipe import formatting
 from bentpipe.plot import traces
+from bentpipe.plot.cuts import CUT, EXPLAINED, mark_cuts
 from bentpipe.plot.style import COLOURS, DASHES, WIDTH, label, legend_above, plain, sheet, style
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def mix_figure(mix: Mix, chart: str = "all") -> Figure:
         count = len(mix.seeds)
         sample = f"{count} replications, {100 * mix.confidence:g} % intervals" if count > 1 else "one run"
         sample = "first replication" if chart == "cwnd" else sample
+        is_cut = any(line.get_label() == CUT for axes in figure.axes for line in axes.lines)
+        sample += f"; {EXPLAINED}" if is_cut else ""
         figure.suptitle(f"{plain(textwrap.fill(mix.scenario.title, 56))}\n{sample}", x=0.02, ha="left")
     return figure
 
@@ -63,6 +66,7 @@ def _share(axes: Axes, mix: Mix) -> None:
         )
     axes.axvline(100 * mix.fair, color="0.4", linestyle=":", linewidth=0.9)
     axes.set_xlim(left=0)
+    mark_cuts(axes)
     axes.set_xlabel("Share of the goodput (%); dotted: fair")
     _rows(axes, mix)
 
@@ -92,6 +96,7 @@ def _goodput(axes: Axes, mix: Mix) -> None:
                 markersize=4,
             )
     axes.set_xlim(left=0)
+    mark_cuts(axes)
     axes.set_xlabel(label("Goodput", f"{unit}; ring: among its own kind"))
     _rows(axes, mix)
 

@@ -12,6 +12,7 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.metrics import SENDERS, Metric, named
 from bentpipe.plot.axis import Axis
+from bentpipe.plot.cuts import EXPLAINED, mark_cuts
 from bentpipe.plot.style import COLOURS, WIDE, WIDTH, Drawing, at_least, label, nothing_of, plain, sheet, spread, style
 from bentpipe.statistics.samples import AtLeast
 
@@ -122,6 +123,7 @@ class _Drawer:
         self.divisor, self.unit = formatting.scale([each.mean for each in estimates], what.unit)
         self.estimates = estimates
         self.notes = [f"{key} goes with {other}" for key, other in layout.along.items()]
+        self.is_cut = False
 
     def draw(self) -> Drawing:
         figure = self._rows() if self.layout.x is None else self._lines(self.layout.x)
@@ -136,6 +138,9 @@ class _Drawer:
         if any(isinstance(each, AtLeast) for each in self.estimates):
             bounds = "; open: at least this"
             self.notes.append("open with an arrow: not every run completed, and the mean is larger than this")
+        if self.is_cut:
+            bounds += f"; {EXPLAINED}"
+            self.notes.append(EXPLAINED)
         counts = sorted({each.replications for each in self.estimates if each.replications})
         if counts == [1]:
             return f"one run at each point, no intervals{bounds}"
@@ -171,6 +176,7 @@ class _Drawer:
                 axes.tick_params(labelbottom=True)
         x.dress(grid[0, 0])
         grid[0, 0].set_ylim(*self._limits())
+        self.is_cut = any(mark_cuts(axes) for axes in grid.flat)
         for axes in grid.flat:
             _write_out(axes, "y")
         lines = self._legend(figure)
@@ -309,7 +315,6 @@ class _Drawer:
         highest = max([*ends, *means])
         if highest > OVER * top > 0:
             highest = OVER * top
-            self.notes.append("intervals that are wider than the figure are cut at its edge")
         if bottom < 0.5 * top or highest <= bottom:
             return 0, (1.05 * highest) or 1
         room = 0.08 * (highest - bottom)
@@ -429,6 +434,7 @@ class _Drawer:
         )
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.set_xlim(*self._limits())
+        self.is_cut = mark_cuts(axes)
         _write_out(axes, "x")
         axes.set_xlabel(self._what(44))
         axes.grid(axis="x")

@@ -391,8 +391,22 @@ class Scenario:
 
     @property
     def notes(self) -> list[str]:
-        """Notes that need no run, such as congestion controls that no buffer bounds; the notes of runs include them."""
+        """Notes and hints that need no run, such as congestion controls that no buffer bounds; results include them."""
         return self._core.notes
+
+    @property
+    def flow_kinds(self) -> list[str]:
+        """The kind of the application of each flow: `greedy`, `page`, `datagrams`."""
+        return self._core.flow_kinds
+
+    @property
+    def has_days(self) -> bool:
+        """Whether each replication of an experiment has another day of the sky: `[sky]` is there without `day`."""
+        return self._core.has_days
+
+    def on_day(self, day: int) -> Scenario:
+        """The same scenario on a day of the sky, where that is open; otherwise itself."""
+        return self.replace("sky.day", day) if self.has_days else self
 
     @property
     def link_names(self) -> list[str]:

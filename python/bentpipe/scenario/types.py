@@ -5264,7 +5264,7 @@ class Sky(_SkyRequired, total=False):
         Time for which an earlier constellation of the list must have a path before a flow goes back to it. Default: "0 s".
 
     start :
-        When the run begins, in UTC, as `2026-06-14T12:00:00Z`; a date of TOML will do, too. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs (of each object the newest).
+        When the run begins, in UTC, as `2026-06-14T12:00:00Z`; a date of TOML will do, too. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs (of each object the newest). Replications begin at other instants (`day`).
 
     elements_age_max :
         Elements of a file are refused if they are farther than this from any instant of the run. Starlink is thousands of km off its elements after 90 days. Default: "90 d".
@@ -5309,7 +5309,10 @@ class Sky(_SkyRequired, total=False):
         How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it. Default: 1.5.
 
     seed :
-        Chooses the lots of `selection = "starlink"` and the rain: another seed is another day. Replications of a scenario share it. Default: 1.
+        Chooses the lots of `selection = "starlink"` and the rain: another seed is another day. Replications have other seeds (`day`). Default: 1.
+
+    day :
+        The day of the sky. Day 0 is that of `start` and `seed`; day k begins at an instant drawn from the 24 hours after `start`, and has `seed` + k. Without this key, a run has day 0 and replication k of an experiment has day k; with it, all replications share the day. Measured rain, failures and moving places are the same on all days.
 
     rain :
         Rain on links that have a `radio`. Default: "none".
@@ -5390,6 +5393,7 @@ class Sky(_SkyRequired, total=False):
     relay: Literal["fibre", "ground"]
     stretch: float
     seed: int
+    day: int
     rain: Union[RainExceeded, RainSeries, RainFile, ErrorModelKind, Literal["none", "exceeded", "series"]]
     recommendation: Literal["P.618-14", "P.618-13"]
     clouds: Clouds

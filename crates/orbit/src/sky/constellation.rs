@@ -218,6 +218,12 @@ impl Constellation {
         Self { epoch, satellites: Vec::new(), grids: Vec::new() }
     }
 
+    /// Moves the epoch by `seconds`, with all satellites: t = 0 is that much later.
+    pub fn advance(&mut self, seconds: f64) {
+        self.epoch = self.epoch.after(seconds);
+        self.satellites.iter_mut().for_each(|satellite| satellite.orbit.advance(seconds));
+    }
+
     fn room(&self, more: usize) -> Result<(), SkyError> {
         if self.satellites.len().saturating_add(more) > MOST_SATELLITES {
             return Err(SkyError::new("satellites", format!("more than {MOST_SATELLITES}")));

@@ -217,6 +217,20 @@ impl Orbit {
         }
     }
 
+    /// Moves the satellite to where it has come `seconds` later, for a sky whose epoch moves with it. Elements keep their own epoch.
+    pub(crate) fn advance(&mut self, seconds: f64) {
+        match &mut self.0 {
+            Motion::Kepler { at, rates } => {
+                let [raan, perigee, anomaly] = rates.map(|rate| rate * seconds / RAD);
+                at.raan_deg += raan;
+                at.perigee_deg += perigee;
+                at.mean_anomaly_deg += anomaly;
+            }
+            Motion::Geo { phase, .. } => *phase += TURN_RAD_S * seconds,
+            Motion::Sgp4 { .. } => {}
+        }
+    }
+
     /// Why a satellite of elements is nowhere `t` seconds after the sky's `epoch`; none if it has a position.
     pub fn absence(&self, epoch: Epoch, t: f64) -> Option<Absence> {
         match &self.0 {
@@ -313,6 +327,27 @@ mod tests {
 
     fn at(kepler: Kepler, t: f64) -> Vector {
         Orbit::kepler(kepler).unwrap().inertial(&Earth::AT_REST, Epoch::Y2000, t)
+    }
+
+    #[test]
+    fn an_orbit_that_is_advanced_is_where_it_would_have_come() {
+        let at = Kepler {
+            semi_major_axis_km: 7000.0,
+            eccentricity: 0.01,
+            inclination_deg: 53.0,
+            raan_deg: 20.0,
+            perigee_deg: 40.0,
+            mean_anomaly_deg: 10.0,
+            j2: true,
+        };
+        let earth = Earth::WGS84;
+        for orbit in [Orbit::kepler(at).unwrap(), Orbit::geo(19.2, 5.0, 300.0).unwrap()] {
+            let mut later = orbit.clone();
+            later.advance(5000.0);
+            let (expected, found) =
+                (orbit.fixed(&earth, Epoch::Y2000, 6000.0), later.fixed(&earth, Epoch::Y2000.after(5000.0), 1000.0));
+            assert!(expected.iter().zip(found).all(|(a, b)| (a - b).abs() < 1e-6), "{expected:?} {found:?}");
+        }
     }
 
     /// `specs/geometry-delay.md`: periods.

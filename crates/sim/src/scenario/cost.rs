@@ -261,7 +261,7 @@ impl Profile<Rate> {
 
 impl Profile<Duration> {
     /// The largest delay at any time.
-    fn largest(&self) -> Duration {
+    pub(crate) fn largest(&self) -> Duration {
         self.values().max().unwrap_or(Duration::ZERO)
     }
 

@@ -67,6 +67,8 @@ fn read(
     files: &dyn Files,
 ) -> Result<(Resolved, keys::Sweep), Problems> {
     let mut findings = Findings::default();
+    let has_sky = tree.get("sky").is_some();
+    let days = sky::day::is_open(&tree).then(|| Box::new((tree.clone(), source.to_owned())));
     custom_sender::stand_in(&mut tree, files.senders());
     sky::expand(&mut tree, files, &mut findings);
     check::walk(schema::root(), &mut tree, &mut findings);
@@ -81,7 +83,9 @@ fn read(
                 let meaning =
                     resolve::resolve(&file, &mut Report { tree: &tree, findings: &mut findings, files, traced: 0 });
                 if let Some(meaning) = meaning {
-                    return Ok((Resolved::new(meaning, tree), file.sweep));
+                    let mut resolved = Resolved::new(meaning, tree);
+                    (resolved.days, resolved.has_sky) = (days, has_sky);
+                    return Ok((resolved, file.sweep));
                 }
             }
             // The walker lets nothing through that the structs refuse; if it did, saying so beats a panic.
@@ -96,6 +100,16 @@ fn read(
     let mut seen = std::collections::BTreeSet::new();
     problems.retain(|problem| seen.insert((problem.place.clone(), problem.message.clone())));
     Err(Problems { problems })
+}
+
+impl Resolved {
+    /// The scenario on a day of the sky. `None` if it has no sky, or if the file fixes the day.
+    pub fn on_day(&self, day: u64, files: &dyn Files) -> Option<Result<Self, Problems>> {
+        let (written, source) = self.days.as_deref()?;
+        let mut tree = written.clone();
+        let problems = tree.set(sky::day::KEY, &day.to_string()).err().into_iter().collect();
+        Some(read(tree, source, problems, files).map(|(resolved, _)| resolved))
+    }
 }
 
 fn located(found: Found, source: &str, tree: &Tree) -> Problem {

@@ -32,13 +32,23 @@ pub struct Resolved {
     pub cases: Vec<(String, Resolved)>,
     /// The grid of experiments that the scenario has; of a case or a point of a grid there is none.
     pub sweep: Option<Sweep>,
+    /// The text of a scenario whose day of the sky is open, and its source.
+    pub(super) days: Option<Box<(Tree, String)>>,
+    /// Whether `[sky]` made links of it.
+    pub has_sky: bool,
 }
 
 impl Resolved {
     pub(super) fn new(meaning: Meaning, tree: Tree) -> Self {
         let entries = [meaning.links, meaning.flows];
         let changes = meaning.changes;
-        Self { scenario: meaning.scenario, tree, entries, changes, cases: Vec::new(), sweep: None }
+        let scenario = meaning.scenario;
+        Self { scenario, tree, entries, changes, cases: Vec::new(), sweep: None, days: None, has_sky: false }
+    }
+
+    /// Whether each replication has another day of the sky.
+    pub fn has_days(&self) -> bool {
+        self.days.is_some()
     }
 
     /// The complete scenario as TOML, with the origin of each value. Entries with `count` are written out; nodes

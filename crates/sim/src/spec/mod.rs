@@ -4,9 +4,11 @@
 mod app;
 mod channel;
 mod coding;
+mod hints;
 mod notes;
 mod pairs;
 mod queue;
+mod randomness;
 mod timeline;
 
 pub use app::{App, Arrivals, Bulk, Catalogue, Datagrams, Gaps, Page, Reader, RequestResponse, WrittenRecords};

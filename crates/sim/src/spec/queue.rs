@@ -214,6 +214,17 @@ impl Queue {
         }
     }
 
+    /// Whether it marks packets of senders that understand marks.
+    pub(crate) fn marks(&self) -> bool {
+        match self {
+            Self::Red(red) => red.ecn,
+            Self::Codel(codel) => codel.ecn,
+            Self::FqCodel(fq) => fq.ecn,
+            Self::Pie(pie) => pie.ecn,
+            Self::DropTail { .. } | Self::Priority { .. } | Self::Wrr { .. } | Self::Drr { .. } => false,
+        }
+    }
+
     /// How many classes it tells apart; none: it does not look at classes.
     pub(crate) fn classes(&self) -> Option<usize> {
         match self {

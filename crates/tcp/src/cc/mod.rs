@@ -138,6 +138,10 @@ pub trait CongestionControl {
     fn unbounded(&self) -> Option<Unbounded> {
         None
     }
+    /// Whether it draws from the seed that it is given. Never changes.
+    fn is_random(&self) -> bool {
+        false
+    }
     /// Its probe segments; none: it sends none. Never changes.
     fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
         None
@@ -415,6 +419,9 @@ macro_rules! registry {
             }
             fn unbounded(&self) -> Option<Unbounded> {
                 each!(&self.of, c => c.unbounded())
+            }
+            fn is_random(&self) -> bool {
+                each!(&self.of, c => c.is_random())
             }
             fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
                 each!(&mut self.of, c => c.probe_segments())

@@ -19,7 +19,7 @@ settings! {
         constellation: BTreeMap<String, Constellation> = BTreeMap::new();
         /// Time for which an earlier constellation of the list must have a path before a flow goes back to it.
         back_after: Duration = Duration::ZERO;
-        /// When the run begins, in UTC, as `2026-06-14T12:00:00Z`; a date of TOML will do, too. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs (of each object the newest).
+        /// When the run begins, in UTC, as `2026-06-14T12:00:00Z`; a date of TOML will do, too. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs (of each object the newest). Replications begin at other instants (`day`).
         start: Option<Instant>;
         /// Elements of a file are refused if they are farther than this from any instant of the run. Starlink is thousands of km off its elements after 90 days.
         elements_age_max: Age = Age(90 * 86_400);
@@ -49,8 +49,10 @@ settings! {
         relay: Relay = Relay::Fibre;
         /// How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it.
         stretch: f64 = 1.5, [1.0, 10.0];
-        /// Chooses the lots of `selection = "starlink"` and the rain: another seed is another day. Replications of a scenario share it.
+        /// Chooses the lots of `selection = "starlink"` and the rain: another seed is another day. Replications have other seeds (`day`).
         seed: u64 = 1;
+        /// The day of the sky. Day 0 is that of `start` and `seed`; day k begins at an instant drawn from the 24 hours after `start`, and has `seed` + k. Without this key, a run has day 0 and replication k of an experiment has day k; with it, all replications share the day. Measured rain, failures and moving places are the same on all days.
+        day: Option<u64>;
         /// Rain on links that have a `radio`.
         rain: Rain = Rain::Off;
         /// Edition of ITU-R P.618, which decides the gases and clouds that come with rare rain.

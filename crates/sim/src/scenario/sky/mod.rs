@@ -1,6 +1,7 @@
 //! `[sky]` is replaced by links and changes before the rest of the scenario is read. The links are those that its flows use, with
 //! delays that follow the geometry; tables `[[at]]` have the changes of routes. The rest of the simulator knows nothing of satellites.
 //!
+//! - `day`: the day of a run and of each replication
 //! - `several`: the constellations, and the constellation that each flow uses
 //! - `ground`: the nodes that are places
 //! - `scene`, `failing`: the sky of the keys, and its failures
@@ -9,6 +10,7 @@
 //! - `written`, `changes`: links and changes in the form of a file
 
 mod changes;
+pub(super) mod day;
 mod failing;
 mod gaps;
 mod gauge;
@@ -329,7 +331,7 @@ fn rules(keys: &Keys, ground: &Ground) -> Vec<(usize, Rule)> {
     let places = ground.places.iter().enumerate();
     let rule = |(number, place): (usize, &bentpipe_orbit::sky::places::Place)| {
         let selection = keys.selection.of(&place.name, place.relay);
-        scene::rule(selection, keys.seed).map(|rule| (number, rule))
+        scene::rule(selection, day::seed(keys)).map(|rule| (number, rule))
     };
     places.filter_map(rule).collect()
 }

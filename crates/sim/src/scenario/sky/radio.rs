@@ -3,6 +3,7 @@
 //! Where satellites are transparent, the noise of the way up reaches the receiver with that of the way down. Errors and coding are
 //! then on the link between a place and its satellite ([`Bears::Both`]): the one up to it where both ways lead to such places.
 
+use super::day;
 use super::written::{made, seconds, Drawn, Ends};
 use crate::scenario::keys::{Hop, Modem, Modulation, Payload, Radio, Rain, Recommendation};
 use crate::scenario::tree::{Tree, Value};
@@ -62,7 +63,7 @@ pub(super) struct Weather {
 
 impl Weather {
     pub(super) fn new(drawn: &Drawn<'_>) -> Self {
-        let shower = |name: &str| Shower::new(drawn.keys.seed, name, RAIN_STEP);
+        let shower = |name: &str| Shower::new(day::seed(drawn.keys), name, RAIN_STEP);
         let showers = drawn.sky.places.iter().map(|place| shower(&place.name)).collect();
         Self { showers, climates: BTreeMap::new(), depths: BTreeMap::new() }
     }

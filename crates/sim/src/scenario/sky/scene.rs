@@ -1,5 +1,6 @@
 //! The sky that the keys describe: satellites, places, and which of them may be linked.
 
+use super::day;
 use super::failing;
 use super::ground::Ground;
 use super::names::names;
@@ -112,17 +113,20 @@ pub(super) fn make(
 
 /// The satellites over a run of `run` seconds, and notes on those that are left out.
 fn satellites(keys: &Keys, run: f64, files: &dyn Files, notes: &mut Vec<String>) -> Result<Sky, SkyError> {
+    let later_s = day::later_s(keys);
     let start = keys.start.map(|start| start.0);
-    match &keys.over {
-        Over::Named(name) => preset(name)?.sky_with(start.unwrap_or(Epoch::Y2000), &orbits(keys), Earth::WGS84),
+    // When synthetic constellations have their angles.
+    let begin = start.unwrap_or(Epoch::Y2000);
+    let mut sky = match &keys.over {
+        Over::Named(name) => preset(name)?.sky_with(begin, &orbits(keys), Earth::WGS84),
         Over::Slot(slot) => {
-            let mut constellation = Constellation::new(start.unwrap_or(Epoch::Y2000));
+            let mut constellation = Constellation::new(begin);
             constellation.add("geo", Orbit::geo(slot.geo, slot.inclination, 0.0)?)?;
             Ok(Sky::new(constellation, Earth::WGS84, Access::MinElevation(ELEVATION_MIN)))
         }
         Over::File(file) => {
             let request = Request {
-                epoch: start,
+                epoch: start.map(|start| start.after(later_s)),
                 begin_s: 0.0,
                 duration_s: run,
                 age_max_s: keys.elements_age_max.0 as f64,
@@ -131,14 +135,18 @@ fn satellites(keys: &Keys, run: f64, files: &dyn Files, notes: &mut Vec<String>)
                     Bad::Skip => BadRecords::Skip,
                 },
             };
-            catalogued(&file.elements, &request, files, notes)
+            return catalogued(&file.elements, (&request, later_s), files, notes);
         }
         Over::Several(_) => Err(SkyError { at: "over".into(), what: "expected one constellation".into() }),
         Over::Shells(own) => {
             let shells = own.shells.iter().enumerate().map(|(n, one)| shell(n, one, &own.shells));
-            of_shells(&shells.collect::<Result<Vec<Shell>, SkyError>>()?, start.unwrap_or(Epoch::Y2000))
+            of_shells(&shells.collect::<Result<Vec<Shell>, SkyError>>()?, begin)
         }
+    }?;
+    if later_s > 0.0 {
+        sky.constellation.advance(later_s);
     }
+    Ok(sky)
 }
 
 /// Orbital parameters that replace those of a constellation by name.
@@ -183,11 +191,26 @@ fn shell(number: usize, own: &OwnShell, all: &[OwnShell]) -> Result<Shell, SkyEr
     })
 }
 
-/// The satellites of a file of elements.
-fn catalogued(name: &str, request: &Request, files: &dyn Files, notes: &mut Vec<String>) -> Result<Sky, SkyError> {
+/// The satellites of a file of elements. Without a start, the run begins `later_s` after the epoch of the elements.
+fn catalogued(
+    name: &str,
+    (request, later_s): (&Request, f64),
+    files: &dyn Files,
+    notes: &mut Vec<String>,
+) -> Result<Sky, SkyError> {
     let of_file = |what: String| SkyError { at: name.to_owned(), what };
     let content = files.read(name).map_err(|(why, expected)| of_file(format!("{why}; {expected}")))?;
-    let (sky, census) = read_sky(&content, request).map_err(|error| {
+    let satellites = |request: &Request| {
+        let (sky, census) = read_sky(&content, request)?;
+        match request.epoch {
+            None if later_s > 0.0 => {
+                let epoch = Some(sky.constellation.epoch.after(later_s));
+                read_sky(&content, &Request { epoch, ..*request })
+            }
+            _ => Ok((sky, census)),
+        }
+    };
+    let (sky, census) = satellites(request).map_err(|error| {
         // A record can be left out, a file cannot.
         let is_record = error.at.starts_with("line ") && request.bad == BadRecords::Refuse;
         let help = if is_record { "; bad = \"skip\" beside elements leaves such records out" } else { "" };

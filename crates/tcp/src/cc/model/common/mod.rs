@@ -343,6 +343,11 @@ macro_rules! model_hooks {
             true
         }
 
+        /// The dice choose when it probes.
+        fn is_random(&self) -> bool {
+            true
+        }
+
         fn limit_cwnd(&mut self, max: u64) {
             self.cwnd = self.cwnd.min(max).max(self.smss);
         }

@@ -1,0 +1,211 @@
+//! Hints on a scenario: settings without effect, and settings that decide a result without being meant to. One line each.
+//!
+//! Hints that need results of runs are in the face, in `experiment/hints.py`.
+
+use super::{App, Change, Flow, Queue, QueueLimit, Scenario};
+use crate::ids::LinkId;
+use crate::middlebox::MiddleboxConfig;
+use bentpipe_tcp::EcnFeedback;
+use bentpipe_units::Duration;
+
+/// Names that a hint gives before it counts.
+const NAMED: usize = 3;
+/// Headers of a segment, bytes.
+const HEADERS: u64 = 40;
+/// Largest usual queue, in bdp. Below its inverse a queue is small; n flows together need a queue smaller by the square root of n.
+const FAR: f64 = 4.0;
+/// Packets below which a bdp does not decide the size of a queue.
+const FEW_PACKETS: u64 = 20;
+
+impl Scenario {
+    /// The hints, in the order: marks, small queues, large queues.
+    pub fn hints(&self) -> Vec<String> {
+        let [small, large] = self.queues_far_from_bdp();
+        [self.marks_that_no_queue_makes(), small, large].into_iter().flatten().collect()
+    }
+
+    /// Flows that ask for congestion marks where no queue on their paths marks. Custom middleboxes may mark.
+    fn marks_that_no_queue_makes(&self) -> Option<String> {
+        let asks = |flow: &Flow| flow.app.has_transport() && flow.tcp.ecn.feedback != EcnFeedback::Off;
+        let is_own = |middlebox: &MiddleboxConfig| matches!(middlebox, MiddleboxConfig::Own(_));
+        if !self.flows.iter().any(asks) || self.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own) {
+            return None;
+        }
+        let marks = |route: &[LinkId]| route.iter().any(|&link| self.links[link].queue.marks());
+        let mut are_marked: Vec<bool> =
+            self.flows.iter().map(|flow| marks(&flow.route) || marks(&flow.reverse_route)).collect();
+        for (_, change) in &self.timeline.changes {
+            if let Change::Install { path, route } = change {
+                are_marked[path.flow()] |= marks(route);
+            }
+        }
+        let flows = self.flows.iter().zip(are_marked).filter(|(flow, is_marked)| asks(flow) && !is_marked);
+        let flows: Vec<&str> = flows.map(|(flow, _)| flow.name.as_str()).collect();
+        let plural = if flows.len() > 1 { "s" } else { "" };
+        (!flows.is_empty()).then(|| {
+            format!(
+                "tcp.ecn has no effect (flow{plural} {}): no queue on the path marks packets; a queue that does: \
+                 queue = {{ kind = \"codel\", ecn = true }}",
+                listed(&flows)
+            )
+        })
+    }
+
+    /// Queues of drop-tail bottlenecks that are far smaller, and far larger, than the bandwidth-delay product of their flows.
+    fn queues_far_from_bdp(&self) -> [Option<String>; 2] {
+        let (mut small, mut large): (Vec<(f64, &str)>, Vec<(f64, &str)>) = (Vec::new(), Vec::new());
+        for (link, bottleneck) in self.links.iter().zip(self.bottlenecks()) {
+            let (Some(Bottleneck { flows, rtt, packet }), Queue::DropTail { limit }) = (bottleneck, &link.queue) else {
+                continue;
+            };
+            let bdp = link.largest_for(packet).as_bps() as f64 / 8.0 * rtt.as_secs_f64();
+            let held = match *limit {
+                QueueLimit::Unlimited => f64::INFINITY,
+                QueueLimit::Packets(packets) => (packets * packet) as f64,
+                QueueLimit::Bytes(bytes) => bytes as f64,
+                QueueLimit::Bdp(_) => continue,
+            };
+            let least = (FEW_PACKETS * packet) as f64;
+            if held > FAR * bdp.max(least) {
+                large.push((held / bdp.max(least), link.name.as_str()));
+            } else if held < bdp / FAR / (flows as f64).sqrt() && bdp > least {
+                small.push((held / bdp, link.name.as_str()));
+            }
+        }
+        let said = |found: Vec<(f64, &str)>, does: &str| {
+            let (first, name) = found.first()?;
+            let more = match found.len() - 1 {
+                0 => String::new(),
+                more => format!(" (and of {more} more)"),
+            };
+            let holds = match first.is_finite() {
+                true => format!("holds {} bdp of its path", short(*first)),
+                false => "has no limit".to_owned(),
+            };
+            Some(format!("the queue of \"{name}\"{more} {holds}: {does}; a usual size: queue = \"1 bdp\""))
+        };
+        [said(small, "it drops before the path is full"), said(large, "packets may wait for many round trips")]
+    }
+
+    /// Of each link, the flows that have it as the slowest link of their route.
+    fn bottlenecks(&self) -> Vec<Option<Bottleneck>> {
+        let mut found: Vec<Option<Bottleneck>> = self.links.iter().map(|_| None).collect();
+        for flow in self.flows.iter().filter(|flow| flow.app.has_transport()) {
+            for (route, back, is_used) in
+                [(&flow.route, &flow.reverse_route, true), (&flow.reverse_route, &flow.route, flow.app.is_two_way())]
+            {
+                let rate = |link: &&LinkId| self.links[**link].rate.largest();
+                let Some(&slowest) = route.iter().min_by_key(rate).filter(|_| is_used) else { continue };
+                let rtt =
+                    route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + self.links[link].delay.largest());
+                let packet = u64::from(flow.tcp.smss) + HEADERS;
+                let before = found[slowest].take().unwrap_or(Bottleneck { flows: 0, rtt, packet });
+                found[slowest] = Some(Bottleneck {
+                    flows: before.flows + 1,
+                    rtt: rtt.max(before.rtt),
+                    packet: packet.max(before.packet),
+                });
+            }
+        }
+        found
+    }
+}
+
+/// The flows of a bottleneck, as far as its queue depends on them.
+struct Bottleneck {
+    flows: u64,
+    /// The longest propagation round trip.
+    rtt: Duration,
+    /// The largest packet, bytes.
+    packet: u64,
+}
+
+impl App {
+    /// The kind, as in a file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Greedy => "greedy",
+            Self::File { .. } => "file",
+            Self::Bulk(_) => "bulk",
+            Self::Arrivals(_) => "arrivals",
+            Self::Records(_) => "records",
+            Self::RequestResponse(_) => "request-response",
+            Self::Page(_) => "page",
+            Self::Datagrams(_) => "datagrams",
+            Self::Port => "port",
+        }
+    }
+}
+
+/// The first names, in quotes, and the number of the others.
+fn listed(names: &[&str]) -> String {
+    let first = names.iter().take(NAMED).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// Two significant digits.
+fn short(value: f64) -> String {
+    match value {
+        value if value >= 10.0 => format!("{value:.0}"),
+        value if value >= 1.0 => format!("{value:.1}"),
+        value if value >= 0.1 => format!("{value:.2}"),
+        value => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::from_toml;
+
+    /// 20 Mbit/s and a round trip of 520 ms: 1.3 MB.
+    fn hints(tcp: &str, queue: &str, flow: &str) -> Vec<String> {
+        let text = format!(
+            "duration = '1 s'\n[tcp]\nlike = 'rfc'\n{tcp}\n[link.sat]\nfrom = 'a'\nto = 'b'\nrate = '20 Mbit/s'\ndelay = '260 ms'\n\
+             queue = {queue}\n[flow.f]\nfrom = 'a'\nto = 'b'\n{flow}\n"
+        );
+        from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{text}\n{problems}")).scenario.hints()
+    }
+
+    #[test]
+    fn marks_need_a_queue_that_marks() {
+        let on = "ecn = 'classic'";
+        let found = hints(on, "'1 bdp'", "");
+        assert!(found.len() == 1 && found[0].starts_with("tcp.ecn has no effect (flow \"f\"): no queue"), "{found:?}");
+        for (tcp, queue, flow) in [
+            ("", "'1 bdp'", ""),
+            (on, "{ kind = 'codel', ecn = true }", ""),
+            (on, "'fq-codel'", ""),
+            (on, "'1 bdp'", "app = { kind = 'cbr', rate = '64 kbit/s' }"),
+        ] {
+            assert!(hints(tcp, queue, flow).is_empty(), "{tcp} {queue} {flow}");
+        }
+        assert_eq!(hints(on, "{ kind = 'codel' }", "").len(), 1);
+    }
+
+    #[test]
+    fn queues_far_from_the_bdp_of_their_path_have_a_hint() {
+        for (queue, flow, expected) in [
+            ("'1 bdp'", "", ""),
+            ("'4 bdp'", "", ""),
+            ("'0.3 bdp'", "", ""),
+            ("'5 bdp'", "", "the queue of \"sat.forward\" holds 5.0 bdp of its path: packets may wait"),
+            ("'unlimited'", "", "the queue of \"sat.forward\" has no limit: packets"),
+            ("'50 packets'", "", "the queue of \"sat.forward\" holds 0.058 bdp"),
+            // Many flows need less.
+            ("'0.15 bdp'", "", "the queue of \"sat.forward\" holds 0.15 bdp"),
+            ("'0.15 bdp'", "count = 9", ""),
+            ("'50 packets'", "app = { kind = 'cbr', rate = '64 kbit/s' }", ""),
+            ("{ kind = 'codel', limit = '50 packets' }", "", ""),
+        ] {
+            let found = hints("", queue, flow);
+            let first = found.first().map_or("", String::as_str);
+            assert!(
+                first.starts_with(expected) && first.is_empty() == expected.is_empty(),
+                "{queue} {flow}: {found:?}"
+            );
+        }
+    }
+}

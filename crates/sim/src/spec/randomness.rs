@@ -1,0 +1,110 @@
+//! Whether another seed gives another run, or the same one with other timing of hosts.
+
+use super::{
+    App, Bulk, Datagrams, Downtimes, ErrorModel, Flow, Gaps, Link, Profile, Queue, RequestResponse, Scenario, Size,
+    Start, Wait, WrittenRecords,
+};
+use crate::middlebox::MiddleboxConfig;
+use bentpipe_tcp::Config;
+use std::sync::Arc;
+
+impl Scenario {
+    /// Whether the seed decides more than the timing of hosts: errors, delays, queues, loads, starts, or a congestion control.
+    ///
+    /// Processing times and the phases of clocks are the timing of hosts. Custom classes and packets from outside may be random.
+    pub fn is_random(&self) -> bool {
+        let has_transport = |flow: &&Flow| flow.app.has_transport();
+        let mut transports: Vec<&Arc<Config>> = self.flows.iter().filter(has_transport).map(|flow| &flow.tcp).collect();
+        transports.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        self.links.iter().any(is_random_link)
+            || self.flows.iter().any(|flow| matches!(flow.start, Start::Uniform { .. }) || is_random_app(&flow.app))
+            || self.nodes.iter().flat_map(|node| &node.middleboxes).any(is_random_middlebox)
+            || transports.iter().any(|tcp| tcp.is_random())
+    }
+}
+
+fn is_random_link(link: &Link) -> bool {
+    let is_down = link.outage.as_ref().is_some_and(|outage| matches!(outage.when, Downtimes::Random { .. }));
+    let draws = matches!(link.queue, Queue::Red(_) | Queue::FqCodel(_) | Queue::Pie(_));
+    link.jitter.is_some() || is_down || draws || is_random_error(&link.error)
+}
+
+fn is_random_error(error: &ErrorModel) -> bool {
+    // A rate of 1 hits every packet.
+    let is_chance = |rate: &f64| *rate > 0.0 && *rate < 1.0;
+    match error {
+        ErrorModel::None | ErrorModel::Arrivals { .. } => false,
+        ErrorModel::Independent { rate, .. } => is_chance(rate),
+        ErrorModel::GilbertElliott { .. } => true,
+        ErrorModel::Profile { rates: Profile::Constant(rate), .. } => is_chance(rate),
+        ErrorModel::Profile { rates: Profile::Points { points, .. }, .. } => {
+            points.iter().any(|(_, rate)| is_chance(rate))
+        }
+    }
+}
+
+fn is_random_app(app: &App) -> bool {
+    let is_size = |size: &Size| !matches!(size, Size::Fixed(_));
+    let is_wait = |wait: &Wait| !matches!(wait, Wait::Constant(_));
+    match app {
+        App::Greedy | App::File { .. } => false,
+        App::Bulk(Bulk { size, pause, .. }) => is_size(size) || is_wait(pause),
+        App::Records(WrittenRecords { size, interval, .. }) => is_size(size) || is_wait(interval),
+        App::RequestResponse(RequestResponse { request, response, wait, think, catalogue, .. }) => {
+            is_size(request) || is_size(response) || is_wait(wait) || is_wait(think) || catalogue.is_some()
+        }
+        App::Datagrams(Datagrams { gaps: Gaps::Constant { jitter, .. }, .. }) => jitter.as_ps() > 0,
+        App::Datagrams(_) | App::Arrivals(_) | App::Page(_) | App::Port => true,
+    }
+}
+
+fn is_random_middlebox(middlebox: &MiddleboxConfig) -> bool {
+    match middlebox {
+        MiddleboxConfig::Impair(_) | MiddleboxConfig::Erasure(_) | MiddleboxConfig::Own(_) => true,
+        MiddleboxConfig::Split(split) => split.opener.is_random() || split.listener.is_random(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::from_toml;
+
+    fn is_random(tcp: &str, link: &str, flow: &str, more: &str) -> bool {
+        let text = format!(
+            "duration = '1 s'\n[tcp]\nlike = 'rfc'\n{tcp}\n[link.l]\nfrom = 'a'\nto = 'b'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n{link}\n\
+             [flow.f]\nfrom = 'a'\nto = 'b'\n{flow}\n{more}"
+        );
+        from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{text}\n{problems}")).scenario.is_random()
+    }
+
+    #[test]
+    fn the_timing_of_hosts_alone_is_not_random() {
+        for (tcp, link, flow) in [
+            ("", "", ""),
+            ("cc = 'cubic'", "", "app = { kind = 'file', size = '1 MB' }"),
+            ("", "error = { kind = 'packet', rate = 0 }", ""),
+            ("", "outage = { spans = [['100 ms', '200 ms']] }", ""),
+            ("", "queue = { kind = 'codel', limit = '20 packets' }", ""),
+            ("", "", "app = { kind = 'bulk', size = '10 kB', pause = '1 s' }"),
+        ] {
+            assert!(!is_random(tcp, link, flow, ""), "{tcp} {link} {flow}");
+        }
+    }
+
+    #[test]
+    fn errors_loads_queues_starts_senders_and_middleboxes_are() {
+        for (tcp, link, flow, more) in [
+            ("", "error = { kind = 'packet', rate = 1e-3 }", "", ""),
+            ("", "jitter = { delay = { kind = 'exponential', mean = '1 ms' }, every = '10 ms' }", "", ""),
+            ("", "queue = { kind = 'red', limit = '20 packets' }", "", ""),
+            ("", "", "start = { uniform = ['0 s', '1 s'] }", ""),
+            ("", "", "app = { kind = 'bulk', size = { kind = 'exponential', mean = '10 kB' }, pause = '1 s' }", ""),
+            ("", "", "app = { kind = 'poisson', rate = '100 kbit/s', size = '100 B' }", ""),
+            ("cc = 'bbr3'", "", "", ""),
+            ("", "", "", "[node.b]\nmiddlebox = ['impair']\n"),
+        ] {
+            assert!(is_random(tcp, link, flow, more), "{tcp} {link} {flow} {more}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+"""The number of replications that a paired difference needs."""
+
+from __future__ import annotations
+
+from itertools import count
+from math import sqrt
+
+from scipy.special import stdtrit
+
+LARGE = 1.0
+"""A difference as large as its standard deviation over pairs; Cohen calls 0.8 large."""
+
+
+def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
+    """Smallest mean difference that a paired t test can show, in standard deviations of the differences.
+
+    Parameters
+    ----------
+    replications : int
+        At least 2.
+    confidence : float
+    tests : int
+        Tests that are corrected together: the bound is that of the smallest p value, for Holm and Bonferroni.
+
+    Examples
+    --------
+    >>> round(least_shown(2, 0.95), 2), round(least_shown(10, 0.95), 2)
+    (8.98, 0.72)
+    """
+    quantile = stdtrit(replications - 1, 1 - (1 - confidence) / (2 * max(tests, 1)))
+    return float(quantile) / sqrt(replications)
+
+
+def replications_for(difference: float, confidence: float, tests: int = 1) -> int:
+    """Least number of replications that can show such a difference, in standard deviations.
+
+    Examples
+    --------
+    >>> replications_for(LARGE, 0.95)
+    7
+    """
+    return next(number for number in count(2) if least_shown(number, confidence, tests) <= difference)
