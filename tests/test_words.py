@@ -1,5 +1,6 @@
 """The rules find what they are for, and no file has more faults than the baseline."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -25,6 +26,12 @@ def test_code_is_no_prose():
     assert [
         text.kind for text in words.of_python('"""A module."""\nraise ValueError("a b c d is not known here")')
     ] == ["doc", "string"]
+    cells = [{"cell_type": "code", "source": ["x = 1\n", "# A comment."]}, {"cell_type": "markdown", "source": [page]}]
+    assert [(text.line, text.text) for text in words.of_notebook(json.dumps({"cells": cells}))] == [
+        (1, "A comment."),
+        (2, "Use X here."),
+        (2, "one two three four"),
+    ]
     assert [text.text for text in words.of_rust("/// One line\n/// and more.\nfn f() {}\n")] == ["One line and more."]
 
 

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tokenize
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 try:
@@ -227,7 +227,24 @@ def of_toml(source: str) -> list[Text]:
     return [Text(number, "comment", plain(line.split("# ", 1)[1])) for number, line in lines if "# " in line]
 
 
-READERS = {".md": of_markdown, ".py": of_python, ".pyi": of_python, ".rs": of_rust, ".toml": of_toml}
+def of_notebook(source: str) -> list[Text]:
+    """Return the prose of all cells, each with its number as line."""
+    cells = json.loads(source)["cells"]
+    return [
+        replace(text, line=number)
+        for number, cell in enumerate(cells, 1)
+        for text in (of_markdown if cell["cell_type"] == "markdown" else of_python)("".join(cell["source"]))
+    ]
+
+
+READERS = {
+    ".md": of_markdown,
+    ".py": of_python,
+    ".pyi": of_python,
+    ".rs": of_rust,
+    ".toml": of_toml,
+    ".ipynb": of_notebook,
+}
 
 
 def is_prose(value: str) -> bool:
