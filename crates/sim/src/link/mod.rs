@@ -15,6 +15,7 @@ mod error;
 mod hybrid;
 mod interleave;
 mod jitter;
+mod journal;
 #[cfg(test)]
 pub(crate) mod naive;
 mod observe;
@@ -34,6 +35,7 @@ use crate::spec::{Absence, Effect, Frames, Link as Spec, Mtu, Order, Oversize, P
 use arq::ArqState;
 use bentpipe_units::{Duration, Rate, Time};
 pub(crate) use downtime::Downtime;
+pub(crate) use journal::Service;
 use error::ErrorProcess;
 use outages::Outages;
 pub(crate) use plain::Crossing;
@@ -72,6 +74,8 @@ pub(crate) struct LazyLink {
     delay: DelayCursor,
     arq: Option<Box<ArqState>>,
     wire: Wire,
+    /// Services that nobody has asked for yet, if they are noted.
+    journal: Option<Box<Vec<Service>>>,
 }
 
 /// The fast path: the times of a packet of the size of the last one, on a link of constant rate and delay that is plain, or has no
@@ -159,6 +163,7 @@ impl LazyLink {
             wire: Wire::of(spec),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
+            journal: None,
         }
     }
 
@@ -403,7 +408,10 @@ impl LazyLink {
             self.last_arrival = arrival;
         }
         self.free_at = finish;
-        self.note_fast_path(packet.length());
+        match &mut self.journal {
+            Some(journal) => journal.push(Service { packet: *packet, start: at, begin, finish, arrival }),
+            None => self.note_fast_path(packet.length()),
+        }
         let slot = if self.reorders { self.ring.insert(packet, arrival) } else { self.ring.push(packet) };
         slot.at = arrival;
         slot.next += 1;

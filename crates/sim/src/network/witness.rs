@@ -56,17 +56,20 @@ impl Network {
     /// From now on this one sees all packets. Nothing runs ahead of time then, and no result changes.
     pub fn watch(&mut self, witness: Box<dyn Witness>) {
         self.witness = Some(witness);
+        self.is_watched = true;
         self.update_horizon();
     }
 
     /// No more is seen; who saw it comes back.
     pub fn unwatch(&mut self) -> Option<Box<dyn Witness>> {
+        self.is_watched = self.critical.is_some();
         self.witness.take()
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn see_sent(&mut self, packet: &Packet) {
+        self.trace_sent(packet);
         let sighting = self.sighting(self.now, packet);
         if let Some(witness) = &mut self.witness {
             witness.on_sent(&sighting);
@@ -75,16 +78,28 @@ impl Network {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn see_end(&mut self, packet: &Packet, is_taken: bool) {
+    pub(super) fn see_arrival(&mut self, node: NodeId, packet: &Packet) {
+        self.trace_arrival(node, packet);
+        self.see_end(packet, Fate::Arrived);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn see_taken(&mut self, packet: &Packet) {
+        self.see_end(packet, Fate::Taken);
+    }
+
+    fn see_end(&mut self, packet: &Packet, fate: Fate<'_>) {
         let sighting = self.sighting(self.now, packet);
         if let (Some(witness), false) = (&mut self.witness, packet.is_message()) {
-            witness.on_end(&sighting, if is_taken { Fate::Taken } else { Fate::Arrived });
+            witness.on_end(&sighting, fate);
         }
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn see_lost(&mut self, at: Time, place: LossPlace, packet: &Packet, cause: Cause) {
+        self.trace_loss(place, packet, cause == Cause::QueueOverflow);
         let sighting = self.sighting(at, packet);
         let place = match place {
             LossPlace::Link(link) => &self.scenario.links[link].name,
