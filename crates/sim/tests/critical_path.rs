@@ -161,7 +161,9 @@ fn a_file_alone_over_geo_is_round_trips_and_bytes() {
     assert_near(opening, 0.5, 1e-6);
     assert_near(exchange, 0.5, 1e-6);
     assert_near(slow_start, 1.0, 1e-6);
-    [(opening_trips, 2.0), (exchange_trips, 2.0), (trips, 4.0)].map(|(trips, expected)| assert_near(trips, expected, 0.05));
+    assert_near(opening_trips, 2.0, 1e-9);
+    assert_near(exchange_trips, 2.0, 0.05);
+    assert_near(trips, 4.0, 0.05);
     assert_near(total_s(&result, "f"), result.flows.real("completion_s")[0], 1e-9);
     assert!(part(&result, "f", "transmission").0 < 1e-3);
 }
@@ -213,7 +215,7 @@ fn a_call_waits_for_the_queue_that_another_flow_fills() {
         from = "a"
         to = "b"
         start = "5 s"
-        app = { kind = "cbr", rate = "16 kbit/s", size = "40 B" }
+        app = { kind = "cbr", rate = "1.6 kbit/s", size = "40 B" }
     "#;
     let result = traced(text);
     let table = paths(&result);
@@ -224,8 +226,8 @@ fn a_call_waits_for_the_queue_that_another_flow_fills() {
         let rows = queued.iter().filter(|&&row| table.text("by")[row] == name);
         rows.map(|&row| table.real("total_s")[row] / table.whole("transfers")[row] as f64).sum()
     };
-    // 49 or 50 packets of 1500 B wait, and one is being sent.
-    assert_near(by("load"), 49.5 * 1500.0 * 8.0 / 2e6, 0.008);
+    // 49 or 50 packets of 1500 B wait, few of the call among them, and one is being sent.
+    assert_near(by("load"), 49.5 * 1500.0 * 8.0 / 2e6, 0.01);
     assert!(by("call") < 0.002);
     assert!(queued.iter().all(|&row| table.text("where")[row] == "sat.forward"));
     let (way, trips) = part(&result, "call", "exchange");

@@ -77,10 +77,12 @@ def command(
         with Bar(is_quiet=quiet or json) as bar:
             found = result.why(flow, tries=not no_try, progress=bar)
         return print_result(found.to_dict, lambda: _breakdown(found), json=json, quiet=quiet)
+    from bentpipe.experiment.why import why
+
     names = result.scenario.flow_names
     if flow is None and len(names) > 1:
         raise BentpipeError(f"which flow?\n  expected --flow with one of {', '.join(names[:8])}")
-    told = result.why(flow or names[0], at=at_s, start=start_s, end=end_s)
+    told = why(result, flow or names[0], at=at_s, start=start_s, end=end_s)
     return print_result(told.to_dict, lambda: _parts(told), json=json, quiet=quiet)
 
 
@@ -99,8 +101,8 @@ def _result(
                 f"--cc {cc} changes a run\n  expected a scenario, or the class that the saved result had: FILE.py:CLASS"
             )
         return RunResult.load(file, classes)
-    from bentpipe.experiment.run import run
     from bentpipe.experiment import spent, why
+    from bentpipe.experiment.run import run
 
     scenario = load(file, sets, seed, is_quiet=quiet)
     with Bar(is_quiet=quiet) as bar:
@@ -150,14 +152,14 @@ def _breakdown(found: Breakdown) -> Iterator[RenderableType]:
             table.add_row(formatting.quantity(time_s, "s"), formatting.percent(share), Text(what))
         yield table
         yield ""
-    helpful = [each for each in found.remedies if each.helps]
-    for number, each in enumerate(helpful, 1):
-        if number == 1:
-            yield Text("What to try, by its effect in one run with this seed:")
-        yield Text(f"{number}. {each.name}. {each.effect}.")
-        yield each.command
-    rest = [each for each in found.remedies if not each.helps]
+    helpful = [remedy for remedy in found.remedies if remedy.helps]
+    if helpful:
+        yield Text("What to try, by its effect in one run with this seed:")
+    for number, remedy in enumerate(helpful, 1):
+        yield Text(f"{number}. {remedy.name}. {remedy.effect}.")
+        yield remedy.command
+    rest = [f"{remedy.name} ({remedy.effect})" for remedy in found.remedies if not remedy.helps]
     if rest:
-        yield Text("Tried, and no help: " + "; ".join(f"{each.name} ({each.effect})" for each in rest) + ".")
+        yield Text(f"Tried, and no help: {'; '.join(rest)}.")
     for note in found.notes:
         yield Text(f"note: {note}")

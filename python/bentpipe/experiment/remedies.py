@@ -140,7 +140,7 @@ def _try(result: RunResult, plain: Scenario, idea: _Idea, progress: Wish) -> Rem
 
 
 def _value(result: RunResult, metric: str) -> float | None:
-    value: float | None = result.estimate(metric).mean
+    value: float | None = getattr(result.estimate(metric), "mean", None)
     return value
 
 
@@ -161,8 +161,8 @@ def _command(scenario: Scenario, idea: _Idea, metric: str) -> str:
     facts["sets"] = [pair for pair in facts["sets"] if pair[0] != "record.series"]
     settings = "; ".join(f"{key}={value}" for key, value in idea.sets.items())
     if not has_file(facts) or given_in_python(facts) or scenario.case:
-        cases = {"as it is": {}, idea.name: dict(idea.sets)}
-        return f'bentpipe.compare(scenario, cases={cases!r}, metric="{metric}")'
+        given: dict[str, dict[str, str]] = {"as it is": {}, idea.name: dict(idea.sets)}
+        return f'bentpipe.compare(scenario, cases={given!r}, metric="{metric}")'
     cases = ["--case", "as it is:", "--case", f"{idea.name}: {settings}"]
     options = [*spelled_arguments(facts), *cases, "--metric", metric]
     source = scenario.source

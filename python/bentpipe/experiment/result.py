@@ -329,10 +329,6 @@ class RunResult(Result):
     def why(self, flow: str, *, at: float) -> Explanation: ...
     @overload
     def why(self, flow: str, *, start: float, end: float) -> Explanation: ...
-    @overload
-    def why(
-        self, flow: str, *, at: float | None, start: float | None = None, end: float | None = None
-    ) -> Explanation | Breakdown: ...
     def why(
         self,
         flow: str | None = None,

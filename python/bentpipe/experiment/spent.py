@@ -325,5 +325,5 @@ def _losses(result: RunResult, names: Sequence[str]) -> list[str]:
 
 def _unfinished(result: RunResult, names: Sequence[str]) -> list[str]:
     rows = result.completions.filter(pl.col("flow").is_in(names) & (pl.col("sizes") == "all"))
-    unfinished = int(rows["unfinished"].sum() + rows["failed"].sum()) if rows.height else 0
+    unfinished = sum(int(rows[column].sum()) for column in ("unfinished", "failed")) if rows.height else 0
     return [f"Not finished, and not counted: {unfinished:,}."] if unfinished else []

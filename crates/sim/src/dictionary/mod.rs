@@ -254,8 +254,10 @@ table! {
 }
 
 /// What is recorded like a series and adds up what time went to: its name, and what a row of it is about.
-pub const CRITICAL_PATH_SERIES: (&str, &str) =
-    ("critical_path", "What the time of transfers and datagrams went to, on the way back from the last packet to the first.");
+pub const CRITICAL_PATH_SERIES: (&str, &str) = (
+    "critical_path",
+    "What the time of transfers and datagrams went to, on the way back from the last packet to the first.",
+);
 
 table! {
     /// One row per flow and part of its time, kept when the series `critical_path` is asked for. The parts of a flow add up to the

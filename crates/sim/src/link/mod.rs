@@ -35,8 +35,8 @@ use crate::spec::{Absence, Effect, Frames, Link as Spec, Mtu, Order, Oversize, P
 use arq::ArqState;
 use bentpipe_units::{Duration, Rate, Time};
 pub(crate) use downtime::Downtime;
-pub(crate) use journal::Service;
 use error::ErrorProcess;
+pub(crate) use journal::Service;
 use outages::Outages;
 pub(crate) use plain::Crossing;
 use plain::Plain;

@@ -24,7 +24,7 @@ impl Network {
                 self.traffic.read_label(self.now, endpoint, label);
             }
         }
-        if self.is_watched && self.traffic.hosts[endpoint].is_listening() {
+        if self.observers.is_any && self.traffic.hosts[endpoint].is_listening() {
             self.see_arrival(node, packet);
         }
         let host = &mut self.traffic.hosts[endpoint];
@@ -61,7 +61,7 @@ impl Network {
 
     #[inline(never)]
     fn act(&mut self, endpoint: EndpointId) {
-        if self.is_watched {
+        if self.observers.is_any {
             self.trace_wakeup(endpoint);
         }
         self.traffic.wake_endpoint(self.now, endpoint);
@@ -102,7 +102,7 @@ impl Network {
                 Task::Begin(slot) => {
                     let salts = self.traffic.salts(slot);
                     self.schedule.begin(slot, salts);
-                    if let Some(paths) = &mut self.critical {
+                    if let Some(paths) = &mut self.observers.critical {
                         paths.open(slot);
                     }
                     EndpointId::both(slot).into_iter().for_each(|end| self.rearm(end));
@@ -116,7 +116,7 @@ impl Network {
                     let mut packet = Packet::datagram(self.now, flow, size, self.routes.first(PathId::there(flow)))
                         .in_class(self.scenario.flows[flow].class);
                     self.ledger.sent += 1;
-                    if self.is_watched {
+                    if self.observers.is_any {
                         self.see_sent(&packet);
                     }
                     self.launch(&mut packet);
@@ -194,7 +194,7 @@ impl Network {
         }
         if self.traffic.hosts[endpoint].is_wait_over() {
             self.traffic.on_wait_over(self.now, endpoint, &mut self.recorder);
-            if self.is_watched {
+            if self.observers.is_any {
                 self.trace_completions(endpoint);
             }
             self.transmit_apart(endpoint);
@@ -223,7 +223,7 @@ impl Network {
         if self.recorder.wants_decisions {
             self.record_departure(endpoint, packet);
         }
-        if self.is_watched {
+        if self.observers.is_any {
             self.see_sent(packet);
         }
         self.launch(packet)
@@ -264,7 +264,7 @@ impl Network {
             return self.receive_message(node, packet);
         }
         self.ledger.delivered += 1;
-        if self.is_watched {
+        if self.observers.is_any {
             self.see_arrival(node, packet);
         }
         self.traffic.on_datagram(self.now, packet, self.bodies.sent_at(packet));

@@ -69,11 +69,17 @@ pub struct Network {
     drops: Drops,
     ledger: Ledger,
     recorder: Recorder,
+    observers: Observers,
+    scenario: Arc<Scenario>,
+}
+
+/// Who sees each packet at its own instant.
+#[derive(Debug, Default)]
+struct Observers {
     witness: Option<Box<dyn Witness>>,
     critical: Option<Box<CriticalPaths>>,
-    /// Whether a witness sees each packet, or each has a trail.
-    is_watched: bool,
-    scenario: Arc<Scenario>,
+    /// Whether there is any.
+    is_any: bool,
 }
 
 /// Instants that the run does not pass, or not at once.
@@ -162,9 +168,7 @@ impl Network {
             drops: Drops::default(),
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
-            witness: None,
-            is_watched: critical.is_some(),
-            critical,
+            observers: Observers { witness: None, is_any: critical.is_some(), critical },
             scenario: Arc::clone(scenario),
         };
         network.change();
@@ -257,7 +261,7 @@ impl Network {
         let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
         self.trace_end();
         let mut result = assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder);
-        if let Some(paths) = &self.critical {
+        if let Some(paths) = &self.observers.critical {
             result.series.push((critical::SERIES.to_owned(), paths.table(&names(&self.scenario))));
         }
         result.notes.extend(notes_of_functions(&self.scenario, self.nodes.iter().map(|node| &node.boxes[..])));
@@ -286,7 +290,7 @@ impl Network {
     /// or are seen in order: not at all.
     fn update_horizon(&mut self) {
         self.bounds.gate = self.bounds.end.min(self.before_next_change());
-        let is_known = self.traffic.is_endless && self.ports.is_empty() && !self.is_watched;
+        let is_known = self.traffic.is_endless && self.ports.is_empty() && !self.observers.is_any;
         self.bounds.horizon = if is_known { self.bounds.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }
 
@@ -316,7 +320,7 @@ impl Network {
     #[cold]
     fn lose(&mut self, at: Time, place: LossPlace, packet: Packet, cause: Cause) {
         self.ledger.lost += 1;
-        if self.is_watched {
+        if self.observers.is_any {
             self.see_lost(at, place, &packet, cause);
         }
         self.drops.add(place, packet.flow(), cause, packet.size());

@@ -339,7 +339,7 @@ impl Network {
     /// A packet has reached its end in the network.
     pub(super) fn consume(&mut self, packet: &Packet) {
         self.ledger.delivered += 1;
-        if self.is_watched {
+        if self.observers.is_any {
             self.see_taken(packet);
         }
         self.bodies.release(packet);

@@ -55,15 +55,15 @@ pub trait Witness: std::fmt::Debug + Send + Sync {
 impl Network {
     /// From now on this one sees all packets. Nothing runs ahead of time then, and no result changes.
     pub fn watch(&mut self, witness: Box<dyn Witness>) {
-        self.witness = Some(witness);
-        self.is_watched = true;
+        self.observers.witness = Some(witness);
+        self.observers.is_any = true;
         self.update_horizon();
     }
 
     /// No more is seen; who saw it comes back.
     pub fn unwatch(&mut self) -> Option<Box<dyn Witness>> {
-        self.is_watched = self.critical.is_some();
-        self.witness.take()
+        self.observers.is_any = self.observers.critical.is_some();
+        self.observers.witness.take()
     }
 
     #[cold]
@@ -71,7 +71,7 @@ impl Network {
     pub(super) fn see_sent(&mut self, packet: &Packet) {
         self.trace_sent(packet);
         let sighting = self.sighting(self.now, packet);
-        if let Some(witness) = &mut self.witness {
+        if let Some(witness) = &mut self.observers.witness {
             witness.on_sent(&sighting);
         }
     }
@@ -91,7 +91,7 @@ impl Network {
 
     fn see_end(&mut self, packet: &Packet, fate: Fate<'_>) {
         let sighting = self.sighting(self.now, packet);
-        if let (Some(witness), false) = (&mut self.witness, packet.is_message()) {
+        if let (Some(witness), false) = (&mut self.observers.witness, packet.is_message()) {
             witness.on_end(&sighting, fate);
         }
     }
@@ -105,7 +105,7 @@ impl Network {
             LossPlace::Link(link) => &self.scenario.links[link].name,
             LossPlace::Node(node) => &self.scenario.nodes[node].name,
         };
-        if let (Some(witness), false) = (&mut self.witness, packet.is_message()) {
+        if let (Some(witness), false) = (&mut self.observers.witness, packet.is_message()) {
             witness.on_end(&sighting, Fate::Lost { place, cause });
         }
     }

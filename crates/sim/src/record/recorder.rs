@@ -2,7 +2,9 @@
 
 use super::transfers::{Transfer, TransferRows};
 use super::{LossPlace, Names};
-use crate::dictionary::{CRITICAL_PATH_SERIES, Cause, EventKind, FlowSeries, LinkSeries, LossRow, SenderSeries, Table, Values};
+use crate::dictionary::{
+    Cause, EventKind, FlowSeries, LinkSeries, LossRow, SenderSeries, Table, Values, CRITICAL_PATH_SERIES,
+};
 use crate::ids::FlowId;
 use crate::spec::Record;
 use bentpipe_units::{Duration, Time};

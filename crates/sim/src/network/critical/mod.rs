@@ -6,7 +6,7 @@
 //! (Barford and Crovella, Critical Path Analysis of TCP Transactions, 2001).
 //!
 //! Nothing runs ahead of time then, and no result changes. Of a packet that a middlebox makes the trail is that of the last packet of
-//! its flow that came to the node.
+//! its connection that came to the node.
 
 mod queues;
 mod trail;
@@ -22,7 +22,7 @@ use bentpipe_units::Time;
 use queues::LinkTrails;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use trail::{PacketKey, Share, Spent, Story, Trail, DATAGRAM};
+use trail::{PacketKey, PathShare, Spent, Story, Trail, DATAGRAM};
 
 /// The series that asks for them.
 pub(crate) const SERIES: &str = crate::dictionary::CRITICAL_PATH_SERIES.0;
@@ -37,15 +37,15 @@ pub(super) struct CriticalPaths {
     ends: Vec<Option<EndTrail>>,
     /// Of flows whose connections work for one transfer together: what led to their last step.
     flows: Vec<Option<Trail>>,
-    /// What came last to a node with middleboxes.
-    nodes: BTreeMap<(NodeId, FlowId), Trail>,
+    /// What came last to a node with middleboxes, of each connection.
+    nodes: BTreeMap<(NodeId, FlowId, u32), Trail>,
     /// Of packets that wait for another link than that to which they were offered.
     moved: Vec<(PacketKey, Trail)>,
     stories: Vec<StoryState>,
     acting: Acting,
     /// The first flow of each flow's entry.
     groups: Vec<FlowId>,
-    sums: BTreeMap<(FlowId, Share), Spent>,
+    sums: BTreeMap<(FlowId, PathShare), Spent>,
     /// Transfers and datagrams that have been added up, by flow.
     counts: Vec<u64>,
 }
@@ -121,7 +121,7 @@ impl CriticalPaths {
         }
     }
 
-    /// The trail of the packet in hand; else that of the last one of its flow at `node`.
+    /// The trail of the packet in hand; else that of the last one of its connection at `node`.
     fn take(&mut self, now: Time, packet: &Packet, node: NodeId) -> Option<Trail> {
         let key = PacketKey::of(packet);
         if let Some((_, trail)) = self.in_hand.take().filter(|(held, _)| *held == key) {
@@ -130,8 +130,8 @@ impl CriticalPaths {
         if let Some(index) = self.moved.iter().position(|(each, _)| *each == key) {
             return Some(self.moved.swap_remove(index).1);
         }
-        let mut trail = self.nodes.get(&(node, packet.flow()))?.clone();
-        trail.spend(now, Share::at(PathPart::Middlebox, node));
+        let mut trail = self.nodes.get(&(node, packet.flow(), packet.connection()))?.clone();
+        trail.spend(now, PathShare::at(PathPart::Middlebox, node));
         Some(trail)
     }
 
@@ -154,7 +154,7 @@ impl CriticalPaths {
             Some(end) => end.trail.clone(),
             None => Trail::new(DATAGRAM, start),
         };
-        trail.spend(now, Share::of(PathPart::Rest));
+        trail.spend(now, PathShare::of(PathPart::Rest));
         self.add(flow, &trail);
         self.flows[flow] = None;
     }
@@ -195,7 +195,7 @@ impl Network {
 
     /// An end acts for this reason.
     pub(super) fn note_acting(&mut self, acting: Acting) {
-        if let Some(paths) = &mut self.critical {
+        if let Some(paths) = &mut self.observers.critical {
             paths.acting = acting;
         }
     }
@@ -216,11 +216,11 @@ impl Network {
         self.count_losses(index);
         let Some(mut packet) = front else { return };
         let has_boxes = !self.nodes[far_end.node].boxes.is_empty();
-        if let Some(paths) = &mut self.critical {
+        if let Some(paths) = &mut self.observers.critical {
             let key = PacketKey::of(&packet);
             let trail = paths.links[index].arrive(key);
             if let (Some(trail), true) = (&trail, has_boxes && !packet.is_damaged()) {
-                paths.nodes.insert((far_end.node, packet.flow()), trail.clone());
+                paths.nodes.insert((far_end.node, packet.flow(), packet.connection()), trail.clone());
             }
             paths.in_hand = trail.map(|trail| (key, trail));
         }
@@ -239,7 +239,7 @@ impl Network {
     pub(super) fn enter_traced(&mut self, at: Time, index: LinkId, packet: &mut Packet) {
         let node = self.scenario.links[index].from;
         packet.at = at;
-        if let Some(paths) = &mut self.critical {
+        if let Some(paths) = &mut self.observers.critical {
             if let Some(trail) = paths.take(at, packet, node) {
                 paths.links[index].offer(PacketKey::of(packet), trail);
             }
@@ -253,7 +253,7 @@ impl Network {
 
     fn trace_services(&mut self, index: LinkId) {
         let services = self.links[index].take_services();
-        let Some(paths) = &mut self.critical else { return };
+        let Some(paths) = &mut self.observers.critical else { return };
         for service in services {
             let group = paths.groups[service.packet.flow()];
             paths.links[index].serve(index, group, &service);
@@ -263,7 +263,7 @@ impl Network {
     /// All that waits for a link may go another way.
     pub(super) fn trace_absence(&mut self, index: LinkId) {
         self.trace_services(index);
-        if let Some(paths) = &mut self.critical {
+        if let Some(paths) = &mut self.observers.critical {
             let CriticalPaths { links, moved, .. } = &mut **paths;
             moved.clear();
             moved.extend(links[index].clear());
@@ -273,7 +273,7 @@ impl Network {
     /// A host sends a packet: because of what came last, or of what it waited for since.
     pub(super) fn trace_sent(&mut self, packet: &Packet) {
         let (now, flow) = (self.now, packet.flow());
-        let Some(paths) = &mut self.critical else { return };
+        let Some(paths) = &mut self.observers.critical else { return };
         if packet.is_datagram() {
             let mut trail = Trail::new(DATAGRAM, now);
             trail.set_out(PathPart::Exchange);
@@ -302,7 +302,7 @@ impl Network {
             Acting::OnTimer if packet.len == 0 => PathPart::DelayedAck,
             Acting::OnTimer => PathPart::Pacing,
         };
-        trail.spend(now, Share::of(waited));
+        trail.spend(now, PathShare::of(waited));
         let is_first = self.traffic.hosts[endpoint].conn.acked_bytes() == 0;
         let trip = match paths.end(endpoint).filter(|_| !is_new) {
             _ if flags.has(Flags::SYN) => PathPart::Opening,
@@ -313,16 +313,14 @@ impl Network {
         };
         // It is what leads to the next one that this end sends by itself, too.
         if is_new {
-            paths.set_end(
-                endpoint,
-                EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true },
-            );
+            paths
+                .set_end(endpoint, EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true });
         }
         trail.set_out(trip);
         let ends = &self.scenario.flows[flow];
         let node = if packet.is_to_sender() { ends.to } else { ends.from };
         if !self.nodes[node].boxes.is_empty() {
-            paths.nodes.insert((node, flow), trail.clone());
+            paths.nodes.insert((node, flow, packet.connection()), trail.clone());
         }
         paths.in_hand = Some((PacketKey::of(packet), trail));
     }
@@ -330,7 +328,7 @@ impl Network {
     /// A packet has reached its host, which has not looked at it yet.
     pub(super) fn trace_arrival(&mut self, node: NodeId, packet: &Packet) {
         let now = self.now;
-        let Some(paths) = &mut self.critical else { return };
+        let Some(paths) = &mut self.observers.critical else { return };
         paths.acting = Acting::OnArrival;
         let Some(trail) = paths.take(now, packet, node) else { return };
         if packet.is_datagram() {
@@ -355,7 +353,7 @@ impl Network {
 
     /// A packet was lost.
     pub(super) fn trace_loss(&mut self, place: LossPlace, packet: &Packet, is_last: bool) {
-        let Some(paths) = &mut self.critical else { return };
+        let Some(paths) = &mut self.observers.critical else { return };
         let key = PacketKey::of(packet);
         if let LossPlace::Link(link) = place {
             paths.links[link].lose(key, is_last);
@@ -367,7 +365,7 @@ impl Network {
     pub(super) fn trace_completions(&mut self, endpoint: EndpointId) {
         let flow = self.traffic.hosts[endpoint].flow;
         let complete = self.recorder.take_transfers();
-        let Some(paths) = &mut self.critical else { return };
+        let Some(paths) = &mut self.observers.critical else { return };
         for start in complete {
             paths.complete(self.now, flow, endpoint, start);
         }
@@ -384,14 +382,14 @@ impl Network {
     /// A connection has given up.
     pub(super) fn trace_failure(&mut self, endpoint: EndpointId) {
         let flow = self.traffic.hosts[endpoint].flow;
-        if let Some(paths) = &mut self.critical {
+        if let Some(paths) = &mut self.observers.critical {
             paths.flows[flow] = None;
         }
     }
 
     /// The run is over: transfers without an end have come as far as the last packet that their receivers got.
     pub(super) fn trace_end(&mut self) {
-        let Some(paths) = &mut self.critical else { return };
+        let Some(paths) = &mut self.observers.critical else { return };
         for flow in FlowId::all(self.scenario.flows.len()) {
             let is_open = self.scenario.flows[flow].app.is_single() && paths.counts[flow] == 0;
             let listener = self.traffic.flows[flow].newest_slot().filter(|_| is_open).map(EndpointId::listener);

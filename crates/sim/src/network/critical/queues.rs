@@ -1,6 +1,6 @@
 //! Trails through a link: what a packet waits for is what the link sends meanwhile.
 
-use super::trail::{PacketKey, Share, Story, Trail, DATAGRAM};
+use super::trail::{PacketKey, PathShare, Story, Trail, DATAGRAM};
 use crate::dictionary::PathPart;
 use crate::ids::{FlowId, LinkId};
 use crate::link::Service;
@@ -80,12 +80,12 @@ impl LinkTrails {
         let (trip, offered_at) = (offered.trip, offered.at);
         let mut trail = self.waited(link, offered, service.start);
         trail.trip = trip;
-        trail.spend(service.begin, Share::on(PathPart::Outage, link));
-        trail.spend(service.finish, Share::on(PathPart::Transmission, link));
+        trail.spend(service.begin, PathShare::on(PathPart::Outage, link));
+        trail.spend(service.finish, PathShare::on(PathPart::Transmission, link));
         if trail.story != DATAGRAM {
             self.latest.insert(trail.story, (offered_at, trail.clone()));
         }
-        trail.spend(service.arrival, Share::of(trip));
+        trail.spend(service.arrival, PathShare::of(trip));
         trail
     }
 
@@ -121,12 +121,13 @@ impl LinkTrails {
         let since = trail.at;
         let first = self.sent.iter().rposition(|sent| sent.finish <= since).map_or(0, |index| index + 1);
         for sent in self.sent.range(first..) {
-            trail.spend(sent.begin.min(start), Share::on(PathPart::Outage, link));
+            trail.spend(sent.begin.min(start), PathShare::on(PathPart::Outage, link));
             let is_own = sent.story == Some(trail.story);
-            let share = if is_own { Share::on(PathPart::Transmission, link) } else { Share::behind(sent.group, link) };
+            let share =
+                if is_own { PathShare::on(PathPart::Transmission, link) } else { PathShare::behind(sent.group, link) };
             trail.spend(sent.finish.min(start), share);
         }
-        trail.spend(start, Share::on(PathPart::Outage, link));
+        trail.spend(start, PathShare::on(PathPart::Outage, link));
     }
 
     /// What ended before the packet was offered that has waited longest does not matter any more.

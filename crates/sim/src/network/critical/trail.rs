@@ -8,14 +8,14 @@ use bentpipe_units::Time;
 
 /// What a part of the time went to, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Share {
+pub(super) struct PathShare {
     pub(super) part: PathPart,
     pub(super) place: Option<LossPlace>,
     /// Whose packets were sent meanwhile.
     pub(super) by: Option<FlowId>,
 }
 
-impl Share {
+impl PathShare {
     /// At a host, or on the whole path.
     pub(super) fn of(part: PathPart) -> Self {
         Self { part, place: None, by: None }
@@ -61,7 +61,7 @@ pub(super) struct Trail {
     pub(super) at: Time,
     /// What the travelling of the packet counts as.
     pub(super) trip: PathPart,
-    spent: Vec<(Share, Spent)>,
+    spent: Vec<(PathShare, Spent)>,
 }
 
 impl Trail {
@@ -70,7 +70,7 @@ impl Trail {
     }
 
     /// The time since the last instant went to this.
-    pub(super) fn spend(&mut self, until: Time, share: Share) {
+    pub(super) fn spend(&mut self, until: Time, share: PathShare) {
         if until > self.at {
             self.add(share, Spent { time_s: (until - self.at).as_secs_f64(), trips: 0.0 }, 1.0);
             self.at = until;
@@ -80,7 +80,7 @@ impl Trail {
     /// A packet sets out one way.
     pub(super) fn set_out(&mut self, trip: PathPart) {
         self.trip = trip;
-        self.add(Share::of(trip), Spent { time_s: 0.0, trips: 1.0 }, 1.0);
+        self.add(PathShare::of(trip), Spent { time_s: 0.0, trips: 1.0 }, 1.0);
     }
 
     /// Both lead to the same instant: this one with a weight, 0 to 1, and the other with the rest.
@@ -94,7 +94,7 @@ impl Trail {
         }
     }
 
-    fn add(&mut self, share: Share, more: Spent, weight: f64) {
+    fn add(&mut self, share: PathShare, more: Spent, weight: f64) {
         let index = match self.spent.binary_search_by_key(&share, |&(share, _)| share) {
             Ok(index) => index,
             Err(index) => {
@@ -105,7 +105,7 @@ impl Trail {
         self.spent[index].1.add(more, weight);
     }
 
-    pub(super) fn shares(&self) -> &[(Share, Spent)] {
+    pub(super) fn shares(&self) -> &[(PathShare, Spent)] {
         &self.spent
     }
 }
