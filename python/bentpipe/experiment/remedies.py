@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.experiment.commands import given_in_python, has_file, own, spelled_arguments
+from bentpipe.experiment.spent import entries_of, kind_of
+from bentpipe.experiment.why import listed
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,8 +31,12 @@ LEAST_SHARE = 0.1
 """Of the time, for a part to be worth a remedy."""
 MOST = 6
 """Remedies that are tried, those of the largest parts first: each is one run."""
+HARMS = 0.1
+"""Change for the worse, as a share, from which on another kind of flow is named."""
 HELPS = 0.02
 """Change of the metric, as a share, from which on a remedy is said to help."""
+DATAGRAMS = ("cbr", "poisson", "on-off", "port")
+"""Applications without a congestion control."""
 FAIR = ("fq-codel", "fq", "drr", "priority")
 """Queues that keep flows apart."""
 
@@ -46,7 +59,9 @@ class Remedy:
     gain : float
         How much better, as a share of `before`; below zero if it is worse.
     command : str
-        Compares it over ten seeds. Of a scenario that is not from a file, lines of Python.
+        Compares it over ten seeds. Of a scenario that is not from a file, a line of Python.
+    harms : tuple of str
+        Other kinds of flows that it makes worse by more than 10 %, with their metrics.
     """
 
     name: str
@@ -58,14 +73,15 @@ class Remedy:
     gain: float
     command: str
     unit: str = field(default="s")
+    harms: tuple[str, ...] = ()
 
     @property
     def effect(self) -> str:
         """What it did, in one run."""
         if self.before is None or self.after is None:
             return f"{self.metric}: nothing to measure"
-        before, after = (formatting.quantity(each, self.unit) for each in (self.before, self.after))
-        return f"{self.metric}: {before} to {after}"
+        harms = f"; at the expense of {listed(list(self.harms))}" if self.harms else ""
+        return f"{self.metric}: {_change(self.before, self.after, self.unit)}{harms}"
 
     @property
     def helps(self) -> bool:
@@ -76,7 +92,7 @@ class Remedy:
         """As plain data."""
         numbers = {"before": self.before, "after": self.after, "gain": self.gain, "helps": self.helps}
         names = {"name": self.name, "flow": self.flow, "metric": self.metric, "sets": dict(self.sets)}
-        return {**names, **numbers, "command": self.command}
+        return {**names, **numbers, "harms": list(self.harms), "command": self.command}
 
     def __str__(self) -> str:
         return f"{'try' if self.helps else 'no help'}: {self.name}, {self.effect}\n  {self.command}"
@@ -108,51 +124,64 @@ def tried(result: RunResult, flows: Sequence[FlowTime], progress: Wish = None) -
         key = tuple(sorted(idea.sets.items()))
         if key in found or len(found) >= MOST:
             continue
-        remedy = _try(result, plain, idea, progress)
+        remedy = _try(result, plain, idea, flows, progress)
         if remedy is not None:
             found[key] = remedy
     return sorted(found.values(), key=lambda remedy: -remedy.gain)
 
 
-def _try(result: RunResult, plain: Scenario, idea: _Idea, progress: Wish) -> Remedy | None:
+def _try(result: RunResult, plain: Scenario, idea: _Idea, flows: Sequence[FlowTime], progress: Wish) -> Remedy | None:
     """None if the scenario cannot be changed so."""
     from bentpipe.experiment.run import run
 
-    metric, is_more_better, unit = _metric(idea)
+    metric, _, unit = _metric(idea.flow, idea.noun)
     try:
         after = run(plain.with_sets(idea.sets), progress=progress)
-        values = [_value(each, metric) for each in (result, after)]
+        before_value, after_value, gain = _judged(result, after, idea.flow, idea.noun)
+        others = [each for each in flows if each.flow != idea.flow]
+        harms = tuple(filter(None, (_harm(result, after, each) for each in others)))
     except Interrupted:
         raise
     except BentpipeError:
         return None
-    gain = 0.0
-    if None not in values and values[0]:
-        ratio = values[1] / values[0]  # type: ignore[operator]
-        gain = ratio - 1 if is_more_better else 1 - ratio
-    elif values[0] is None and values[1] is not None:
-        # It could not be measured before, as nothing came to its end.
-        gain = 1.0
-    elif values[1] is None:
-        gain = -1.0
     command = _command(result.scenario, idea, metric)
-    return Remedy(idea.name, dict(idea.sets), idea.flow, metric, values[0], values[1], gain, command, unit)
+    sets = dict(idea.sets)
+    return Remedy(idea.name, sets, idea.flow, metric, before_value, after_value, gain, command, unit, harms)
 
 
-def _value(result: RunResult, metric: str) -> float | None:
-    value: float | None = getattr(result.estimate(metric), "mean", None)
-    return value
+def _judged(before: RunResult, after: RunResult, flow: str, noun: str) -> tuple[float | None, float | None, float]:
+    """The metric of a kind of flow without and with a remedy, and how much better it is, as a share."""
+    metric, is_more_better, _ = _metric(flow, noun)
+    old, new = (getattr(each.estimate(metric), "mean", None) for each in (before, after))
+    if old is None or new is None:
+        # Without a value, nothing has come to its end.
+        return old, new, float(new is not None) - float(old is not None)
+    ratio = new / old if old else 1.0
+    return old, new, ratio - 1 if is_more_better else 1 - ratio
 
 
-def _metric(idea: _Idea) -> tuple[str, bool, str]:
+def _harm(before: RunResult, after: RunResult, flow: FlowTime) -> str:
+    """What a remedy costs another kind of flow; empty if little."""
+    metric, _, unit = _metric(flow.flow, flow.noun)
+    old, new, gain = _judged(before, after, flow.flow, flow.noun)
+    if gain > -HARMS or old is None or new is None:
+        return ""
+    return f"{flow.flow} ({metric.partition(':')[0]} {_change(old, new, unit)})"
+
+
+def _change(old: float, new: float, unit: str) -> str:
+    return f"{formatting.quantity(old, unit)} to {formatting.quantity(new, unit)}"
+
+
+def _metric(flow: str, noun: str) -> tuple[str, bool, str]:
     """What a kind of flow is judged by, whether more of it is better, and its unit."""
-    if idea.noun == "packet":
-        return f"delay_mean:{idea.flow}", False, "s"
-    if idea.noun == "file":
-        return f"completion:{idea.flow}", False, "s"
-    if idea.noun:
-        return f"fct:{idea.flow}", False, "s"
-    return f"goodput:{idea.flow}", True, "bit/s"
+    if noun == "packet":
+        return f"delay_mean:{flow}", False, "s"
+    if noun == "file":
+        return f"completion:{flow}", False, "s"
+    if noun:
+        return f"fct:{flow}", False, "s"
+    return f"goodput:{flow}", True, "bit/s"
 
 
 def _command(scenario: Scenario, idea: _Idea, metric: str) -> str:
@@ -171,24 +200,53 @@ def _command(scenario: Scenario, idea: _Idea, metric: str) -> str:
 
 def _ideas(scenario: Scenario, flows: Sequence[FlowTime]) -> Iterator[_Idea]:
     content = scenario.to_dict()
+    written = _written_flows(scenario)
+    # Of one kind, the first stands for all; a file that has the entry takes its settings there.
+    kinds = {kind: content["flow"][name] for name, kind in reversed(entries_of(content["flow"]).items())}
+    keys = {kind: f"flow.{kind}.tcp" if kind in written else "tcp" for kind in kinds}
     for flow in flows:
         for part in flow.parts:
             if part.share < LEAST_SHARE:
                 continue
-            for order, (name, sets) in enumerate(_against(content, flow, part)):
+            for order, (name, sets) in enumerate(_against(_Network(content, kinds, keys), flow, part)):
                 # What is named first for a part is tried first, and of two flows that whose part is larger.
                 yield _Idea(name, sets, flow.flow, flow.noun, part.share - 0.001 * order)
 
 
-def _against(content: Mapping[str, Any], flow: FlowTime, part: TimePart) -> Iterator[tuple[str, dict[str, str]]]:
+def _written_flows(scenario: Scenario) -> set[str]:
+    """The entries of the text that the scenario was read from."""
+    text, form = scenario.written
+    content = json.loads(text) if form == "json" else tomllib.loads(text)
+    return set(content.get("flow", {}))
+
+
+@dataclass(frozen=True)
+class _Network:
+    """What is known of a scenario."""
+
+    content: Mapping[str, Any]
+    kinds: Mapping[str, Mapping[str, Any]]
+    """A flow of each kind."""
+    keys: Mapping[str, str]
+    """Where the settings of its transport are."""
+
+    def cc(self, kind: str) -> str | None:
+        """The congestion control of a kind; none of datagrams."""
+        if kind_of(self.kinds[kind]) in DATAGRAMS:
+            return None
+        has = self.kinds[kind].get("tcp", {}).get("cc", self.content.get("tcp", {}).get("cc"))
+        return str(has.get("kind") if isinstance(has, dict) else has)
+
+
+def _against(network: _Network, flow: FlowTime, part: TimePart) -> Iterator[tuple[str, dict[str, str]]]:
     """What may make a part smaller, as name and settings."""
-    tcp = f"flow.{flow.flow}.tcp"
+    tcp = network.keys[flow.flow]
     if part.part == "queue":
-        yield from _against_queue(content, flow, part)
+        yield from _against_queue(network, flow, part)
     elif part.part in ("slow-start", "exchange"):
         if part.part == "slow-start":
             yield "a window of 40 segments at first", {f"{tcp}.initial_window": "40 segments"}
-        yield from _proxies(content, flow)
+        yield from _proxies(network, flow)
         if part.part == "exchange":
             yield "TCP Fast Open", {f"{tcp}.fast_open": "on"}
     elif part.part == "receive-window":
@@ -198,15 +256,15 @@ def _against(content: Mapping[str, Any], flow: FlowTime, part: TimePart) -> Iter
     elif part.part == "delayed-ack":
         yield "an ACK for each segment", {f"{tcp}.ack.every": "1"}
     elif part.part in ("window", "repair", "timeout", "pacing"):
-        yield from _other_senders(content, flow.flow)
-        yield from _proxies(content, flow)
+        yield from _other_senders(network, flow.flow)
+        yield from _proxies(network, flow)
     elif part.part == "transmission":
-        yield from _other_senders(content, flow.flow)
+        yield from _other_senders(network, flow.flow)
 
 
-def _against_queue(content: Mapping[str, Any], flow: FlowTime, part: TimePart) -> Iterator[tuple[str, dict[str, str]]]:
+def _against_queue(network: _Network, flow: FlowTime, part: TimePart) -> Iterator[tuple[str, dict[str, str]]]:
     name, _, side = part.where.rpartition(".")
-    link = content["link"].get(name, {})
+    link = network.content["link"].get(name, {})
     queue = link.get(side, {}).get("queue", link.get("queue"))
     kind = queue.get("kind") if isinstance(queue, dict) else queue
     filler = next(iter(part.by), flow.flow)
@@ -215,21 +273,21 @@ def _against_queue(content: Mapping[str, Any], flow: FlowTime, part: TimePart) -
         yield f"fq-codel on {part.where}", {f"link.{part.where}.queue": "fq-codel"}
     if kind not in (*FAIR, "codel", "pie"):
         yield f"CoDel on {part.where}", {f"link.{part.where}.queue": "codel"}
-    if filler in content["flow"] and "cc" in content["flow"][filler].get("tcp", content["tcp"]):
-        yield from _other_senders(content, filler)
+    if filler in network.kinds:
+        yield from _other_senders(network, filler)
 
 
-def _other_senders(content: Mapping[str, Any], flow: str) -> Iterator[tuple[str, dict[str, str]]]:
-    has = content["flow"][flow].get("tcp", {}).get("cc", content["tcp"].get("cc"))
-    name = has.get("kind") if isinstance(has, dict) else has
+def _other_senders(network: _Network, kind: str) -> Iterator[tuple[str, dict[str, str]]]:
+    has = network.cc(kind)
     for cc in ("bbr3", "cubic"):
-        if name != cc:
-            yield f"{cc} for {flow}", {f"flow.{flow}.tcp.cc": cc}
+        if has not in (None, cc):
+            yield f"{cc} for {kind}", {f"{network.keys[kind]}.cc": cc}
 
 
-def _proxies(content: Mapping[str, Any], flow: FlowTime) -> Iterator[tuple[str, dict[str, str]]]:
+def _proxies(network: _Network, flow: FlowTime) -> Iterator[tuple[str, dict[str, str]]]:
     """A proxy at the end of the longest link that is nearer to where the data come from."""
-    ends = {content["flow"][flow.flow][key] for key in ("from", "to")}
+    content = network.content
+    ends = {content["flow"][name][key] for name in flow.names for key in ("from", "to")}
     links = content["link"].values()
     longest = max(links, key=lambda link: _delay_s(link), default=None)
     if longest is None or flow.noun == "packet":

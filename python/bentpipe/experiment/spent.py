@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -107,12 +108,12 @@ class TimePart:
 
 @dataclass(frozen=True)
 class FlowTime:
-    """What the time of the flows of one entry of a scenario went to.
+    """What the time of the flows of one kind went to.
 
     Attributes
     ----------
     flow : str
-        The entry.
+        The entry of the scenario, of which there may be many.
     noun : str
         What is finished again and again: `page`, `packet` and so on; empty for a flow that never ends.
     count : int
@@ -123,6 +124,8 @@ class FlowTime:
         They add up to `time_s`; the largest comes first.
     said : str
         Goodput, losses, and what did not finish.
+    names : tuple of str
+        The flows themselves.
     """
 
     flow: str
@@ -131,6 +134,7 @@ class FlowTime:
     time_s: float
     parts: tuple[TimePart, ...]
     said: str
+    names: tuple[str, ...] = ()
 
     @property
     def head(self) -> str:
@@ -139,7 +143,8 @@ class FlowTime:
         if not self.noun:
             return f"{self.flow}: {time} of sending. {self.said}".rstrip()
         on_average = f" on average of {self.count:,}" if self.count > 1 else ""
-        return f"{self.flow}: a {self.noun} takes {time}{on_average}. {self.said}".rstrip()
+        flows = f" ({len(self.names)} flows)" if len(self.names) > 1 else ""
+        return f"{self.flow}{flows}: a {self.noun} takes {time}{on_average}. {self.said}".rstrip()
 
     @property
     def shown(self) -> list[tuple[float, float, str]]:
@@ -226,11 +231,11 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
     from bentpipe.experiment.remedies import tried
 
     scenario = result.scenario
-    content = scenario.to_dict()
-    entries = entries_of(content["flow"])
-    chosen = list(content["flow"]) if only is None else [entries.get(only, only)]
-    if not set(chosen) <= set(content["flow"]):
-        raise BentpipeError(unknown(chosen[0], "a flow of this scenario", list(content["flow"])))
+    flows = scenario.to_dict()["flow"]
+    entries = entries_of(flows)
+    chosen = list(dict.fromkeys(entries.values())) if only is None else [entries.get(only, only)]
+    if not set(chosen) <= set(entries.values()):
+        raise BentpipeError(unknown(chosen[0], "a flow of this scenario", [*dict.fromkeys(entries.values())]))
     if SERIES not in result.recorded:
         from bentpipe.experiment.run import run
 
@@ -240,29 +245,35 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
         pl.col("flow").replace_strict(entries).alias("entry"),
         pl.col("by").replace_strict({**entries, "": ""}).alias("by"),
     )
+    names = {entry: tuple(name for name in entries if entries[name] == entry) for entry in chosen}
     found = tuple(
-        _flow_time(result, entry, content["flow"][entry], [name for name in entries if entries[name] == entry], rows)
+        _flow_time(result, entry, flows[names[entry][0]], names[entry], rows)
         for entry in chosen
         if (rows := table.filter(pl.col("entry") == entry)).height
     )
     named = {each.flow for each in found}
-    missing = tuple(entry for entry in chosen if entry not in named and kind_of(content["flow"][entry]) != "port")
+    missing = tuple(entry for entry in chosen if entry not in named and kind_of(flows[names[entry][0]]) != "port")
     return Breakdown(found, tuple(tried(result, found, progress)) if tries else (), missing)
 
 
 def entries_of(flows: Mapping[str, Any]) -> dict[str, str]:
-    """By name, the entry of each flow.
+    """By name, the kind of each flow: flows are of one kind if only the numbers in their names and their nodes differ.
 
-    >>> entries_of({"call": {}, "web": {"count": 2}, "u{n}": {"count": 1}})
-    {'call': 'call', 'web1': 'web', 'web2': 'web', 'u1': 'u{n}'}
+    >>> web, call = {"app": {"kind": "page"}}, {"app": {"kind": "cbr"}}
+    >>> entries_of({"call": call, "web1": web, "web2": web, "u1-x": web, "u2-x": web})
+    {'call': 'call', 'web1': 'web', 'web2': 'web', 'u1-x': 'u{n}-x', 'u2-x': 'u{n}-x'}
     """
+    kinds: dict[str, list[str]] = {}
+    for name, flow in flows.items():
+        what = {key: flow.get(key) for key in ("app", "tcp", "class")}
+        kinds.setdefault(re.sub(r"\d+", "{n}", name) + repr(what), []).append(name)
     found = {}
-    for entry, flow in flows.items():
-        count = flow.get("count")
-        for n in range(1, 1 + (count or 1)):
-            name = entry.replace("{n}", str(n)) if "{n}" in entry else f"{entry}{n}"
-            found[entry if count is None else name] = entry
-    return found
+    for names in kinds.values():
+        pattern = re.sub(r"\d+", "{n}", names[0])
+        is_free = pattern.removesuffix("{n}") not in flows
+        for name in names:
+            found[name] = pattern.removesuffix("{n}") if len(names) > 1 and is_free else name
+    return {name: found[name] for name in flows}
 
 
 def kind_of(flow: Mapping[str, Any]) -> str:
@@ -281,7 +292,7 @@ def _flow_time(
     total_s = float(rows["total_s"].sum())
     parts = _parts(rows, count, total_s, is_datagrams=is_datagrams)
     said = [*_goodput(result, names, noun), *_losses(result, names), *_unfinished(result, names)]
-    return FlowTime(entry, noun, count, total_s / count, tuple(parts), " ".join(said))
+    return FlowTime(entry, noun, count, total_s / count, tuple(parts), " ".join(said), tuple(names))
 
 
 def _parts(rows: pl.DataFrame, count: int, total_s: float, *, is_datagrams: bool) -> list[TimePart]:

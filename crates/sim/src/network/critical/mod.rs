@@ -282,19 +282,21 @@ impl Network {
         }
         let endpoint = packet.endpoint().peer();
         let flags = packet.plain_segment().flags;
+        let is_retransmission = packet.plain_segment().is_retransmission;
+        // What an end repeats for a transfer that is over begins no other one.
+        let begins = endpoint.is_opener() && !is_retransmission && (packet.len > 0 || flags.has(Flags::SYN));
         let is_new = paths.end(endpoint).is_none_or(|end| paths.is_over(end.trail.story));
         let of_flow = paths.flows[flow].clone().filter(|trail| !paths.is_over(trail.story));
         let mut trail = match (paths.end(endpoint).filter(|_| !is_new), of_flow) {
             (Some(end), _) => end.trail.clone(),
             (None, Some(trail)) => trail,
-            (None, None) if packet.len > 0 || flags.has(Flags::SYN) => paths.begin(now),
+            (None, None) if begins => paths.begin(now),
             // The answer to what no transfer waits for.
             (None, None) => {
                 paths.in_hand = None;
                 return;
             }
         };
-        let is_retransmission = packet.plain_segment().is_retransmission;
         let waited = match paths.acting {
             Acting::OnArrival => PathPart::Rest,
             Acting::ForApplication => PathPart::Application,
