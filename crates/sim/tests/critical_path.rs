@@ -1,4 +1,4 @@
-//! What time went to: the parts of a critical path add up, are what arithmetic says, and change nothing.
+//! Critical paths: their parts add up and agree with closed forms, and no result changes.
 
 use bentpipe_sim::dictionary::Table;
 use bentpipe_sim::record::RunResult;
@@ -235,7 +235,7 @@ fn a_call_waits_for_the_queue_that_another_flow_fills() {
     assert_near(trips, 1.0, 1e-9);
 }
 
-/// What a link does not carry because it is down, and what the timer costs then.
+/// A link that is down costs an outage if it keeps its queue, and the timer if it does not.
 #[test]
 fn an_outage_and_the_timer_are_told_apart() {
     let text = |queue: &str| {

@@ -1,4 +1,4 @@
-"""What to try against the largest parts of the time, each tried once, and the command that compares it."""
+"""Changes against the largest parts of the time, each tried once, and the command that compares it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST = 6
 HARMS = 0.1
 """Change for the worse, as a share, from which on another kind of flow is named."""
 HELPS = 0.02
-"""Change of the metric, as a share, from which on a remedy is said to help."""
+"""Change of the metric, as a share, from which on a remedy helps."""
 DATAGRAMS = ("cbr", "poisson", "on-off", "port")
 """Applications without a congestion control."""
 FAIR = ("fq-codel", "fq", "drr", "priority")
@@ -53,11 +53,11 @@ class Remedy:
     flow : str
         The entry for which it was tried.
     metric : str
-        What it was judged by.
+        Metric of its effect.
     before, after : float or None
         The metric without and with it; none if there was nothing to measure.
     gain : float
-        How much better, as a share of `before`; below zero if it is worse.
+        Improvement, as a share of `before`; below zero if it is worse.
     command : str
         Compares it over ten seeds. Of a scenario that is not from a file, a line of Python.
     harms : tuple of str
@@ -77,7 +77,7 @@ class Remedy:
 
     @property
     def effect(self) -> str:
-        """What it did, in one run."""
+        """Its effect in one run."""
         if self.before is None or self.after is None:
             return f"{self.metric}: nothing to measure"
         harms = f"; at the expense of {listed(list(self.harms))}" if self.harms else ""
@@ -89,7 +89,7 @@ class Remedy:
         return self.gain > HELPS
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Give plain data."""
         numbers = {"before": self.before, "after": self.after, "gain": self.gain, "helps": self.helps}
         names = {"name": self.name, "flow": self.flow, "metric": self.metric, "sets": dict(self.sets)}
         return {**names, **numbers, "harms": list(self.harms), "command": self.command}
@@ -110,7 +110,7 @@ class _Idea:
 
 
 def tried(result: RunResult, flows: Sequence[FlowTime], progress: Wish = None) -> list[Remedy]:
-    """What may help, tried with the seed of the result; what helps most comes first.
+    """Try changes with the seed of the result, and sort them by their effect.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def tried(result: RunResult, flows: Sequence[FlowTime], progress: Wish = None) -
 
 
 def _try(result: RunResult, plain: Scenario, idea: _Idea, flows: Sequence[FlowTime], progress: Wish) -> Remedy | None:
-    """None if the scenario cannot be changed so."""
+    """Try one change; returns none if the scenario refuses it."""
     from bentpipe.experiment.run import run
 
     metric, _, unit = _metric(idea.flow, idea.noun)
@@ -161,7 +161,7 @@ def _judged(before: RunResult, after: RunResult, flow: str, noun: str) -> tuple[
 
 
 def _harm(before: RunResult, after: RunResult, flow: FlowTime) -> str:
-    """What a remedy costs another kind of flow; empty if little."""
+    """The cost for another kind of flow; empty if it is small."""
     metric, _, unit = _metric(flow.flow, flow.noun)
     old, new, gain = _judged(before, after, flow.flow, flow.noun)
     if gain > -HARMS or old is None or new is None:
@@ -174,18 +174,18 @@ def _change(old: float, new: float, unit: str) -> str:
 
 
 def _metric(flow: str, noun: str) -> tuple[str, bool, str]:
-    """What a kind of flow is judged by, whether more of it is better, and its unit."""
+    """The metric of a kind of flow, whether more of it is better, and its unit."""
     if noun == "packet":
         return f"delay_mean:{flow}", False, "s"
     if noun == "file":
-        return f"completion:{flow}", False, "s"
+        return f"completion_rx:{flow}", False, "s"
     if noun:
         return f"fct:{flow}", False, "s"
     return f"goodput:{flow}", True, "bit/s"
 
 
 def _command(scenario: Scenario, idea: _Idea, metric: str) -> str:
-    """What compares it with the scenario as it is."""
+    """The command that compares it with the scenario as it is."""
     facts: dict[str, Any] = {"source": scenario.source, "sets": scenario.sets, "senders": own(scenario.senders)}
     facts["sets"] = [pair for pair in facts["sets"] if pair[0] != "record.series"]
     settings = "; ".join(f"{key}={value}" for key, value in idea.sets.items())
@@ -209,7 +209,7 @@ def _ideas(scenario: Scenario, flows: Sequence[FlowTime]) -> Iterator[_Idea]:
             if part.share < LEAST_SHARE:
                 continue
             for order, (name, sets) in enumerate(_against(_Network(content, kinds, keys), flow, part)):
-                # What is named first for a part is tried first, and of two flows that whose part is larger.
+                # The first change against a part comes first; of two flows, the one with the larger part.
                 yield _Idea(name, sets, flow.flow, flow.noun, part.share - 0.001 * order)
 
 
@@ -222,7 +222,7 @@ def _written_flows(scenario: Scenario) -> set[str]:
 
 @dataclass(frozen=True)
 class _Network:
-    """What is known of a scenario."""
+    """Facts of a scenario."""
 
     content: Mapping[str, Any]
     kinds: Mapping[str, Mapping[str, Any]]
@@ -239,7 +239,7 @@ class _Network:
 
 
 def _against(network: _Network, flow: FlowTime, part: TimePart) -> Iterator[tuple[str, dict[str, str]]]:
-    """What may make a part smaller, as name and settings."""
+    """Changes that may make a part smaller, as name and settings."""
     tcp = network.keys[flow.flow]
     if part.part == "queue":
         yield from _against_queue(network, flow, part)

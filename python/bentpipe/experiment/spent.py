@@ -1,4 +1,4 @@
-"""What the time of each kind of flow went to, in parts that add up, the largest first."""
+"""The time of each kind of flow, in parts that add up, the largest first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bentpipe.progress import Wish
 
 SERIES = "critical_path"
-"""What a breakdown is made from. A result that has it is not run again."""
+"""The series of a breakdown. A result that has it is not run again."""
 SMALL = 0.01
 """Parts below this share of the time are shown as one."""
 NOUNS = {
@@ -51,7 +51,7 @@ WAITS = {
     "rest": "not explained by any packet",
 }
 WAY = "propagation and processing on the way"
-"""What travelling is of a datagram, which nothing answers."""
+"""The propagation of a datagram, which has no answer."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class TimePart:
     where : str
         The link or node; empty if it is of the whole path.
     time_s : float
-        Of one transfer or datagram, on average.
+        Mean per transfer or datagram.
     share : float
-        Of all its time, 0 to 1.
+        Share of all its time, 0 to 1.
     round_trips : float
-        How many there were of a transfer, on average.
+        Mean number per transfer.
     by : dict
         Of the wait in a queue: flow to its share, the largest first.
     """
@@ -83,7 +83,7 @@ class TimePart:
 
     @property
     def what(self) -> str:
-        """It in plain words."""
+        """The part in plain words."""
         if self.part == "queue":
             fillers = [f"{name} ({formatting.percent(share)})" for name, share in self.by.items() if share >= SMALL]
             return f"waiting in the queue of {self.where}, filled by {listed(fillers)}"
@@ -100,7 +100,7 @@ class TimePart:
         return WAITS[self.part]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Give plain data."""
         place = {"part": self.part, "where": self.where, "what": self.what}
         numbers = {"time_s": self.time_s, "share": self.share, "round_trips": self.round_trips}
         return {**place, **numbers, "by": dict(self.by)}
@@ -108,22 +108,22 @@ class TimePart:
 
 @dataclass(frozen=True)
 class FlowTime:
-    """What the time of the flows of one kind went to.
+    """The time of the flows of one kind.
 
     Attributes
     ----------
     flow : str
         The entry of the scenario, of which there may be many.
     noun : str
-        What is finished again and again: `page`, `packet` and so on; empty for a flow that never ends.
+        Name of a transfer: `page`, `packet` and so on; empty for a flow that never ends.
     count : int
-        How many of them there were.
+        Number of transfers.
     time_s : float
-        Of one of them, on average; of a flow that never ends, until the last packet arrived.
+        Mean per transfer; for a flow that never ends, the time until the last packet arrived.
     parts : tuple of TimePart
         They add up to `time_s`; the largest comes first.
     said : str
-        Goodput, losses, and what did not finish.
+        Goodput, losses, and the number of unfinished transfers.
     names : tuple of str
         The flows themselves.
     """
@@ -138,13 +138,14 @@ class FlowTime:
 
     @property
     def head(self) -> str:
-        """What was measured."""
+        """The measured time in words."""
         time = formatting.quantity(self.time_s, "s")
         if not self.noun:
             return f"{self.flow}: {time} of sending. {self.said}".rstrip()
         on_average = f" on average of {self.count:,}" if self.count > 1 else ""
         flows = f" ({len(self.names)} flows)" if len(self.names) > 1 else ""
-        return f"{self.flow}{flows}: a {self.noun} takes {time}{on_average}. {self.said}".rstrip()
+        article = "an" if self.noun[0] in "aeiou" else "a"
+        return f"{self.flow}{flows}: {article} {self.noun} takes {time}{on_average}. {self.said}".rstrip()
 
     @property
     def shown(self) -> list[tuple[float, float, str]]:
@@ -157,7 +158,7 @@ class FlowTime:
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Give plain data."""
         numbers = {"count": self.count, "time_s": self.time_s}
         parts = [part.to_dict() for part in self.parts]
         return {"flow": self.flow, "noun": self.noun, **numbers, "said": self.said, "parts": parts}
@@ -165,16 +166,16 @@ class FlowTime:
 
 @dataclass(frozen=True, repr=False)
 class Breakdown:
-    """What the time of each kind of flow went to, and what to try.
+    """The time of each kind of flow by its use, and changes that may help.
 
     Attributes
     ----------
     flows : tuple of FlowTime
         One for each entry of the scenario whose flows have sent anything.
     remedies : tuple of Remedy
-        What was tried, by how much it helped.
+        Changes that were tried, by their effect.
     missing : tuple of str
-        Entries of which no transfer or datagram has come to its end.
+        Kinds of flows without a complete transfer or datagram.
     """
 
     flows: tuple[FlowTime, ...]
@@ -182,7 +183,7 @@ class Breakdown:
     missing: tuple[str, ...]
 
     def __getitem__(self, flow: str) -> FlowTime:
-        """That of one entry."""
+        """The time of one kind."""
         for each in self.flows:
             if each.flow == flow:
                 return each
@@ -190,7 +191,7 @@ class Breakdown:
 
     @property
     def notes(self) -> list[str]:
-        """What the reader should know besides."""
+        """Notes for the reader."""
         return [f"{name}: nothing has come to its end, so there is no time to explain" for name in self.missing]
 
     def to_dict(self) -> dict[str, Any]:
@@ -215,7 +216,7 @@ class Breakdown:
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook
 
-        heads = ["time", "share", "what it went to"]
+        heads = ["time", "share", "part"]
         text = ""
         for each in self.flows:
             rows = [[formatting.quantity(s, "s"), formatting.percent(share), what] for s, share, what in each.shown]
@@ -227,7 +228,7 @@ class Breakdown:
 
 
 def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progress: Wish = None) -> Breakdown:
-    """What the time of each kind of flow went to; see `RunResult.why`."""
+    """Break down the time of each kind of flow; see `RunResult.why`."""
     from bentpipe.experiment.remedies import tried
 
     scenario = result.scenario
@@ -257,7 +258,7 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
 
 
 def entries_of(flows: Mapping[str, Any]) -> dict[str, str]:
-    """By name, the kind of each flow: flows are of one kind if only the numbers in their names and their nodes differ.
+    """By name, the kind of each flow: flows of one kind differ in nodes and in the numbers in their names.
 
     >>> web, call = {"app": {"kind": "page"}}, {"app": {"kind": "cbr"}}
     >>> entries_of({"call": call, "web1": web, "web2": web, "u1-x": web, "u2-x": web})

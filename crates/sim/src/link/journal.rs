@@ -1,4 +1,4 @@
-//! When each packet was served: for who wants to know what others waited for.
+//! A journal of services: it tells the cause of each wait in the queue.
 
 use super::LazyLink;
 use crate::packet::Packet;
@@ -7,7 +7,7 @@ use bentpipe_units::Time;
 /// A packet whose sending has begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {
-    /// As it left the queue.
+    /// The packet, leaving the queue.
     pub(crate) packet: Packet,
     /// When it left the queue.
     pub(crate) start: Time,

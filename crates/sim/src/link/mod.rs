@@ -74,7 +74,7 @@ pub(crate) struct LazyLink {
     delay: DelayCursor,
     arq: Option<Box<ArqState>>,
     wire: Wire,
-    /// Services that nobody has asked for yet, if they are noted.
+    /// Services since the last look at them, if they are noted.
     journal: Option<Box<Vec<Service>>>,
 }
 

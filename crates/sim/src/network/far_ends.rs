@@ -32,7 +32,7 @@ pub(super) const NO_INBOX: u32 = u32::MAX;
 pub(super) const TRACED: u32 = u32::MAX - 1;
 
 impl FarEnd {
-    /// The same of a link whose packets have trails: each arrives at its own event.
+    /// The far end of the link where packets have trails: each arrives at its own event.
     pub(super) fn traced(self) -> Self {
         Self { relays: false, ends: false, inbox: TRACED, ..self }
     }

@@ -73,7 +73,7 @@ pub struct Network {
     scenario: Arc<Scenario>,
 }
 
-/// Who sees each packet at its own instant.
+/// Observers of each packet at its own instant.
 #[derive(Debug, Default)]
 struct Observers {
     witness: Option<Box<dyn Witness>>,

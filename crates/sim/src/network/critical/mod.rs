@@ -1,11 +1,11 @@
-//! Critical paths: what the time of each transfer and datagram went to, kept where the series `critical_path` is asked for.
+//! Critical paths: the time of each transfer and datagram by its use, kept with the series `critical_path`.
 //!
 //! Each packet carries a [trail](trail::Trail), which goes back to the start of its transfer: a host that sends something does so because
-//! a packet has arrived, or because a timer expires that was set then. What is sent takes over the trail, and adds where its own
-//! time goes. The trail of the packet that completes a transfer is the critical path, and its shares add up to the transfer's time
+//! a packet has arrived, or because a timer expires that was set then. A packet takes over the trail, and adds its own
+//! time. The trail of the packet that completes a transfer is the critical path, and its shares add up to the transfer's time
 //! (Barford and Crovella, Critical Path Analysis of TCP Transactions, 2001).
 //!
-//! Nothing runs ahead of time then, and no result changes. Of a packet that a middlebox makes the trail is that of the last packet of
+//! No link runs ahead of time then, and no result changes. Of a packet that a middlebox makes the trail is that of the last packet of
 //! its connection that came to the node.
 
 mod queues;
@@ -30,16 +30,16 @@ pub(crate) const SERIES: &str = crate::dictionary::CRITICAL_PATH_SERIES.0;
 /// The trails of a run.
 #[derive(Debug)]
 pub(super) struct CriticalPaths {
-    /// Of the packet that has just arrived somewhere, or leaves its host.
+    /// The trail of the packet that has just arrived somewhere, or leaves its host.
     in_hand: Option<(PacketKey, Trail)>,
     links: Vec<LinkTrails>,
-    /// By endpoint.
+    /// The last arrival at each endpoint.
     ends: Vec<Option<EndTrail>>,
-    /// Of flows whose connections work for one transfer together: what led to their last step.
+    /// The last arrival of each flow whose connections work for one transfer together.
     flows: Vec<Option<Trail>>,
-    /// What came last to a node with middleboxes, of each connection.
+    /// The last trail of each connection at a node with middleboxes.
     nodes: BTreeMap<(NodeId, FlowId, u32), Trail>,
-    /// Of packets that wait for another link than that to which they were offered.
+    /// Trails of packets that left the queue of a link that is taken away.
     moved: Vec<(PacketKey, Trail)>,
     stories: Vec<StoryState>,
     acting: Acting,
@@ -54,7 +54,7 @@ pub(super) struct CriticalPaths {
 #[derive(Clone, Debug)]
 struct EndTrail {
     trail: Trail,
-    /// What its sender was limited by before.
+    /// The limit of its sender before.
     limit: Option<SendLimit>,
     in_slow_start: bool,
     has_data: bool,
@@ -75,7 +75,7 @@ pub(super) enum Acting {
 }
 
 impl CriticalPaths {
-    /// None: they are not asked for.
+    /// The trails of a run, if its record has the series.
     pub(super) fn of(scenario: &Scenario) -> Option<Box<Self>> {
         let is_asked = scenario.record.series.iter().any(|name| name == SERIES);
         is_asked.then(|| {
@@ -172,7 +172,7 @@ impl CriticalPaths {
     }
 }
 
-/// What new data counts as that was held back by this.
+/// The part of new data that had this limit.
 fn trip_of(end: &EndTrail) -> PathPart {
     match end.limit {
         Some(SendLimit::StartUp) => PathPart::SlowStart,
@@ -260,7 +260,7 @@ impl Network {
         }
     }
 
-    /// All that waits for a link may go another way.
+    /// Waiting packets of a link may go another way.
     pub(super) fn trace_absence(&mut self, index: LinkId) {
         self.trace_services(index);
         if let Some(paths) = &mut self.observers.critical {
@@ -270,7 +270,7 @@ impl Network {
         }
     }
 
-    /// A host sends a packet: because of what came last, or of what it waited for since.
+    /// A host sends a packet: the last arrival has led to it, or a wait since then.
     pub(super) fn trace_sent(&mut self, packet: &Packet) {
         let (now, flow) = (self.now, packet.flow());
         let Some(paths) = &mut self.observers.critical else { return };
@@ -283,7 +283,7 @@ impl Network {
         let endpoint = packet.endpoint().peer();
         let flags = packet.plain_segment().flags;
         let is_retransmission = packet.plain_segment().is_retransmission;
-        // What an end repeats for a transfer that is over begins no other one.
+        // A retransmission for a transfer that is over begins no other one.
         let begins = endpoint.is_opener() && !is_retransmission && (packet.len > 0 || flags.has(Flags::SYN));
         let is_new = paths.end(endpoint).is_none_or(|end| paths.is_over(end.trail.story));
         let of_flow = paths.flows[flow].clone().filter(|trail| !paths.is_over(trail.story));
@@ -291,7 +291,7 @@ impl Network {
             (Some(end), _) => end.trail.clone(),
             (None, Some(trail)) => trail,
             (None, None) if begins => paths.begin(now),
-            // The answer to what no transfer waits for.
+            // No transfer waits for the answer.
             (None, None) => {
                 paths.in_hand = None;
                 return;
@@ -313,7 +313,7 @@ impl Network {
             Some(end) if !end.has_data && !is_first && paths.acting != Acting::ForApplication => trip_of(end),
             _ => PathPart::Exchange,
         };
-        // It is what leads to the next one that this end sends by itself, too.
+        // It leads to the next packet that this end sends by itself, too.
         if is_new {
             paths
                 .set_end(endpoint, EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true });
@@ -362,7 +362,7 @@ impl Network {
         }
     }
 
-    /// What the application waited for at this end has happened: some transfers may be complete.
+    /// The wait of the application at this end is over: some transfers may be complete.
     #[cold]
     pub(super) fn trace_completions(&mut self, endpoint: EndpointId) {
         let flow = self.traffic.hosts[endpoint].flow;

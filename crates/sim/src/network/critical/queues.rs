@@ -1,4 +1,4 @@
-//! Trails through a link: what a packet waits for is what the link sends meanwhile.
+//! Trails through a link: a packet waits for the packets that the link sends meanwhile.
 
 use super::trail::{PacketKey, PathShare, Story, Trail, DATAGRAM};
 use crate::dictionary::PathPart;
@@ -7,7 +7,7 @@ use crate::link::Service;
 use bentpipe_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Transfers that a link remembers before it forgets those whose packets nothing can wait for any more.
+/// Transfers that a link remembers before it forgets old ones.
 const LATEST_MAX: usize = 64;
 
 /// The packets of one link, with their trails.
@@ -17,7 +17,7 @@ pub(super) struct LinkTrails {
     waiting: VecDeque<(PacketKey, Trail)>,
     /// Served, each trail at the instant of the arrival.
     travelling: VecDeque<(PacketKey, Trail)>,
-    /// What was sent, as far back as a packet waits.
+    /// Packets that were sent, as far back as a packet waits.
     sent: VecDeque<Sent>,
     /// The packet of each transfer that was sent last: when it was offered, and its trail at the instant at which it had been sent.
     latest: BTreeMap<Story, (Time, Trail)>,
@@ -57,7 +57,7 @@ impl LinkTrails {
         take(&mut self.waiting, key)
     }
 
-    /// All that waits has left the queue.
+    /// The queue is empty.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = (PacketKey, Trail)> + '_ {
         self.waiting.drain(..)
     }
@@ -89,9 +89,9 @@ impl LinkTrails {
         trail
     }
 
-    /// The trail of a packet whose sending starts now. If one of the same transfer was sent while it waited, an earlier offer would
-    /// have saved only the time of those that came in between: by that share the path leads back along its own way, and otherwise
-    /// to the packet before it.
+    /// The trail of a packet whose sending starts now. If another packet of its transfer was sent while it waited, the trail leads to
+    /// that one. If packets of others came in between, an earlier offer would have saved their time: by that share the trail leads
+    /// back along the packet's own way.
     fn waited(&self, link: LinkId, mut offered: Trail, start: Time) -> Trail {
         let own = self.latest.get(&offered.story).filter(|(_, before)| before.at > offered.at);
         let Some((before_at, before)) = own else {
@@ -130,7 +130,7 @@ impl LinkTrails {
         trail.spend(start, PathShare::on(PathPart::Outage, link));
     }
 
-    /// What ended before the packet was offered that has waited longest does not matter any more.
+    /// Forgets packets that were sent before the offer of the packet that has waited longest.
     fn forget(&mut self, start: Time) {
         let oldest = self.waiting.front().map_or(start, |(_, trail)| trail.at.min(start));
         while self.sent.front().is_some_and(|sent| sent.finish <= oldest) {

@@ -1,4 +1,4 @@
-//! The way back from a packet to the start of its transfer: what the time went to, in parts that add up to it.
+//! The way back from a packet to the start of its transfer, in parts that add up to the time.
 
 use crate::dictionary::PathPart;
 use crate::ids::{FlowId, LinkId, NodeId};
@@ -6,7 +6,7 @@ use crate::packet::Packet;
 use crate::record::LossPlace;
 use bentpipe_units::Time;
 
-/// What a part of the time went to, and where.
+/// A part of the time, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PathShare {
     pub(super) part: PathPart,
@@ -51,15 +51,15 @@ impl Spent {
 /// The number of a transfer among all of the run.
 pub(super) type Story = u32;
 
-/// That of each datagram: none follows from another.
+/// The story of each datagram.
 pub(super) const DATAGRAM: Story = Story::MAX;
 
-/// What led to something at an instant, back to the start of its transfer. The shares add up to the time between the two.
+/// The causes of an event, back to the start of its transfer. The shares add up to the time between the two.
 #[derive(Clone, Debug)]
 pub(super) struct Trail {
     pub(super) story: Story,
     pub(super) at: Time,
-    /// What the travelling of the packet counts as.
+    /// The part that has the packet's propagation.
     pub(super) trip: PathPart,
     spent: Vec<(PathShare, Spent)>,
 }
@@ -110,7 +110,7 @@ impl Trail {
     }
 }
 
-/// Tells a packet from others at the same place.
+/// Identifies a packet among others at the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PacketKey(u64, [u32; 4]);
 
