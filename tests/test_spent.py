@@ -136,7 +136,7 @@ def test_all_of_it_is_plain_data_and_html(found):
 def test_the_command_shows_it(office):
     done = CliRunner().invoke(app, ["why", str(office), "--no-try"])
     assert done.exit_code == 0, done.output
-    assert "page: a page takes " in done.output
+    assert "page (4 flows): a page takes " in done.output
     assert "filled by backup (" in " ".join(done.output.split())
     assert "What to try" not in done.output
     content = CliRunner().invoke(app, ["why", str(office), "--no-try", "--flow", "call", "--json"])
@@ -178,7 +178,7 @@ def test_a_saved_run_and_a_sender_of_ones_own(tmp_path, office, monkeypatch):
     (tmp_path / "slow.py").write_text(OWN)
     own = CliRunner().invoke(app, ["why", str(office), "--cc", "slow.py:Slow", "--no-try"])
     assert own.exit_code == 0, own.output
-    assert "page: a page takes " in own.output
+    assert "page (4 flows): a page takes " in own.output
     saved = ["run", str(office), "--cc", "slow.py:Slow", "--save", "runs", "--quiet"]
     assert CliRunner().invoke(app, saved).exit_code == 0
     refused = CliRunner().invoke(app, ["why", "runs", "--no-try"])
@@ -208,7 +208,7 @@ def test_a_flow_without_a_transfer_is_named():
     ("arguments", "expected"),
     [
         (["--no-try", "--at", "3s"], "--no-try is of the whole run"),
-        (["--flow", "calll"], 'did you mean "call"'),
+        (["--flow", "calll"], "did you mean 'call'"),
         (["--at", "3s"], "which flow?"),
     ],
 )
