@@ -208,7 +208,7 @@ def test_a_flow_without_a_transfer_is_named():
     ("arguments", "expected"),
     [
         (["--no-try", "--at", "3s"], "--no-try is of the whole run"),
-        (["--flow", "calll"], "did you mean 'call'"),
+        (["--flow", "cell"], "did you mean 'call'"),
         (["--at", "3s"], "which flow?"),
     ],
 )

@@ -20,7 +20,7 @@ fn traced(text: &str) -> RunResult {
 
 fn paths(result: &RunResult) -> &Table {
     let found = result.series.iter().find(|(name, _)| name == "critical_path");
-    &found.expect("it was asked for").1
+    &found.expect("the series is in the record").1
 }
 
 /// Seconds and trips of a part of a flow, of one transfer or datagram.
@@ -168,7 +168,7 @@ fn a_file_alone_over_geo_is_round_trips_and_bytes() {
     assert!(part(&result, "f", "transmission").0 < 1e-3);
 }
 
-/// The same with a slow link, which is never idle once the window fills it: bytes, not round trips.
+/// A slow link is never idle once the window fills it: the time is bytes, not round trips.
 #[test]
 fn a_long_transfer_over_a_full_link_is_bytes() {
     let text = r#"

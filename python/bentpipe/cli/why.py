@@ -62,10 +62,10 @@ def command(
 ) -> None:
     """Explain where time went, or one instant.
 
-    Runs the scenario, or takes a saved result. Without a time, it shows what the time of each kind of flow went to, who
-    filled the queues, and what helps: each remedy is tried in one run, and the command beside it compares it. With a
-    time, it lists in order what happened to a flow: handovers, losses with their causes, what the sender made of them,
-    and when nothing was to be sent.
+    Runs the scenario, or takes a saved result. Without a time, it shows the parts of the time of each kind of flow, the
+    flows that filled the queues, and changes that help: each is tried in one run, and the command below it compares it.
+    With a time, it lists in order what happened to a flow: handovers, losses with their causes, what the sender made of
+    them, and when nothing was to be sent.
     """
     times = {"at": at, "from": start, "to": end}
     at_s, start_s, end_s = (_seconds(name, text) for name, text in times.items())

@@ -83,7 +83,7 @@ def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) 
 
 
 def spelled_arguments(facts: Mapping[str, Any]) -> list[str]:
-    """The values that were put over a scenario, as one would type them; classes of one's own as `FILE.py:CLASS`."""
+    """The overrides of a scenario, as typed; custom classes as `FILE.py:CLASS`."""
     return _arguments(_spelled_sets(facts))
 
 

@@ -1,4 +1,4 @@
-//! A journal of services: it tells the cause of each wait in the queue.
+//! A journal of services: the causes of waits in the queue.
 
 use super::LazyLink;
 use crate::packet::Packet;
@@ -19,6 +19,10 @@ pub(crate) struct Service {
     pub(crate) arrival: Time,
 }
 
+/// Services since the last look at them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Journal(pub(super) Vec<Service>);
+
 impl LazyLink {
     /// The same link, which notes each service. It is never plain, and none of its packets takes the fast path.
     pub(crate) fn with_journal(self) -> Self {
@@ -27,6 +31,6 @@ impl LazyLink {
 
     /// The services since the last call, in order; none from a link without a journal.
     pub(crate) fn take_services(&mut self) -> Vec<Service> {
-        self.journal.as_deref_mut().map(std::mem::take).unwrap_or_default()
+        self.journal.as_mut().map(|journal| std::mem::take(&mut journal.0)).unwrap_or_default()
     }
 }

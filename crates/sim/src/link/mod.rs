@@ -36,6 +36,7 @@ use arq::ArqState;
 use bentpipe_units::{Duration, Rate, Time};
 pub(crate) use downtime::Downtime;
 use error::ErrorProcess;
+use journal::Journal;
 pub(crate) use journal::Service;
 use outages::Outages;
 pub(crate) use plain::Crossing;
@@ -75,7 +76,7 @@ pub(crate) struct LazyLink {
     arq: Option<Box<ArqState>>,
     wire: Wire,
     /// Services since the last look at them, if they are noted.
-    journal: Option<Box<Vec<Service>>>,
+    journal: Option<Box<Journal>>,
 }
 
 /// The fast path: the times of a packet of the size of the last one, on a link of constant rate and delay that is plain, or has no
@@ -409,7 +410,7 @@ impl LazyLink {
         }
         self.free_at = finish;
         match &mut self.journal {
-            Some(journal) => journal.push(Service { packet: *packet, start: at, begin, finish, arrival }),
+            Some(journal) => journal.0.push(Service { packet: *packet, start: at, begin, finish, arrival }),
             None => self.note_fast_path(packet.length()),
         }
         let slot = if self.reorders { self.ring.insert(packet, arrival) } else { self.ring.push(packet) };

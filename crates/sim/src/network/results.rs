@@ -55,7 +55,7 @@ pub(crate) fn assemble(
     }
 }
 
-/// The names of what rows are about.
+/// The names in rows.
 pub(crate) fn names(scenario: &Scenario) -> Names<'_> {
     Names {
         flows: scenario.flows.iter().map(|flow| flow.name.as_str()).collect(),

@@ -33,7 +33,7 @@ pub(crate) struct Recorder {
     decisions: Option<Events>,
     losses: Losses,
     transfers: TransferRows,
-    /// When those began that are complete and that nobody has asked for yet, if they are noted.
+    /// Starts of the transfers that are complete since the last look, if they are noted.
     complete: Option<Vec<Time>>,
 }
 
