@@ -339,7 +339,7 @@ class RunResult(Result):
         tries: bool = True,
         progress: Wish = None,
     ) -> Explanation | Breakdown:
-        """What the time of transfers and datagrams went to; or what happened to a flow at a time.
+        """Explain the time of transfers and datagrams, or the events of a flow at a time.
 
         Parameters
         ----------
@@ -352,7 +352,7 @@ class RunResult(Result):
         tries : bool
             Without a time: try remedies for the largest parts, each in one more run with the same seed.
         progress : callable or bool, optional
-            As for `run`, of the runs that are made.
+            Progress of the runs, as for `run`.
 
         Returns
         -------
