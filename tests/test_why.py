@@ -207,7 +207,7 @@ def test_own_senders_are_explained_from_a_file_and_from_a_saved_result(tmp_path)
         assert re.search(words, said.output), said.output
 
 
-@pytest.mark.parametrize("asked", [{}, {"at": 3, "start": 2}, {"start": 3}, {"at": 99}, {"start": 3, "end": 3}])
+@pytest.mark.parametrize("asked", [{"at": 3, "start": 2}, {"start": 3}, {"at": 99}, {"start": 3, "end": 3}])
 def test_a_window_that_is_none_is_refused(asked):
     with pytest.raises(BentpipeError, match="expected"):
         bp.run(PATH).why("f", **asked)

@@ -45,8 +45,8 @@ def dictionary() -> dict[str, list[dict[str, Any]]]:
     -------
     dict
         Table (`flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`, `summary`, `series`, `events`,
-        `losses`,
-        `causes`) to its columns in order. The units are `s`, `B`, `bit/s`, `%`, `1` (a ratio or count) or empty (text).
+        `losses`, `critical_path`, `path_parts`, `causes`) to its columns in order. The units are `s`, `B`, `bit/s`,
+        `%`, `1` (a ratio or count) or empty (text).
         Series also have `entity` (`flow` or `link`) and `sampled`.
     """
     return dict(json.loads(_core.dictionary()))

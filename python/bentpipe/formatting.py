@@ -139,6 +139,25 @@ def exponent(value: float) -> str:
     return f"{digits.rstrip('0').rstrip('.')}e{int(power)}" if value else "0"
 
 
+def percent(share: float) -> str:
+    """A share, 0 to 1.
+
+    >>> percent(0.923), percent(0.004), percent(0.0)
+    ('92 %', '<1 %', '0 %')
+    """
+    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
+def count_mean(number: float, what: str) -> str:
+    """A mean number of things.
+
+    >>> count_mean(1.0, "round trip"), count_mean(4.24, "round trip")
+    ('1 round trip', '4.2 round trips')
+    """
+    text = f"{number:.1f}".removesuffix(".0")
+    return f"{text} {what}{'' if text == '1' else 's'}"
+
+
 def count(number: int, what: str) -> str:
     """A number of things.
 

@@ -33,6 +33,8 @@ TABLES = {
     "transfers": "A row per transfer that is complete.",
     "datagrams": "A row per flow of datagrams.",
     "losses": "A row per packet that is lost; the series `losses`.",
+    "critical_path": "A row per flow and part of its time; the series `critical_path`.",
+    "path_parts": "The parts of the time in the table `critical_path`.",
     "summary": "One row: the run.",
     "series": "Time series. Each is recorded if `--series` or `[record]` names it; `entity` says what it is of.",
     "events": "What happens to a connection. Each is a row of the series `events`.",

@@ -193,6 +193,8 @@ pub(crate) fn dictionary() -> Value {
         "series": Value::Array(series.collect()),
         "events": columns(dictionary::EVENTS),
         "losses": columns(dictionary::LOSSES),
+        "critical_path": columns(dictionary::CRITICAL_PATH),
+        "path_parts": columns(dictionary::PATH_PARTS),
         "causes": columns(dictionary::CAUSES),
     })
 }

@@ -4,6 +4,7 @@ mod bbr;
 mod been;
 mod cache;
 mod conformance;
+mod critical_path;
 mod defaults;
 mod determinism;
 mod ends;

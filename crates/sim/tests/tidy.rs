@@ -2,7 +2,8 @@
 //! the line, and all of them at once.
 
 use bentpipe_sim::dictionary::{
-    Column, CAUSES, COMPLETIONS, DATAGRAMS, DROPS, EVENTS, FLOWS, LINKS, LOSSES, SERIES, SUMMARY, TRANSFERS,
+    Column, CAUSES, COMPLETIONS, CRITICAL_PATH, DATAGRAMS, DROPS, EVENTS, FLOWS, LINKS, LOSSES, PATH_PARTS, SERIES,
+    SUMMARY, TRANSFERS,
 };
 use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_tcp::cc::CcKind;
@@ -308,7 +309,13 @@ fn each_column_has_a_unit_and_a_meaning() {
     let series: Vec<Column> = SERIES.iter().map(|series| series.column).collect();
     let tables = [("flows", FLOWS), ("links", LINKS), ("drops", DROPS), ("summary", SUMMARY), ("series", &series)];
     let tables = tables.into_iter().chain([("events", EVENTS), ("causes", CAUSES), ("completions", COMPLETIONS)]);
-    let tables = tables.chain([("transfers", TRANSFERS), ("datagrams", DATAGRAMS), ("losses", LOSSES)]);
+    let tables = tables.chain([
+        ("transfers", TRANSFERS),
+        ("datagrams", DATAGRAMS),
+        ("losses", LOSSES),
+        ("critical_path", CRITICAL_PATH),
+        ("path_parts", PATH_PARTS),
+    ]);
     let endings = [("_bytes", "B"), ("_bps", "bit/s"), ("_pct", "%"), ("_s", "s"), ("bytes", "B")];
     let mut findings = Vec::new();
     for (table, columns) in tables {

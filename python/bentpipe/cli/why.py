@@ -10,7 +10,7 @@ import click
 from bentpipe.cli import options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import print_result
-from bentpipe.cli.progress import load
+from bentpipe.cli.progress import Bar, load
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from bentpipe.experiment.result import RunResult
+    from bentpipe.experiment.spent import Breakdown
     from bentpipe.experiment.why import Explanation
 
 
@@ -26,16 +27,18 @@ if TYPE_CHECKING:
     "why",
     cls=Command,
     examples=(
+        "why web-on-geo",
         "why starlink --flow download --at 72s",
         "why geo --from 5s --to 8s --json",
         "why geo --cc myidea.py:MyIdea --at 20s",
     ),
 )
 @options.file
-@click.option("--flow", metavar="NAME", help="The flow; not needed where there is only one.")
+@click.option("--flow", metavar="NAME", help="Only this flow; with a time, not needed where there is only one.")
 @click.option("--at", "at", metavar="TIME", help="An instant: 72s. Covers four round trips around it.")
 @click.option("--from", "start", metavar="TIME", help="Start of a window of time, with --to.")
 @click.option("--to", "end", metavar="TIME", help="End of the window.")
+@click.option("--no-try", is_flag=True, help="Without a time: do not try remedies, which takes a run each.")
 @options.cc(
     "Congestion control of each flow that names none itself; of a saved result, the class that it had: FILE.py:CLASS.",
     metavar="NAME",
@@ -50,28 +53,42 @@ def command(
     at: str | None,
     start: str | None,
     end: str | None,
+    no_try: bool,
     cc: str | None,
     sets: tuple[str, ...],
     seed: int | None,
     json: bool,
     quiet: bool,
 ) -> None:
-    """Explain what happened to a flow.
+    """Explain where time went, or one instant.
 
-    Runs the scenario, or takes a saved result, and lists in order what happened at that time: handovers, losses with
-    their causes, what the sender made of them, and when nothing was to be sent.
+    Runs the scenario, or takes a saved result. Without a time, it shows the parts of the time of each kind of flow, the
+    flows that filled the queues, and changes that help: each is tried in one run, and the command below it compares it.
+    With a time, it lists in order what happened to a flow: handovers, losses with their causes, what the sender made of
+    them, and when nothing was to be sent.
     """
     times = {"at": at, "from": start, "to": end}
     at_s, start_s, end_s = (_seconds(name, text) for name, text in times.items())
-    result = _result(file, cc, sets, seed, quiet)
+    has_time = any(text is not None for text in times.values())
+    if has_time and no_try:
+        raise BentpipeError("--no-try is of the whole run\n  expected no --at, --from or --to beside it")
+    result = _result(file, cc, sets, seed, quiet, has_time=has_time)
+    if not has_time:
+        with Bar(is_quiet=quiet or json) as bar:
+            found = result.why(flow, tries=not no_try, progress=bar)
+        return print_result(found.to_dict, lambda: _breakdown(found), json=json, quiet=quiet)
+    from bentpipe.experiment.why import why
+
     names = result.scenario.flow_names
     if flow is None and len(names) > 1:
         raise BentpipeError(f"which flow?\n  expected --flow with one of {', '.join(names[:8])}")
-    told = result.why(flow or names[0], at=at_s, start=start_s, end=end_s)
-    print_result(told.to_dict, lambda: _parts(told), json=json, quiet=quiet)
+    told = why(result, flow or names[0], at=at_s, start=start_s, end=end_s)
+    return print_result(told.to_dict, lambda: _parts(told), json=json, quiet=quiet)
 
 
-def _result(file: str, cc: str | None, sets: tuple[str, ...], seed: int | None, quiet: bool) -> RunResult:
+def _result(
+    file: str, cc: str | None, sets: tuple[str, ...], seed: int | None, quiet: bool, *, has_time: bool
+) -> RunResult:
     if Path(file).is_dir():
         from bentpipe.experiment.result import RunResult
         from bentpipe.own import loading
@@ -84,10 +101,12 @@ def _result(file: str, cc: str | None, sets: tuple[str, ...], seed: int | None, 
                 f"--cc {cc} changes a run\n  expected a scenario, or the class that the saved result had: FILE.py:CLASS"
             )
         return RunResult.load(file, classes)
+    from bentpipe.experiment import spent, why
     from bentpipe.experiment.run import run
-    from bentpipe.experiment.why import SERIES
 
-    return run(load(file, sets, seed, is_quiet=quiet), cc=cc, series=SERIES)
+    scenario = load(file, sets, seed, is_quiet=quiet)
+    with Bar(is_quiet=quiet) as bar:
+        return run(scenario, cc=cc, series=why.SERIES if has_time else spent.SERIES, progress=bar)
 
 
 def _seconds(name: str, text: str | None) -> float | None:
@@ -114,3 +133,33 @@ def _parts(told: Explanation) -> Iterator[RenderableType]:
     if told.happenings:
         yield table
     yield Text(told.summary)
+
+
+def _breakdown(found: Breakdown) -> Iterator[RenderableType]:
+    """Each kind of flow, its parts below it; then what was tried."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from bentpipe import formatting
+
+    for each in found.flows:
+        yield Text(each.head)
+        table = Table.grid(padding=(0, 2))
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(overflow="fold")
+        for time_s, share, what in each.shown:
+            table.add_row(formatting.quantity(time_s, "s"), formatting.percent(share), Text(what))
+        yield table
+        yield ""
+    helpful = [remedy for remedy in found.remedies if remedy.helps]
+    if helpful:
+        yield Text("What to try, by its effect in one run with this seed:")
+    for number, remedy in enumerate(helpful, 1):
+        yield Text(f"{number}. {remedy.name}. {remedy.effect}.")
+        yield remedy.command
+    rest = [f"{remedy.name} ({remedy.effect})" for remedy in found.remedies if not remedy.helps]
+    if rest:
+        yield Text(f"Tried, and no help: {'; '.join(rest)}.")
+    for note in found.notes:
+        yield Text(f"note: {note}")

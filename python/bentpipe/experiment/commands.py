@@ -82,6 +82,11 @@ def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) 
     return shlex.join(["bentpipe", "run", _path(facts["source"]), *options, "--seed", str(seed)])
 
 
+def spelled_arguments(facts: Mapping[str, Any]) -> list[str]:
+    """The overrides of a scenario, as typed; custom classes as `FILE.py:CLASS`."""
+    return _arguments(_spelled_sets(facts))
+
+
 def own(senders: Mapping[str, Own]) -> dict[str, dict[str, Any]]:
     """By name, of classes of one's own: `class`, as `FILE.py:CLASS` or None, and a hash of the `code`."""
     return {name: {"class": loading.where(cls), "code": code_of(cls)} for name, cls in senders.items()}

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from bentpipe import _core, files, formatting
 from bentpipe.catalog import dictionary, unknown
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.experiment.compare import Comparison
+    from bentpipe.experiment.spent import Breakdown
     from bentpipe.experiment.tables import Tables
     from bentpipe.experiment.why import Explanation
     from bentpipe.own.loading import Function, Sender
     from bentpipe.plot.style import Labels, Size
+    from bentpipe.progress import Wish
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.quality import Stalls
     from bentpipe.statistics.steady import Steady
@@ -252,7 +254,8 @@ class RunResult(Result):
         -------
         polars.DataFrame
             Columns `time_s` (simulated seconds), `flow` or `link`, and the series by its own name, in order of time.
-            `decisions` have the columns of `events`, `losses` those of `bentpipe.catalog.dictionary()["losses"]`.
+            `decisions` have the columns of `events`, `losses` and `critical_path` those of
+            `bentpipe.catalog.dictionary()`.
 
         Raises
         ------
@@ -322,24 +325,44 @@ class RunResult(Result):
             values[name] = dict(found.select(entity, name).collect().iter_rows())
         return values
 
+    @overload
+    def why(self, flow: str | None = None, *, tries: bool = True, progress: Wish = None) -> Breakdown: ...
+    @overload
+    def why(self, flow: str, *, at: float) -> Explanation: ...
+    @overload
+    def why(self, flow: str, *, start: float, end: float) -> Explanation: ...
     def why(
-        self, flow: str, *, at: float | None = None, start: float | None = None, end: float | None = None
-    ) -> Explanation:
-        """What happened to a flow at a time, in order and in plain words.
+        self,
+        flow: str | None = None,
+        *,
+        at: float | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        tries: bool = True,
+        progress: Wish = None,
+    ) -> Explanation | Breakdown:
+        """Explain the time of transfers and datagrams, or the events of a flow at a time.
 
         Parameters
         ----------
-        flow : str
+        flow : str, optional
+            With a time, the flow. Without one, the entry to which the answer is limited; by default it is of all.
         at : float, optional
             Simulated seconds; the window is four round trips around it, a second at least.
         start, end : float, optional
             The window itself, instead of `at`.
+        tries : bool
+            Without a time: try remedies for the largest parts, each in one more run with the same seed.
+        progress : callable or bool, optional
+            Progress of the runs, as for `run`.
 
         Returns
         -------
-        Explanation
-            Its `str` has a line for each happening, and a sentence about all. Where `losses`, `decisions`,
-            `limited_by` or `cwnd_bytes` were not recorded, the scenario is run again with the same seed.
+        Breakdown or Explanation
+            Without a time, for each kind of flow the parts of its mean time, who filled the queues, and remedies by how
+            much they helped. With one, a line for each happening, and a sentence about all. Where the series that this
+            needs were not recorded, the scenario is run again with the same seed: `critical_path` without a time, else
+            `losses`, `decisions`, `limited_by` and `cwnd_bytes`.
 
         Raises
         ------
@@ -347,8 +370,14 @@ class RunResult(Result):
             There is no such flow, or no such time in the run; or it was saved without these series and with a class of
             your own, which `load` was not given.
         """
+        if at is None and start is None and end is None:
+            from bentpipe.experiment.spent import breakdown
+
+            return breakdown(self, flow, tries=tries, progress=progress)
         from bentpipe.experiment.why import why
 
+        if flow is None:
+            raise BentpipeError("a time of no flow\n  expected the flow, too: why(FLOW, at=72)")
         return why(self, flow, at=at, start=start, end=end)
 
     def _scan(self, name: str) -> pl.LazyFrame:

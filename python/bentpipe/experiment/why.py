@@ -113,21 +113,21 @@ def why(
     if not all(name in result.recorded for name in SERIES):
         from bentpipe.experiment.run import run
 
-        _refuse_absent(result.scenario)
+        refuse_absent(result.scenario, *SERIES)
         result = run(result.scenario, series=SERIES)
     return _Story(result, flow, start_s, end_s).told()
 
 
-def _refuse_absent(scenario: Scenario) -> None:
+def refuse_absent(scenario: Scenario, *series: str) -> None:
     """A run that was saved without a class cannot be run again without it."""
     absent = {name: cls for name, cls in scenario.senders.items() if issubclass(cls, Absent)}
     if not absent:
         return
-    ways = [f"a run saved with --series {','.join(SERIES)}", f"RunResult.load(FOLDER, classes=[{', '.join(absent)}])"]
+    ways = [f"a run saved with --series {','.join(series)}", f"RunResult.load(FOLDER, classes=[{', '.join(absent)}])"]
     if all(issubclass(cls, CongestionControl) for cls in absent.values()):
         ways.insert(0, " ".join(f"--cc FILE.py:{name}" for name in absent))
     raise BentpipeError(
-        f"the saved run lacks the series that explain it, and cannot be run again without {_listed([*absent])}\n"
+        f"the saved run lacks the series that explain it, and cannot be run again without {listed([*absent])}\n"
         f"  expected {', or '.join(ways)}"
     )
 
@@ -393,9 +393,9 @@ class _Story:
         for event, what in (("reduction", "reduced its window"), ("timeout", "waited for its retransmission timer")):
             if event in events:
                 said.append(f"{what} {formatting.count(events.count(event), 'time')}")
-        text = f"From {self.start_s:g} s to {self.end_s:g} s {self.flow} {_listed(said)}."
+        text = f"From {self.start_s:g} s to {self.end_s:g} s {self.flow} {listed(said)}."
         if proxies := self._on_the_way():
-            text += f" What is lost behind {_listed(proxies)} is repaired from there."
+            text += f" What is lost behind {listed(proxies)} is repaired from there."
         shares: dict[int, float] = {}
         for begin_s, end_s, limit in self._spans():
             shares[limit] = shares.get(limit, 0.0) + end_s - begin_s
@@ -404,7 +404,7 @@ class _Story:
         if self.flow in self.result.datagrams["flow"]:
             text += " It sends datagrams, which wait for no window and are not repeated."
         if told:
-            limits = _listed([f"{LIMITS[each]} ({100 * shares[each] / whole:.0f} % of the time)" for each in told])
+            limits = listed([f"{LIMITS[each]} ({100 * shares[each] / whole:.0f} % of the time)" for each in told])
             text += f" It was limited by {limits}."
         return text
 
@@ -427,7 +427,8 @@ _EVENTS = {
 }
 
 
-def _listed(parts: list[str]) -> str:
+def listed(parts: list[str]) -> str:
+    """With commas, and an *and* before the last."""
     *others, last = parts
     return f"{', '.join(others)} and {last}" if others else last
 

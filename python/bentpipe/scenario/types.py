@@ -6086,7 +6086,7 @@ class Record(TypedDict, total=False):
         Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all. Default: 100000.
     """
 
-    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "limited_by", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events", "decisions", "losses"]]
+    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "limited_by", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events", "decisions", "losses", "critical_path"]]
     interval: str
     rows_max: int
     transfers_max: int

@@ -256,6 +256,48 @@ table! {
     }
 }
 
+/// Name and meaning of the list that adds up time by its use, recorded like a series.
+pub const CRITICAL_PATH_SERIES: (&str, &str) = (
+    "critical_path",
+    "The time of transfers and datagrams by its use, along the path from the last packet back to the first.",
+);
+
+table! {
+    /// One row per flow and part of its time, kept with the series `critical_path`. The parts of a flow add up to the time of all
+    /// its transfers.
+    CRITICAL_PATH, CriticalPathRow {
+        flow: text, "", "Name of the flow.";
+        part: text, "", "The part: see the list of parts.";
+        place as "where": text, "", "The link (`NAME.forward`) or node of the part; empty for hosts and the whole path.";
+        by: text, "", "The flow whose packets were sent meanwhile, the first of its entry; only in queues.";
+        total_s: real, "s", "Time of the part, over all transfers.";
+        trips: real, "1", "Packets on the critical paths, one way each, that travelled for this; where two paths are as critical, a share of each.";
+        transfers: whole, "1", "Number of transfers of the flow that are complete, or of datagrams that arrived, the same for all parts. A transfer that the end of the run cut off counts for a flow that has no other, up to the last packet that arrived.";
+    }
+}
+
+names! {
+    /// Parts of the time of a transfer or datagram.
+    PATH_PARTS, pub(crate) PathPart {
+        Queue "queue", "", "Waiting in the queue of a link while it sends packets of others.";
+        Transmission "transmission", "", "Sending bytes of the same transfer on a link, one packet after the other.";
+        Outage "outage", "", "Waiting for a link that sends nothing: it is down, or it repairs what was damaged.";
+        Opening "opening", "", "Propagation and processing of the packets that open a connection.";
+        Exchange "exchange", "", "Propagation and processing of requests, of the first data that answer them, and of datagrams.";
+        SlowStart "slow-start", "", "Propagation and processing of data that the congestion window had held back in slow start, with their ACKs.";
+        Window "window", "", "Propagation and processing of data that the congestion window had held back later.";
+        ReceiveWindow "receive-window", "", "Propagation and processing of data that the receiver's window had held back.";
+        SendBuffer "send-buffer", "", "Propagation and processing of data for which the send buffer had no room.";
+        Repair "repair", "", "Propagation and processing of retransmissions, and of data that recovery had held back.";
+        Timeout "timeout", "", "Waiting for the retransmission timer, or a probe's.";
+        DelayedAck "delayed-ack", "", "Waiting for an ACK that the receiver delays.";
+        Pacing "pacing", "", "Waiting for a sender that spaces its packets.";
+        Application "application", "", "Waiting for an application: to parse, to answer, to read.";
+        Middlebox "middlebox", "", "Held at a node by its middleboxes.";
+        Rest "rest", "", "Time without a packet that explains it, such as that of records that share a connection.";
+    }
+}
+
 names! {
     /// What happened, when: rows of (time_s, flow, event, value), kept when the series `events` or `decisions` is asked for.
     EVENTS, pub(crate) EventKind {

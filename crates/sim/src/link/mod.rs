@@ -15,6 +15,7 @@ mod error;
 mod hybrid;
 mod interleave;
 mod jitter;
+mod journal;
 #[cfg(test)]
 pub(crate) mod naive;
 mod observe;
@@ -35,6 +36,8 @@ use arq::ArqState;
 use bentpipe_units::{Duration, Rate, Time};
 pub(crate) use downtime::Downtime;
 use error::ErrorProcess;
+use journal::Journal;
+pub(crate) use journal::Service;
 use outages::Outages;
 pub(crate) use plain::Crossing;
 use plain::Plain;
@@ -72,6 +75,8 @@ pub(crate) struct LazyLink {
     delay: DelayCursor,
     arq: Option<Box<ArqState>>,
     wire: Wire,
+    /// Services since the last look at them, if they are noted.
+    journal: Option<Box<Journal>>,
 }
 
 /// The fast path: the times of a packet of the size of the last one, on a link of constant rate and delay that is plain, or has no
@@ -159,6 +164,7 @@ impl LazyLink {
             wire: Wire::of(spec),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
+            journal: None,
         }
     }
 
@@ -403,7 +409,10 @@ impl LazyLink {
             self.last_arrival = arrival;
         }
         self.free_at = finish;
-        self.note_fast_path(packet.length());
+        match &mut self.journal {
+            Some(journal) => journal.0.push(Service { packet: *packet, start: at, begin, finish, arrival }),
+            None => self.note_fast_path(packet.length()),
+        }
         let slot = if self.reorders { self.ring.insert(packet, arrival) } else { self.ring.push(packet) };
         slot.at = arrival;
         slot.next += 1;

@@ -30,6 +30,9 @@ impl Network {
                 Some((_, Change::Down { link, waiting, .. })) => {
                     let mut left = Vec::new();
                     self.links[link].take_away(self.now, waiting, &mut self.losses, &mut left);
+                    if waiting != Waiting::Kept {
+                        self.trace_absence(link);
+                    }
                     self.count_losses(link);
                     self.reroute(link, waiting, left);
                 }

@@ -1,5 +1,6 @@
 //! What happens at the ends of routes: packets arrive, connections and applications act.
 
+use super::critical::Acting;
 use super::Network;
 use crate::dictionary::{Cause, EventKind};
 use crate::engine::Source;
@@ -23,8 +24,8 @@ impl Network {
                 self.traffic.read_label(self.now, endpoint, label);
             }
         }
-        if self.witness.is_some() && self.traffic.hosts[endpoint].is_listening() {
-            self.see_end(packet, false);
+        if self.observers.is_any && self.traffic.hosts[endpoint].is_listening() {
+            self.see_arrival(node, packet);
         }
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
@@ -60,6 +61,9 @@ impl Network {
 
     #[inline(never)]
     fn act(&mut self, endpoint: EndpointId) {
+        if self.observers.is_any {
+            self.trace_wakeup(endpoint);
+        }
         self.traffic.wake_endpoint(self.now, endpoint);
         self.drive_apart(endpoint);
     }
@@ -98,15 +102,21 @@ impl Network {
                 Task::Begin(slot) => {
                     let salts = self.traffic.salts(slot);
                     self.schedule.begin(slot, salts);
+                    if let Some(paths) = &mut self.observers.critical {
+                        paths.open(slot);
+                    }
                     EndpointId::both(slot).into_iter().for_each(|end| self.rearm(end));
                 }
-                Task::Drive(endpoint) => self.drive_apart(endpoint),
+                Task::Drive(endpoint) => {
+                    self.note_acting(Acting::ForApplication);
+                    self.drive_apart(endpoint);
+                }
                 Task::Rearm(flow) => self.rearm_flow(flow),
                 Task::Send(flow, size) => {
                     let mut packet = Packet::datagram(self.now, flow, size, self.routes.first(PathId::there(flow)))
                         .in_class(self.scenario.flows[flow].class);
                     self.ledger.sent += 1;
-                    if self.witness.is_some() {
+                    if self.observers.is_any {
                         self.see_sent(&packet);
                     }
                     self.launch(&mut packet);
@@ -184,6 +194,9 @@ impl Network {
         }
         if self.traffic.hosts[endpoint].is_wait_over() {
             self.traffic.on_wait_over(self.now, endpoint, &mut self.recorder);
+            if self.observers.is_any {
+                self.trace_completions(endpoint);
+            }
             self.transmit_apart(endpoint);
         }
         self.traffic.hosts[endpoint].attend(self.now);
@@ -210,7 +223,7 @@ impl Network {
         if self.recorder.wants_decisions {
             self.record_departure(endpoint, packet);
         }
-        if self.witness.is_some() {
+        if self.observers.is_any {
             self.see_sent(packet);
         }
         self.launch(packet)
@@ -251,8 +264,8 @@ impl Network {
             return self.receive_message(node, packet);
         }
         self.ledger.delivered += 1;
-        if self.witness.is_some() {
-            self.see_end(packet, false);
+        if self.observers.is_any {
+            self.see_arrival(node, packet);
         }
         self.traffic.on_datagram(self.now, packet, self.bodies.sent_at(packet));
         if self.traffic.flows[packet.flow()].is_port() {
@@ -275,6 +288,9 @@ impl Network {
 
     fn on_event(&mut self, endpoint: EndpointId, event: Event) {
         self.traffic.on_event(self.now, endpoint, event);
+        if let Event::Aborted(_) = event {
+            self.trace_failure(endpoint);
+        }
         if event == Event::Established {
             self.update_horizon();
         }

@@ -28,6 +28,16 @@ pub(super) struct FarEnd {
 /// Not the number of an inbox.
 pub(super) const NO_INBOX: u32 = u32::MAX;
 
+/// In place of the number of an inbox: packets on this link have trails.
+pub(super) const TRACED: u32 = u32::MAX - 1;
+
+impl FarEnd {
+    /// The far end of the link where packets have trails: each arrives at its own event.
+    pub(super) fn traced(self) -> Self {
+        Self { relays: false, ends: false, inbox: TRACED, ..self }
+    }
+}
+
 /// Whether packets may overtake one another on a link.
 fn reorders(link: &Link) -> bool {
     link.arq.is_some_and(|arq| arq.order == Order::Free)

@@ -1,6 +1,6 @@
 //! From link to link.
 
-use super::far_ends::{FarEnd, NO_INBOX};
+use super::far_ends::{FarEnd, NO_INBOX, TRACED};
 use super::inbox::{Inbox, Order};
 use super::routes::{AT_NODE, HOST};
 use super::Network;
@@ -18,7 +18,7 @@ impl Network {
     pub(super) fn deliver(&mut self, index: LinkId) {
         let far_end = self.far_ends[index];
         if far_end.inbox != NO_INBOX {
-            return self.merge(far_end.inbox as usize);
+            return self.merge_or_trace(index, far_end.inbox);
         }
         let link = &mut self.links[index];
         link.serve(self.now, &mut self.losses);
@@ -106,6 +106,14 @@ impl Network {
         }
     }
 
+    #[inline]
+    fn merge_or_trace(&mut self, index: LinkId, inbox: u32) {
+        match inbox {
+            TRACED => self.deliver_traced(index),
+            inbox => self.merge(inbox as usize),
+        }
+    }
+
     /// A link that several feed is offered what is in its inbox, ahead of time: each packet at its own instant, and all that arrives
     /// before anything can that is not in there yet.
     fn merge(&mut self, inbox: usize) {
@@ -152,7 +160,7 @@ impl Network {
 
     /// Whether a packet that link `index` damaged is lost where it arrives.
     #[cold]
-    fn ends_at(&mut self, index: LinkId, packet: &Packet) -> bool {
+    pub(super) fn ends_at(&mut self, index: LinkId, packet: &Packet) -> bool {
         let cause = if packet.is_cut_off() {
             Cause::Handover
         } else if packet.is_truncated() {
@@ -251,7 +259,10 @@ impl Network {
     #[inline(always)]
     fn enter(&mut self, at: Time, link: LinkId, inbox: u32, packet: &mut Packet) {
         if inbox != NO_INBOX {
-            return self.enter_inbox(at, link, inbox as usize, packet);
+            return match inbox {
+                TRACED => self.enter_traced(at, link, packet),
+                inbox => self.enter_inbox(at, link, inbox as usize, packet),
+            };
         }
         if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);

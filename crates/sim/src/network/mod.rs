@@ -2,6 +2,7 @@
 //! thread are independent.
 
 mod changes;
+mod critical;
 mod ends;
 mod far_ends;
 mod inbox;
@@ -24,13 +25,14 @@ use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason}
 use crate::spec::{Change, Scenario};
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
+use critical::CriticalPaths;
 use far_ends::{far_ends, inboxes, FarEnd};
 use inbox::Inbox;
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
-pub(crate) use results::{assemble, notes_of_functions, Ledger, RunEnd};
+pub(crate) use results::{assemble, names, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
 use std::sync::Arc;
 pub use trouble::{Failure, Trouble};
@@ -67,8 +69,17 @@ pub struct Network {
     drops: Drops,
     ledger: Ledger,
     recorder: Recorder,
-    witness: Option<Box<dyn Witness>>,
+    observers: Observers,
     scenario: Arc<Scenario>,
+}
+
+/// Observers of each packet at its own instant.
+#[derive(Debug, Default)]
+struct Observers {
+    witness: Option<Box<dyn Witness>>,
+    critical: Option<Box<CriticalPaths>>,
+    /// Whether there is any.
+    is_any: bool,
 }
 
 /// Instants that the run does not pass, or not at once.
@@ -121,9 +132,13 @@ impl Network {
         }
         let acts = |node: NodeId| !boxes[node].is_empty();
         let routes = Routes::new(scenario, acts);
-        let links = links(scenario, seed, acts);
+        let critical = CriticalPaths::of(scenario);
+        let links = links(scenario, seed, acts, critical.is_some());
         let mut far_ends = far_ends(scenario, &routes, acts);
         let inboxes = inboxes(scenario, &links, &mut far_ends);
+        if critical.is_some() {
+            far_ends.iter_mut().for_each(|far_end| *far_end = far_end.traced());
+        }
         let traffic = Traffic::new(scenario, seed, |path| routes.first(path), true);
         let end = Time::ZERO + scenario.duration;
         let mut network = Self {
@@ -153,7 +168,7 @@ impl Network {
             drops: Drops::default(),
             ledger: Ledger::default(),
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
-            witness: None,
+            observers: Observers { witness: None, is_any: critical.is_some(), critical },
             scenario: Arc::clone(scenario),
         };
         network.change();
@@ -244,7 +259,11 @@ impl Network {
             "every ended packet returns its body"
         );
         let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
+        self.trace_end();
         let mut result = assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder);
+        if let Some(paths) = &self.observers.critical {
+            result.series.push((critical::SERIES.to_owned(), paths.table(&names(&self.scenario))));
+        }
         result.notes.extend(notes_of_functions(&self.scenario, self.nodes.iter().map(|node| &node.boxes[..])));
         Ok(result)
     }
@@ -271,7 +290,7 @@ impl Network {
     /// or are seen in order: not at all.
     fn update_horizon(&mut self) {
         self.bounds.gate = self.bounds.end.min(self.before_next_change());
-        let is_known = self.traffic.is_endless && self.ports.is_empty() && self.witness.is_none();
+        let is_known = self.traffic.is_endless && self.ports.is_empty() && !self.observers.is_any;
         self.bounds.horizon = if is_known { self.bounds.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }
 
@@ -301,7 +320,7 @@ impl Network {
     #[cold]
     fn lose(&mut self, at: Time, place: LossPlace, packet: Packet, cause: Cause) {
         self.ledger.lost += 1;
-        if self.witness.is_some() {
+        if self.observers.is_any {
             self.see_lost(at, place, &packet, cause);
         }
         self.drops.add(place, packet.flow(), cause, packet.size());
@@ -326,16 +345,17 @@ fn stand_beside(scenario: &Scenario, seed: u64, real: &Arc<dyn RealPackets>, box
     }
 }
 
-/// `acts` says which nodes have functions.
-fn links(scenario: &Scenario, seed: u64, acts: impl Fn(NodeId) -> bool) -> Vec<LazyLink> {
+/// `acts` says which nodes have functions; `traced`: packets have trails.
+fn links(scenario: &Scenario, seed: u64, acts: impl Fn(NodeId) -> bool, traced: bool) -> Vec<LazyLink> {
     let (end, mut absences) = (Time::ZERO + scenario.duration, scenario.timeline.absences());
     let links = LinkId::all(scenario.links.len()).zip(&scenario.links).zip(processing(scenario));
     let link = |((id, spec), time): ((LinkId, &crate::spec::Link), _)| {
         let link = LazyLink::new(spec, seed, end).toward_host(Processing::new(time, seed, &spec.name));
+        let link = if traced { link.with_journal() } else { link };
         match absences.remove(&id) {
             Some(absences) => link.with_absences(spec, &absences, seed, end),
             // Functions look into the queues of their node.
-            None if acts(spec.from) => link,
+            None if acts(spec.from) || traced => link,
             None => link.simplified(spec),
         }
     };

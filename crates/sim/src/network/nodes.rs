@@ -339,8 +339,8 @@ impl Network {
     /// A packet has reached its end in the network.
     pub(super) fn consume(&mut self, packet: &Packet) {
         self.ledger.delivered += 1;
-        if self.witness.is_some() {
-            self.see_end(packet, true);
+        if self.observers.is_any {
+            self.see_taken(packet);
         }
         self.bodies.release(packet);
         self.traffic.on_end(packet);

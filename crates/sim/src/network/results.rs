@@ -35,11 +35,7 @@ pub(crate) fn assemble(
     drops: &Drops,
     recorder: Recorder,
 ) -> RunResult {
-    let names = Names {
-        flows: scenario.flows.iter().map(|flow| flow.name.as_str()).collect(),
-        links: scenario.links.iter().map(|link| link.name.as_str()).collect(),
-        nodes: scenario.nodes.iter().map(|node| node.name.as_str()).collect(),
-    };
+    let names = names(scenario);
     let flows = traffic.flow_rows(scenario, end.at);
     let summary = summary(scenario, end, &flows, links, traffic);
     let Recorded { series, events, transfers, notes: of_tables } = recorder.finish(&names);
@@ -56,6 +52,15 @@ pub(crate) fn assemble(
         series,
         events,
         notes,
+    }
+}
+
+/// The names in rows.
+pub(crate) fn names(scenario: &Scenario) -> Names<'_> {
+    Names {
+        flows: scenario.flows.iter().map(|flow| flow.name.as_str()).collect(),
+        links: scenario.links.iter().map(|link| link.name.as_str()).collect(),
+        nodes: scenario.nodes.iter().map(|node| node.name.as_str()).collect(),
     }
 }
 

@@ -55,42 +55,57 @@ pub trait Witness: std::fmt::Debug + Send + Sync {
 impl Network {
     /// From now on this one sees all packets. Nothing runs ahead of time then, and no result changes.
     pub fn watch(&mut self, witness: Box<dyn Witness>) {
-        self.witness = Some(witness);
+        self.observers.witness = Some(witness);
+        self.observers.is_any = true;
         self.update_horizon();
     }
 
     /// No more is seen; who saw it comes back.
     pub fn unwatch(&mut self) -> Option<Box<dyn Witness>> {
-        self.witness.take()
+        self.observers.is_any = self.observers.critical.is_some();
+        self.observers.witness.take()
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn see_sent(&mut self, packet: &Packet) {
+        self.trace_sent(packet);
         let sighting = self.sighting(self.now, packet);
-        if let Some(witness) = &mut self.witness {
+        if let Some(witness) = &mut self.observers.witness {
             witness.on_sent(&sighting);
         }
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn see_end(&mut self, packet: &Packet, is_taken: bool) {
+    pub(super) fn see_arrival(&mut self, node: NodeId, packet: &Packet) {
+        self.trace_arrival(node, packet);
+        self.see_end(packet, Fate::Arrived);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn see_taken(&mut self, packet: &Packet) {
+        self.see_end(packet, Fate::Taken);
+    }
+
+    fn see_end(&mut self, packet: &Packet, fate: Fate<'_>) {
         let sighting = self.sighting(self.now, packet);
-        if let (Some(witness), false) = (&mut self.witness, packet.is_message()) {
-            witness.on_end(&sighting, if is_taken { Fate::Taken } else { Fate::Arrived });
+        if let (Some(witness), false) = (&mut self.observers.witness, packet.is_message()) {
+            witness.on_end(&sighting, fate);
         }
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn see_lost(&mut self, at: Time, place: LossPlace, packet: &Packet, cause: Cause) {
+        self.trace_loss(place, packet, cause == Cause::QueueOverflow);
         let sighting = self.sighting(at, packet);
         let place = match place {
             LossPlace::Link(link) => &self.scenario.links[link].name,
             LossPlace::Node(node) => &self.scenario.nodes[node].name,
         };
-        if let (Some(witness), false) = (&mut self.witness, packet.is_message()) {
+        if let (Some(witness), false) = (&mut self.observers.witness, packet.is_message()) {
             witness.on_end(&sighting, Fate::Lost { place, cause });
         }
     }

@@ -14,7 +14,7 @@ pub(crate) enum LossPlace {
 
 impl LossPlace {
     /// Its name in tables.
-    pub(super) fn name<'a>(self, names: &Names<'a>) -> &'a str {
+    pub(crate) fn name<'a>(self, names: &Names<'a>) -> &'a str {
         match self {
             Self::Link(link) => names.links[link],
             Self::Node(node) => names.nodes[node],

@@ -2,7 +2,9 @@
 
 use super::transfers::{Transfer, TransferRows};
 use super::{LossPlace, Names};
-use crate::dictionary::{Cause, EventKind, FlowSeries, LinkSeries, LossRow, SenderSeries, Table, Values};
+use crate::dictionary::{
+    Cause, EventKind, FlowSeries, LinkSeries, LossRow, SenderSeries, Table, Values, CRITICAL_PATH_SERIES,
+};
 use crate::ids::FlowId;
 use crate::spec::Record;
 use bentpipe_units::{Duration, Time};
@@ -31,6 +33,8 @@ pub(crate) struct Recorder {
     decisions: Option<Events>,
     losses: Losses,
     transfers: TransferRows,
+    /// Starts of the transfers that are complete since the last look, if they are noted.
+    complete: Option<Vec<Time>>,
 }
 
 /// What a series is at the instant of a sample.
@@ -124,6 +128,7 @@ impl Recorder {
             decisions: wants("decisions").then(Events::default),
             losses: Losses::default(),
             transfers: TransferRows::new(record.transfers_max),
+            complete: wants(CRITICAL_PATH_SERIES.0).then(Vec::new),
         }
     }
 
@@ -165,9 +170,17 @@ impl Recorder {
     /// A transfer is complete.
     pub(crate) fn on_transfer(&mut self, now: Time, flow: FlowId, transfer: &Transfer) {
         self.transfers.add(flow, transfer);
+        if let Some(complete) = &mut self.complete {
+            complete.push(transfer.start);
+        }
         if self.wants_decisions {
             self.on_event(now, flow, EventKind::Transfer, transfer.size);
         }
+    }
+
+    /// When the transfers began that have been completed since the last call, if that is noted.
+    pub(crate) fn take_transfers(&mut self) -> Vec<Time> {
+        self.complete.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// An interval is over. `flows` and `links` give a series for each of them in order; the links are at `now`.

@@ -272,7 +272,8 @@ pub struct SeriesNames;
 impl Written<Vec<String>> for SeriesNames {
     fn shape() -> Shape {
         let series = dictionary::SERIES.iter().map(|series| (series.column.name, series.column.meaning));
-        let names = series.chain(dictionary::HAPPENINGS.iter().copied()).collect();
+        let others = dictionary::HAPPENINGS.iter().copied().chain([dictionary::CRITICAL_PATH_SERIES]);
+        let names = series.chain(others).collect();
         Shape::List(Box::new(Shape::Word("Series", names)), 0, None)
     }
     fn read(value: &Value) -> Result<Vec<String>, Unfit> {

@@ -149,6 +149,11 @@ impl FlowState {
         self.completions.get_or_insert_with(Box::default)
     }
 
+    /// The slot of its latest connection; none if another flow's has it by now.
+    pub(crate) fn newest_slot(&self) -> Option<usize> {
+        self.newest
+    }
+
     /// Whether its packets come from outside.
     pub(crate) fn is_port(&self) -> bool {
         matches!(self.app_state, AppState::Port(_))

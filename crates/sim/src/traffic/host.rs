@@ -248,6 +248,11 @@ impl Host {
         self.conn.next_wakeup().min(self.timer)
     }
 
+    /// Whether its application acts now.
+    pub(crate) fn is_application_due(&self, now: Time) -> bool {
+        self.timer <= now
+    }
+
     /// Whether that is before `until`.
     #[inline]
     pub(crate) fn wakes_before(&mut self, until: Time) -> bool {

@@ -1,0 +1,413 @@
+//! Critical paths: the time of each transfer and datagram by its use, kept with the series `critical_path`.
+//!
+//! Each packet carries a [trail](trail::Trail), which goes back to the start of its transfer: a host that sends something does so because
+//! a packet has arrived, or because a timer expires that was set then. A packet takes over the trail, and adds its own
+//! time. The trail of the packet that completes a transfer is the critical path, and its shares add up to the transfer's time
+//! (Barford and Crovella, Critical Path Analysis of TCP Transactions, 2001).
+//!
+//! No link runs ahead of time then, and no result changes. Of a packet that a middlebox makes the trail is that of the last packet of
+//! its connection that came to the node.
+
+mod queues;
+mod trail;
+
+use super::Network;
+use crate::dictionary::{CriticalPathRow, PathPart, Table};
+use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
+use crate::packet::Packet;
+use crate::record::{LossPlace, Names};
+use crate::spec::{App, Scenario};
+use bentpipe_tcp::{Flags, SendLimit};
+use bentpipe_units::Time;
+use queues::LinkTrails;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use trail::{PacketKey, PathShare, Spent, Story, Trail, DATAGRAM};
+
+/// The series that asks for them.
+pub(crate) const SERIES: &str = crate::dictionary::CRITICAL_PATH_SERIES.0;
+
+/// The trails of a run.
+#[derive(Debug)]
+pub(super) struct CriticalPaths {
+    /// The trail of the packet that has just arrived somewhere, or leaves its host.
+    in_hand: Option<(PacketKey, Trail)>,
+    links: Vec<LinkTrails>,
+    /// The last arrival at each endpoint.
+    ends: Vec<Option<EndTrail>>,
+    /// The last arrival of each flow whose connections work for one transfer together.
+    flows: Vec<Option<Trail>>,
+    /// The last trail of each connection at a node with middleboxes.
+    nodes: BTreeMap<(NodeId, FlowId, u32), Trail>,
+    /// Trails of packets that left the queue of a link that is taken away.
+    moved: Vec<(PacketKey, Trail)>,
+    stories: Vec<StoryState>,
+    acting: Acting,
+    /// The first flow of each flow's entry.
+    groups: Vec<FlowId>,
+    sums: BTreeMap<(FlowId, PathShare), Spent>,
+    /// Transfers and datagrams that have been added up, by flow.
+    counts: Vec<u64>,
+}
+
+/// The last thing that has come to an end of a connection.
+#[derive(Clone, Debug)]
+struct EndTrail {
+    trail: Trail,
+    /// The limit of its sender before.
+    limit: Option<SendLimit>,
+    in_slow_start: bool,
+    has_data: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct StoryState {
+    start: Time,
+    is_over: bool,
+}
+
+/// Why an end acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Acting {
+    OnArrival,
+    OnTimer,
+    ForApplication,
+}
+
+impl CriticalPaths {
+    /// The trails of a run, if its record has the series.
+    pub(super) fn of(scenario: &Scenario) -> Option<Box<Self>> {
+        let is_asked = scenario.record.series.iter().any(|name| name == SERIES);
+        is_asked.then(|| {
+            let first = |flow: &crate::spec::Flow| {
+                let index = scenario.flows.iter().position(|other| Arc::ptr_eq(&other.app, &flow.app));
+                FlowId::new(index.unwrap_or_default())
+            };
+            Box::new(Self {
+                in_hand: None,
+                links: scenario.links.iter().map(|_| LinkTrails::default()).collect(),
+                ends: Vec::new(),
+                flows: vec![None; scenario.flows.len()],
+                nodes: BTreeMap::new(),
+                moved: Vec::new(),
+                stories: Vec::new(),
+                acting: Acting::OnArrival,
+                groups: scenario.flows.iter().map(first).collect(),
+                sums: BTreeMap::new(),
+                counts: vec![0; scenario.flows.len()],
+            })
+        })
+    }
+
+    fn begin(&mut self, now: Time) -> Trail {
+        self.stories.push(StoryState { start: now, is_over: false });
+        Trail::new((self.stories.len() - 1) as Story, now)
+    }
+
+    fn is_over(&self, story: Story) -> bool {
+        self.stories.get(story as usize).is_some_and(|story| story.is_over)
+    }
+
+    fn end(&self, endpoint: EndpointId) -> Option<&EndTrail> {
+        self.ends.get(endpoint.index())?.as_ref()
+    }
+
+    /// Another connection has this slot.
+    pub(super) fn open(&mut self, slot: usize) {
+        for end in EndpointId::both(slot) {
+            if let Some(trail) = self.ends.get_mut(end.index()) {
+                *trail = None;
+            }
+        }
+    }
+
+    /// The trail of the packet in hand; else that of the last one of its connection at `node`.
+    fn take(&mut self, now: Time, packet: &Packet, node: NodeId) -> Option<Trail> {
+        let key = PacketKey::of(packet);
+        if let Some((_, trail)) = self.in_hand.take().filter(|(held, _)| *held == key) {
+            return Some(trail);
+        }
+        if let Some(index) = self.moved.iter().position(|(each, _)| *each == key) {
+            return Some(self.moved.swap_remove(index).1);
+        }
+        let mut trail = self.nodes.get(&(node, packet.flow(), packet.connection()))?.clone();
+        trail.spend(now, PathShare::at(PathPart::Middlebox, node));
+        Some(trail)
+    }
+
+    fn add(&mut self, flow: FlowId, trail: &Trail) {
+        self.counts[flow] += 1;
+        for &(share, spent) in trail.shares() {
+            self.sums.entry((flow, share)).or_default().add(spent, 1.0);
+        }
+    }
+
+    /// A transfer that began at `start` is complete at this end.
+    fn complete(&mut self, now: Time, flow: FlowId, endpoint: EndpointId, start: Time) {
+        let story = self.end(endpoint).map(|end| end.trail.story);
+        let known = story.and_then(|story| self.stories.get_mut(story as usize)).filter(|story| !story.is_over);
+        let begins = known.map(|story| {
+            story.is_over = true;
+            story.start
+        });
+        let mut trail = match self.end(endpoint).filter(|_| begins == Some(start)) {
+            Some(end) => end.trail.clone(),
+            None => Trail::new(DATAGRAM, start),
+        };
+        trail.spend(now, PathShare::of(PathPart::Rest));
+        self.add(flow, &trail);
+        self.flows[flow] = None;
+    }
+
+    pub(super) fn table(&self, names: &Names<'_>) -> Table {
+        CriticalPathRow::table(self.sums.iter().map(|(&(flow, share), spent)| CriticalPathRow {
+            flow: names.flows[flow],
+            part: share.part.name(),
+            place: share.place.map_or("", |place| place.name(names)),
+            by: share.by.map_or("", |flow| names.flows[flow]),
+            total_s: spent.time_s,
+            trips: spent.trips,
+            transfers: self.counts[flow],
+        }))
+    }
+}
+
+/// The part of new data that had this limit.
+fn trip_of(end: &EndTrail) -> PathPart {
+    match end.limit {
+        Some(SendLimit::StartUp) => PathPart::SlowStart,
+        Some(SendLimit::CongestionWindow) if end.in_slow_start => PathPart::SlowStart,
+        Some(SendLimit::CongestionWindow) => PathPart::Window,
+        Some(SendLimit::ReceiveWindow) => PathPart::ReceiveWindow,
+        Some(SendLimit::SendBuffer) => PathPart::SendBuffer,
+        Some(SendLimit::Recovery | SendLimit::Timeout) => PathPart::Repair,
+        Some(SendLimit::Application) | None => PathPart::Exchange,
+    }
+}
+
+impl Network {
+    /// An end wakes up.
+    #[cold]
+    pub(super) fn trace_wakeup(&mut self, endpoint: EndpointId) {
+        let is_application = self.traffic.hosts[endpoint].is_application_due(self.now);
+        self.note_acting(if is_application { Acting::ForApplication } else { Acting::OnTimer });
+    }
+
+    /// An end acts for this reason.
+    pub(super) fn note_acting(&mut self, acting: Acting) {
+        if let Some(paths) = &mut self.observers.critical {
+            paths.acting = acting;
+        }
+    }
+
+    /// The head of a link's ring reaches the next node, with its trail.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn deliver_traced(&mut self, index: LinkId) {
+        let far_end = self.far_ends[index];
+        let link = &mut self.links[index];
+        link.serve(self.now, &mut self.losses);
+        let front = link.front(self.now).copied();
+        if front.is_some() {
+            link.drop_front();
+        }
+        self.schedule.set_next(self.links[index].next_arrival());
+        self.trace_services(index);
+        self.count_losses(index);
+        let Some(mut packet) = front else { return };
+        let has_boxes = !self.nodes[far_end.node].boxes.is_empty();
+        if let Some(paths) = &mut self.observers.critical {
+            let key = PacketKey::of(&packet);
+            let trail = paths.links[index].arrive(key);
+            if let (Some(trail), true) = (&trail, has_boxes && !packet.is_damaged()) {
+                paths.nodes.insert((far_end.node, packet.flow(), packet.connection()), trail.clone());
+            }
+            paths.in_hand = trail.map(|trail| (key, trail));
+        }
+        if packet.is_damaged() && self.ends_at(index, &packet) {
+            return;
+        }
+        if far_end.is_asked {
+            return self.enter_node(far_end.node, &mut packet);
+        }
+        self.forward(far_end.node, &mut packet);
+    }
+
+    /// A packet is offered to a link, with its trail.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn enter_traced(&mut self, at: Time, index: LinkId, packet: &mut Packet) {
+        let node = self.scenario.links[index].from;
+        packet.at = at;
+        if let Some(paths) = &mut self.observers.critical {
+            if let Some(trail) = paths.take(at, packet, node) {
+                paths.links[index].offer(PacketKey::of(packet), trail);
+            }
+        }
+        if let Some(at) = self.links[index].accept(at, packet, &mut self.losses) {
+            self.schedule.set(crate::engine::Source::Link(index), at);
+        }
+        self.trace_services(index);
+        self.count_losses(index);
+    }
+
+    fn trace_services(&mut self, index: LinkId) {
+        let services = self.links[index].take_services();
+        let Some(paths) = &mut self.observers.critical else { return };
+        for service in services {
+            let group = paths.groups[service.packet.flow()];
+            paths.links[index].serve(index, group, &service);
+        }
+    }
+
+    /// Waiting packets of a link may go another way.
+    pub(super) fn trace_absence(&mut self, index: LinkId) {
+        self.trace_services(index);
+        if let Some(paths) = &mut self.observers.critical {
+            let CriticalPaths { links, moved, .. } = &mut **paths;
+            moved.clear();
+            moved.extend(links[index].clear());
+        }
+    }
+
+    /// A host sends a packet: the last arrival has led to it, or a wait since then.
+    pub(super) fn trace_sent(&mut self, packet: &Packet) {
+        let (now, flow) = (self.now, packet.flow());
+        let Some(paths) = &mut self.observers.critical else { return };
+        if packet.is_datagram() {
+            let mut trail = Trail::new(DATAGRAM, now);
+            trail.set_out(PathPart::Exchange);
+            paths.in_hand = Some((PacketKey::of(packet), trail));
+            return;
+        }
+        let endpoint = packet.endpoint().peer();
+        let flags = packet.plain_segment().flags;
+        let is_retransmission = packet.plain_segment().is_retransmission;
+        // A retransmission for a transfer that is over begins no other one.
+        let begins = endpoint.is_opener() && !is_retransmission && (packet.len > 0 || flags.has(Flags::SYN));
+        let is_new = paths.end(endpoint).is_none_or(|end| paths.is_over(end.trail.story));
+        let of_flow = paths.flows[flow].clone().filter(|trail| !paths.is_over(trail.story));
+        let mut trail = match (paths.end(endpoint).filter(|_| !is_new), of_flow) {
+            (Some(end), _) => end.trail.clone(),
+            (None, Some(trail)) => trail,
+            (None, None) if begins => paths.begin(now),
+            // No transfer waits for the answer.
+            (None, None) => {
+                paths.in_hand = None;
+                return;
+            }
+        };
+        let waited = match paths.acting {
+            Acting::OnArrival => PathPart::Rest,
+            Acting::ForApplication => PathPart::Application,
+            Acting::OnTimer if is_retransmission => PathPart::Timeout,
+            Acting::OnTimer if packet.len == 0 => PathPart::DelayedAck,
+            Acting::OnTimer => PathPart::Pacing,
+        };
+        trail.spend(now, PathShare::of(waited));
+        let is_first = self.traffic.hosts[endpoint].conn.acked_bytes() == 0;
+        let trip = match paths.end(endpoint).filter(|_| !is_new) {
+            _ if flags.has(Flags::SYN) => PathPart::Opening,
+            _ if packet.len == 0 => trail.trip,
+            _ if is_retransmission => PathPart::Repair,
+            Some(end) if !end.has_data && !is_first && paths.acting != Acting::ForApplication => trip_of(end),
+            _ => PathPart::Exchange,
+        };
+        // It leads to the next packet that this end sends by itself, too.
+        if is_new {
+            paths
+                .set_end(endpoint, EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true });
+        }
+        trail.set_out(trip);
+        let ends = &self.scenario.flows[flow];
+        let node = if packet.is_to_sender() { ends.to } else { ends.from };
+        if !self.nodes[node].boxes.is_empty() {
+            paths.nodes.insert((node, flow, packet.connection()), trail.clone());
+        }
+        paths.in_hand = Some((PacketKey::of(packet), trail));
+    }
+
+    /// A packet has reached its host, which has not looked at it yet.
+    pub(super) fn trace_arrival(&mut self, node: NodeId, packet: &Packet) {
+        let now = self.now;
+        let Some(paths) = &mut self.observers.critical else { return };
+        paths.acting = Acting::OnArrival;
+        let Some(trail) = paths.take(now, packet, node) else { return };
+        if packet.is_datagram() {
+            if trail.story == DATAGRAM {
+                paths.add(packet.flow(), &trail);
+            }
+            return;
+        }
+        let endpoint = packet.endpoint();
+        let is_older = paths.end(endpoint).is_some_and(|end| end.trail.story > trail.story);
+        if trail.story == DATAGRAM || paths.is_over(trail.story) || is_older {
+            return;
+        }
+        let conn = &self.traffic.hosts[endpoint].conn;
+        let in_slow_start = conn.ssthresh().is_none_or(|ssthresh| conn.cwnd() < ssthresh);
+        if endpoint.is_opener() && matches!(*self.scenario.flows[packet.flow()].app, App::Page(_)) {
+            paths.flows[packet.flow()] = Some(trail.clone());
+        }
+        let limit = conn.send_limit();
+        paths.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: packet.len > 0 });
+    }
+
+    /// A packet was lost.
+    pub(super) fn trace_loss(&mut self, place: LossPlace, packet: &Packet, is_last: bool) {
+        let Some(paths) = &mut self.observers.critical else { return };
+        let key = PacketKey::of(packet);
+        if let LossPlace::Link(link) = place {
+            paths.links[link].lose(key, is_last);
+        }
+    }
+
+    /// The wait of the application at this end is over: some transfers may be complete.
+    #[cold]
+    pub(super) fn trace_completions(&mut self, endpoint: EndpointId) {
+        let flow = self.traffic.hosts[endpoint].flow;
+        let complete = self.recorder.take_transfers();
+        let Some(paths) = &mut self.observers.critical else { return };
+        for start in complete {
+            paths.complete(self.now, flow, endpoint, start);
+        }
+        let state = &self.traffic.flows[flow];
+        let is_single = self.scenario.flows[flow].app.is_single();
+        if is_single && state.completed.is_some() && paths.counts[flow] == 0 {
+            let start = paths.end(endpoint).and_then(|end| paths.stories.get(end.trail.story as usize));
+            if let Some(start) = start.map(|story| story.start) {
+                paths.complete(self.now, flow, endpoint, start);
+            }
+        }
+    }
+
+    /// A connection has given up.
+    pub(super) fn trace_failure(&mut self, endpoint: EndpointId) {
+        let flow = self.traffic.hosts[endpoint].flow;
+        if let Some(paths) = &mut self.observers.critical {
+            paths.flows[flow] = None;
+        }
+    }
+
+    /// The run is over: transfers without an end have come as far as the last packet that their receivers got.
+    pub(super) fn trace_end(&mut self) {
+        let Some(paths) = &mut self.observers.critical else { return };
+        for flow in FlowId::all(self.scenario.flows.len()) {
+            let is_open = self.scenario.flows[flow].app.is_single() && paths.counts[flow] == 0;
+            let listener = self.traffic.flows[flow].newest_slot().filter(|_| is_open).map(EndpointId::listener);
+            if let Some(trail) = listener.and_then(|end| paths.end(end)).map(|end| end.trail.clone()) {
+                paths.add(flow, &trail);
+            }
+        }
+    }
+}
+
+impl CriticalPaths {
+    fn set_end(&mut self, endpoint: EndpointId, end: EndTrail) {
+        let index = endpoint.index();
+        if index >= self.ends.len() {
+            self.ends.resize(index + 1, None);
+        }
+        self.ends[index] = Some(end);
+    }
+}

@@ -1,0 +1,148 @@
+//! Trails through a link: a packet waits for the packets that the link sends meanwhile.
+
+use super::trail::{PacketKey, PathShare, Story, Trail, DATAGRAM};
+use crate::dictionary::PathPart;
+use crate::ids::{FlowId, LinkId};
+use crate::link::Service;
+use bentpipe_units::Time;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Transfers that a link remembers before it forgets old ones.
+const LATEST_MAX: usize = 64;
+
+/// The packets of one link, with their trails.
+#[derive(Debug, Default)]
+pub(super) struct LinkTrails {
+    /// Offered and not served yet, each trail at the instant of the offer.
+    waiting: VecDeque<(PacketKey, Trail)>,
+    /// Served, each trail at the instant of the arrival.
+    travelling: VecDeque<(PacketKey, Trail)>,
+    /// Packets that were sent, as far back as a packet waits.
+    sent: VecDeque<Sent>,
+    /// The packet of each transfer that was sent last: when it was offered, and its trail at the instant at which it had been sent.
+    latest: BTreeMap<Story, (Time, Trail)>,
+}
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    offered: Time,
+    begin: Time,
+    finish: Time,
+    /// The first flow of its entry.
+    group: FlowId,
+    story: Option<Story>,
+}
+
+/// Below this weight a path is not followed.
+const LIGHT: f64 = 1e-3;
+
+impl LinkTrails {
+    /// A packet is offered.
+    pub(super) fn offer(&mut self, key: PacketKey, trail: Trail) {
+        self.waiting.push_back((key, trail));
+    }
+
+    /// A packet has arrived at the far end.
+    pub(super) fn arrive(&mut self, key: PacketKey) -> Option<Trail> {
+        take(&mut self.travelling, key)
+    }
+
+    /// A packet did not fit, or was lost otherwise. Of equal ones it is the last that did not fit.
+    pub(super) fn lose(&mut self, key: PacketKey, is_last: bool) -> Option<Trail> {
+        if is_last {
+            let index = self.waiting.iter().rposition(|(each, _)| *each == key)?;
+            return self.waiting.remove(index).map(|(_, trail)| trail);
+        }
+        take(&mut self.waiting, key)
+    }
+
+    /// The queue is empty.
+    pub(super) fn clear(&mut self) -> impl Iterator<Item = (PacketKey, Trail)> + '_ {
+        self.waiting.drain(..)
+    }
+
+    /// A packet, of an entry of flows whose first is `group`, was served.
+    pub(super) fn serve(&mut self, link: LinkId, group: FlowId, service: &Service) {
+        let key = PacketKey::of(&service.packet);
+        let trail = take(&mut self.waiting, key);
+        let offered = trail.as_ref().map_or(service.start, |trail| trail.at);
+        let story = trail.as_ref().map(|trail| trail.story).filter(|&story| story != DATAGRAM);
+        if let Some(trail) = trail {
+            let trail = self.sent_trail(link, trail, service);
+            self.travelling.push_back((key, trail));
+        }
+        self.sent.push_back(Sent { offered, begin: service.begin, finish: service.finish, group, story });
+        self.forget(service.start);
+    }
+
+    fn sent_trail(&mut self, link: LinkId, offered: Trail, service: &Service) -> Trail {
+        let (trip, offered_at) = (offered.trip, offered.at);
+        let mut trail = self.waited(link, offered, service.start);
+        trail.trip = trip;
+        trail.spend(service.begin, PathShare::on(PathPart::Outage, link));
+        trail.spend(service.finish, PathShare::on(PathPart::Transmission, link));
+        if trail.story != DATAGRAM {
+            self.latest.insert(trail.story, (offered_at, trail.clone()));
+        }
+        trail.spend(service.arrival, PathShare::of(trip));
+        trail
+    }
+
+    /// The trail of a packet whose sending starts now. If another packet of its transfer was sent while it waited, the trail leads to
+    /// that one. If packets of others came in between, an earlier offer would have saved their time: by that share the trail leads
+    /// back along the packet's own way.
+    fn waited(&self, link: LinkId, mut offered: Trail, start: Time) -> Trail {
+        let own = self.latest.get(&offered.story).filter(|(_, before)| before.at > offered.at);
+        let Some((before_at, before)) = own else {
+            self.wait(link, &mut offered, start);
+            return offered;
+        };
+        let between = self.sent.iter().rev().take_while(|sent| sent.finish > before.at);
+        let between = between.filter(|sent| (*before_at..=offered.at).contains(&sent.offered));
+        let between_s: f64 = between.map(|sent| sent.finish.saturating_since(sent.begin).as_secs_f64()).sum();
+        let apart_s = offered.at.saturating_since(*before_at).as_secs_f64();
+        let weight = if between_s > 0.0 { (between_s / apart_s.max(between_s)).min(1.0) } else { 0.0 };
+        if weight > 1.0 - LIGHT {
+            self.wait(link, &mut offered, start);
+            return offered;
+        }
+        let mut trail = before.clone();
+        self.wait(link, &mut trail, start);
+        if weight > LIGHT {
+            self.wait(link, &mut offered, start);
+            trail.blend(1.0 - weight, &offered);
+        }
+        trail
+    }
+
+    /// A packet waits until `start`: for those that were sent meanwhile, and for the link where none was.
+    fn wait(&self, link: LinkId, trail: &mut Trail, start: Time) {
+        let since = trail.at;
+        let first = self.sent.iter().rposition(|sent| sent.finish <= since).map_or(0, |index| index + 1);
+        for sent in self.sent.range(first..) {
+            trail.spend(sent.begin.min(start), PathShare::on(PathPart::Outage, link));
+            let is_own = sent.story == Some(trail.story);
+            let share =
+                if is_own { PathShare::on(PathPart::Transmission, link) } else { PathShare::behind(sent.group, link) };
+            trail.spend(sent.finish.min(start), share);
+        }
+        trail.spend(start, PathShare::on(PathPart::Outage, link));
+    }
+
+    /// Forgets packets that were sent before the offer of the packet that has waited longest.
+    fn forget(&mut self, start: Time) {
+        let oldest = self.waiting.front().map_or(start, |(_, trail)| trail.at.min(start));
+        while self.sent.front().is_some_and(|sent| sent.finish <= oldest) {
+            self.sent.pop_front();
+        }
+        if self.latest.len() > LATEST_MAX {
+            self.latest.retain(|_, (_, trail)| trail.at > oldest);
+        }
+    }
+}
+
+fn take(trails: &mut VecDeque<(PacketKey, Trail)>, key: PacketKey) -> Option<Trail> {
+    let index = trails.iter().position(|(each, _)| *each == key)?;
+    trails.remove(index).map(|(_, trail)| trail)
+}

@@ -1,0 +1,122 @@
+//! The way back from a packet to the start of its transfer, in parts that add up to the time.
+
+use crate::dictionary::PathPart;
+use crate::ids::{FlowId, LinkId, NodeId};
+use crate::packet::Packet;
+use crate::record::LossPlace;
+use bentpipe_units::Time;
+
+/// A part of the time, and its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PathShare {
+    pub(super) part: PathPart,
+    pub(super) place: Option<LossPlace>,
+    /// Whose packets were sent meanwhile.
+    pub(super) by: Option<FlowId>,
+}
+
+impl PathShare {
+    /// At a host, or on the whole path.
+    pub(super) fn of(part: PathPart) -> Self {
+        Self { part, place: None, by: None }
+    }
+
+    pub(super) fn on(part: PathPart, link: LinkId) -> Self {
+        Self { place: Some(LossPlace::Link(link)), ..Self::of(part) }
+    }
+
+    pub(super) fn at(part: PathPart, node: NodeId) -> Self {
+        Self { place: Some(LossPlace::Node(node)), ..Self::of(part) }
+    }
+
+    pub(super) fn behind(flow: FlowId, link: LinkId) -> Self {
+        Self { by: Some(flow), ..Self::on(PathPart::Queue, link) }
+    }
+}
+
+/// Time and trips of one share. Where two paths are as critical, of each a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spent {
+    pub(super) time_s: f64,
+    pub(super) trips: f64,
+}
+
+impl Spent {
+    pub(super) fn add(&mut self, more: Self, weight: f64) {
+        self.time_s += weight * more.time_s;
+        self.trips += weight * more.trips;
+    }
+}
+
+/// The number of a transfer among all of the run.
+pub(super) type Story = u32;
+
+/// The story of each datagram.
+pub(super) const DATAGRAM: Story = Story::MAX;
+
+/// The causes of an event, back to the start of its transfer. The shares add up to the time between the two.
+#[derive(Clone, Debug)]
+pub(super) struct Trail {
+    pub(super) story: Story,
+    pub(super) at: Time,
+    /// The part that has the packet's propagation.
+    pub(super) trip: PathPart,
+    spent: Vec<(PathShare, Spent)>,
+}
+
+impl Trail {
+    pub(super) fn new(story: Story, at: Time) -> Self {
+        Self { story, at, trip: PathPart::Exchange, spent: Vec::new() }
+    }
+
+    /// The time since the last instant went to this.
+    pub(super) fn spend(&mut self, until: Time, share: PathShare) {
+        if until > self.at {
+            self.add(share, Spent { time_s: (until - self.at).as_secs_f64(), trips: 0.0 }, 1.0);
+            self.at = until;
+        }
+    }
+
+    /// A packet sets out one way.
+    pub(super) fn set_out(&mut self, trip: PathPart) {
+        self.trip = trip;
+        self.add(PathShare::of(trip), Spent { time_s: 0.0, trips: 1.0 }, 1.0);
+    }
+
+    /// Both lead to the same instant: this one with a weight, 0 to 1, and the other with the rest.
+    pub(super) fn blend(&mut self, weight: f64, other: &Self) {
+        debug_assert!(self.at == other.at, "both lead to {:?}, not {:?}", self.at, other.at);
+        for (_, spent) in &mut self.spent {
+            *spent = Spent { time_s: weight * spent.time_s, trips: weight * spent.trips };
+        }
+        for &(share, spent) in &other.spent {
+            self.add(share, spent, 1.0 - weight);
+        }
+    }
+
+    fn add(&mut self, share: PathShare, more: Spent, weight: f64) {
+        let index = match self.spent.binary_search_by_key(&share, |&(share, _)| share) {
+            Ok(index) => index,
+            Err(index) => {
+                self.spent.insert(index, (share, Spent::default()));
+                index
+            }
+        };
+        self.spent[index].1.add(more, weight);
+    }
+
+    pub(super) fn shares(&self) -> &[(PathShare, Spent)] {
+        &self.spent
+    }
+}
+
+/// Identifies a packet among others at the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PacketKey(u64, [u32; 4]);
+
+impl PacketKey {
+    pub(super) fn of(packet: &Packet) -> Self {
+        let numbers = [packet.seq.value(), packet.ack.value(), packet.len.into(), packet.body];
+        Self(packet.conversation(), numbers)
+    }
+}
