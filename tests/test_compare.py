@@ -353,7 +353,7 @@ def test_notes_name_a_sender_that_no_buffer_bounds() -> None:
     assert list(bp.run(found.scenarios["flood"]).notes) == notes
     assert bp.compare(scenario, cc=["hybla", "sack"], replications=1).to_dict()["notes"] == []
     printed = Console(width=200, record=True, file=io.StringIO())
-    printed.print(*render.comparison(found))
+    printed.print(*render.comparison(found), *render.notes(found))
     assert "note: hybla opens a window" in printed.export_text()
 
 

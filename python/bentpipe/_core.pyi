@@ -522,7 +522,7 @@ class Scenario:
     @property
     def digest(self) -> str: ...
     def on_day(self, day: int) -> Scenario:
-        """The scenario on a day of the sky; `has_days` says whether that is open."""
+        """The scenario on a day of the sky, if it `has_days`."""
 
     @property
     def notes(self) -> list[str]: ...

@@ -207,7 +207,7 @@ class _OfMix(_Reporter):
 
     def page(self) -> Page:
         mix = self.mix
-        self.said = [*mix.statements, *mix.notes]
+        self.said = mix.statements
         drawing = Drawing(mix.plot("all"), [])
         shares = self.picture(
             "shares", drawing, "Shares, goodput and windows", mix.scenario.title, "means and intervals"
@@ -216,7 +216,7 @@ class _OfMix(_Reporter):
             titled(mix.scenario.title, mix.scenario.source),
             f"{', '.join(mix.senders)} in the same runs, {_count(len(mix.seeds), 'replication')}; hosts: {mix.hosts}",
             [
-                Section("Who gets how much", [Points(self.said), shares]),
+                Section("Who gets how much", [Points([*self.said, *mix.notes]), shares]),
                 Section("Means", [self._means()]),
                 self.scenario(),
             ],
