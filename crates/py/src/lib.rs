@@ -235,6 +235,11 @@ impl Scenario {
         self.resolved.cases.iter().map(|(name, _)| name.clone()).collect()
     }
 
+    /// The keys that act in the place of a key without an effect.
+    fn acting(&self, key: &str) -> Vec<String> {
+        self.resolved.acting(key)
+    }
+
     /// What `bentpipe sweep` runs, as JSON; none of a case or a point.
     fn sweep(&self) -> Option<String> {
         self.resolved.sweep.as_ref().map(|sweep| tables::sweep(sweep).to_string())
