@@ -9,6 +9,7 @@ mod drill;
 mod emulation;
 mod facts;
 mod function;
+mod inherited;
 mod network;
 mod own;
 mod packet;

@@ -43,7 +43,7 @@ impl Overrides {
         for (node, list) in middleboxes::take(&mut case) {
             let path = below(&below(&["node".to_owned()], &node), "middlebox");
             let change = |tree: &mut Tree| middleboxes::put(tree, &node, list.clone(), source);
-            // Words say what they remove.
+            // A note is for middleboxes that go without `remove` or `replace`.
             let done = if list.table().is_some() { change(tree) } else { self.watched(tree, &path, change) };
             self.problems.extend(done.err());
         }
