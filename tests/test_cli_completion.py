@@ -56,6 +56,56 @@ def test_names_are_completed(args, found):
     assert bool(completions) == bool(found)
 
 
+COUNTED = """
+duration = "10 s"
+[link."up{n}"]
+from = "a{n}"
+to = "gateway"
+count = 2
+delay = "1 ms"
+forward.rate = "1 Mbit/s"
+reverse.rate = "2 Mbit/s"
+[link.sat]
+from = "gateway"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+[flow."f{n}"]
+from = "a{n}"
+to = "b"
+count = 2
+tcp.cc = "cubic"
+"""
+
+
+def test_keys_without_an_effect_are_not_offered(tmp_path):
+    path = tmp_path / "counted.toml"
+    path.write_text(COUNTED)
+
+    def keys(begin, command="run"):
+        return [key for key in completed(command, str(path), "--set", begin) if key.count(".") == begin.count(".")]
+
+    assert keys("link.up{n}.ra") == []
+    assert keys("link.up{n}.forward.ra") == ["link.up{n}.forward.rate="]
+    assert keys("link.sat.ra") == ["link.sat.rate="]
+    assert keys("tcp.c") == ["tcp.cwnd_validation=", "tcp.cwnd_unit="]
+    assert keys("flow.f{n}.tcp.cc") == ["flow.f{n}.tcp.cc="]
+    # Nothing has the names of instances, and a node needs no table.
+    assert keys("link.up1.") == []
+    assert keys("node.gateway.mid") == ["node.gateway.middlebox="]
+    assert (keys("sweep.rep"), keys("sweep.rep", "sweep")) == (
+        [],
+        ["sweep.replications=", "sweep.replications_max="],
+    )
+
+
+def test_every_key_that_is_offered_has_an_effect():
+    for name in ("geo", "leo", "web-on-geo"):
+        scenario = bp.load(name)
+        for begin in ("link.", "tcp."):
+            assert not any(scenario.acting(key[:-1]) for key in completed("run", name, "--set", begin))
+
+
 def test_all_metrics_and_topics_are_offered():
     assert completed("compare", "geo", "--metric", "") == [*known()]
     assert "goodput,queue_p95:sat.forward" in completed("compare", "geo", "--metric", "goodput,queue_p95:")

@@ -160,7 +160,7 @@ def test_a_comparison_is_made_of_runs(comparison, small):
 def test_a_flow_that_names_its_own_sender_keeps_it(small):
     scenario = bp.load(small, {"flow.file.tcp.cc": "tcpmin"})
     assert len(bp.compare(scenario, ["reno"], replications=1).runs) == 1
-    with pytest.raises(ScenarioError, match="every flow names its own"):
+    with pytest.raises(ScenarioError, match="each flow has its own cc"):
         bp.compare(scenario.replace("flow.bulk.tcp.cc", "sack"), ["reno", "tahoe"])
 
 

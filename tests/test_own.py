@@ -530,7 +530,7 @@ def test_a_class_stands_wherever_a_name_does(scenario, idea):
     assert mixed.senders == ("cubic", "MyIdea")
     with pytest.raises(ScenarioError, match="2 congestion controls for one run"):
         bp.run(scenario, cc=f"cubic,{idea}")
-    with pytest.raises(ScenarioError, match="every flow names its own"):
+    with pytest.raises(ScenarioError, match="each flow has its own cc"):
         bp.run(scenario.replace("flow.one.tcp.cc", "reno"), cc=idea)
 
 
@@ -675,13 +675,18 @@ GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "own-sender
 def test_the_guide_says_what_is_printed(tmp_path, monkeypatch, capsys):
     text = GUIDE.read_text()
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
-    (tmp_path / "queueshare.py").write_text(blocks[0][1])
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "queueshare", raising=False)
     around, printed = {}, ""
-    for kind, content in blocks[1:]:
-        if kind == "python":
+    for kind, content in blocks:
+        if kind == "python" and (
+            cls := re.search(r"^import bentpipe.*^class (\w+)", content, re.DOTALL | re.MULTILINE)
+        ):
+            module = cls[1].lower()
+            assert f"as `{module}.py`" in text
+            (tmp_path / f"{module}.py").write_text(content)
+            monkeypatch.delitem(sys.modules, module, raising=False)
+        elif kind == "python":
             exec(content, around)
             printed = capsys.readouterr().out
         elif kind == "text":

@@ -19,7 +19,10 @@ from .experiment.result import RunResult as RunResult
 from .experiment.run import run as run
 from .experiment.sweep import Sweep as Sweep
 from .own.middlebox import Middlebox as Middlebox
+from .own.sender import Bbr as Bbr
 from .own.sender import CongestionControl as CongestionControl
+from .own.sender import Cubic as Cubic
+from .own.sender import Reno as Reno
 from .papers.reproduce import Reproduction as Reproduction
 from .papers.reproduce import reproduce as reproduce
 from .scenario.scenario import Scenario as Scenario
@@ -30,12 +33,15 @@ from .scenario.types import ScenarioDict as ScenarioDict
 from .version import __version__ as __version__
 
 __all__ = [
+    "Bbr",
     "Comparison",
     "CongestionControl",
+    "Cubic",
     "Emulation",
     "Middlebox",
     "Mix",
     "Network",
+    "Reno",
     "Reproduction",
     "RunResult",
     "Scenario",

@@ -417,12 +417,15 @@ class Middlebox:
 
 @disjoint_base
 class CongestionControl:
-    """Reno's window, and the hooks with what they do if they are not overridden."""
+    """Hooks that a class inherits: those of Reno, or of the congestion control in `extends`."""
 
     cwnd: float
     ssthresh: float
 
     def __new__(cls, init: Init | None = None) -> Self: ...
+    def _become(self, other: CongestionControl) -> None:
+        """Become a copy of an object of this class."""
+
     def on_ack(self, ack: AckSample, path: PathState) -> None:
         """New data were acknowledged outside loss recovery. Reno: slow start, then a segment per window."""
 
@@ -465,17 +468,20 @@ class CongestionControl:
         """The rate at which to send, bit/s, headers included; None: as the scenario has it. Asked after each hook."""
 
     def undo(self, before: CongestionControl) -> None:
-        """What looked like congestion was none: the window as `before` it."""
+        """What looked like congestion was none: go on as `before` it."""
 
     def slow_start(self, ack: AckSample, path: PathState) -> int:
-        """Slow start's part in an ACK, as the scenario has it.
+        """Slow start's part in an ACK, as the scenario has it. With `extends` it raises TypeError.
 
         Returns how many of its bytes are left to congestion avoidance: none while slow start goes on or the window is
         not used.
         """
 
     def increase(self, bytes: int, path: PathState) -> None:
-        """Congestion avoidance by additive increase, as the scenario has it, for so many bytes acknowledged."""
+        """Congestion avoidance by additive increase, as the scenario has it, for so many bytes acknowledged.
+
+        With `extends` it raises TypeError.
+        """
 
     def add(self, bytes: float) -> None:
         """So many bytes more, fractions included. Never more than doubles."""
@@ -510,6 +516,9 @@ class Scenario:
     def to_json(self) -> str: ...
     def network(self) -> str: ...
     def cases(self) -> list[str]: ...
+    def acting(self, key: str) -> list[str]:
+        """The keys that act in the place of this one, if it has no effect; none if it has one."""
+
     def case(self, name: str, sets: list[tuple[str, str]]) -> Scenario: ...
     def sweep(self) -> str | None: ...
     def point(self, positions: list[int]) -> Scenario: ...

@@ -43,7 +43,7 @@ PYTHON = {
     "Experiments": ["run", "compare", "mix", "sweep", "report", "reproduce"],
     "Scenarios": ["load", "loads", "check", "Scenario", "schema", "choices"],
     "Results": ["RunResult", "Comparison", "Mix", "Sweep", "Reproduction"],
-    "Your own code": ["CongestionControl", "Middlebox", "Network"],
+    "Your own code": ["CongestionControl", "Cubic", "Reno", "Bbr", "Middlebox", "Network"],
     "The sky": ["sky"],
     "Errors": ["errors"],
 }

@@ -5,16 +5,19 @@
 
 use crate::controller::Controller;
 use crate::facts::{Ack, Delivery, Init, Path, Why};
+use crate::inherited::{Inherited, Traits};
 use crate::own::{self, Trouble};
 use crate::values::threshold;
 use bentpipe_tcp::cc::{
-    AckSample, CcKind, Congestion, CongestionControl, Custom, CustomCc, Cwnd, Delivery as Delivered, Init as Begin,
-    Pace, PathState,
+    AckSample, CcConfig, CcKind, Congestion, CongestionControl, Custom, CustomCc, Cwnd, Delivery as Delivered,
+    Init as Begin, LostSegment, Pace, PathState, ProbeSegments, Unbounded,
 };
-use bentpipe_units::Rate;
+use bentpipe_tcp::ExplicitHeader;
+use bentpipe_units::{Rate, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// The hooks, by their place in [`HOOKS`].
@@ -55,8 +58,11 @@ pub(crate) const HOOKS: [&str; 12] = [
 pub(crate) struct Class {
     name: String,
     code: String,
+    /// The congestion control that it extends; with Reno's window, one with its recovery.
     like: CcKind,
     class: Py<PyAny>,
+    /// Whether it extends a congestion control of the registry.
+    extends: bool,
     is_overridden: [bool; HOOKS.len()],
 }
 
@@ -66,7 +72,8 @@ impl Class {
         let kind = CcKind::ALL.iter().find(|kind| kind.name() == like);
         let like = *kind.ok_or_else(|| PyValueError::new_err(format!("no congestion control {like:?}")))?;
         let is_overridden = own::overridden(class, &class.py().get_type::<Controller>(), HOOKS)?;
-        Ok(Self { name, code, like, class: class.clone().unbind(), is_overridden })
+        let extends = !class.getattr("extends")?.is_none();
+        Ok(Self { name, code, like, class: class.clone().unbind(), extends, is_overridden })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -76,14 +83,14 @@ impl Class {
     /// For scenarios.
     pub(crate) fn sender(self: &Arc<Self>) -> bentpipe_sim::scenario::Sender {
         let maker = Arc::new(Maker { class: Arc::clone(self), flow: String::new(), trouble: Arc::default() });
-        let cc = CustomCc::named(&self.name, &self.code, move |init| maker.make(init));
+        let cc = CustomCc::named(&self.name, &self.code, move |init, cc| maker.make(init, cc));
         bentpipe_sim::scenario::Sender { cc, like: self.like }
     }
 
     /// For a flow of a run, which reports to `trouble`.
     pub(crate) fn of_flow(self: &Arc<Self>, own: &CustomCc, flow: &str, trouble: &Arc<Trouble>) -> CustomCc {
         let maker = Arc::new(Maker { class: Arc::clone(self), flow: flow.into(), trouble: Arc::clone(trouble) });
-        own.made_by(move |init| maker.make(init))
+        own.made_by(move |init, cc| maker.make(init, cc))
     }
 }
 
@@ -96,26 +103,24 @@ struct Maker {
 }
 
 impl Maker {
-    fn make(self: &Arc<Self>, init: Begin) -> Box<dyn Custom> {
-        let mut cc = PyCc {
-            maker: Arc::clone(self),
-            object: None,
-            state: State { cwnd: init.cwnd.max(init.smss), ssthresh: init.ssthresh, rate: None },
-        };
+    fn make(self: &Arc<Self>, begin: Begin, cc: CcConfig) -> Box<dyn Custom> {
+        let ssthresh = begin.ssthresh;
+        let state = State { cwnd: begin.cwnd.max(begin.smss), ssthresh, pace: None, holds_back: false };
+        let mut made = PyCc { maker: Arc::clone(self), object: None, state, traits: Traits::default() };
         if self.trouble.is_there() {
-            return Box::new(cc);
+            return Box::new(made);
         }
-        let made = Python::attach(|py| {
-            let object = self.class.class.bind(py).call1((Init(init),))?;
+        let object = Python::attach(|py| {
+            let object = self.class.class.bind(py).call1((Init { begin, cc: Some(cc) },))?;
             let object = Object::new(&object, &self.class)?;
-            let state = object.state(py)?;
-            Ok((object, state))
+            let (state, traits) = (object.state(py)?, Traits::of(&mut *object.base(py)?));
+            Ok((object, state, traits))
         });
-        match made {
-            Ok((object, state)) => (cc.object, cc.state) = (Some(object), state),
+        match object {
+            Ok((object, state, traits)) => (made.object, made.state, made.traits) = (Some(object), state, traits),
             Err(error) => self.note(error, "__init__"),
         }
-        Box::new(cc)
+        Box::new(made)
     }
 
     fn note(&self, error: PyErr, hook: &str) {
@@ -165,23 +170,46 @@ impl Object {
         self.hooks[hook as usize].as_ref()
     }
 
-    fn window<'py>(&self, py: Python<'py>) -> PyResult<PyRefMut<'py, Controller>> {
-        Ok(self.object.bind(py).try_borrow_mut()?)
+    /// The inherited hooks.
+    fn base<'py>(&self, py: Python<'py>) -> PyResult<RefMut<'py>> {
+        Ok(RefMut(self.object.bind(py).try_borrow_mut()?))
     }
 
-    /// Its window and rate now.
+    /// Its window and pace now.
     fn state(&self, py: Python<'_>) -> PyResult<State> {
         let rate = match self.hook(Hook::PacingRate) {
-            Some(rate) => pacing_rate(&rate.bind(py).call0()?)?,
+            Some(rate) => Some(pacing_rate(&rate.bind(py).call0()?)?),
             None => None,
         };
-        let controller = self.object.bind(py).try_borrow()?;
-        Ok(State { cwnd: controller.window.cwnd(), ssthresh: controller.window.ssthresh(), rate })
+        let mut base = self.base(py)?;
+        let inherited = base.pacing();
+        let pace = match rate {
+            Some(rate) => rate.map(|rate| Pace { rate, ..inherited.unwrap_or(Pace::at(rate)) }),
+            None => inherited,
+        };
+        let holds_back = base.built_in().is_some_and(|cc| cc.holds_back());
+        Ok(State { cwnd: base.cwnd(), ssthresh: base.ssthresh(), pace, holds_back })
     }
 
     fn set_path(&self, py: Python<'_>, path: &PathState) -> PyResult<()> {
         self.path.bind(py).try_borrow_mut()?.0 = *path;
         Ok(())
+    }
+}
+
+/// Inherited hooks of an object, borrowed.
+struct RefMut<'py>(PyRefMut<'py, Controller>);
+
+impl Deref for RefMut<'_> {
+    type Target = Inherited;
+    fn deref(&self) -> &Inherited {
+        &self.0.base
+    }
+}
+
+impl DerefMut for RefMut<'_> {
+    fn deref_mut(&mut self) -> &mut Inherited {
+        &mut self.0.base
     }
 }
 
@@ -193,6 +221,7 @@ struct PyCc {
     object: Option<Object>,
     /// As of the last hook.
     state: State,
+    traits: Traits,
 }
 
 /// What a controller decides.
@@ -200,10 +229,39 @@ struct PyCc {
 struct State {
     cwnd: u64,
     ssthresh: u64,
-    rate: Option<Rate>,
+    pace: Option<Pace>,
+    holds_back: bool,
 }
 
 impl PyCc {
+    /// An answer of the inherited hooks; none without an object.
+    fn ask<T>(&self, ask: impl FnOnce(&mut Inherited) -> Option<T>) -> Option<T> {
+        let object = self.object.as_ref()?;
+        Python::attach(|py| ask(&mut *object.base(py).ok()?))
+    }
+
+    /// Calls the congestion control of the registry that the object extends, if it extends one.
+    fn with_built_in(&mut self, call: impl FnOnce(&mut dyn Custom)) {
+        if !self.is_built_in() {
+            return;
+        }
+        // Only a pacing rate in Python can fail here: it is read after each call.
+        self.with_object(Hook::PacingRate, |py, object| {
+            if let Some(cc) = object.base(py)?.built_in() {
+                call(cc);
+            }
+            Ok(())
+        });
+    }
+
+    fn is_built_in(&self) -> bool {
+        self.maker.class.extends
+    }
+
+    fn is_overridden(&self, hook: Hook) -> bool {
+        self.maker.class.is_overridden[hook as usize]
+    }
+
     /// Calls the object, unless something went wrong before.
     #[inline]
     fn with_object(&mut self, hook: Hook, call: impl FnOnce(Python<'_>, &Object) -> PyResult<()>) {
@@ -245,7 +303,7 @@ impl CongestionControl for PyCc {
                 object.set_path(py, path)?;
                 hook.bind(py).call1(object.of_ack.bind(py))?;
             } else {
-                object.window(py)?.grow(ack, path);
+                object.base(py)?.on_ack(ack, path);
             }
             Ok(())
         });
@@ -258,7 +316,7 @@ impl CongestionControl for PyCc {
                 object.set_path(py, path)?;
                 hook.bind(py).call1(object.of_congestion.bind(py))?;
             } else {
-                object.window(py)?.halve(why, path);
+                object.base(py)?.on_congestion(why, path);
             }
             Ok(())
         });
@@ -270,7 +328,7 @@ impl CongestionControl for PyCc {
                 object.set_path(py, path)?;
                 hook.bind(py).call1((first, object.path.bind(py)))?;
             } else {
-                object.window(py)?.time_out(first, path);
+                object.base(py)?.on_rto(first, path);
             }
             Ok(())
         });
@@ -281,7 +339,7 @@ impl CongestionControl for PyCc {
             if let Some(hook) = object.hook(Hook::LimitCwnd) {
                 hook.bind(py).call1((max.min(Cwnd::MAX),))?;
             } else {
-                object.window(py)?.window.limit(max);
+                object.base(py)?.limit_cwnd(max);
             }
             Ok(())
         });
@@ -292,7 +350,7 @@ impl CongestionControl for PyCc {
             if let Some(hook) = object.hook(Hook::SetWindow) {
                 hook.bind(py).call1((cwnd, threshold(ssthresh)))?;
             } else {
-                object.window(py)?.window.set(cwnd, ssthresh);
+                object.base(py)?.set_window(cwnd, ssthresh);
             }
             Ok(())
         });
@@ -300,22 +358,27 @@ impl CongestionControl for PyCc {
 
     fn on_smss(&mut self, smss: u64) {
         self.with_object(Hook::Smss, |py, object| {
-            if let Some(hook) = object.hook(Hook::Smss) {
-                hook.bind(py).call1((smss,))?;
+            match object.hook(Hook::Smss) {
+                Some(hook) => {
+                    hook.bind(py).call1((smss,))?;
+                    object.base(py)?.settle_smss(smss);
+                }
+                None => object.base(py)?.on_smss(smss),
             }
-            // Whatever it does, no window is below a segment.
-            object.window(py)?.window.on_smss(smss);
             Ok(())
         });
     }
 
     fn takes_deliveries(&self) -> bool {
-        self.maker.class.is_overridden[Hook::Delivery as usize]
+        self.is_overridden(Hook::Delivery) || self.traits.takes_deliveries
     }
 
     fn on_delivery(&mut self, delivery: &Delivered, path: &PathState) {
         self.with_object(Hook::Delivery, |py, object| {
-            let Some(hook) = object.hook(Hook::Delivery) else { return Ok(()) };
+            let Some(hook) = object.hook(Hook::Delivery) else {
+                object.base(py)?.on_delivery(delivery, path);
+                return Ok(());
+            };
             object.delivery.bind(py).try_borrow_mut()?.0 = *delivery;
             object.set_path(py, path)?;
             hook.bind(py).call1(object.of_delivery.bind(py)).map(|_| ())
@@ -324,7 +387,10 @@ impl CongestionControl for PyCc {
 
     fn on_recovery_exit(&mut self, path: &PathState) {
         self.with_object(Hook::RecoveryExit, |py, object| {
-            let Some(hook) = object.hook(Hook::RecoveryExit) else { return Ok(()) };
+            let Some(hook) = object.hook(Hook::RecoveryExit) else {
+                object.base(py)?.on_recovery_exit(path);
+                return Ok(());
+            };
             object.set_path(py, path)?;
             hook.bind(py).call1(object.of_path.bind(py)).map(|_| ())
         });
@@ -332,18 +398,24 @@ impl CongestionControl for PyCc {
 
     fn on_resume(&mut self, path: &PathState) {
         self.with_object(Hook::Resume, |py, object| {
-            let Some(hook) = object.hook(Hook::Resume) else { return Ok(()) };
+            let Some(hook) = object.hook(Hook::Resume) else {
+                object.base(py)?.on_resume(path);
+                return Ok(());
+            };
             object.set_path(py, path)?;
             hook.bind(py).call1(object.of_path.bind(py)).map(|_| ())
         });
     }
 
     fn on_error_report(&mut self, range: Option<(u64, u64)>, error_rate: Option<f32>, path: &PathState) {
-        if !self.maker.class.is_overridden[Hook::ErrorReport as usize] {
+        if !self.is_overridden(Hook::ErrorReport) && !self.is_built_in() {
             return;
         }
         self.with_object(Hook::ErrorReport, |py, object| {
-            let Some(hook) = object.hook(Hook::ErrorReport) else { return Ok(()) };
+            let Some(hook) = object.hook(Hook::ErrorReport) else {
+                object.base(py)?.on_error_report(range, error_rate, path);
+                return Ok(());
+            };
             object.set_path(py, path)?;
             let (start, end) = range.unzip();
             hook.bind(py).call1((start, end, error_rate.map(f64::from), object.path.bind(py))).map(|_| ())
@@ -357,7 +429,8 @@ impl CongestionControl for PyCc {
             if let Some(hook) = object.hook(Hook::Undo) {
                 hook.bind(py).call1((before,))?;
             } else {
-                object.window(py)?.window = before.try_borrow()?.window.clone();
+                let before = before.try_borrow()?.base.clone();
+                object.base(py)?.undo(before);
             }
             Ok(())
         });
@@ -374,12 +447,90 @@ impl CongestionControl for PyCc {
     }
 
     fn pacing(&self) -> Option<Pace> {
-        self.state.rate.map(Pace::at)
+        self.state.pace
     }
 
     /// Also where there is no rate yet, before the first round trip.
     fn paces(&self) -> bool {
-        self.maker.class.is_overridden[Hook::PacingRate as usize]
+        self.is_overridden(Hook::PacingRate) || self.traits.paces
+    }
+
+    fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
+        self.with_built_in(|cc| cc.on_lost(lost, path));
+    }
+
+    fn on_recovery_ack(&mut self, is_partial: bool, path: &PathState) {
+        self.with_built_in(|cc| cc.on_recovery_ack(is_partial, path));
+    }
+
+    fn on_explicit(&mut self, word: f64, path: &PathState) {
+        self.with_built_in(|cc| cc.on_explicit(word, path));
+    }
+
+    fn explicit_header(&self, path: &PathState) -> Option<ExplicitHeader> {
+        if !self.is_built_in() {
+            return None;
+        }
+        self.ask(|base| base.built_in()?.explicit_header(path))
+    }
+
+    fn is_model_based(&self) -> bool {
+        self.traits.is_model_based
+    }
+
+    fn holds_back(&self) -> bool {
+        self.state.holds_back
+    }
+
+    fn polls(&self) -> Option<u32> {
+        self.traits.polls
+    }
+
+    fn unbounded(&self) -> Option<Unbounded> {
+        self.ask(|base| base.built_in()?.unbounded())
+    }
+
+    fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
+        if self.traits.has_probes {
+            Some(self)
+        } else {
+            None
+        }
+    }
+}
+
+/// Probe segments of the congestion control that it extends.
+impl ProbeSegments for PyCc {
+    fn answers(&self) -> bool {
+        self.ask(|base| Some(base.probe_segments()?.answers())).unwrap_or(false)
+    }
+
+    fn inflates(&self) -> bool {
+        self.ask(|base| Some(base.probe_segments()?.inflates())).unwrap_or(true)
+    }
+
+    fn repairs(&self) -> bool {
+        self.ask(|base| Some(base.probe_segments()?.repairs())).unwrap_or(false)
+    }
+
+    fn due(&self) -> Time {
+        self.ask(|base| Some(base.probe_segments()?.due())).unwrap_or(Time::NEVER)
+    }
+
+    fn on_sent(&mut self, path: &PathState) {
+        self.with_built_in(|cc| {
+            if let Some(probes) = cc.probe_segments() {
+                probes.on_sent(path);
+            }
+        });
+    }
+
+    fn on_answer(&mut self, path: &PathState) {
+        self.with_built_in(|cc| {
+            if let Some(probes) = cc.probe_segments() {
+                probes.on_answer(path);
+            }
+        });
     }
 }
 
@@ -400,6 +551,6 @@ impl Clone for PyCc {
             Some(Ok(object)) => Some(object),
             None => None,
         };
-        Self { maker: Arc::clone(&self.maker), object, state: self.state }
+        Self { maker: Arc::clone(&self.maker), object, state: self.state, traits: self.traits }
     }
 }

@@ -3,7 +3,7 @@
 //! Bytes and times as in the core, as numbers of Python: bytes, seconds, bits per second.
 
 use crate::values::{self, threshold};
-use bentpipe_tcp::cc::{AckSample, Congestion, Delivery as Delivered, Init as Begin, PathState};
+use bentpipe_tcp::cc::{AckSample, CcConfig, Congestion, Delivery as Delivered, Init as Begin, PathState};
 use bentpipe_units::{Duration, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,33 +15,37 @@ fn seconds(span: Option<Duration>) -> Option<f64> {
 /// What a controller starts from.
 #[pyclass(frozen, module = "bentpipe._core")]
 #[derive(Default)]
-pub(crate) struct Init(pub(crate) Begin);
+pub(crate) struct Init {
+    pub(crate) begin: Begin,
+    /// The congestion control of the registry in whose place the class is, with its settings.
+    pub(crate) cc: Option<CcConfig>,
+}
 
 #[pymethods]
 impl Init {
     #[getter]
     fn now_s(&self) -> f64 {
-        self.0.now.as_secs_f64()
+        self.begin.now.as_secs_f64()
     }
     #[getter]
     fn rtt_s(&self) -> Option<f64> {
-        seconds(self.0.rtt)
+        seconds(self.begin.rtt)
     }
     #[getter]
     fn seed(&self) -> u64 {
-        self.0.seed
+        self.begin.seed
     }
     #[getter]
     fn smss(&self) -> u64 {
-        self.0.smss
+        self.begin.smss
     }
     #[getter]
     fn cwnd(&self) -> u64 {
-        self.0.cwnd
+        self.begin.cwnd
     }
     #[getter]
     fn ssthresh(&self) -> f64 {
-        threshold(self.0.ssthresh)
+        threshold(self.begin.ssthresh)
     }
 }
 

@@ -9,6 +9,7 @@ mod drill;
 mod emulation;
 mod facts;
 mod function;
+mod inherited;
 mod network;
 mod own;
 mod packet;
@@ -233,6 +234,11 @@ impl Scenario {
     /// Names of the alternatives of the scenario, in the order of the file.
     fn cases(&self) -> Vec<String> {
         self.resolved.cases.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The keys that act in the place of a key without an effect.
+    fn acting(&self, key: &str) -> Vec<String> {
+        self.resolved.acting(key)
     }
 
     /// What `bentpipe sweep` runs, as JSON; none of a case or a point.

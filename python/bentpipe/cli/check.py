@@ -23,7 +23,7 @@ def command(file: str, sets: tuple[str, ...], json: bool, quiet: bool) -> None:
     Prints the scenario as it would be run, each default with its source, and notes on it as comments, or all of its
     problems. Nothing is run.
     """
-    scenario = load(file, sets, is_quiet=quiet)
+    scenario = load(file, sets, tables=["case", "sweep"], is_quiet=quiet)
     if json:
         print_json(scenario.to_dict())
         print_notes(scenario)

@@ -10,7 +10,7 @@ from bentpipe.cli import options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
-from bentpipe.cli.together import carry_out
+from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.options import CHARTS, charted, checked
 from bentpipe.scenario import overrides
@@ -96,7 +96,8 @@ def command(
         # Before statistics are loaded, which takes longer than to find what is wrong.
         named(cc)
     settings, enough = overrides.cases(cases), overrides.until(until)
-    scenario = load(file, sets, seed, is_quiet=quiet)
+    scenario = load(file, sets, seed, tables=["case"], is_quiet=quiet)
+    refuse_unused(scenario, sets, settings, is_cc=cc is not None)
 
     def work(progress: Any) -> Any:
         from bentpipe.experiment.compare import compare

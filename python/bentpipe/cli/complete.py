@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from click.shell_completion import CompletionItem
 
@@ -129,26 +129,27 @@ def one_of(names: Iterable[str]) -> Completer:
 
 
 def settings(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Keys of a scenario, with the names of its links and flows; after `KEY=`, values that are names."""
+    """Keys with an effect, with names of links, flows and nodes; after `KEY=`, values that are names."""
     from bentpipe.catalog import schema
     from bentpipe.scenario import overrides
 
     *before, last = incomplete.split(";")
     prefix = "".join(f"{part};" for part in before) + last[: len(last) - len(last.lstrip())]
     key, equals, value = last.strip().partition("=")
+    scenario = _scenario(ctx)
     # Only what the key begins with is looked at: a schema has no end, a name does.
-    known = overrides.keys(schema(), _content(ctx), key)
+    known = overrides.keys(schema(), {} if scenario is None else overrides.content(scenario), key)
     if not equals:
-        return [CompletionItem(f"{prefix}{name}=", help=found.meaning) for name, found in known.items()]
+        unread = overrides.unread(_TABLES.get(ctx.info_name or "", ()))
+        acts = (name for name in known if not name.startswith(unread) and not (scenario and scenario.acting(name)))
+        return [CompletionItem(f"{prefix}{name}=", help=known[name].meaning) for name in acts]
     if key not in known:
         return []
     return [CompletionItem(f"{prefix}{key}={item.value}", help=item.help) for item in _listed(known[key].values, value)]
 
 
-def _content(ctx: Context) -> Mapping[str, Any]:
-    """The scenario that the command line names so far; empty if it cannot be read."""
-    scenario = _scenario(ctx)
-    return {} if scenario is None else scenario.to_dict()
+_TABLES = {"compare": ["case"], "mix": ["case"], "sweep": ["case", "sweep"], "check": ["case", "sweep"]}
+"""The tables besides a run that commands read."""
 
 
 def _scenario(ctx: Context) -> Scenario | None:

@@ -10,7 +10,7 @@ from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
-from bentpipe.cli.together import carry_out
+from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.experiment.options import MIX_CHARTS, charted, checked
 from bentpipe.scenario import overrides
 
@@ -81,9 +81,14 @@ def command(
     check_places(save, plot)
     checked(metric="goodput", replications=replications, confidence=confidence)
     charted(chart, is_mix=True, is_drawn=plot is not None)
+    from bentpipe.scenario.scenario import names_of
+
     settings, enough = overrides.cases(cases), overrides.until(until)
-    scenario = load(file, sets, seed, is_quiet=quiet)
-    members = cc or ",".join({**scenario.cases, **settings})
+    scenario = load(file, sets, seed, tables=["case"], is_quiet=quiet)
+    named = {**scenario.cases, **settings}
+    members = cc or ",".join(named)
+    if not cc or not any(name in named for name in names_of(cc)):
+        refuse_unused(scenario, sets, settings, is_cc=cc is not None)
 
     def work(progress: Any) -> Any:
         from bentpipe.experiment.mix import mix

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.progress import APPEARS_AFTER_S, TerminalBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from types import TracebackType
 
     from bentpipe.progress import Progress
@@ -64,10 +64,14 @@ def load(
     seed: int | None = None,
     *,
     more: Sequence[tuple[str, Any]] = (),
+    tables: Collection[str] = (),
     is_quiet: bool = False,
 ) -> Scenario:
-    """The scenario that a command is given, with a bar where reading takes long; `more` goes over all."""
+    """The scenario that a command is given, with a bar where reading takes long.
+
+    `more` goes over all; `tables` are those besides a run that the command reads.
+    """
     from bentpipe.scenario import overrides, scenario
 
     with Bar(is_quiet=is_quiet) as bar:
-        return scenario.load(file, [*overrides.pairs(sets, seed), *more], progress=bar)
+        return scenario.load(file, [*overrides.pairs(sets, seed, tables), *more], progress=bar)

@@ -68,7 +68,9 @@ def command(
     scenario = load(file, sets, seed, is_quiet=quiet)
     if cc is not None:
         from bentpipe.experiment.run import with_sender
+        from bentpipe.scenario import overrides
 
+        overrides.refuse_replaced(overrides.pairs(sets), ["tcp.cc"], "--cc")
         scenario = with_sender(scenario, cc)
     wanted = names_of(series)
     if plot is not None:

@@ -99,7 +99,7 @@ def command(
     """
     check_places(plot=plot)
     sweep_charted(chart)
-    from bentpipe.experiment.grid import arguments, with_axes
+    from bentpipe.experiment.grid import arguments, varied_keys, with_axes
     from bentpipe.scenario.scenario import STDIN, names_of
 
     place = store or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
@@ -116,8 +116,12 @@ def command(
         tables=None if tables is None else names_of(tables),
         against=against,
     )
+    tables_read = ["case", "sweep"]
+    given = overrides.pairs(sets, tables=tables_read)
+    overrides.refuse_replaced(given, [key for key, _ in asked], "another option")
     with _as_typed():
-        scenario = with_axes(lambda more: load(file, sets, seed, more=more, is_quiet=quiet), asked)
+        scenario = with_axes(lambda more: load(file, sets, seed, more=more, tables=tables_read, is_quiet=quiet), asked)
+        overrides.refuse_replaced(given, varied_keys(scenario), "the sweep")
     from bentpipe.cli import render
     from bentpipe.experiment.grid import sweep
 

@@ -9,7 +9,7 @@ from bentpipe.cli.progress import Bar
 from bentpipe.errors import Interrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from rich.console import RenderableType
@@ -59,3 +59,23 @@ def carry_out(
         from bentpipe.plot import save as save_figure
 
         save_figure(drawn(result), plot)
+
+
+def refuse_unused(
+    scenario: Scenario, sets: Sequence[str], cases: Mapping[str, Mapping[str, Any]], *, is_cc: bool
+) -> None:
+    """Refuse values of `--set` that `--cc` or each of the cases sets, too.
+
+    Raises
+    ------
+    ScenarioError
+        There is one.
+    """
+    from bentpipe.scenario import overrides
+
+    given = overrides.pairs(sets, tables=["case"])
+    if is_cc:
+        overrides.refuse_replaced(given, ["tcp.cc"], "--cc")
+    else:
+        keys = cases.values() if cases else overrides.case_keys(*scenario.written)
+        overrides.refuse_replaced(given, overrides.common_keys(keys), "every case")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe import _core
 from bentpipe.errors import ScenarioError
 from bentpipe.experiment.design import Arms
 from bentpipe.own import loading
@@ -77,9 +76,7 @@ def senders_of(
     if cc is not None and cases:
         raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")
     if cc is not None:
-        found = loading.named(cc)
-        _check_takers(scenario)
-        return {name: scenario.replace("tcp.cc", sender) for name, sender in found.items()}
+        return {name: scenario.replace("tcp.cc", sender) for name, sender in loading.named(cc).items()}
     alternatives = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:
         raise ScenarioError(
@@ -87,25 +84,3 @@ def senders_of(
             "  expected congestion controls, as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"
         )
     return alternatives
-
-
-def _check_takers(scenario: Scenario) -> None:
-    """Refuse a scenario in which every flow names its own congestion control: all senders would be the same."""
-    # A network that is never started tells which congestion control each flow would have.
-    simulation = _core.Run(_with_marker(scenario)._core)
-    simulation.interrupt()
-    if loading.MARKER not in simulation.finish()["flows"]["cc"]:
-        raise ScenarioError(
-            "every flow names its own congestion control, so there is nothing to compare\n"
-            "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
-        )
-
-
-def _with_marker(scenario: Scenario) -> Scenario:
-    """With a congestion control that no flow names, and a loss recovery that goes with what else is set."""
-    for recovery in loading.LIKE:
-        try:
-            return scenario.replace("tcp.cc", loading.marker(recovery))
-        except ScenarioError as error:
-            problem = error
-    raise problem

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import ScenarioError
 from bentpipe.own import loading
 from bentpipe.own.fingerprint import code_of
-from bentpipe.scenario.overrides import varied
+from bentpipe.scenario.overrides import effective, varied
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -74,11 +74,10 @@ def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) 
     """
     if given_in_python(facts) or not has_file(facts) or "case" in values:
         return ""
-    sets = {key: text for key, text in _spelled_sets(facts) if not key.startswith("sweep.")}
-    for key, value in values.items():
-        sets[key] = _token(_spelled(key, value, facts["senders"]))
-    sets.pop("seed", None)
-    options = [part for key, text in sets.items() for part in ("--set", f"{key}={text}")]
+    sets = [(key, text) for key, text in _spelled_sets(facts) if not key.startswith(("sweep.", "case."))]
+    sets += [(key, _token(_spelled(key, value, facts["senders"]))) for key, value in values.items()]
+    of_run = [(key, text) for key, text in effective(sets) if key != "seed"]
+    options = [part for key, text in of_run for part in ("--set", f"{key}={text}")]
     return shlex.join(["bentpipe", "run", _path(facts["source"]), *options, "--seed", str(seed)])
 
 
@@ -137,15 +136,26 @@ def _path(source: str) -> str:
 def _arguments(sets: Iterable[Sequence[str]]) -> list[str]:
     """Values put over a scenario, as one would type them."""
     options: dict[str, list[str]] = {}
-    plain: list[str] = []
+    plain: list[tuple[str, str]] = []
+    vary: list[str] = []
     for key, text in sets:
         found = _option(key, text)
         if found is None:
-            plain += ["--set", f"{key}={text}"]
+            plain.append((key, text))
         else:
             # As in the scenario, the last one counts.
             options[key] = found
-    return [*plain, *(part for option in options.values() for part in option)]
+        vary += _varied_by(key, text)
+    shown = [part for key, text in effective(plain, vary) for part in ("--set", f"{key}={text}")]
+    return [*shown, *(part for option in options.values() for part in option)]
+
+
+def _varied_by(key: str, text: str) -> list[str]:
+    """The keys of the scenario that vary by this value."""
+    if key.startswith("sweep.vary."):
+        return [key.removeprefix("sweep.vary.")]
+    groups = _toml(text) if key == "sweep.together" else ()
+    return [inner for group in groups if isinstance(group, dict) for inner in group]
 
 
 def _option(key: str, text: str) -> list[str] | None:

@@ -266,6 +266,12 @@ def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tup
     return make([*asked, *((key, first[key]) for key in first if key in lacking)])
 
 
+def varied_keys(scenario: Scenario) -> list[str]:
+    """The keys that vary in the table `[sweep]` of a scenario."""
+    text = scenario._core.sweep()
+    return [key for axis in json.loads(text)["axes"] for key in axis["keys"]] if text else []
+
+
 def _first_values(asked: list[tuple[str, Any]]) -> dict[str, Any]:
     groups = [{key.removeprefix("sweep.vary."): values} for key, values in asked if key.startswith("sweep.vary.")]
     groups += [group for key, together in asked if key == "sweep.together" for group in together]

@@ -125,7 +125,7 @@ def with_functions(scenario: Scenario, middlebox: Mapping[str, Function | Iterab
     for node, given in middlebox.items():
         more = [given] if isinstance(given, (str, type)) or hasattr(given, "items") else list(given)
         name = f'"{node}"' if "." in node else node
-        places[f"node.{name}.middlebox"] = [*nodes.get(node, {}).get("middlebox", []), *more]
+        places[f"node.{name}.middlebox.replace"] = [*nodes.get(node, {}).get("middlebox", []), *more]
     return scenario.with_sets(places)
 
 

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.own.hooks import Absent
 from bentpipe.own.middlebox import Middlebox
-from bentpipe.own.sender import CongestionControl
+from bentpipe.own.sender import Bbr, CongestionControl, Cubic, Reno
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+BASES = (CongestionControl, Cubic, Reno, Bbr, Middlebox)
+"""The classes of bentpipe that others extend."""
 
 
 def code_of(cls: type) -> str:
@@ -27,7 +30,9 @@ def code_of(cls: type) -> str:
     if "_code" in vars(cls) and issubclass(cls, Absent):
         return str(vars(cls)["_code"])
     digest = hashlib.sha256()
-    for each in takewhile(lambda each: each not in (CongestionControl, Middlebox), cls.__mro__):
+    if extends := getattr(cls, "extends", None):
+        digest.update(f"extends {extends}\0".encode())
+    for each in takewhile(lambda each: each not in BASES, cls.__mro__):
         digest.update(f"{each.__qualname__}\0{_source(each)}\0".encode())
         for fact in _facts(vars(each), set()):
             digest.update(f"{fact}\0".encode())

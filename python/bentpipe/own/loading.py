@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bentpipe.catalog import choices, unknown
 from bentpipe.errors import ScenarioError
-from bentpipe.own.fingerprint import code_of
+from bentpipe.own.fingerprint import BASES, code_of
 from bentpipe.own.middlebox import RULES as MIDDLEBOX_RULES
 from bentpipe.own.middlebox import AbsentMiddlebox, Middlebox
 from bentpipe.own.sender import RULES as SENDER_RULES
@@ -47,17 +47,8 @@ LIKE = {
 """By loss recovery, the congestion control of the registry that was published with it."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
-_PLACE = re.compile(r"(^|\.)node\..+\.middlebox$")
+_PLACE = re.compile(r"(^|\.)node\..+\.middlebox(\.(append|prepend|remove|replace))?$")
 _IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
-
-
-MARKER = "marker-of-takers"
-
-
-@cache
-def marker(recovery: str) -> type[CongestionControl]:
-    """To put in the place of another, to see which flows take it; it is called `MARKER`."""
-    return type(MARKER, (CongestionControl,), {"recovery": recovery})
 
 
 def base_of(key: str) -> type | None:
@@ -68,7 +59,7 @@ def base_of(key: str) -> type | None:
 
 
 def is_place(key: str) -> bool:
-    """Whether a dotted key of a scenario is for what stands at a node."""
+    """Whether a dotted key of a scenario is for the middleboxes of a node, or changes their list."""
     return _PLACE.search(key) is not None
 
 
@@ -132,9 +123,19 @@ def _check_class(cls: Any, what: str) -> None:
         raise ScenarioError(
             f"{cls.__qualname__} is called {name}, as one that comes with bentpipe\n  expected another name"
         )
-    recovery = getattr(cls, "recovery", None)
+    recovery, extends = getattr(cls, "recovery", None), getattr(cls, "extends", None)
     if recovery not in LIKE:
         raise ScenarioError(unknown(str(recovery), f"a loss recovery that {name} can have", LIKE))
+    if extends is None:
+        return None
+    known = [choice["name"] for choice in choices()["cc"]]
+    if extends not in known:
+        raise ScenarioError(unknown(str(extends), f"a congestion control that {name} can extend", known))
+    if "recovery" in {key for each in cls.__mro__ if each is not CongestionControl for key in vars(each)}:
+        raise ScenarioError(
+            f"{name} has its own recovery, and extends {extends}, which has one\n"
+            "  expected one of the two; the scenario may set tcp.recovery"
+        )
     return None
 
 
@@ -214,7 +215,7 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
 def given(classes: Mapping[str, Own]) -> list[tuple[str, str, str | None, type]]:
     """For the core: name, code, which of the registry a congestion control is like, and the class."""
     return [
-        (name, code_of(cls), None if issubclass(cls, Middlebox) else LIKE[cls.recovery], cls)
+        (name, code_of(cls), None if issubclass(cls, Middlebox) else cls.extends or LIKE[cls.recovery], cls)
         for name, cls in classes.items()
     ]
 
@@ -286,7 +287,7 @@ def _in_file(path: Path, name: str, bases: tuple[type, ...]) -> type:
 
 
 def _is_usable(value: object, bases: tuple[type, ...]) -> bool:
-    return isinstance(value, type) and issubclass(value, bases) and value not in bases
+    return isinstance(value, type) and issubclass(value, bases) and value not in BASES
 
 
 @cache
@@ -354,7 +355,10 @@ def absent(text: str | Mapping[str, Any]) -> dict[str, Own]:
     content = tomllib.loads(text) if isinstance(text, str) else text
     transports = [content.get("tcp", {}), *(flow.get("tcp", {}) for flow in content["flow"].values())]
     named = [tcp["cc"] for tcp in transports if "code" in tcp.get("cc", {})]
-    found: dict[str, Own] = {cc["kind"]: type(cc["kind"], (AbsentSender,), {"_code": cc["code"]}) for cc in named}
+    found: dict[str, Own] = {
+        cc["kind"]: type(cc["kind"], (AbsentSender,), {"_code": cc["code"], "extends": cc.get("extends")})
+        for cc in named
+    }
     placed = [each for node in content.get("node", {}).values() for each in node.get("middlebox", [])]
     for each in placed:
         if isinstance(each, dict) and each["kind"] == "own":

@@ -1,4 +1,4 @@
-"""The class that a congestion control of your own extends."""
+"""The classes that a congestion control of your own extends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bentpipe.own.hooks import Absent, Rules
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["AckSample", "Congestion", "CongestionControl", "Delivery", "Init", "PathState"]
+__all__ = ["AckSample", "Bbr", "Congestion", "CongestionControl", "Cubic", "Delivery", "Init", "PathState", "Reno"]
 
 HOOKS: tuple[str, ...] = tuple(_core.hooks()[0])
 _STATE = tuple(name for name, value in vars(_core.CongestionControl).items() if isinstance(value, GetSetDescriptorType))
@@ -27,6 +27,9 @@ document(Init, AckSample, PathState, Congestion, Delivery)
 @extending(_core.CongestionControl, HOOKS)
 class CongestionControl(_core.CongestionControl):
     """Extend this to write a congestion control of your own. What you do not override does what Reno does.
+
+    `Cubic`, `Reno` and `Bbr` are such classes with the hooks of built-in congestion controls. The attribute `extends`
+    names any other one. Then `super().on_ack(ack, path)` runs the code of the core.
 
     A hook is called with the same facts as one in Rust, in the same order: on one ACK first losses are found
     (`on_congestion`, `on_recovery_exit`), then comes `on_delivery`, then `on_ack`. Set `cwnd` and `ssthresh` in it;
@@ -44,9 +47,12 @@ class CongestionControl(_core.CongestionControl):
         The slow start threshold, bytes; `math.inf`: none yet.
     name : str
         For tables and figures; the name of the class if not given.
+    extends : str or None
+        The congestion control (`bentpipe list cc`) whose hooks the class inherits, with its loss recovery and its
+        settings in the scenario. None (if not given): Reno's window.
     recovery : str
         Loss recovery, unless the scenario names one: `sack` (if not given), `newreno`, `reno`, `fast-retransmit` or
-        `timeout-only`.
+        `timeout-only`. Not with `extends`.
 
     Examples
     --------
@@ -58,9 +64,18 @@ class CongestionControl(_core.CongestionControl):
     ...         kept = path.share(why.left(0.7))
     ...         self.reduce(path.as_ssthresh(kept), kept)
     >>> comparison = bp.compare("geo", cc=["newreno", Gentle], replications=2)      # doctest: +SKIP
+    >>> class Humble(bp.CongestionControl):
+    ...     "Hybla with a window of 100 segments at most."
+    ...
+    ...     extends = "hybla"
+    ...
+    ...     def on_ack(self, ack, path):
+    ...         super().on_ack(ack, path)
+    ...         self.cwnd = min(self.cwnd, 100 * path.smss)
     """
 
     name: ClassVar[str]
+    extends: ClassVar[str | None] = None
     recovery: ClassVar[str] = "sack"
 
     def __init__(self, init: _core.Init) -> None:
@@ -77,7 +92,7 @@ class CongestionControl(_core.CongestionControl):
         # Made without `__init__`, which may have any arguments.
         new = type(self).__new__(type(self))
         memo[id(self)] = new
-        _core.CongestionControl.undo(new, self)
+        new._become(self)
         for key, value in _state(self):
             setattr(new, key, copy.deepcopy(value, memo))
         return new
@@ -96,6 +111,46 @@ def _state(of: _core.CongestionControl) -> Iterator[tuple[str, Any]]:
         for slot in (slots,) if isinstance(slots, str) else slots:
             if slot not in ("__dict__", "__weakref__") and hasattr(of, slot):
                 yield slot, getattr(of, slot)
+
+
+class Cubic(CongestionControl):
+    """CUBIC (RFC 9438), to extend. Hooks that you do not override are those of `cc = "cubic"`.
+
+    Examples
+    --------
+    >>> import math
+    >>> import bentpipe as bp
+    >>> class Calm(bp.Cubic):
+    ...     "Keeps its window at losses while round-trip times are within 20 ms of the least."
+    ...
+    ...     least_s = math.inf
+    ...
+    ...     def on_ack(self, ack, path):
+    ...         self.least_s = min(self.least_s, ack.rtt_s or math.inf)
+    ...         super().on_ack(ack, path)
+    ...
+    ...     def on_congestion(self, why, path):
+    ...         if path.srtt_s - self.least_s > 0.020:
+    ...             super().on_congestion(why, path)
+    """
+
+    extends = "cubic"
+
+
+class Reno(CongestionControl):
+    """Reno (RFC 5681), to extend. Hooks that you do not override are those of `cc = "reno"`, as is the recovery."""
+
+    extends = "reno"
+
+
+class Bbr(CongestionControl):
+    """BBR (draft-ietf-ccwg-bbr), to extend. Hooks that you do not override are those of `cc = "bbr3"`.
+
+    Its model sets window and pacing rate at each ACK, so a window that a hook sets lasts until the next one. Override
+    `pacing_rate` to change the rate.
+    """
+
+    extends = "bbr3"
 
 
 class AbsentSender(Absent, CongestionControl):

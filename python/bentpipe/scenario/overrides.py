@@ -1,15 +1,18 @@
 """How the command line writes overrides of a scenario and what varies, and which keys there are.
 
 One grammar: `--set`, `--case` and `--vary` are all made of `KEY=VALUE`, several of them with semicolons between them.
+`node.NAME.middlebox+=VALUE` is short for `node.NAME.middlebox.append=VALUE`, and `-=` for `remove`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bentpipe.errors import Problem, ScenarioError
+from bentpipe.own.loading import is_place
 from bentpipe.scenario.scenario import readable
 
 if sys.version_info >= (3, 11):
@@ -18,7 +21,11 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from bentpipe.scenario.scenario import Scenario
+
+T = TypeVar("T")
 
 
 def until(text: str | None) -> dict[str, str] | None:
@@ -29,10 +36,113 @@ def until(text: str | None) -> dict[str, str] | None:
     return {"metric": metric, "half_width": share}
 
 
-def pairs(sets: Sequence[str], seed: int | None = None) -> list[tuple[str, Any]]:
-    """`KEY=VALUE` each, of `--set`, and the seed."""
+def pairs(sets: Sequence[str], seed: int | None = None, tables: Collection[str] = ()) -> list[tuple[str, Any]]:
+    """`KEY=VALUE` each, of `--set`, and the seed.
+
+    `tables` are those besides a run that the command reads: `case`, `sweep`.
+
+    Raises
+    ------
+    ScenarioError
+        A value would have no effect: another one replaces it, or the command does not read its table.
+    """
     found: list[tuple[str, Any]] = [*_assigned(sets, "--set", "KEY=VALUE, such as duration='60 s'")]
+    for place, (key, _) in enumerate(found):
+        table = key.partition(".")[0]
+        if table in _READERS and table not in tables:
+            raise _no_effect(key, "this command does not read it", f"expected bentpipe {_READERS[table]}")
+        if not _is_step(key) and any(_is_within(key, later) for later, _ in found[place + 1 :]):
+            raise _no_effect(key, "a later --set sets it, too", "expected each key once")
+    if seed is not None:
+        refuse_replaced(found, ["seed"], "--seed")
     return found if seed is None else [*found, ("seed", seed)]
+
+
+def effective(sets: Sequence[tuple[str, T]], varied: Collection[str] = ()) -> list[tuple[str, T]]:
+    """The values that no later value replaces, nor a key that varies."""
+    return [
+        (key, value)
+        for place, (key, value) in enumerate(sets)
+        if not any(_is_within(key, other) for other in varied)
+        and (_is_step(key) or not any(_is_within(key, later) for later, _ in sets[place + 1 :]))
+    ]
+
+
+def refuse_replaced(sets: Sequence[tuple[str, Any]], keys: Collection[str], what: str) -> None:
+    """Refuse values of `--set` for keys that something else sets in each run.
+
+    Raises
+    ------
+    ScenarioError
+        A value would have no effect.
+    """
+    for key, _ in sets:
+        if any(_is_within(key, other) for other in keys if not _is_step(other)):
+            raise _no_effect(key, f"{what} sets it, too", "expected only one of the two")
+
+
+def common_keys(cases: Iterable[Collection[str]]) -> set[str]:
+    """The keys that each of the cases sets."""
+    found = [set(each) for each in cases]
+    return set.intersection(*found) if found else set()
+
+
+def case_keys(text: str, form: str) -> list[list[str]]:
+    """The keys that each case of a scenario file sets, dotted."""
+    content = json.loads(text) if form == "json" else tomllib.loads(text)
+    return [[*_dotted(case)] for case in content.get("case", {}).values()]
+
+
+def _dotted(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    for name, value in table.items():
+        key = f"{path}{_quoted(name)}"
+        # A table with a kind replaces another table.
+        if isinstance(value, dict) and value and "kind" not in value:
+            yield from _dotted(value, f"{key}.")
+        else:
+            yield key
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if "." in name else name
+
+
+_READERS = {"case": "compare or bentpipe mix", "sweep": "sweep"}
+"""Tables that a run does not read, with the commands that do."""
+
+
+def unread(tables: Collection[str]) -> tuple[str, ...]:
+    """The beginnings of keys in tables that a command does not read, which reads these."""
+    return tuple(f"{table}." for table in _READERS if table not in tables)
+
+
+def content(scenario: Scenario) -> dict[str, Any]:
+    """A scenario with the names that keys may have: those of its file, where an entry may have a `count`."""
+    text, form = scenario.written
+    found = scenario.to_dict()
+    try:
+        read: dict[str, Any] = json.loads(text) if form == "json" else tomllib.loads(text)
+    except ValueError:
+        return found
+    for table in ("link", "flow"):
+        names = read.get(table, {})
+        found[table] = {name: found.get(table, {}).get(name, entry) for name, entry in names.items()}
+    ends = {entry[end] for table in ("link", "flow") for entry in found[table].values() for end in ("from", "to")}
+    found["node"] = {**{name: {} for name in sorted(ends)}, **found.get("node", {})}
+    return found
+
+
+def _is_within(key: str, other: str) -> bool:
+    return f"{key}.".startswith(f"{other}.")
+
+
+def _is_step(key: str) -> bool:
+    """Whether it changes a list step by step, so that a later one adds to it."""
+    return is_place(key) and not key.endswith(("middlebox", ".replace"))
+
+
+def _no_effect(key: str, why: str, expected: str) -> ScenarioError:
+    return ScenarioError(Problem(f"{key} has no effect: {why}", key, expected=expected, place=f"--set {key}"))
 
 
 def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -50,7 +160,11 @@ def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
         name = name.strip()
         if name in found or not name:
             raise ScenarioError(Problem(f"--case {text}", value=text, expected=f"expected {expected}"))
-        found[name] = dict(_assigned(_split(rest, ";"), f"--case {name}:", expected))
+        sets = _assigned(_split(rest, ";"), f"--case {name}:", expected)
+        if twice := [key for place, (key, _) in enumerate(sets) if key in dict(sets[:place])]:
+            message = f"case {name} has {twice[0]} twice"
+            raise ScenarioError(Problem(message, twice[0], text, expected="expected each key once, a list for several"))
+        found[name] = dict(sets)
     return found
 
 
@@ -62,7 +176,7 @@ def case_sets(cases: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Any]]:
     """
     found: list[tuple[str, Any]] = []
     for name, sets in cases.items():
-        case = f'case."{name}"' if "." in name else f"case.{name}"
+        case = f"case.{_quoted(name)}"
         found += [(case, {}), *((f"{case}.{key}", value) for key, value in sets.items())]
     return found
 
@@ -99,8 +213,19 @@ def _assigned(texts: Sequence[str], option: str, expected: str) -> list[tuple[st
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise _wrong(option, text, expected)
-        found.append((key.strip(), value.strip()))
+        found.append((_spelt_out(key.strip(), text), value.strip()))
     return found
+
+
+def _spelt_out(key: str, text: str) -> str:
+    """The key of `KEY+=` and `KEY-=`, with the word for it."""
+    path = key[:-1].rstrip()
+    if key.endswith(("+", "-")) and is_place(path):
+        return f"{path}.{'append' if key.endswith('+') else 'remove'}"
+    if key.endswith("+"):
+        expected = "expected KEY=VALUE, or a list to add to: node.NAME.middlebox+=VALUE"
+        raise ScenarioError(Problem(f"{path} is no list of middleboxes", path, text, expected=expected))
+    return key
 
 
 def _wrong(option: str, text: str, expected: str, key: str = "") -> ScenarioError:

@@ -59,7 +59,9 @@ def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Wish = None
         with bentpipe (`bentpipe list scenarios`), such as `"s1"`. Traces that it names are read from its folder. `-` is
         the standard input; traces are then read from the current folder.
     sets : mapping or pairs, optional
-        Values to put over those in the file, by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`.
+        Values to put over those in the file, by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`. A value without an
+        effect is refused. `node.NAME.middlebox.append`, `.prepend`, `.remove` (by kind) and `.replace` change the
+        middleboxes of a node.
     progress : callable or bool, optional
         Called now and then with a `Progress` where reading takes long: a long run over a large constellation. Or
         whether there is a bar, as for `run`.
@@ -345,6 +347,13 @@ class Scenario:
     def sets(self) -> list[tuple[str, str]]:
         """The values that were put over what was read, by dotted key, in order."""
         return [*self._sets, *self._over]
+
+    def acting(self, key: str) -> list[str]:
+        """The keys that act in the place of a dotted key, if it has no effect here; none if it has one.
+
+        A link's rate has no effect if both directions have their own, a key of `tcp` if each flow has its own.
+        """
+        return self._core.acting(key)
 
     def with_seed(self, seed: int) -> Scenario:
         """The same scenario with another seed."""

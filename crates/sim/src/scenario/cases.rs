@@ -23,15 +23,19 @@ pub(super) fn take(tree: &mut Tree, source: &str) -> Result<Vec<(String, Tree)>,
 }
 
 /// Puts a case over the rest: tables key by key, all else whole. A table that says what `kind` it is takes the place of
-/// another.
+/// another, except a node, which has other keys besides.
 pub(super) fn put(tree: &mut Tree, case: Tree) {
-    let is_choice = |table: &Tree| table.get("kind").is_some();
-    if tree.table().is_some() && !is_choice(&case) {
+    put_at(tree, case, &[]);
+}
+
+fn put_at(tree: &mut Tree, case: Tree, path: &[&str]) {
+    let is_choice = case.get("kind").is_some() && !matches!(path, ["node", _]);
+    if tree.table().is_some() && !is_choice {
         if let Value::Table(over) = case.value {
             let Some(under) = tree.table_mut() else { return };
             for (key, value) in over {
                 match under.get_mut(&key) {
-                    Some(known) => put(known, value),
+                    Some(known) => put_at(known, value, &[path, &[key.as_str()]].concat()),
                     None => drop(under.insert(key, value)),
                 }
             }

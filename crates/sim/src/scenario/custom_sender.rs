@@ -25,24 +25,30 @@ pub(super) fn stand_in(tree: &mut Tree, senders: &[Sender]) {
 fn replace(tcp: &mut Tree, senders: &[Sender]) {
     let Some(cc) = tcp.table_mut().and_then(|tcp| tcp.get_mut("cc")) else { return };
     let name = match &cc.value {
-        Value::Text(name) => name,
-        Value::Table(table) if table.keys().all(|key| key == "kind" || key == "code") => match table.get("kind") {
-            Some(Tree { value: Value::Text(name), .. }) => name,
-            _ => return,
-        },
-        _ => return,
+        Value::Table(table) => table.get("kind").map(|kind| &kind.value),
+        name => Some(name),
     };
-    if let Some(sender) = senders.iter().find(|sender| sender.cc.name() == name) {
-        cc.value = Value::Text(sender.like.name().into());
-        cc.own = Some(Box::new(sender.cc.clone()));
+    let Some(Value::Text(name)) = name else { return };
+    let Some(sender) = senders.iter().find(|sender| sender.cc.name() == name) else { return };
+    let stand_in = Value::Text(sender.like.name().into());
+    match &mut cc.value {
+        Value::Table(table) => {
+            // The other keys are settings of the congestion control that it extends.
+            table.retain(|key, _| key != "code" && key != "extends");
+            if let Some(kind) = table.get_mut("kind") {
+                kind.value = stand_in;
+            }
+        }
+        name => *name = stand_in,
     }
+    cc.own = Some(Box::new(sender.cc.clone()));
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{from_json_with, from_toml_with, Files};
     use super::*;
-    use bentpipe_tcp::cc::{CcKind, CustomCc, Reno};
+    use bentpipe_tcp::cc::{CcConfig, CcKind, CustomCc, Reno};
     use bentpipe_tcp::Recovery;
 
     const TEXT: &str = "duration = \"1 s\"
@@ -80,8 +86,12 @@ tcp.cc = [\"mine\", \"reno\"]
     }
 
     fn given(code: &str) -> Given {
-        let make = |init| Box::new(Reno::new(init, Default::default())) as Box<_>;
-        Given(vec![Sender { cc: CustomCc::named("mine", code, make), like: CcKind::Sack }])
+        of(code, CcKind::Sack)
+    }
+
+    fn of(code: &str, like: CcKind) -> Given {
+        let make = |init, _| Box::new(Reno::new(init, Default::default())) as Box<_>;
+        Given(vec![Sender { cc: CustomCc::named("mine", code, make), like }])
     }
 
     fn set(value: &str) -> [(String, String); 1] {
@@ -117,5 +127,22 @@ tcp.cc = [\"mine\", \"reno\"]
         let sweep = from_toml_with(TEXT, "", &[], &given).unwrap().sweep.unwrap();
         let points = [0, 1].map(|at| sweep.point(&[at], &given).unwrap().scenario.flows[0].tcp.own_cc.is_some());
         assert_eq!(points, [true, false]);
+    }
+
+    /// A preset gives settings, too.
+    #[test]
+    fn it_has_the_settings_of_the_one_that_it_extends() {
+        let given = of("1", CcKind::Cubic);
+        let sets = [set("{ kind = \"mine\", beta = 0.8 }")[0].clone(), ("tcp.like".into(), "linux-6".into())];
+        let read = from_toml_with(TEXT, "", &sets, &given).unwrap();
+        let CcConfig::Cubic(settings) = read.scenario.flows[0].tcp.cc else { panic!("cubic") };
+        assert_eq!((settings.beta, settings.first_growth), (0.8, 0.05));
+        let text = read.to_toml();
+        assert!(text.contains("extends = \"cubic\"") && text.contains("beta = 0.8"), "{text}");
+        let again = from_toml_with(&text, "", &[], &given).unwrap();
+        assert_eq!((again.digest(), again.scenario.flows[0].tcp.cc), (read.digest(), read.scenario.flows[0].tcp.cc));
+        let wrong = set("{ kind = \"mine\", epsilon = 1 }");
+        let problems = from_toml_with(TEXT, "", &wrong, &given).map(drop).unwrap_err().to_string();
+        assert!(problems.contains("tcp.cc.epsilon is not a known key"), "{problems}");
     }
 }

@@ -10,10 +10,13 @@ pub(super) fn tcp(tree: &mut Tree) {
     let flows = tree.table_mut().and_then(|table| table.get_mut("flow")).and_then(Tree::table_mut);
     for flow in flows.into_iter().flat_map(BTreeMap::values_mut) {
         if let Some(own) = flow.table_mut().and_then(|table| table.get_mut("tcp")) {
-            inherit(own, &common, &["rto", "ack"]);
+            inherit(own, &common, &DEEP);
         }
     }
 }
+
+/// Tables of `[tcp]` that are inherited key by key.
+pub(super) const DEEP: [&str; 2] = ["rto", "ack"];
 
 /// Gives each side of a proxy that splits connections the keys of `[tcp]` that are not set for it, those aside that are no matter of the proxy's
 /// transport.
@@ -26,21 +29,26 @@ pub(super) fn proxies(tree: &mut Tree) {
     for node in nodes.into_iter().flat_map(BTreeMap::values_mut) {
         let Some(boxes) = node.table_mut().and_then(|node| node.get_mut("middlebox")) else { continue };
         let Value::List(boxes) = &mut boxes.value else { continue };
-        for proxy in boxes.iter_mut().filter_map(Tree::table_mut) {
-            let sides: &[&str] = match proxy.get("kind").map(|kind| &kind.value) {
-                Some(Value::Text(name)) if name == "split" => &["opener", "listener"],
-                Some(Value::Text(name)) if name == "satpep" => &["terrestrial"],
-                _ => &[],
-            };
-            for side in sides {
-                inherit(proxy.entry((*side).into()).or_insert_with(Tree::empty), &common, &["rto", "ack"]);
+        for proxy in boxes {
+            for side in sides(proxy) {
+                let Some(proxy) = proxy.table_mut() else { continue };
+                inherit(proxy.entry((*side).into()).or_insert_with(Tree::empty), &common, &DEEP);
             }
         }
     }
 }
 
+/// The transports of a proxy that splits connections, by key.
+pub(super) fn sides(proxy: &Tree) -> &'static [&'static str] {
+    match &proxy.get("kind").unwrap_or(proxy).value {
+        Value::Text(name) if name == "split" => &["opener", "listener"],
+        Value::Text(name) if name == "satpep" => &["terrestrial"],
+        _ => &[],
+    }
+}
+
 /// Keys of `[tcp]` that a splitting proxy does not take over: its buffers are its own, and each of its connections is new.
-const NOT_OF_PROXIES: [&str; 10] = [
+pub(super) const NOT_OF_PROXIES: [&str; 10] = [
     "like",
     "processing",
     "receive_buffer",
@@ -54,7 +62,7 @@ const NOT_OF_PROXIES: [&str; 10] = [
 ];
 
 /// What a direction inherits.
-const INHERITED: [&str; 11] =
+pub(super) const INHERITED: [&str; 11] =
     ["rate", "delay", "jitter", "queue", "error", "interleave", "coding", "arq", "framing", "mtu", "outage"];
 
 /// Gives each direction of a link the keys that it does not set itself.

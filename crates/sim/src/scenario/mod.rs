@@ -5,6 +5,7 @@
 //! the declarations of the keys make and writes the defaults in, `keys` has what makes no sense within a topic, `resolve` joins
 //! the names, and `resolved` writes the whole back. `read` calls them in this order.
 
+mod acting;
 mod cases;
 mod check;
 mod cost;
@@ -17,7 +18,9 @@ mod instances;
 mod json;
 mod keys;
 mod like;
+mod middleboxes;
 mod offered_load;
+mod overrides;
 mod placement;
 mod problem;
 mod queue_limits;

@@ -1,12 +1,13 @@
 //! From a tree to a valid scenario, step by step; a point of a grid or a case goes the same way.
 
 use super::files::Files;
+use super::overrides::Overrides;
 use super::problem::{Problem, Problems};
 use super::report::{Findings, Found, Report};
 use super::resolved::Resolved;
 use super::sweep::{self, Sweep};
 use super::tree::{Place, Tree};
-use super::{cases, check, custom_sender, inherit, keys, like, resolve, schema, sky};
+use super::{acting, cases, check, custom_sender, inherit, keys, like, resolve, schema, sky};
 use bentpipe_units::settings::Typed;
 
 /// Reads a tree: its cases, its grid, and the rest.
@@ -20,16 +21,17 @@ pub(super) fn from_tree(
         let message = format!("a scenario is a table, and this is {}", check::type_name(&tree));
         return Err(Problems::alone(source.into(), message, "expected duration, link and flow, by name"));
     }
-    let mut problems: Vec<Problem> = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
+    let mut overrides = Overrides::default();
+    overrides.sets(&mut tree, sets);
     let cases = cases::take(&mut tree, source).map_err(|problem| Problems { problems: vec![problem] })?;
     let mut findings = Findings::default();
     let axes = sweep::take(&mut tree, sets, &mut findings);
-    problems.extend(findings.found.into_iter().map(|found| located(found, source, &tree)));
-    let (mut whole, written) = read(tree.clone(), source, problems, files)?;
+    overrides.problems.extend(findings.found.into_iter().map(|found| located(found, source, &tree)));
+    let (mut whole, written) = read(tree.clone(), source, overrides, files)?;
     for (name, case) in &cases {
-        let mut own = tree.clone();
-        cases::put(&mut own, case.clone());
-        whole.cases.push((name.clone(), read(own, source, Vec::new(), files)?.0));
+        let (mut own, mut overrides) = (tree.clone(), Overrides::default());
+        overrides.case(&mut own, case.clone(), source);
+        whole.cases.push((name.clone(), read(own, source, overrides, files)?.0));
     }
     whole.sweep = Some(Sweep::new(written, axes, tree, cases, source));
     Ok(whole)
@@ -44,8 +46,8 @@ impl Sweep {
     /// # Panics
     /// If there is no such position.
     pub fn point(&self, positions: &[usize], files: &dyn Files) -> Result<Resolved, Problems> {
-        let (tree, problems) = self.written_at(positions);
-        Ok(read(tree, &self.source, problems, files)?.0)
+        let (tree, overrides) = self.written_at(positions);
+        Ok(read(tree, &self.source, overrides, files)?.0)
     }
 
     /// A case of the scenario, with values over it.
@@ -53,22 +55,25 @@ impl Sweep {
     /// # Errors
     /// There is no such case, or everything that is wrong with it.
     pub fn case(&self, name: &str, sets: &[(String, String)], files: &dyn Files) -> Result<Resolved, Problems> {
-        let (tree, problems) = self.written_in(name, sets)?;
-        Ok(read(tree, &self.source, problems, files)?.0)
+        let (tree, overrides) = self.written_in(name, sets)?;
+        Ok(read(tree, &self.source, overrides, files)?.0)
     }
 }
 
 /// Reads a scenario whose cases and grid have been taken out; of the latter there is what is not about its points.
-/// `problems` are those that are known already.
+/// `overrides` are in the tree.
 fn read(
     mut tree: Tree,
     source: &str,
-    mut problems: Vec<Problem>,
+    overrides: Overrides,
     files: &dyn Files,
 ) -> Result<(Resolved, keys::Sweep), Problems> {
     let mut findings = Findings::default();
     let has_sky = tree.get("sky").is_some();
     let days = sky::day::is_open(&tree).then(|| Box::new((tree.clone(), source.to_owned())));
+    acting::check(&tree, &overrides, &mut findings);
+    let Overrides { mut problems, notes, .. } = overrides;
+    findings.notes = notes;
     custom_sender::stand_in(&mut tree, files.senders());
     sky::expand(&mut tree, files, &mut findings);
     check::walk(schema::root(), &mut tree, &mut findings);
@@ -107,8 +112,9 @@ impl Resolved {
     pub fn on_day(&self, day: u64, files: &dyn Files) -> Option<Result<Self, Problems>> {
         let (written, source) = self.days.as_deref()?;
         let mut tree = written.clone();
-        let problems = tree.set(sky::day::KEY, &day.to_string()).err().into_iter().collect();
-        Some(read(tree, source, problems, files).map(|(resolved, _)| resolved))
+        let mut overrides = Overrides::default();
+        overrides.sets(&mut tree, &[(sky::day::KEY.to_owned(), day.to_string())]);
+        Some(read(tree, source, overrides, files).map(|(resolved, _)| resolved))
     }
 }
 

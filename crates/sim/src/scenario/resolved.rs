@@ -8,7 +8,7 @@ use super::tree::{Place, Tree, Value};
 use super::{keys, like, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Flow, Framing, Link, NodeKind, Scenario, Timeline};
-use bentpipe_tcp::cc::CustomCc;
+use bentpipe_tcp::cc::{CcConfig, CcKind, CustomCc};
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
 use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};
 use bentpipe_units::Word;
@@ -71,6 +71,11 @@ impl Resolved {
     /// The complete scenario as JSON, in the same language.
     pub fn to_json(&self) -> Json {
         Json::Object(document(&self.scenario))
+    }
+
+    /// The keys that act in the place of another, which has no effect; none if it has one. Of a case or a point of a grid all have.
+    pub fn acting(&self, key: &str) -> Vec<String> {
+        self.sweep.as_ref().map_or_else(Vec::new, |sweep| sweep.acting(key))
     }
 
     /// A hash of everything in the scenario that can change a result, except the seed: 16 hexadecimal digits. Series
@@ -385,7 +390,7 @@ fn transport(flow: &Flow) -> Json {
     let mut table = Fields::default();
     Settings::write(&keys, &mut table);
     if let Some(own) = &config.own_cc {
-        table.put("cc", own_cc(own));
+        table.put("cc", own_cc(own, config.cc));
     }
     for (size, auto, is_auto) in [
         ("receive_buffer", "auto_buffer", config.auto_buffer.is_some()),
@@ -400,8 +405,18 @@ fn transport(flow: &Flow) -> Json {
     to_json(&Written::Table(table))
 }
 
-fn own_cc(own: &CustomCc) -> Written {
+/// A congestion control that is not in the registry, with the settings of the congestion control that it extends.
+fn own_cc(own: &CustomCc, extends: CcConfig) -> Written {
     let mut table = Fields::of_kind(own.name());
     table.put("code", own.code().into());
+    let Written::Table(Fields(settings)) = extends.write() else { return Written::Table(table) };
+    for (key, value) in settings.into_iter().filter(|(key, _)| key != "kind") {
+        table.put(&key, value);
+    }
+    // Reno's window has no settings, and its recovery is a separate key.
+    let kind = extends.kind();
+    if !matches!(kind, CcKind::Sack | CcKind::NewReno | CcKind::Reno | CcKind::Tahoe | CcKind::TcpMin) {
+        table.put("extends", kind.name().into());
+    }
     Written::Table(table)
 }

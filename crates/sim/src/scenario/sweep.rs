@@ -3,8 +3,9 @@
 //! The values are taken out of what was written before the rest is read, with their places: a point of the grid is the
 //! same scenario with some of them put in, so that what is wrong with a point is reported where its value stands.
 
-use super::cases;
+use super::acting;
 use super::keys::{self, Table};
+use super::overrides::Overrides;
 use super::problem::{Expected, Problem, Problems};
 use super::report::Findings;
 use super::schema::formats;
@@ -89,36 +90,43 @@ impl Sweep {
     }
 
     /// What is written at a point, which is a position on each axis, and what is wrong with the values there.
-    pub(super) fn written_at(&self, positions: &[usize]) -> (Tree, Vec<Problem>) {
+    pub(super) fn written_at(&self, positions: &[usize]) -> (Tree, Overrides) {
         let chosen = self.axes.iter().zip(positions).flat_map(|(axis, &at)| axis.keys.iter().zip(&axis.values[at]));
         let (of_cases, of_keys): (Vec<_>, Vec<_>) = chosen.partition(|(key, _)| *key == CASE);
-        let mut tree = self.base.clone();
-        let mut problems = Vec::new();
+        let (mut tree, mut overrides) = (self.base.clone(), Overrides::default());
         for (_, value) in of_cases {
             match self.cases.iter().find(|(name, _)| matches!(&value.value, Value::Text(text) if text == name)) {
                 Some((name, case)) => {
-                    problems.extend(of_keys.iter().filter_map(|(key, _)| self.undone(name, case, key)));
-                    cases::put(&mut tree, case.clone());
+                    overrides.problems.extend(of_keys.iter().filter_map(|(key, _)| self.undone(name, case, key)));
+                    overrides.case(&mut tree, case.clone(), &self.source);
                 }
-                None => problems.push(self.no_case(value)),
+                None => overrides.problems.push(self.no_case(value)),
             }
         }
         for (key, value) in of_keys {
-            problems.extend(tree.put(key, value.clone()).err());
+            overrides.put(&mut tree, key, value.clone(), &self.source);
         }
-        (tree, problems)
+        (tree, overrides)
     }
 
     /// What is written in a case, with values over it.
-    pub(super) fn written_in(&self, name: &str, sets: &[(String, String)]) -> Result<(Tree, Vec<Problem>), Problems> {
+    pub(super) fn written_in(&self, name: &str, sets: &[(String, String)]) -> Result<(Tree, Overrides), Problems> {
         let mut tree = self.base.clone();
         let Some((_, case)) = self.cases.iter().find(|(known, _)| known == name) else {
             let problem = self.no_case(&Tree::new(Value::Text(name.into()), Place::Nowhere));
             return Err(Problems { problems: vec![problem] });
         };
-        cases::put(&mut tree, case.clone());
-        let problems = sets.iter().filter_map(|(key, value)| tree.set(key, value).err()).collect();
-        Ok((tree, problems))
+        let mut overrides = Overrides::default();
+        overrides.case(&mut tree, case.clone(), &self.source);
+        overrides.sets(&mut tree, sets);
+        Ok((tree, overrides))
+    }
+
+    /// The keys that act in the place of a key of the scenario, if it has no effect.
+    pub(super) fn acting(&self, key: &str) -> Vec<String> {
+        let path = split_path(key).unwrap_or_default();
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        acting::hidden(&self.base, &path).map_or_else(Vec::new, |hidden| hidden.acting)
     }
 
     /// A value of a case that one which varies would replace in silence.

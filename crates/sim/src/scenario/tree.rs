@@ -201,11 +201,9 @@ impl Tree {
         }
     }
 
-    /// Does what `--set key=value` asks for.
-    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
-        let mut new = parse_value(value);
-        new.settle(&Place::Set(key.into()));
-        self.put(key, new)
+    /// The value of `--set key=value`.
+    pub(super) fn of_set(key: &str, value: &str) -> Self {
+        Self::of_toml(value, &Place::Set(key.into()))
     }
 
     /// Puts a value at a path of keys, whatever is there.
@@ -440,10 +438,11 @@ mod tests {
     #[test]
     fn set_goes_anywhere() {
         let mut tree = Tree::from_toml("[link.\"up{n}\"]\nrate = \"1 Mbit/s\"\nlist = [{ a = 1 }]", "f").unwrap();
-        tree.set("link.up{n}.rate", "2 Mbit/s").unwrap();
-        tree.set("tcp.rto.min", "\"200 ms\"").unwrap();
-        tree.set("link.up{n}.list.0.a", "2").unwrap();
-        tree.set("\"a.b\".c", "[1, 2]").unwrap();
+        let set = |tree: &mut Tree, key: &str, value: &str| tree.put(key, Tree::of_set(key, value));
+        set(&mut tree, "link.up{n}.rate", "2 Mbit/s").unwrap();
+        set(&mut tree, "tcp.rto.min", "\"200 ms\"").unwrap();
+        set(&mut tree, "link.up{n}.list.0.a", "2").unwrap();
+        set(&mut tree, "\"a.b\".c", "[1, 2]").unwrap();
         let json = serde_json::json!({
             "link": { "up{n}": { "rate": "2 Mbit/s", "list": [{ "a": 2 }] } },
             "tcp": { "rto": { "min": "200 ms" } },
@@ -454,7 +453,7 @@ mod tests {
         for (key, value) in
             [("", "1"), ("a..b", "1"), ("\"a", "1"), ("link.up{n}.rate.x", "1"), ("link.up{n}.list.9", "1")]
         {
-            assert!(tree.set(key, value).is_err(), "{key}");
+            assert!(set(&mut tree, key, value).is_err(), "{key}");
         }
     }
 

@@ -44,23 +44,28 @@ impl Clone for Box<dyn Custom> {
 pub struct CustomCc {
     name: Arc<str>,
     code: Arc<str>,
-    make: Arc<dyn Fn(Init) -> Box<dyn Custom> + Send + Sync>,
+    make: Arc<dyn Fn(Init, CcConfig) -> Box<dyn Custom> + Send + Sync>,
 }
 
 impl CustomCc {
     /// `make` is called when a connection is made, and again when its data transfer begins.
     pub fn new(make: impl Fn(Init) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
-        Self::named("own", "", make)
+        Self::named("own", "", move |init, _| make(init))
     }
 
-    /// `name` is for tables; `code` is different wherever it may act differently, such as a hash of its source.
-    pub fn named(name: &str, code: &str, make: impl Fn(Init) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
+    /// `name` is for tables; `code` is different wherever it may act differently, such as a hash of its source. `make` is also given
+    /// the congestion control of the registry in whose place it is, with the settings of the connection.
+    pub fn named(
+        name: &str,
+        code: &str,
+        make: impl Fn(Init, CcConfig) -> Box<dyn Custom> + Send + Sync + 'static,
+    ) -> Self {
         Self { name: name.into(), code: code.into(), make: Arc::new(make) }
     }
 
     /// The same one, made otherwise.
     #[must_use]
-    pub fn made_by(&self, make: impl Fn(Init) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
+    pub fn made_by(&self, make: impl Fn(Init, CcConfig) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
         Self { make: Arc::new(make), ..self.clone() }
     }
 
@@ -74,15 +79,8 @@ impl CustomCc {
         &self.code
     }
 
-    pub(crate) fn build(&self, init: Init) -> Box<dyn Custom> {
-        (self.make)(init)
-    }
-}
-
-impl CcConfig {
-    /// One of the registry on a connection, to be wrapped by a custom one.
-    pub fn custom(self, init: Init) -> Box<dyn Custom> {
-        Box::new(self.build(init))
+    pub(crate) fn build(&self, init: Init, instead_of: CcConfig) -> Box<dyn Custom> {
+        (self.make)(init, instead_of)
     }
 }
 

@@ -247,6 +247,11 @@ macro_rules! registry {
                 match self { $(Self::$kind(_) => CcKind::$kind,)+ }
             }
 
+            /// A congestion control of the registry on a connection, to be wrapped by a custom congestion control.
+            pub fn custom(self, init: Init) -> Box<dyn Custom> {
+                match self { $(Self::$kind(settings) => Box::<$type>::from($type::new(init, settings)),)+ }
+            }
+
             pub(crate) fn build(self, init: Init) -> Cc {
                 Cc::new(match self { $(Self::$kind(settings) => AnyCc::$kind($type::new(init, settings).into()),)+ })
             }

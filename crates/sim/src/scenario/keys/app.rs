@@ -60,6 +60,9 @@ kinds! {
     }
 }
 
+/// The kinds that send datagrams.
+pub(in crate::scenario) const DATAGRAMS: [&str; 3] = ["cbr", "poisson", "on-off"];
+
 settings! {
     /// Transfers that arrive as a Poisson process.
     #[derive(Clone, Debug, PartialEq)]

@@ -18,7 +18,7 @@ mod sky;
 mod sweep;
 mod tcp;
 
-pub(super) use app::{check_reader, App};
+pub(super) use app::{check_reader, App, DATAGRAMS};
 pub(super) use at::{At, Handover, Install};
 pub(super) use error::{check_interleave, Errors};
 pub(super) use file::{Direction, File, Flow, Link, Node};

@@ -218,7 +218,7 @@ fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
         return explicit.into();
     }
     match &config.own_cc {
-        Some(own) => own.build(init).into(),
+        Some(own) => own.build(init, config.cc).into(),
         None => config.cc.build(init),
     }
 }
