@@ -132,6 +132,10 @@ class SenderError(BentpipeError, RuntimeError):
     """
 
 
+class ClusterError(BentpipeError, RuntimeError):
+    """The cluster of a sweep is gone. Finished runs are in the store, and the text has the command that continues."""
+
+
 class PaperError(BentpipeError, ValueError):
     """A paper's folder makes no sense, or a measure of it failed. The text has the file, the claim and the remedy."""
 

@@ -11,7 +11,7 @@ from bentpipe import _core
 from bentpipe.errors import ScenarioError
 from bentpipe.experiment.design import Arms
 from bentpipe.own import loading
-from bentpipe.scenario.overrides import case_sets
+from bentpipe.scenario.overrides import case_sets, checked_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,6 +80,7 @@ def senders_of(
         found = loading.named(cc)
         _check_takers(scenario)
         return {name: scenario.replace("tcp.cc", sender) for name, sender in found.items()}
+    checked_names(cases or (), "a case")
     alternatives = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:
         raise ScenarioError(

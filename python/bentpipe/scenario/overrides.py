@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.scenario.scenario import readable
+from bentpipe.terminal import HIDDEN, visible
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,7 +19,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 def until(text: str | None) -> dict[str, str] | None:
@@ -50,8 +51,23 @@ def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
         name = name.strip()
         if name in found or not name:
             raise ScenarioError(Problem(f"--case {text}", value=text, expected=f"expected {expected}"))
-        found[name] = dict(_assigned(_split(rest, ";"), f"--case {name}:", expected))
+        sets = _assigned(_split(rest, ";"), f"--case {name}:", expected)
+        found[name] = dict(sets)
+        if len(found[name]) < len(sets):
+            keys = [key for key, _ in sets]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise ScenarioError(Problem(f"--case {text} sets {twice} twice", twice, text, expected="expected it once"))
     return found
+
+
+def checked_names(names: Iterable[Any], what: str) -> None:
+    """Refuse what cannot be names of keys or cases, given in Python."""
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise ScenarioError(f"{name!r} is no name of {what}\n  expected text")
+        if HIDDEN.search(name):
+            what = f'the name "{visible(name)}" contains a control character or a direction mark'
+            raise ScenarioError(f"{what}\n  expected a line of text")
 
 
 def case_sets(cases: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Any]]:
