@@ -78,14 +78,19 @@ def guard(errors: str) -> None:
             # Otherwise the next file that is opened would get what is printed. Nothing can be written to this one.
             os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
     sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8", closefd=False)
-    # By the second name others find out how wide a terminal is.
-    sys.stdout = sys.__stdout__ = _guarded(sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False), errors)  # type: ignore[misc]
+    sys.stdout = _guarded(sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False), errors)
+    if isinstance(sys.stdout, Terminal):
+        # By this name others find out how wide a terminal is.
+        sys.__stdout__ = sys.stdout  # type: ignore[misc]
     # To print an error is no error.
     sys.stderr = _guarded(sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"), errors)
 
 
 def _guarded(stream: Any, errors: str) -> Any:
-    if not isinstance(stream, io.TextIOWrapper):
+    if type(stream) is not io.TextIOWrapper:
+        # Somebody else's, who will want it back.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=errors)
         return stream
     encoding, is_by_line, is_at_once = stream.encoding, stream.line_buffering, stream.write_through
     return Terminal(stream.detach(), encoding, errors, line_buffering=is_by_line, write_through=is_at_once)
