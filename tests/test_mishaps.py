@@ -8,13 +8,14 @@ import sys
 import threading
 from pathlib import Path
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe import files
 from bentpipe.cli.app import app
-from bentpipe.errors import ScenarioError
+from bentpipe.errors import BentpipeError, ScenarioError
 
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
 TOO_LONG = "a" * 300
@@ -292,3 +293,54 @@ def test_a_part_of_a_run_says_so_where_it_is_saved(small, tmp_path, monkeypatch)
     assert done.exit_code == 130
     assert re.fullmatch(rf"interrupted at .* of .* s; the run until then is saved in {tmp_path}/part\n", done.stderr)
     assert '"stop": "interrupted"' in (tmp_path / "part" / "provenance.json").read_text()
+
+
+# Arguments in Python
+
+
+def nested(depth):
+    content = {}
+    for _ in range(depth):
+        content = {"a": content}
+    return content
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda small: bp.Scenario(nested(3000)), "it is nested too deep"),
+        (lambda small: bp.load(small, {"tcp.cc": nested(3000)}), "nested too deep"),
+        (lambda small: bp.load(small, {1: 2}), "1 is no key of a scenario\n  expected text"),
+        (lambda small: bp.load(small, {None: 2}), "None is no key of a scenario"),
+        (lambda small: bp.load(small, [1]), "sets = [1]\n  expected a dict, or pairs"),
+        (lambda small: bp.load(small, 3), "sets = 3\n  expected a dict, or pairs"),
+        (lambda small: bp.sweep(small, {1: 2}), "1 is no name of a key\n  expected text"),
+        (lambda small: bp.sweep(small, {None: [2]}), "None is no name of a key"),
+        (
+            lambda small: bp.compare(small, cc=["reno", "sack"], jobs=float("nan")),
+            "jobs = nan\n  expected a whole number",
+        ),
+        (lambda small: bp.compare(small, cc=["reno", "sack"], jobs=2.5), "jobs = 2.5\n  expected a whole number"),
+        (lambda small: bp.report("x" * 100_000), "too long"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(small, call, words):
+    with pytest.raises(BentpipeError) as refused:
+        call(small)
+    assert words in str(refused.value)
+    assert len(str(refused.value)) < 1000
+
+
+def test_a_key_that_a_case_sets_twice_is_refused(small):
+    done = cli("compare", small, "--case", "x: tcp.cc=reno; tcp.cc=cubic", "--case", "y: tcp.cc=sack")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "sets tcp.cc twice\n  expected it once" in done.stderr
+
+
+def test_no_text_of_a_csv_table_is_a_formula():
+    from bentpipe.reports.tables import Table
+
+    names = ["=2+2", "+1", "-1+1|x", "@a", "\tb", "reno", "a=b"]
+    data = pl.DataFrame({"case": names, "change": [-1.5] * len(names)})
+    rows = Table("t", data, [], [], 1, len(names)).csv().splitlines()
+    assert rows[1:] == ["'=2+2,-1.5", "'+1,-1.5", "'-1+1|x,-1.5", "'@a,-1.5", "'\tb,-1.5", "reno,-1.5", "a=b,-1.5"]

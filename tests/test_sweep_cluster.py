@@ -1,6 +1,8 @@
 """Sweeps on `dask.distributed`, with a real scheduler and workers in processes of their own."""
 
 import json
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -212,6 +214,39 @@ def said(call, *args, **named):
     with pytest.raises(BentpipeError) as error:
         call(*args, **named)
     return str(error.value)
+
+
+def test_a_scheduler_that_disappears_ends_with_what_was_kept_and_the_command_that_goes_on(small, tmp_path, started):
+    port, at = free_port(), tmp_path / "scheduler.json"
+    options = ["--host", "127.0.0.1", "--port", port, "--no-dashboard", "--scheduler-file", at]
+    scheduler = started(*DASK, "scheduler", *options)
+    wait_until(at.exists, "the scheduler listens")
+    address = f"127.0.0.1:{port}"
+    start_worker(started, address)
+    wait_until_workers(address, 1)
+    (tmp_path / "small.toml").write_text(small.read_text())
+    store, rates = tmp_path / "store", "link.down.error.rate=0.002,0.01"
+    asked = ["--vary", rates, "--set", "duration=300 s", "--replications", "200", "--store", store]
+    line = [sys.executable, "-m", "bentpipe", "sweep", "small.toml", *asked, "--on", f"dask://{address}"]
+    sweep = subprocess.Popen(
+        list(map(str, line)), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: done(store) > 2, "some runs are kept")
+    scheduler.kill()
+    _, errors = sweep.communicate(timeout=120)
+    assert sweep.returncode == 2, errors
+    assert "Traceback" not in errors
+    found = re.search(
+        r"error: the scheduler is gone: (\d+) of 400 runs are kept in (.*)\n.*\n  (bentpipe .*)\n", errors
+    )
+    assert found, errors
+    assert found[2] == str(store)
+    assert int(found[1]) == done(store) > 2
+    # A shell takes the command, and it has the options.
+    words = shlex.split(found[3])
+    assert words[:2] == ["bentpipe", "sweep"]
+    assert words[-2:] == ["--store", str(store)]
+    assert set(asked[:1] + asked[4:5]) <= set(words)
 
 
 def test_a_cluster_that_is_not_there_is_said(small, tmp_path, monkeypatch):

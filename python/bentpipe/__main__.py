@@ -1,22 +1,27 @@
 """Where the command `bentpipe` and `python -m bentpipe` begin."""
 
 import codecs
-import io
+import errno
 import os
 import signal
 import sys
+
+from bentpipe import terminal
 
 
 def main() -> None:
     """Run the command line. Ctrl-C while it is still being loaded, and a full disk, end it without a traceback."""
     codecs.register_error("bentpipe", _degraded)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="bentpipe")
+    terminal.guard("bentpipe")
     try:
         from bentpipe.cli.app import app
 
-        app()
+        try:
+            app()
+        except SystemExit:
+            # Later, while Python ends, a failure would be a traceback.
+            sys.stdout.flush()
+            raise
     except KeyboardInterrupt:
         # As in `cli`, which may not have been loaded.
         _end_interrupted()
@@ -28,9 +33,12 @@ def main() -> None:
     except OSError as error:
         from bentpipe import files
 
-        print(f"error: the output cannot be written: {files.reason(error)}", file=sys.stderr)
         # What is still in the buffer would fail again while Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno == errno.EPIPE:
+            # The reader wants no more, as with `| head`.
+            sys.exit(1)
+        print(f"error: the output cannot be written: {files.reason(error)}", file=sys.stderr)
         sys.exit(2)
 
 

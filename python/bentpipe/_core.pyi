@@ -39,7 +39,7 @@ __all__ = [
     "schema",
 ]
 if sys.platform == "linux":
-    __all__ += ["Emulation", "Isolated", "end_with_parent", "isolate", "simulated_cc"]
+    __all__ += ["Emulation", "end_with_parent", "isolate", "simulated_cc"]
 
 RESULTS: int
 """Which results this simulator gives: equal numbers, scenarios (by their digest) and seeds, equal results."""
@@ -584,20 +584,15 @@ class Network:
         """Infinite: nothing happens any more."""
 
 @final
-class Isolated:
-    """Who called the emulator. Only on Linux, as all that is about emulation."""
-
-@final
 class Emulation:
-    """Hosts, with the network between them in real time.
+    """Hosts, with the network between them in real time. Only on Linux, as all that is about emulation.
 
-    `pcap` names files, with `HOST` for the name of the host, and says how many bytes of a packet they have; None: all.
+    `pcap` names files, with `{host}` for a host's name, and says how many bytes of a packet they have; None: all.
     """
 
     def __new__(
         cls,
         scenario: Scenario,
-        caller: Isolated,
         pcap: tuple[str, int | None] | None = None,
         cc: str | None = None,
         backend: str = "auto",
@@ -618,8 +613,11 @@ class Emulation:
     def passed(self) -> list[tuple[str, str]]:
         """Node and kind of functions that let real packets pass as they are."""
 
-    def enter(self, host: int, as_caller: bool) -> None:
-        """Move this process to a host; `as_caller`: as the user who called, without power over the network."""
+    def enter(self, host: int) -> None:
+        """Move this process to a host."""
+
+    def enter_as_program(self, host: int) -> None:
+        """Move this process, which is about to become a program, to a host for ever; it can change nothing outside."""
 
     def run(self, slice_s: float, process: int | None) -> str:
         """Go on for so many seconds, or until a process ends: `slice`, `ended`, or `over` with the scenario."""
@@ -633,8 +631,8 @@ def end_with_parent(parent: int | None = None) -> bool:
 def simulated_cc(name: str) -> str:
     """Bentpipe's name of a congestion control of the kernel."""
 
-def isolate() -> tuple[Isolated, bool]:
-    """Leave the namespaces of the machine; the caller, and whether real-time priority was given."""
+def isolate() -> bool:
+    """Leave the namespaces of the machine; whether real-time priority was given."""
 
 def schema() -> str: ...
 def choices() -> str: ...

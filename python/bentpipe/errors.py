@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.terminal import visible
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -16,8 +18,11 @@ SHOWN_MAX = 50
 class BentpipeError(Exception):
     """Base of all errors that bentpipe raises on purpose; its text is for people.
 
-    The command line writes `error:` before it.
+    The command line writes `error:` before it. Hidden characters of names and values are numbers in it.
     """
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ class ScenarioError(BentpipeError, ValueError):
         lines = [f"{begin}{problem}" for problem in self.problems[:SHOWN_MAX]]
         lines += [f"... and {count - SHOWN_MAX} more"] if count > SHOWN_MAX else []
         lines += [f"{count} problems; nothing was run"] if count > 1 else []
-        return "\n".join([*lines, *([f"  {self.where}"] if self.where else [])])
+        return visible("\n".join([*lines, *([f"  {self.where}"] if self.where else [])]))
 
 
 def _problem(text: str) -> Problem:
@@ -130,6 +135,10 @@ class SenderError(BentpipeError, RuntimeError):
 
     The text has the simulated time and the traceback.
     """
+
+
+class ClusterError(BentpipeError, RuntimeError):
+    """The cluster of a sweep is gone. Finished runs are in the store, and the text has the command that continues."""
 
 
 class PaperError(BentpipeError, ValueError):

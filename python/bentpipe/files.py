@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import forks
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 PROVENANCE = "provenance.json"
+SHOWN_MAX = 200
+"""Letters of a name in an error."""
 
 
 @contextmanager
@@ -35,6 +38,37 @@ def writing(place: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except OSError as error:
         raise BentpipeError(f"{place} cannot be written: {reason(error)}") from error
+
+
+@contextmanager
+def reading(place: str | os.PathLike[str]) -> Iterator[None]:
+    """Report a place that does not have what bentpipe wrote there in one way.
+
+    Raises
+    ------
+    BentpipeError
+        A part is missing, or has another form than all that bentpipe writes.
+    """
+    try:
+        yield
+    except BentpipeError:
+        raise
+    except OSError as error:
+        name = str(error.filename or place)
+        shown = name if len(name) <= SHOWN_MAX else f"{name[:SHOWN_MAX]}..."
+        raise BentpipeError(f"{shown} cannot be read: {reason(error)}") from error
+    except MALFORMED as error:
+        raise damaged(place, error) from error
+
+
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Errors that content of another form leads to."""
+
+
+def damaged(place: str | os.PathLike[str], error: BaseException) -> BentpipeError:
+    """For a place whose content bentpipe never writes."""
+    why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    return BentpipeError(f"{place} is damaged: {why}\n  put a copy back, or do the runs again in another folder")
 
 
 def reason(error: OSError) -> str:
@@ -204,14 +238,26 @@ def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:
     """The provenance of a result folder of this form."""
     if form_of(Path(folder)) != form:
         raise BentpipeError(f"{Path(folder)} is not the result of a {form}")
-    return dict(json.loads((Path(folder) / PROVENANCE).read_text(encoding="utf-8")))
+    with reading(folder):
+        return dict(json.loads((Path(folder) / PROVENANCE).read_text(encoding="utf-8")))
 
 
 def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
-    """One table of a result folder."""
+    """One table of a result folder.
+
+    Raises
+    ------
+    BentpipeError
+        It is damaged.
+    """
+    forks.refuse()
     import polars as pl
 
-    return pl.read_parquet(Path(folder) / f"{name}.parquet")
+    place = Path(folder) / f"{name}.parquet"
+    try:
+        return pl.read_parquet(place)
+    except pl.exceptions.PolarsError as error:
+        raise damaged(place, error) from error
 
 
 def form_of(place: Path) -> str | None:
@@ -224,21 +270,41 @@ def form_of(place: Path) -> str | None:
     return form if isinstance(form, str) and form.startswith("bentpipe ") else None
 
 
-def captures(pcap: str | os.PathLike[str]) -> str:
-    """The name of a capture, with `HOST` in the place of the host's name.
+HOST = "{host}"
+"""Where a name of captures has the name of a host."""
 
-    >>> captures("out/geo.pcapng")
-    'out/geo-HOST.pcapng'
+
+def captures(pcap: str | os.PathLike[str]) -> str:
+    """The name of captures, with `{host}` in the place of the host's name.
+
+    >>> captures("geo.pcapng"), captures("{host}-of-geo")
+    ('geo-{host}.pcapng', '{host}-of-geo.pcapng')
+
+    Raises
+    ------
+    BentpipeError
+        The name is that of a folder, or its folder does not exist.
     """
-    place = Path(pcap)
-    return str(place.with_name(f"{place.stem}-HOST{place.suffix or '.pcapng'}"))
+    given = os.fsdecode(pcap)
+    place = Path(given)
+    shown = given or "''"
+    if place.name in ("", "..") or given.endswith(os.sep):
+        raise BentpipeError(f"--pcap {shown} is no name of a file\n  expected one, such as out.pcapng")
+    if HOST in str(place.parent):
+        raise BentpipeError(f"--pcap {shown} has {HOST} in the name of a folder\n  expected it in that of the file")
+    with writing(place):
+        if place.is_dir():
+            raise BentpipeError(f"--pcap {shown} is a folder\n  expected a file in it, such as {place / 'out.pcapng'}")
+        if not place.parent.is_dir():
+            raise BentpipeError(f"--pcap {shown}: there is no folder {place.parent}\n  make it, or choose another one")
+    stem = place.stem if HOST in place.name else f"{place.stem}-{HOST}"
+    return str(place.with_name(f"{stem}{place.suffix or '.pcapng'}"))
 
 
 def capture_of(pcap: str | os.PathLike[str], host: str) -> Path:
     """The file of a host, of those that a capture has.
 
-    >>> capture_of("out/geo.pcapng", "ground/1").as_posix()
-    'out/geo-ground_1.pcapng'
+    >>> capture_of("geo.pcapng", "ground/1").as_posix()
+    'geo-ground_1.pcapng'
     """
-    before = Path(captures(pcap))
-    return before.with_name(before.name.replace("HOST", host.replace("/", "_").replace("\\", "_")))
+    return Path(captures(pcap).replace(HOST, host.replace("/", "_").replace("\\", "_")))

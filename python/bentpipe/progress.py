@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+from bentpipe import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,6 +127,28 @@ def watched(wish: Wish) -> AbstractContextManager[Watch | None]:
     return _open(TerminalBar(0.0) if wish else nullcontext())
 
 
+@contextmanager
+def telling(watch: Watch | None, doing: str) -> Iterator[None]:
+    """Show what is done within, where a bar is shown: the core does it in one step, and reports nothing meanwhile."""
+    # A callable of the user's is called by the user's thread only.
+    if watch is None or not getattr(watch, "is_bar", False):
+        yield
+        return
+    state, is_done = Progress(total=1, doing=doing), threading.Event()
+
+    def tell() -> None:
+        while not is_done.wait(EVERY_S):
+            watch(state)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        teller.join()
+
+
 class _Open:
     """Works that have begun and not ended."""
 
@@ -150,6 +175,8 @@ def is_notebook() -> bool:
 class Bar(ABC):
     """A bar for work that takes a while: a context that is called with a `Progress`."""
 
+    is_bar = True
+    """Other callables are called by the caller's thread only."""
     every_s = 0.0
     """How often it changes at most."""
 
@@ -190,7 +217,8 @@ class TerminalBar(Bar):
             self._bar.start()
         left_s = progress.left_s
         left = "" if left_s is None else f"{clock(left_s)} left"
-        self._bar.update(self._bar.task_ids[0], description=progress.label, completed=progress.share, left=left)
+        label = terminal.visible(progress.label)
+        self._bar.update(self._bar.task_ids[0], description=label, completed=progress.share, left=left)
 
     def hide(self) -> None:
         if self._bar is not None:
@@ -225,6 +253,8 @@ def _rich() -> RichProgress:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as RichProgress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
-    console = Console(stderr=True)
+    label = TextColumn("{task.description}", markup=False)
+    columns = (label, BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
+    # Labels have names of scenarios in them, and are made visible.
+    console = Console(file=terminal.as_it_is(sys.stderr))
     return RichProgress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -1,9 +1,11 @@
 //! Hosts of an emulation: namespaces of Linux with one device each, which no other process sees and which end with ours.
+//! What programs at them may do is in `confine`.
 //!
-//! All calls of the system that need `unsafe` are here, each with its reason. Who calls [`isolate`] has one thread: a namespace
+//! Each call of the system that needs `unsafe` has its reason. Who calls [`isolate`] has one thread: a namespace
 //! of users cannot be left by several. Later each thread may have a [`Host`] of its own.
 #![allow(unsafe_code)]
 
+use crate::confine;
 use crate::device::{Backend, Device, Offload, Wanted, Wire, NAME};
 use crate::netlink::{self, Beginning, Sampler};
 use crate::offload::Header;
@@ -31,15 +33,6 @@ const BUFFER_MAX: u32 = 64 << 20;
 /// Rows of a host's table of connections.
 const CONNECTIONS: &str = "1024";
 
-/// Who called, as children see themselves.
-#[derive(Clone, Copy, Debug)]
-pub struct Caller {
-    uid: u32,
-    gid: u32,
-    /// Whether this process is in a user namespace of its own.
-    is_nested: bool,
-}
-
 /// This process ends with its parent, which has the id `parent`. Returns whether the parent is still there.
 ///
 /// # Errors
@@ -51,7 +44,7 @@ pub fn end_with_parent(parent: Option<u32>) -> io::Result<bool> {
     Ok(parent.is_none_or(|parent| now == Some(parent)))
 }
 
-/// Real-time priority, if this process may have it; children get the usual one back in [`Host::enter`].
+/// Real-time priority, if this process may have it; programs get the usual one back in [`Host::enter_as_program`].
 pub fn take_priority() -> bool {
     system::schedule(libc::SCHED_FIFO, 10)
 }
@@ -66,35 +59,30 @@ pub fn process(id: i32) -> io::Result<OwnedFd> {
 }
 
 /// Leaves the namespaces of the machine. The next child is the first process of a namespace of processes: all that it starts
-/// ends with it.
+/// ends with it. They have the user who called.
 ///
 /// # Errors
 /// The step that the system does not allow.
-pub fn isolate() -> Result<Caller, NotAllowed> {
-    let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
-    let spaces = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWNET;
+pub fn isolate() -> Result<(), NotAllowed> {
+    let (user, group) = (geteuid(), getegid());
+    let spaces = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWNET | UnshareFlags::NEWUTS;
     // SAFETY: this process has one thread, and shares neither files nor memory with another.
-    let nested = unsafe { unshare_unsafe(UnshareFlags::NEWUSER | spaces) };
-    let is_nested = nested.is_ok();
-    match nested {
+    match unsafe { unshare_unsafe(UnshareFlags::NEWUSER | spaces) } {
         // SAFETY: as above.
-        Err(_) if uid == 0 => step("private namespaces", unsafe { unshare_unsafe(spaces) })?,
-        other => step("a user namespace", other)?,
-    }
-    if is_nested {
-        map_ids((0, uid), (0, gid))?;
+        Err(_) if user.is_root() => step("private namespaces", unsafe { unshare_unsafe(spaces) })?,
+        Err(error) => step("a user namespace", Err(error))?,
+        Ok(()) => map_ids(user.as_raw(), group.as_raw())?,
     }
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    step("private mounts", mount_change("/", private))?;
-    Ok(Caller { uid, gid, is_nested })
+    step("private mounts", mount_change("/", private))
 }
 
-/// In a new user namespace: inner and outer id of the only user and the only group.
-fn map_ids(user: (u32, u32), group: (u32, u32)) -> Result<(), NotAllowed> {
+/// In a new user namespace: its only user and its only group, which have the ids that they have outside.
+fn map_ids(user: u32, group: u32) -> Result<(), NotAllowed> {
     // Already denied in a namespace within one.
     let _ = fs::write("/proc/self/setgroups", "deny");
-    step("a user in a user namespace", fs::write("/proc/self/uid_map", format!("{} {} 1", user.0, user.1)))?;
-    step("a group in a user namespace", fs::write("/proc/self/gid_map", format!("{} {} 1", group.0, group.1)))
+    step("a user in a user namespace", fs::write("/proc/self/uid_map", format!("{user} {user} 1")))?;
+    step("a group in a user namespace", fs::write("/proc/self/gid_map", format!("{group} {group} 1")))
 }
 
 /// In the first process: own list of processes, own names of hosts, nobody to ask for others. Nothing is written to a disk.
@@ -191,7 +179,7 @@ impl Host {
     /// # Errors
     /// The kernel does not have the congestion control: then it has what [`congestion_controls`] says.
     pub fn set_beginning(&self, beginning: Beginning<'_>) -> io::Result<()> {
-        self.enter(None).map_err(|refused| refused.error)?;
+        self.enter().map_err(|refused| refused.error)?;
         let [v4, v6] = self.addresses;
         netlink::set_beginning(index(NAME)?, v4, beginning)?;
         // A system without IPv6 has no such route.
@@ -219,7 +207,7 @@ impl Host {
     /// # Errors
     /// The kernel does not tell.
     pub fn sampler(&self) -> io::Result<Sampler> {
-        self.enter(None).map_err(|refused| refused.error)?;
+        self.enter().map_err(|refused| refused.error)?;
         Sampler::new()
     }
 
@@ -250,20 +238,23 @@ impl Host {
         self.device.write(header, parts)
     }
 
-    /// This process moves to the host; with `caller`, as that user, without power over the network and with usual priority.
+    /// This process moves to the host.
     ///
     /// # Errors
     /// The step that the system does not allow.
-    pub fn enter(&self, caller: Option<Caller>) -> Result<(), NotAllowed> {
-        step("the network namespace", move_to(self.namespace.as_fd()))?;
-        let Some(caller) = caller else { return Ok(()) };
+    pub fn enter(&self) -> Result<(), NotAllowed> {
+        step("the network namespace", move_to(self.namespace.as_fd()))
+    }
+
+    /// This process, which has one thread and is about to become a program, moves to the host for ever: with usual priority, and
+    /// without power over anything else.
+    ///
+    /// # Errors
+    /// The step that the system does not allow.
+    pub fn enter_as_program(&self) -> Result<(), NotAllowed> {
+        self.enter()?;
         system::leave_priority();
-        if caller.is_nested {
-            // SAFETY: as in `isolate`.
-            step("a user namespace", unsafe { unshare_unsafe(UnshareFlags::NEWUSER) })?;
-            map_ids((caller.uid, 0), (caller.gid, 0))?;
-        }
-        Ok(())
+        confine::confine()
     }
 
     /// Packets that the device dropped before they could be read.
@@ -271,7 +262,7 @@ impl Host {
     /// # Errors
     /// The system does not say.
     pub fn dropped(&self) -> Result<u64, NotAllowed> {
-        self.enter(None)?;
+        self.enter()?;
         let text = step("the counters of the device", fs::read_to_string("/proc/thread-self/net/dev"))?;
         // Eight columns of what was received, then bytes, packets, errors and drops of what was sent.
         let row = text.lines().find_map(|line| line.trim_start().strip_prefix("sat0:"));
@@ -330,6 +321,7 @@ pub fn simulated_cc(name: &str) -> &str {
 /// What a host of an emulation is told; what this system does not have stays as it is.
 fn sysctls() {
     let buffers = |least| format!("4096 {least} {BUFFER_MAX}");
+    let group = getegid().as_raw();
     let settings = [
         ("ipv4/tcp_wmem", buffers(16_384)),
         ("ipv4/tcp_rmem", buffers(131_072)),
@@ -338,8 +330,10 @@ fn sysctls() {
         // Answers, does not ask: no packet is ECN-capable on the path.
         ("ipv4/tcp_ecn", "2".into()),
         ("ipv4/ip_forward", "0".into()),
+        // Programs have no power over the network, and servers may want port 80.
+        ("ipv4/ip_unprivileged_port_start", "0".into()),
         ("ipv4/conf/all/rp_filter", "0".into()),
-        ("ipv4/ping_group_range", "0 0".into()),
+        ("ipv4/ping_group_range", format!("{group} {group}")),
         ("ipv6/conf/all/accept_ra", "0".into()),
         // An address of the link would come a second later: browsers take that for another network, and drop what they load.
         // Its solicitations would also be packets on the path, with errors of their own.

@@ -7,10 +7,11 @@
 //! | [`codec`] | packets as bytes: what the path needs of their headers, checksums, the mark of a queue |
 //! | `host` | namespaces of Linux, each with a device |
 //! | `device` | the device of a host: TUN, or a packet socket |
-//! | `system` | calls of the system; with `host`, all that is `unsafe` |
+//! | `system` | calls of the system; with `host` and `confine`, all that is `unsafe` |
 //! | [`offload`] | super-packets of hosts, taken apart and joined |
 //! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
 //! | `kernel` | the kernel's TCP under test: conformance scripts in real time |
+//! | `confine` | what programs at hosts may do |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
 //! | `samples` | the connections of hosts while a run goes on |
 //! | `filter` | a filter of real acknowledgements |
@@ -27,6 +28,8 @@ pub mod behind;
 #[cfg(target_os = "linux")]
 mod calibrate;
 pub mod codec;
+#[cfg(target_os = "linux")]
+mod confine;
 #[cfg(target_os = "linux")]
 pub mod device;
 #[cfg(target_os = "linux")]

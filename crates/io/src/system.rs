@@ -2,11 +2,18 @@
 #![allow(unsafe_code)]
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::ffi::c_int;
+use rustix::mount::{mount_remount, MountFlags};
+use std::ffi::{c_int, CString};
 use std::io;
 use std::mem::size_of;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Constants of linux/mount.h and linux/fcntl.h.
+const MOUNT_ATTR_RDONLY: u64 = 1;
+const AT_RECURSIVE: libc::c_uint = 0x8000;
 
 /// A step of the set-up that the system did not allow.
 #[derive(Debug)]
@@ -123,6 +130,34 @@ pub(crate) fn control_number(to: BorrowedFd<'_>, number: libc::Ioctl, value: lib
     match unsafe { libc::ioctl(to.as_raw_fd(), number, value) } {
         0.. => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The mount at this place and all below it are read-only from now on.
+pub(crate) fn set_read_only(place: &Path) -> io::Result<()> {
+    let name = CString::new(place.as_os_str().as_bytes())?;
+    // `mount_attr` of mount_setattr(2): bits to set, bits to clear, propagation, user namespace.
+    let attributes = [MOUNT_ATTR_RDONLY, 0, 0, 0];
+    // SAFETY: the kernel reads the name and the structure, whose size it is given, and keeps neither.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            name.as_ptr(),
+            AT_RECURSIVE,
+            attributes.as_ptr(),
+            std::mem::size_of_val(&attributes),
+        )
+    };
+    match (done, io::Error::last_os_error()) {
+        (0.., _) => Ok(()),
+        // Kernels before 5.12 know it of one mount.
+        (_, error) if error.raw_os_error() == Some(libc::ENOSYS) => {
+            let flags =
+                MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+            Ok(mount_remount(place, flags, c"")?)
+        }
+        (_, error) => Err(error),
     }
 }
 

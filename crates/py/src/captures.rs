@@ -1,12 +1,13 @@
 //! Captures: a file for each host.
 
-use crate::RunError;
+use crate::{BentpipeError, RunError};
 use bentpipe_io::pcapng::{Capture, Sink};
 use bentpipe_io::simulated::{self, SimulatedCaptures};
 use bentpipe_sim::spec::Scenario;
 use pyo3::prelude::*;
 use std::convert::identity;
 use std::fs::File;
+use std::io;
 
 /// Each is an open file.
 const HOSTS_MAX: usize = 250;
@@ -14,7 +15,7 @@ const HOSTS_MAX: usize = 250;
 /// Captures of a run in virtual time.
 pub(crate) type Simulated = SimulatedCaptures<File>;
 
-/// A capture of each host, in the file whose name is the pattern with the host in it.
+/// A capture of each host, in the file whose name is the pattern with the host in place of `{host}`.
 pub(crate) fn of_hosts<W: Sink>(
     pattern: &str,
     names: &[String],
@@ -23,10 +24,12 @@ pub(crate) fn of_hosts<W: Sink>(
 ) -> PyResult<Vec<Capture<W>>> {
     let program = concat!("bentpipe ", env!("CARGO_PKG_VERSION"));
     let capture = |name: &String| {
-        let file = File::create(pattern.replace("HOST", &name.replace(['/', '\\'], "_")))?;
+        let place = pattern.replace("{host}", &name.replace(['/', '\\'], "_"));
+        let refused = |error: io::Error| BentpipeError::new_err(format!("{place} cannot be written: {error}"));
+        let file = File::create(&place).map_err(refused)?;
         Ok(Capture::new(writer(file), program, name, title))
     };
-    Ok(names.iter().map(capture).collect::<std::io::Result<_>>()?)
+    names.iter().map(capture).collect()
 }
 
 /// The same of all hosts of a scenario.

@@ -6,7 +6,7 @@ use crate::{tables, EmulationError, Scenario};
 use bentpipe_io::behind::Behind;
 use bentpipe_io::device::{Backend, Offload, Wanted};
 use bentpipe_io::driver::{Driver, Pause, Sample, Way};
-use bentpipe_io::host::{self, Caller, Host, NotAllowed};
+use bentpipe_io::host::{self, Host, NotAllowed};
 use bentpipe_io::netlink::Beginning;
 use bentpipe_io::pcapng::Captures;
 use bentpipe_io::proxy::Functions;
@@ -55,16 +55,13 @@ pub(crate) fn end_with_parent(parent: Option<u32>) -> PyResult<bool> {
     Ok(host::end_with_parent(parent)?)
 }
 
-/// The caller, as the children of the emulation are.
-#[pyclass(frozen, module = "bentpipe._core")]
-pub(crate) struct Isolated(Caller);
-
-/// Takes real-time priority if that is allowed, and leaves the namespaces of the machine; the caller, and whether it has priority.
+/// Takes real-time priority if that is allowed, and leaves the namespaces of the machine; whether it has priority.
 #[pyfunction]
-pub(crate) fn isolate() -> PyResult<(Isolated, bool)> {
+pub(crate) fn isolate() -> PyResult<bool> {
     // Before: in a namespace of users nobody may.
     let has_priority = host::take_priority();
-    Ok((Isolated(host::isolate().map_err(not_allowed)?), has_priority))
+    host::isolate().map_err(not_allowed)?;
+    Ok(has_priority)
 }
 
 /// Hosts and the network between them.
@@ -72,7 +69,6 @@ pub(crate) fn isolate() -> PyResult<(Isolated, bool)> {
 pub(crate) struct Emulation {
     simulation: Simulation,
     driver: Driver,
-    caller: Caller,
     names: Vec<String>,
     /// Settings of TCP of the first flow at each host: those of our own.
     configs: Vec<Config>,
@@ -108,13 +104,12 @@ fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
 
 #[pymethods]
 impl Emulation {
-    /// A host for each node that has a port; `pcap` has a place for `HOST` in it, and how many bytes of a packet are kept. `backend` is `auto`,
+    /// A host for each node that has a port; `pcap` has a place for `{host}` in it, and how many bytes of a packet are kept. `backend` is `auto`,
     /// `tun` or `packet`, `offload` is `auto`, `off` or `on`.
     #[new]
-    #[pyo3(signature = (scenario, caller, pcap=None, cc=None, backend="auto", offload="auto", initial_window=None))]
+    #[pyo3(signature = (scenario, pcap=None, cc=None, backend="auto", offload="auto", initial_window=None))]
     fn new(
         scenario: &Bound<'_, Scenario>,
-        caller: &Isolated,
         pcap: Option<(String, Option<usize>)>,
         cc: Option<&str>,
         backend: &str,
@@ -181,7 +176,7 @@ impl Emulation {
         let nodes = scenario.nodes.iter().map(|node| node.name.clone()).collect();
         let passed = passed(scenario);
         let driver = Driver::new(hosts, ways, captures);
-        Ok(Self { simulation, driver, caller: caller.0, names, configs, nodes, functions, passed, own: None })
+        Ok(Self { simulation, driver, names, configs, nodes, functions, passed, own: None })
     }
 
     /// Names of the hosts.
@@ -239,9 +234,14 @@ impl Emulation {
         self.passed.clone()
     }
 
-    /// This process, a child that is about to become another program, moves to a host; `as_caller`: for ever.
-    fn enter(&self, host: usize, as_caller: bool) -> PyResult<()> {
-        self.driver.hosts()[host].enter(as_caller.then_some(self.caller)).map_err(not_allowed)
+    /// This process moves to a host.
+    fn enter(&self, host: usize) -> PyResult<()> {
+        self.driver.hosts()[host].enter().map_err(not_allowed)
+    }
+
+    /// This process, a child that is about to become another program, moves to a host for ever, and can change nothing outside.
+    fn enter_as_program(&self, host: usize) -> PyResult<()> {
+        self.driver.hosts()[host].enter_as_program().map_err(not_allowed)
     }
 
     /// Goes on for `slice_s` seconds, or until the process with the id `process` ends: `slice`, `ended`, or `over`.
@@ -338,13 +338,15 @@ impl Emulation {
 
     /// The tables of the run, as those of `Run.finish`.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let missed = self
-            .driver
-            .finish()
-            .map_err(|error| EmulationError::new_err(format!("the captures could not be written: {error}")))?;
+        let captures = self.driver.finish();
         let mut result = self.simulation.finish(py)?;
-        if missed > 0 {
-            result.notes.push(format!("{missed} packets are missing in the captures: the disk was too slow"));
+        match captures {
+            Ok(0) => {}
+            Ok(missed) => {
+                result.notes.push(format!("{missed} packets are missing in the captures: the disk was too slow"));
+            }
+            // The tables cost an hour, and are whole.
+            Err(error) => result.notes.push(format!("the captures end early: they could not be written: {error}")),
         }
         if let Some(end) = self.driver.samples_end() {
             let end = end.as_secs_f64();

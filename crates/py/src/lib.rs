@@ -30,6 +30,7 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+pyo3::import_exception!(bentpipe.errors, BentpipeError);
 #[cfg(target_os = "linux")]
 pyo3::import_exception!(bentpipe.errors, EmulationError);
 pyo3::import_exception!(bentpipe.errors, NetworkError);
@@ -47,7 +48,7 @@ mod _core {
     use super::drill::{conformance_scripts, drill};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::emulation::{end_with_parent, isolate, simulated_cc, Emulation, Isolated};
+    use super::emulation::{end_with_parent, isolate, simulated_cc, Emulation};
     #[pymodule_export]
     use super::facts::{Ack, Delivery, Init, Path, Why};
     #[pymodule_export]

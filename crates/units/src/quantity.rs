@@ -62,6 +62,9 @@ pub static DURATION: Kind = Kind {
         ("s", 1_000_000_000_000),
         ("min", 60_000_000_000_000),
         ("h", 3_600_000_000_000_000),
+        ("d", 86_400_000_000_000_000),
+        ("day", 86_400_000_000_000_000),
+        ("days", 86_400_000_000_000_000),
     ],
 };
 
@@ -93,6 +96,9 @@ pub static RATE: Kind = Kind {
         ("Gbit/s", 1_000_000_000),
         ("Gb/s", 1_000_000_000),
         ("Gbps", 1_000_000_000),
+        ("Tbit/s", 1_000_000_000_000),
+        ("Tb/s", 1_000_000_000_000),
+        ("Tbps", 1_000_000_000_000),
     ],
 };
 
@@ -394,6 +400,8 @@ mod tests {
         assert_eq!([ps("1 µs"), ps("1 μs"), ps("1e-6 s")], [1_000_000; 3]);
         assert_eq!(ps("2 h"), 7_200_000_000_000_000);
         assert_eq!(ps("0 min"), 0);
+        assert_eq!([ps("200 days"), ps("200 d")], [ps("4800 h"); 2]);
+        assert_eq!(rate("1 Tbit/s").unwrap(), rate("1000 Gbit/s").unwrap());
         assert_eq!(rate("2.048 Mbit/s").unwrap(), Rate::from_bps(2_048_000));
         assert_eq!(rate("64 kbps").unwrap(), rate("64 kb/s").unwrap());
         assert_eq!(size("64 KiB").unwrap(), 65_536);

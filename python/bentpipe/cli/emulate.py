@@ -41,7 +41,7 @@ SHELL_DURATION = "24 h"
 @click.option("--flow", metavar="NAME", help="Flow whose place real packets take; by default the first.")
 @click.option("--shell", is_flag=True, help="Run your shell instead of CMD.")
 @click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
-@click.option("--pcap", type=options.PLACE, metavar="FILE", help="Capture at each host: OUT.pcapng is OUT-HOST.pcapng.")
+@click.option("--pcap", type=options.PLACE, metavar="FILE", help=options.PCAP)
 @options.one_cc("Congestion control: the kernel's or bentpipe's name.")
 @click.option("--backend", default="auto", metavar="NAME", help="Devices of the hosts: tun, packet; by default auto.")
 @click.option("--offload", default="auto", metavar="WORD", help="Super-packets of the hosts: on, off; by default auto.")
@@ -80,9 +80,9 @@ def command(
     """Run real programs over a scenario's path.
 
     Both ends of a flow become hosts of Linux in private namespaces, without root where the system allows it. What they
-    send passes the simulated path in real time. Nothing outside is touched, and nothing stays.
+    send passes the simulated path in real time. Programs have your files, and change nothing else outside.
     """
-    check_places(save, plot)
+    check_places(save, plot, pcap)
     from bentpipe.emulation.emulate import emulate
     from bentpipe.scenario.scenario import load
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import click
-
+from bentpipe.cli.printing import styled
 from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.terminal import HIDDEN, visible
 
 _PLACE = re.compile(r" {2,}(?P<file>\S.*):(?P<line>\d+):(?P<column>\d+)$")
 BEFORE = 40
@@ -27,7 +27,7 @@ def described(error: BaseException, is_coloured: bool = False) -> str:
     lines = []
     for line in _text(error).split("\n"):
         place = _PLACE.search(line)
-        lines.append(_coloured(line, place) if is_coloured else line)
+        lines.append(_coloured(line, place) if is_coloured else visible(line))
         if place is None:
             continue
         file, row, column = place["file"], int(place["line"]), int(place["column"])
@@ -47,8 +47,8 @@ def _coloured(line: str, place: re.Match[str] | None) -> str:
     end = len(line) if place is None else place.start()
     text, rest = line[:end], line[end:]
     if text.startswith("error:"):
-        text = click.style("error:", fg="red", bold=True) + click.style(text.removeprefix("error:"), bold=True)
-    return text + (click.style(rest, fg="cyan") if rest else "")
+        text = styled("error:", fg="red", bold=True) + styled(text.removeprefix("error:"), bold=True)
+    return text + (styled(rest, fg="cyan") if rest else "")
 
 
 def _line(file: str, row: int, read: dict[str, list[str]]) -> str:
@@ -66,9 +66,9 @@ def _line(file: str, row: int, read: dict[str, list[str]]) -> str:
 def _excerpt(text: str, row: int, column: int, length: int, is_coloured: bool) -> list[str]:
     """The part of a line around a column, counted from 1, and carets under so many letters, at least one."""
     first = max(0, column - 1 - BEFORE) if len(text) > WIDTH else 0
-    # A tab would move the caret.
-    shown = text[first : first + WIDTH].replace("\t", " ")
+    # A tab or a hidden character would move the caret.
+    shown = HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text[first : first + WIDTH].replace("\t", " "))
     gutter, carets = f"  {row} | ", "^" * max(1, min(length, len(shown) - (column - 1 - first)))
     if is_coloured:
-        gutter, carets = click.style(gutter, fg="blue"), click.style(carets, fg="red", bold=True)
+        gutter, carets = styled(gutter, fg="blue"), styled(carets, fg="red", bold=True)
     return [gutter + shown, " " * len(f"  {row} ") + "| " + " " * (column - 1 - first) + carets]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bentpipe.catalog import unknown
-from bentpipe.cli.printing import is_coloured
+from bentpipe.cli.printing import is_coloured, styled
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ class Formatter(click.HelpFormatter):
     """Headings are bold, and names have a colour. Click removes both where no terminal shows them."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        super().write_usage(prog, args, click.style(prefix or "Usage:", bold=True) + " ")
+        super().write_usage(prog, args, styled(prefix or "Usage:", bold=True) + " ")
 
     def write_heading(self, heading: str) -> None:
-        self.write(f"{'':>{self.current_indent}}{click.style(heading + ':', bold=True)}\n")
+        self.write(f"{'':>{self.current_indent}}{styled(heading + ':', bold=True)}\n")
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl([(click.style(name, fg="cyan"), text) for name, text in rows], col_max, col_spacing)
+        super().write_dl([(styled(name, fg="cyan"), text) for name, text in rows], col_max, col_spacing)
 
 
 class Context(click.Context):

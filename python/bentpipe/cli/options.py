@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 
 # Whether a place can be written is checked once, for all commands, in `printing.check_places`.
 PLACE = click.Path(path_type=Path, readable=False)
+PCAP = "Capture at each host: OUT.pcapng is OUT-HOST.pcapng, and {host} in its name that of the host."
+
+
+def _hush(context: click.Context, parameter: click.Parameter, is_quiet: bool) -> bool:
+    """Print errors only, also of the library."""
+    if is_quiet:
+        import logging
+
+        logging.getLogger("bentpipe").setLevel(logging.ERROR)
+    return is_quiet
+
 
 file = click.argument(
     "file",
@@ -56,7 +67,7 @@ jobs = click.option(
 on = click.option("--on", metavar="WHERE", help="Do the runs in other processes: local:4 or dask://HOST:PORT.")
 
 json = click.option("--json", is_flag=True, help="Print the result as JSON and nothing else.")
-quiet = click.option("-q", "--quiet", is_flag=True, help="Print errors only: no tables, no progress.")
+quiet = click.option("-q", "--quiet", is_flag=True, callback=_hush, help="Print errors only: no tables, no progress.")
 save = click.option(
     "-o", "--save", type=PLACE, metavar="FOLDER", help="Write tables, scenario and provenance into this folder."
 )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+import click
+
+from bentpipe import terminal
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     from bentpipe.scenario.scenario import Scenario
 
@@ -36,12 +40,23 @@ def print_parts(parts: Iterable[RenderableType]) -> None:
 
     # A width of 0, which some environments give, is one that is not known.
     is_unknown = set(os.environ.get("COLUMNS", "")) == {"0"}
-    console = Console(highlight=False, width=UNKNOWN_WIDTH if is_unknown else None)
+    stream = terminal.as_it_is(sys.stdout)
+    console = Console(file=stream, highlight=False, width=UNKNOWN_WIDTH if is_unknown else None)
     for part in parts:
         if isinstance(part, str):
-            console.out(part, highlight=False)
+            console.out(terminal.visible(part), highlight=False)
         else:
-            console.print(part)
+            console.print(_Visible(part))
+
+
+class _Visible(NamedTuple):
+    """A table or sentence with visible text."""
+
+    part: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
+        for segment in console.render(self.part, options):
+            yield segment if segment.control else segment._replace(text=terminal.visible(segment.text))
 
 
 class Title:
@@ -84,17 +99,29 @@ def print_error(error: BaseException) -> None:
     print(described(error, is_coloured(sys.stderr)), file=sys.stderr)
 
 
+def styled(text: str, **look: Any) -> str:
+    """Text in a colour of ours."""
+    return terminal.marked(click.style(terminal.visible(text), **look))
+
+
 def is_coloured(stream: IO[str]) -> bool:
     """Whether colours may be used: on terminals, unless NO_COLOR forbids it; elsewhere if FORCE_COLOR asks for it."""
-    if os.environ.get("NO_COLOR"):
+    # Click would write past a stream that has ASCII only.
+    if os.environ.get("NO_COLOR") or _encoding(stream) in ("ascii", "us-ascii", "ansi_x3.4-1968"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
+def _encoding(stream: IO[str]) -> str:
+    return (getattr(stream, "encoding", None) or "").lower()
+
+
 def check_places(save: Path | None = None, plot: Path | None = None, pcap: Path | None = None) -> None:
     """Refuse what cannot be written before anything is run for it."""
-    if pcap is not None and not pcap.parent.is_dir():
-        raise BentpipeError(f"--pcap {pcap}\n  there is no folder {pcap.parent}")
+    if pcap is not None:
+        from bentpipe.files import captures
+
+        captures(pcap)
     if plot is not None:
         from bentpipe.plot import check_place
 

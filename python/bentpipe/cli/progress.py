@@ -29,6 +29,8 @@ class Bar:
         Print a line at the end that says what was done, also without a terminal.
     """
 
+    is_bar = True
+
     def __init__(
         self, begun: Callable[[], object] | None = None, *, is_quiet: bool = False, is_summed_up: bool = False
     ) -> None:

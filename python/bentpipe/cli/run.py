@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option("--all", "show_all", is_flag=True, help="Show every flow, link and cause of loss.")
 @options.save
-@click.option("--pcap", type=options.PLACE, metavar="FILE", help="Capture at each host: OUT.pcapng is OUT-HOST.pcapng.")
+@click.option("--pcap", type=options.PLACE, metavar="FILE", help=options.PCAP)
 @options.plot
 @options.figure
 @options.json

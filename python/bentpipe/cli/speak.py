@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option("--at", metavar="HOST", help="Host of CMD; by default where the flow goes to.")
 @click.option("--flow", metavar="NAME", help="Flow whose place real packets take; by default the first.")
 @click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
-@click.option("--pcap", type=options.PLACE, metavar="FILE", help="Capture at each host: OUT.pcapng is OUT-HOST.pcapng.")
+@click.option("--pcap", type=options.PLACE, metavar="FILE", help=options.PCAP)
 @options.sets
 @options.seed
 @options.save
@@ -75,7 +75,7 @@ def command(
     of the table [tcp], over the simulated path in real time. It sends without end to all who connect, unless an option
     says something else.
     """
-    check_places(save, plot)
+    check_places(save, plot, pcap)
     from bentpipe.emulation.speak import speak
     from bentpipe.scenario import overrides
     from bentpipe.scenario.scenario import load

@@ -7,13 +7,15 @@ import marshal
 import os
 import select
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, files
+from bentpipe import _core, files, forks
 from bentpipe.catalog import unknown
 from bentpipe.emulation import connections
 from bentpipe.emulation.trust import Trust
@@ -44,6 +46,8 @@ PRESET_SWITCHES = {
     "idle_restart": "tcp_slow_start_after_idle",
 }
 """Settings of TCP, and the kernel's that are the same."""
+NAMESPACES = {"user": "user", "mnt": "mount", "pid": "process", "net": "network", "uts": "host name"}
+"""Those that an emulation makes: their limits in /proc/sys/user are named so."""
 HINTS = {
     "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun; --backend packet needs none",
     "(veth)": "sudo modprobe -a tun veth gives the kernel both kinds of devices that hosts may have",
@@ -148,7 +152,7 @@ def emulate(
 
     Both ends of a flow become hosts of Linux in namespaces of their own, without root where the system allows it. What
     they send passes the simulated links, queues, errors and functions; flows of the scenario that stay simulated share
-    them. Nothing outside is touched, and nothing stays.
+    them. Programs have the user's files, and change nothing else outside. Nothing stays.
 
     Parameters
     ----------
@@ -167,8 +171,9 @@ def emulate(
     seed : int, optional
         Instead of the scenario's own.
     pcap : path, optional
-        Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`. A packet that the
-        path lost stands in the capture of its sender, with the cause as a comment.
+        Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`, and `{host}` in its
+        name is that of the host. A packet that the path lost stands in the capture of its sender, with the cause as a
+        comment.
     cc : str, optional
         Congestion control of all connections at the hosts, regardless of the programs' choice, by its name in the
         kernel or in bentpipe: `reno`, `cubic`, `bbr` or `bbr1`, for example. By default that of the machine.
@@ -195,7 +200,7 @@ def emulate(
     if not command and serve == "bulk":
         command = built_in("fetch")
     if isinstance(serve, str):
-        serve = built_in(serve) if serve in BUILT_IN else shlex.split(serve)
+        serve = built_in(serve) if serve in BUILT_IN else _words(serve)
     return carry_out(
         scenario,
         command,
@@ -233,6 +238,7 @@ def carry_out(
 
     Captures have the first `pcap_bytes` bytes of each packet.
     """
+    forks.refuse()
     if not hasattr(_core, "Emulation"):
         raise EmulationError(f"emulate needs Linux; this is {sys.platform}")
     for word, name, known in ((backend, "a backend", BACKENDS), (offload, "a setting of offload", OFFLOADS)):
@@ -296,6 +302,20 @@ def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+def _words(serve: str) -> list[str]:
+    """A command as a shell reads it."""
+    try:
+        words = shlex.split(serve)
+    except ValueError as error:
+        what = f"--serve {serve}: {str(error)[:1].lower()}{str(error)[1:]}"
+        raise EmulationError(
+            f"{what}\n  expected a command as in a shell: --serve \"python3 'my server.py'\""
+        ) from None
+    if not words:
+        raise EmulationError(f"--serve is empty\n  expected a command, or one of {', '.join(BUILT_IN)}")
+    return words
+
+
 def built_in(name: str) -> list[str]:
     """The command of a built-in program."""
     return [sys.executable, "-m", "bentpipe.emulation.programs", name]
@@ -346,9 +366,22 @@ def reported(job: dict[str, Any]) -> dict[str, Any]:
         error: str = content["error"]
         if not error:
             raise KeyboardInterrupt("interrupted; there is no result")
-        hint = next(hint for step, hint in HINTS.items() if step in error)
-        raise EmulationError(f"{error}\n  {hint}" if "does not allow" in error else error)
+        raise EmulationError(f"{error}\n  {_hint(error)}" if "does not allow" in error else error)
     return content
+
+
+def _hint(error: str) -> str:
+    """The remedy for a refusal of the system."""
+    if "os error 28" not in error:
+        return next(hint for step, hint in HINTS.items() if step in error)
+    # Limits of namespaces give the error of a full disk (namespaces(7)).
+    limits = {kind: Path(f"/proc/sys/user/max_{kind}_namespaces") for kind in NAMESPACES}
+    spent = [kind for kind, limit in limits.items() if limit.exists() and limit.read_text().strip() == "0"]
+    if not spent:
+        return "a limit of namespaces is used up (sysctl user): end what has them, or raise the limit"
+    names = " and ".join(NAMESPACES[kind] for kind in spent)
+    commands = " ".join(f"user.max_{kind}_namespaces=15000" for kind in spent)
+    return f"{names} namespaces are switched off here: sudo sysctl -w {commands} allows them"
 
 
 def _wait(job: dict[str, Any]) -> dict[str, Any]:
@@ -360,12 +393,17 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
         file.seek(0)
         descriptors = (file.fileno(), report.fileno())
         arguments = [sys.executable, "-c", FRONT, *map(str, descriptors)]
-        with subprocess.Popen(arguments, pass_fds=descriptors) as front:
-            try:
-                is_interrupted = _await(front)
-            finally:
-                # By now it has nothing more to do.
-                front.kill()
+        # Without its handlers the front would print a traceback. A signal that is held back reaches this process below.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            with subprocess.Popen(arguments, pass_fds=descriptors) as front:
+                try:
+                    is_interrupted = _await(front, before)
+                finally:
+                    # By now it has nothing more to do.
+                    front.kill()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         report.seek(0)
         content = report.read()
     if is_interrupted and not content:
@@ -379,8 +417,8 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
         raise EmulationError("the emulator was killed while it wrote its report") from None
 
 
-def _await(front: subprocess.Popen[bytes]) -> bool:
-    """Wait for the end, and return whether Ctrl-C asked for it.
+def _await(front: subprocess.Popen[bytes], before: set[int | signal.Signals]) -> bool:
+    """Wait for the end, and return whether Ctrl-C asked for it; from here on it arrives again.
 
     After Ctrl-C the engine is to end and to report; the second time nobody waits for it.
     """
@@ -389,6 +427,7 @@ def _await(front: subprocess.Popen[bytes]) -> bool:
     end = select.poll()
     end.register(descriptor, select.POLLIN)
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         end.poll()
         return False
     except KeyboardInterrupt:

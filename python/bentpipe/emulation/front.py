@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
@@ -35,6 +36,9 @@ GRACE_S = 2.0
 SLICE_S = 0.1
 """How often signals are looked at."""
 
+PROGRAMS = "bentpipe.emulation.programs"
+"""The module of built-in programs."""
+
 SYSCTLS = (
     *("tcp_timestamps", "tcp_window_scaling", "tcp_dsack", "tcp_slow_start_after_idle", "tcp_sack", "tcp_recovery"),
     *("tcp_ecn", "tcp_no_metrics_save", "tcp_rmem", "tcp_wmem"),
@@ -47,15 +51,16 @@ class StopError(Exception):
 
 def main() -> None:
     """Start the engine, wait for it, and end as it ends."""
-    # A terminal sends Ctrl-C to all; the engine is the one that acts on it.
+    # A terminal sends Ctrl-C to all, and the engine acts on it. The caller has held it back until here.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     report = int(sys.argv[2])
     with os.fdopen(int(sys.argv[1]), "rb") as file:
         job = marshal.load(file)
     if not _core.end_with_parent(job["parent"]):
         os._exit(FAILED)
     try:
-        caller, has_priority = _core.isolate()
+        has_priority = _core.isolate()
     except Exception as error:
         _write(report, {"error": _text(error)})
         os._exit(FAILED)
@@ -63,7 +68,7 @@ def main() -> None:
     alive, held = os.pipe()
     engine = os.fork()
     if engine:
-        signal.signal(signal.SIGTERM, lambda *_: os.kill(engine, signal.SIGTERM))
+        signal.signal(signal.SIGTERM, partial(_pass_on, engine))
         os._exit(os.waitstatus_to_exitcode(os.waitpid(engine, 0)[1]) & 0xFF)
     os.close(held)
     _core.end_with_parent()
@@ -76,7 +81,7 @@ def main() -> None:
         if "scripts" in job:
             content = {"drilled": _core.kernel_drill(job["scripts"])}
         else:
-            content = {"has_priority": has_priority, **_engine(job, caller)}
+            content = {"has_priority": has_priority, **_engine(job)}
         # All is done: a signal is not to cut the report in two.
         _hear_nothing()
     except StopError:
@@ -87,6 +92,12 @@ def main() -> None:
         content = {"error": _text(error)}
     _write(report, content)
     os._exit(0)
+
+
+def _pass_on(engine: int, number: int, frame: FrameType | None) -> None:
+    # It may have ended in this moment.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(engine, number)
 
 
 def _text(error: Exception) -> str:
@@ -117,14 +128,19 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _hear_nothing() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # Not SIG_IGN: Python reports an error if a signal is pending, as the caller's SIGTERM after a terminal's SIGINT.
+    signal.signal(signal.SIGINT, _no_more)
+    signal.signal(signal.SIGTERM, _no_more)
 
 
-def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
+def _no_more(number: int, frame: FrameType | None) -> None:
+    """It is ending already."""
+
+
+def _engine(job: dict[str, Any]) -> dict[str, Any]:
     scenario = _core.Scenario.from_json(job["scenario"], job["source"], [], job["folder"], _classes(job["classes"]))
     devices = (job["backend"], job["offload"])
-    emulation = _core.Emulation(scenario, caller, job["pcap"], job["cc"], *devices, job["initial_window"])
+    emulation = _core.Emulation(scenario, job["pcap"], job["cc"], *devices, job["initial_window"])
     hosts = emulation.hosts
     programs: list[subprocess.Popen[bytes]] = []
     asked: list[bool] = []
@@ -134,13 +150,30 @@ def _engine(job: dict[str, Any], caller: _core.Isolated) -> dict[str, Any]:
         peers = " ".join(name for name in hosts if name != host)
         environment = {**os.environ, "BENTPIPE_HOST": host, "BENTPIPE_PEER": peers, "BENTPIPE_SEED": str(scenario.seed)}
 
+        why, said = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
         def enter() -> None:
-            emulation.enter(place, True)
+            if command[1:3] == ["-m", PROGRAMS]:
+                # Until it has its handlers.
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+            try:
+                emulation.enter_as_program(place)
+            except Exception as error:
+                os.write(said, (str(error) or repr(error)).encode())
+                raise
 
         try:
             program = subprocess.Popen(list(command), preexec_fn=enter, env=environment, **more)
-        except FileNotFoundError:
-            raise _failure(f"{command[0]}: no such program\n  expected one to run at {host}") from None
+        except subprocess.SubprocessError:
+            # Python passes only the class of errors in `enter`.
+            raise _failure(os.read(why, 1 << 12).decode()) from None
+        except (OSError, ValueError) as error:
+            text = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
+            text = "no such program" if isinstance(error, FileNotFoundError) else text
+            raise _failure(f"{command[0]}: {text}\n  expected a program to run at {host}") from None
+        finally:
+            os.close(why)
+            os.close(said)
         programs.append(program)
         return program
 
@@ -208,7 +241,7 @@ def _classes(written: list[tuple[str, str, str]]) -> list[tuple[str, str, str | 
 
 def _kernel(emulation: _core.Emulation) -> dict[str, str]:
     """Release, and what the hosts have for the settings that the simulator has, too."""
-    emulation.enter(0, False)
+    emulation.enter(0)
     found = {"release": os.uname().release}
     for name in SYSCTLS:
         with contextlib.suppress(OSError):
@@ -218,7 +251,7 @@ def _kernel(emulation: _core.Emulation) -> dict[str, str]:
 
 def _wait_for(emulation: _core.Emulation, host: int, server: subprocess.Popen[bytes], command: Sequence[str]) -> None:
     """Return when something listens at the host: not after a fixed pause, as servers start slowly on a busy machine."""
-    emulation.enter(host, False)
+    emulation.enter(host)
     until = time.monotonic() + LISTENS_WITHIN_S
     while not _is_anything_open():
         if server.poll() is not None:

@@ -72,15 +72,16 @@ def fetch(limit_s: str = "inf") -> None:
     """Take from the peer's bulk server for so long, or until SIGTERM, and print how fast it came."""
     start_s, received = time.monotonic(), 0
     with contextlib.suppress(EndError), socket.socket() as peer:
-        # Of IPv4, whose headers are those of simulated segments.
-        peer.connect((os.environ["BENTPIPE_PEER"].split()[0], PORT))
         signal.signal(signal.SIGTERM, _end)
         signal.signal(signal.SIGINT, _end)
+        # Of IPv4, whose headers are those of simulated segments.
+        peer.connect((os.environ["BENTPIPE_PEER"].split()[0], PORT))
         until_s = time.monotonic() + float(limit_s)
         while time.monotonic() < until_s and (data := peer.recv(1 << 20)):
             received += len(data)
     took_s = time.monotonic() - start_s
-    print(f"received {received} B in {took_s:.2f} s: {received * 8e-6 / took_s:.3f} Mbit/s")
+    with contextlib.suppress(EndError):
+        print(f"received {received} B in {took_s:.2f} s: {received * 8e-6 / took_s:.3f} Mbit/s", flush=True)
 
 
 class EndError(Exception):
@@ -88,6 +89,9 @@ class EndError(Exception):
 
 
 def _end(*_: object) -> None:
+    # Once: a second signal would interrupt the last line.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
     raise EndError
 
 
@@ -101,4 +105,8 @@ def _accept(serve: Callable[[socket.socket], None]) -> None:
 PROGRAMS: dict[str, Callable[..., None]] = {"bulk": bulk, "echo": echo, "http": http, "fetch": fetch}
 
 if __name__ == "__main__":
-    PROGRAMS[sys.argv[1]](*sys.argv[2:])
+    try:
+        PROGRAMS[sys.argv[1]](*sys.argv[2:])
+    except (KeyboardInterrupt, BrokenPipeError):
+        # Ctrl-C ends a server; and whoever read what is printed wants no more. Python would try to print it again.
+        os._exit(1)

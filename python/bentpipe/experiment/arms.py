@@ -10,7 +10,7 @@ import polars as pl
 from bentpipe.errors import ScenarioError
 from bentpipe.experiment.design import Arms
 from bentpipe.own import loading
-from bentpipe.scenario.overrides import case_sets
+from bentpipe.scenario.overrides import case_sets, checked_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -77,6 +77,7 @@ def senders_of(
         raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")
     if cc is not None:
         return {name: scenario.replace("tcp.cc", sender) for name, sender in loading.named(cc).items()}
+    checked_names(cases or (), "a case")
     alternatives = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:
         raise ScenarioError(

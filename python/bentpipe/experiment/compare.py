@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import hints, options
@@ -219,14 +220,15 @@ class Comparison(Result):
             There is no comparison.
         """
         sweep = Sweep.load(folder, verb=Compared.verb)
-        if not complete(sweep):
-            raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
-        arms = {
-            name: Scenario(text, source=name, senders=loading.absent(text))
-            for name, text in sweep.facts["arms"].items()
-        }
-        whole = sweep.facts["scenario"]
-        return cls.of(sweep, Scenario(whole, source=sweep.facts["source"], senders=loading.absent(whole)), arms)
+        with files.reading(folder):
+            if not complete(sweep):
+                raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
+            arms = {
+                name: Scenario(text, source=name, senders=loading.absent(text))
+                for name, text in sweep.facts["arms"].items()
+            }
+            whole = sweep.facts["scenario"]
+            return cls.of(sweep, Scenario(whole, source=sweep.facts["source"], senders=loading.absent(whole)), arms)
 
     @classmethod
     def of(cls, sweep: Sweep, scenario: Scenario, scenarios: Mapping[str, Scenario]) -> Comparison:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from bentpipe import _core
-from bentpipe.errors import BentpipeError, Interrupted, SenderError
+from bentpipe import _core, forks
+from bentpipe.errors import BentpipeError, ClusterError, Interrupted, SenderError
 from bentpipe.experiment import hints, task
-from bentpipe.experiment.commands import own, run_command
+from bentpipe.experiment.commands import own, run_command, sweep_command
 from bentpipe.experiment.hosts import hosts_of
 from bentpipe.experiment.memory import Memory
 from bentpipe.experiment.store import Store
@@ -65,6 +66,7 @@ def carry_out(
     Interrupted
         Ctrl-C; `result` has what was finished, and so has the store.
     """
+    forks.refuse()
     # The points are checked before there is a store: a design that makes no sense leaves nothing behind.
     execution = Execution(design, progress)
     with closing(workers(on, jobs)) as place, Memory() if store is None else Store(store) as opened:
@@ -127,6 +129,9 @@ class Execution(Generic[R]):
             message = f"interrupted after {done:,} of {total:,} runs" + (", which are kept" if self.store.lasts else "")
             where = " and ".join(dict.fromkeys(self.place.interrupted))
             raise Interrupted(message, lambda: result, where=where) from None
+        except ClusterError as error:
+            self._keep(self.place.finished(0))
+            raise self._goes_on(error) from None
         sweep = self._so_far()
         # The store will be closed.
         self.progress.make_result = lambda: self.design.result(sweep)
@@ -208,6 +213,20 @@ class Execution(Generic[R]):
                 return
             self.check()
             finished = self.place.finished(running)
+
+    def _goes_on(self, error: ClusterError) -> ClusterError:
+        """The error with the number of runs in the store, and the command that continues."""
+        done, total = self.progress.reused + self.progress.done, self.progress.total
+        if not isinstance(self.store, Store):
+            return ClusterError(f"{error}: {done:,} of {total:,} runs were done\n  a store keeps them: --store FOLDER")
+        begin, _, _ = sweep_command(self._facts()).partition(" && ")
+        command = (
+            f"{begin} {shlex.join(['--store', str(self.store.folder)])}" if begin else "the same call with this store"
+        )
+        return ClusterError(
+            f"{error}: {done:,} of {total:,} runs are kept in {self.store.folder}\n"
+            f"  this goes on with them, here or with another --on:\n  {command}"
+        )
 
     def _located(self, error: SenderError, id_: str) -> SenderError:
         """With the run in which it was, and how to see it again."""

@@ -13,7 +13,7 @@ from bentpipe.experiment.design import KEPT_SCENARIOS, Design, Point, Until, on_
 from bentpipe.experiment.execution import carry_out
 from bentpipe.metrics import SENDERS
 from bentpipe.progress import Progress, watched
-from bentpipe.scenario.overrides import case_sets
+from bentpipe.scenario.overrides import case_sets, checked_names
 from bentpipe.scenario.scenario import names_of, scenario_of
 
 if TYPE_CHECKING:
@@ -307,6 +307,8 @@ def arguments(
     if cases and not any("case" in group for group in (vary, *(together or ()))):
         vary["case"] = list(cases)
     keys = [key for group in (vary, *(together or ())) for key in group]
+    checked_names(keys, "a key")
+    checked_names(cases or (), "a case")
     for key in keys:
         whole = next((other for other in keys if key.startswith(f"{other}.")), None)
         if whole is not None:

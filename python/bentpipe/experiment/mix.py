@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe import formatting
+from bentpipe import files, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import hints, options
@@ -320,17 +320,18 @@ class Mix(Result):
             There is no mix.
         """
         sweep = Sweep.load(folder, verb=Mixed.verb)
-        facts = sweep.facts
-        text = facts["scenario"]
-        scenario = Scenario(text, source=facts["source"], senders=absent(text))
-        written = facts["plan"]
-        # Each sender's copy of the same flow.
-        copies = [flow for flows in written["flows"] for flow in flows.values()]
-        classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
-        plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
-        if not _complete(sweep, plan):
-            raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
-        return cls.of(sweep, scenario, plan)
+        with files.reading(folder):
+            facts = sweep.facts
+            text = facts["scenario"]
+            scenario = Scenario(text, source=facts["source"], senders=absent(text))
+            written = facts["plan"]
+            # Each sender's copy of the same flow.
+            copies = [flow for flows in written["flows"] for flow in flows.values()]
+            classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
+            plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
+            if not _complete(sweep, plan):
+                raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
+            return cls.of(sweep, scenario, plan)
 
     @classmethod
     def of(cls, sweep: Sweep, scenario: Scenario, plan: Plan) -> Mix:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bentpipe import files
@@ -12,6 +11,7 @@ from bentpipe.experiment.run import run
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from bentpipe.scenario.scenario import AnyScenario
 
@@ -24,7 +24,7 @@ def pcap(of: RunResult | AnyScenario, path: str | os.PathLike[str]) -> list[Path
     of : RunResult, Scenario, dict, path or name
         A result, whose run is done again with its seed: it gives the same packets. Or a scenario, as `run` takes.
     path : path
-        Of `OUT.pcapng`, the files are `OUT-HOST.pcapng`.
+        Of `OUT.pcapng`, the files are `OUT-HOST.pcapng`; of a name with `{host}` in it, those with the hosts there.
 
     Returns
     -------
@@ -38,8 +38,7 @@ def pcap(of: RunResult | AnyScenario, path: str | os.PathLike[str]) -> list[Path
     ScenarioError, SenderError, RunError
         As `run`.
     """
-    if not Path(path).absolute().parent.is_dir():
-        raise BentpipeError(f"{path}: no such folder\n  expected one for the captures")
+    files.captures(path)
     scenario, seed = (of.scenario, of.seed) if isinstance(of, RunResult) else (of, None)
     if isinstance(of, RunResult) and any(note.startswith("real packets came") for note in of.notes):
         raise BentpipeError(

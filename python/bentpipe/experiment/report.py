@@ -108,7 +108,8 @@ def report(
     ScenarioError
         `against` is no sender or case of the sweep.
     """
-    place = _place(Path(source), folder)
+    with files.reading(source):
+        place = _place(Path(source), folder)
     if against is None and files.form_of(Path(source)) == RUN:
         return _OfRun(RunResult.load(source)).write(place)
     if against is None and Sweep.verb_of(source) == Mixed.verb:

@@ -153,17 +153,18 @@ class RunResult(Result):
         BentpipeError
             The folder is not the result of a run, or was made with other classes.
         """
-        provenance = files.provenance(folder, FORM)
-        # Read later, wherever the process is then.
-        folder = Path(folder).absolute()
-        text = (folder / "scenario.toml").read_text(encoding="utf-8")
-        return cls(
-            scenario=Scenario(text, source=str(folder / "scenario.toml"), senders=loading.present(text, classes)),
-            tables=SavedTables(folder, {name: name for name in TABLES}),
-            recorded=SavedTables(folder, {name: f"series-{name}" for name in provenance["series"]}),
-            notes=tuple(provenance["notes"]),
-            version=provenance["version"],
-        )
+        with files.reading(folder):
+            provenance = files.provenance(folder, FORM)
+            # Read later, wherever the process is then.
+            folder = Path(folder).absolute()
+            text = (folder / "scenario.toml").read_text(encoding="utf-8")
+            return cls(
+                scenario=Scenario(text, source=str(folder / "scenario.toml"), senders=loading.present(text, classes)),
+                tables=SavedTables(folder, {name: name for name in TABLES}),
+                recorded=SavedTables(folder, {name: f"series-{name}" for name in provenance["series"]}),
+                notes=tuple(provenance["notes"]),
+                version=provenance["version"],
+            )
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write Parquet tables, `scenario.toml` and `provenance.json` into a folder.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bentpipe import _core, files
+from bentpipe import _core, files, forks
 from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.experiment import options
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, telling, watched
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def run(
     RunError
         A bug in bentpipe.
     """
+    forks.refuse()
     scenario = scenario_of(scenario, sets)
     if cc is not None:
         scenario = with_sender(scenario, cc)
@@ -85,15 +86,18 @@ def run(
     if seed is not None:
         scenario = scenario.with_seed(seed)
     scenario = scenario.with_series(series)
-    simulation = _core.Run(scenario._core, pcap=None if pcap is None else files.captures(pcap))
-    try:
-        with watched(progress) as watch:
+    captures = None if pcap is None else files.captures(pcap)
+    with watched(progress) as watch:
+        with telling(watch, "building the network"):
+            simulation = _core.Run(scenario._core, pcap=captures)
+        try:
             advance(simulation, watch and _notes(simulation, watch))
-    except KeyboardInterrupt as interrupt:
-        simulation.interrupt()
-        message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
-        raise Interrupted(message, lambda: _result(scenario, simulation), where=str(interrupt)) from None
-    return _result(scenario, simulation)
+        except KeyboardInterrupt as interrupt:
+            simulation.interrupt()
+            message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
+            raise Interrupted(message, lambda: _result(scenario, simulation), where=str(interrupt)) from None
+        with telling(watch, "making the tables"):
+            return _result(scenario, simulation)
 
 
 def with_sender(scenario: Scenario, cc: Sender) -> Scenario:

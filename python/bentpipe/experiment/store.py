@@ -11,6 +11,8 @@ All runs of a store are of one number of results (`_core.RESULTS`); see `aside` 
 from __future__ import annotations
 
 import json
+import logging
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -30,7 +32,6 @@ from bentpipe.experiment.frames import RUNS, merged
 from bentpipe.files import is_no_sweep, refuse_unless_writable_folder
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
@@ -40,6 +41,8 @@ OWNERS = "working"
 FAILURES = "failures"
 BUSY_S = 60
 """How long to wait for another process that is writing."""
+SOON_S = 0.5
+"""After such a wait, the other process is named."""
 LAYOUT = 2
 """Of the index: one with another number is of another state of bentpipe."""
 
@@ -93,7 +96,7 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str], *, is_read_only: bool = False) -> None:
         self.folder = Path(folder)
         self._is_read_only = is_read_only
-        self._owner = uuid.uuid4().hex
+        self._owner = f"{os.getpid()}-{uuid.uuid4().hex}"
         try:
             if is_read_only:
                 self._open_to_read()
@@ -136,6 +139,9 @@ class Store:
                 # A commit survives the end of the process, which is what is promised; a power cut may cost the last
                 # ones, and damages nothing.
                 self._index.execute("pragma synchronous = normal")
+                # The script below begins its own transactions, and waits without a word.
+                with self._transaction():
+                    pass
                 self._index.executescript(SCHEMA)
                 with self._transaction():
                     self._index.execute("insert or ignore into facts values ('form', ?)", (str(_core.RESULTS),))
@@ -321,7 +327,7 @@ class Store:
         if self._index.in_transaction:
             yield
             return
-        with self._guarded(), self._transaction():
+        with self._on_disk(), self._transaction():
             yield
 
     def _connect(self, place: Path, mode: str) -> None:
@@ -350,7 +356,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._index.execute("begin immediate")
+        self._begin()
         try:
             yield
             self._index.execute("commit")
@@ -360,14 +366,58 @@ class Store:
                 self._index.execute("rollback")
             raise
 
+    def _begin(self) -> None:
+        """Begin a transaction, once no other process writes."""
+        try:
+            self._index.execute(f"pragma busy_timeout = {SOON_S * 1000:.0f}")
+            self._index.execute("begin immediate")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+        finally:
+            self._index.execute(f"pragma busy_timeout = {BUSY_S * 1000}")
+        self._say_for_whom(f", for at most {BUSY_S} s")
+        self._index.execute("begin immediate")
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """While no other process writes the Parquet files."""
-        with FileLock(self.folder / OWNERS / _WRITING):
+        lock = FileLock(self.folder / OWNERS / _WRITING)
+        try:
+            lock.acquire(timeout=SOON_S)
+        except Timeout:
+            self._say_for_whom()
+            lock.acquire()
+        try:
             yield
+        finally:
+            lock.release()
+
+    def _say_for_whom(self, how_long: str = "") -> None:
+        logging.getLogger("bentpipe").warning(f"waiting for {self._others()} to write to {self.folder}{how_long} ...")
+
+    def _others(self) -> str:
+        """Other processes that use the store."""
+        names = [path.name for path in (self.folder / OWNERS).iterdir() if path.name not in (_WRITING, self._owner)]
+        numbers = sorted({name.partition("-")[0] for name in names if "-" in name and self._is_alive(name)})
+        if not numbers:
+            return "another program"
+        return f"process{'' if len(numbers) == 1 else 'es'} {', '.join(numbers)}"
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
+        """Report failures of the disk and damaged content in one way."""
+        with self._on_disk():
+            try:
+                yield
+            except BentpipeError:
+                raise
+            except files.MALFORMED as error:
+                raise self._said(f"malformed content, {type(error).__name__}: {error}") from error
+
+    @contextmanager
+    def _on_disk(self) -> Iterator[None]:
         """What can go wrong with a disk, said in one way."""
         try:
             yield
@@ -392,6 +442,8 @@ class Store:
                 f"{self.folder} cannot be written: no space left on device\n"
                 "  every run that was kept before is safe; make room and start again"
             )
+        if "locked" in why:
+            why = f"{self._others()} was writing to it for {BUSY_S} s"
         return BentpipeError(f"the store {self.folder} cannot be used: {why}\n  nothing in it was changed")
 
     def _tables(self) -> set[str]:
@@ -456,6 +508,8 @@ class Store:
 
     def _frames(self, tables: Sequence[str] | None = None, ids: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
         """All tables of all runs, or some."""
+        import polars as pl
+
         query, chosen = "select id, parameters, record, checksum from runs", ""
         if ids is not None:
             query, chosen = f"{query} where id in (select value from json_each(?))", json.dumps(list(ids))
@@ -468,7 +522,10 @@ class Store:
             if tables is not None:
                 known = records[id_]["tables"]
                 records[id_]["tables"] = {name: known[name] for name in tables if name in known}
-        return merged(parameters, records)
+        try:
+            return merged(parameters, records)
+        except pl.exceptions.PolarsError as error:
+            raise self._said(f"malformed record of a run, {error}") from error
 
 
 def _text(parameters: Mapping[str, Any]) -> str:

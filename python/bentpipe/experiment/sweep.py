@@ -111,11 +111,12 @@ class Sweep(Result):
         ScenarioError
             `against` is no sender or case of it.
         """
-        if (Path(folder) / files.PROVENANCE).is_file():
-            found = cls._loaded(folder)
-        else:
-            with Store(folder, is_read_only=True) as store:
-                found = cls.of(store)
+        with files.reading(folder):
+            if (Path(folder) / files.PROVENANCE).is_file():
+                found = cls._loaded(folder)
+            else:
+                with Store(folder, is_read_only=True) as store:
+                    found = cls.of(store)
         known = ("sweep", "compare") if verb is None else (verb,)
         if found.facts["verb"] not in known:
             raise BentpipeError(
@@ -136,9 +137,9 @@ class Sweep(Result):
             else:
                 with Store(folder, is_read_only=True) as store:
                     facts = store.begun()
-        except BentpipeError:
+        except (BentpipeError, OSError):
             return None
-        return None if facts is None else str(facts["verb"])
+        return None if facts is None or "verb" not in facts else str(facts["verb"])
 
     @classmethod
     def of(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:

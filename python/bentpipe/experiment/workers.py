@@ -10,12 +10,13 @@ import signal
 import threading
 import time
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, ClusterError
 from bentpipe.experiment.task import Failure, build, execute, execute_text
 from bentpipe.experiment.threads import Pool
 from bentpipe.own import loading
@@ -80,6 +81,8 @@ def workers(on: str | None, jobs: int | None) -> Workers:
     BentpipeError
         There is no such place, it cannot be reached, or `dask.distributed` is not installed.
     """
+    if jobs is not None and not isinstance(jobs, Integral):
+        raise BentpipeError(f"jobs = {jobs!r}\n  expected a whole number")
     if jobs is not None and jobs < 1:
         raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
     if on is None:
@@ -235,11 +238,16 @@ class Cluster(_Queue):
     def count(self) -> int:
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers()))
 
+    def _gone(self) -> ClusterError:
+        return ClusterError("the scheduler is gone" if self._cluster is None else "the processes of --on are gone")
+
     def begin(self, senders: Mapping[str, Own]) -> None:
         """Other processes read their source."""
         self._senders = loading.written(senders)
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
+        if self._client.status != "running":
+            raise self._gone()
         future = self._client.submit(
             execute_text,
             scenario().to_json(),
@@ -257,7 +265,9 @@ class Cluster(_Queue):
         return 0.0
 
     def close(self) -> None:
-        self._client.close()
+        # Without a wait for a scheduler that is gone.
+        with suppress(OSError, TimeoutError):
+            self._client.close(timeout=CONNECT_S if self._client.status == "running" else 0)
         if self._cluster is not None:
             self._cluster.close()
 
@@ -267,7 +277,11 @@ class Cluster(_Queue):
         return []
 
     def _workers(self) -> list[dict[str, Any]]:
-        return list(self._client.scheduler_info(n_workers=-1)["workers"].values())
+        try:
+            return list(self._client.scheduler_info(n_workers=-1)["workers"].values())
+        except (KeyError, OSError):
+            # It knows of none since its scheduler went.
+            raise self._gone() from None
 
     def _outcomes(self, done: list[Done]) -> list[Outcome]:
         # All at once: to fetch one takes longer than a short run.
@@ -281,7 +295,7 @@ class Cluster(_Queue):
 
     def _outcome(self, done: Done) -> Outcome:
         if done.cancelled():
-            return BentpipeError("the cluster is gone\n  every run that was finished is kept; start again")
+            return self._gone()
         outcome = super()._outcome(done)
         if isinstance(outcome, self._dask.KilledWorker):
             return Failure(f"the workers that did it died: {outcome}")

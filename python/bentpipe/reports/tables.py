@@ -36,6 +36,8 @@ _LATEX = {
 }
 
 
+FORMULA = r"^([=+\-@\t\r])"
+"""The beginnings of formulas in spreadsheets."""
 _MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)")
 """Of a negative number; a hyphen in a name or an exponent is none."""
 
@@ -57,8 +59,10 @@ class Table:
     """Rows that there are."""
 
     def csv(self) -> str:
-        """All rows."""
-        return self.data.write_csv()
+        """All rows. Text that a spreadsheet would take for a formula has an apostrophe before it."""
+        import polars as pl
+
+        return self.data.with_columns(pl.col(pl.String).str.replace(FORMULA, "'${1}")).write_csv()
 
     def latex(self, note: str = "") -> str:
         """A plain `tabular`: it needs no package. The note stands before it as a comment."""

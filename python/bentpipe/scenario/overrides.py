@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.own.loading import is_place
 from bentpipe.scenario.scenario import readable
+from bentpipe.terminal import HIDDEN, visible
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -166,6 +167,16 @@ def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
             raise ScenarioError(Problem(message, twice[0], text, expected="expected each key once, a list for several"))
         found[name] = dict(sets)
     return found
+
+
+def checked_names(names: Iterable[Any], what: str) -> None:
+    """Refuse what cannot be names of keys or cases, given in Python."""
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise ScenarioError(f"{name!r} is no name of {what}\n  expected text")
+        if HIDDEN.search(name):
+            what = f'the name "{visible(name)}" contains a control character or a direction mark'
+            raise ScenarioError(f"{what}\n  expected a line of text")
 
 
 def case_sets(cases: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Any]]:

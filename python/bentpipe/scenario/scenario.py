@@ -529,6 +529,8 @@ def _to_json(content: Mapping[str, Any], senders: Senders) -> str:
         return json.dumps(content, allow_nan=False, default=lambda value: _noted(value, senders))
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"this dict cannot be a scenario: {error}") from error
+    except RecursionError:
+        raise ScenarioError("this dict cannot be a scenario: it is nested too deep") from None
 
 
 def _span(profile: Mapping[str, Any], unit: str) -> str:
@@ -539,11 +541,20 @@ def _span(profile: Mapping[str, Any], unit: str) -> str:
 
 def _literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
     """Values as text. Classes become their names, and are put into `senders`."""
-    pairs = sets.items() if hasattr(sets, "items") else sets
-    return [
-        (readable(key), readable(_literal(key, _placed(key, _with_classes(key, _plain(value))), senders)))
-        for key, value in pairs
-    ]
+    try:
+        pairs = [(key, value) for key, value in (sets.items() if hasattr(sets, "items") else sets)]
+    except (TypeError, ValueError):
+        raise ScenarioError(f"sets = {sets!r}\n  expected a dict, or pairs of a key and a value") from None
+    wrong = [key for key, _ in pairs if not isinstance(key, str)]
+    if wrong:
+        raise ScenarioError(f"{wrong[0]!r} is no key of a scenario\n  expected text, such as 'link.sat.rate'")
+    try:
+        return [
+            (readable(key), readable(_literal(key, _placed(key, _with_classes(key, _plain(value))), senders)))
+            for key, value in pairs
+        ]
+    except RecursionError:
+        raise ScenarioError("a value is nested too deep to be one of a scenario") from None
 
 
 def _plain(value: Any) -> Any:

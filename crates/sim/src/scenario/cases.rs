@@ -1,7 +1,8 @@
 //! Alternatives within a scenario, to be compared: `[case.NAME]` is a part of a scenario that goes over the rest.
 
+use super::check::HIDDEN;
 use super::problem::Problem;
-use super::tree::{Tree, Value};
+use super::tree::{is_hidden, join, quoted, Tree, Value};
 
 /// Takes the cases out of what was written, in the order of the file.
 pub(super) fn take(tree: &mut Tree, source: &str) -> Result<Vec<(String, Tree)>, Problem> {
@@ -12,8 +13,13 @@ pub(super) fn take(tree: &mut Tree, source: &str) -> Result<Vec<(String, Tree)>,
         Problem { span: at.place.span(), value: at.scalar(), ..problem }
     };
     let Value::Table(table) = cases.value else { return Err(wrong(&cases, "case")) };
+    if let Some((name, case)) = table.iter().find(|(name, _)| name.chars().any(is_hidden)) {
+        let message = format!("the name {} {HIDDEN}", quoted(name));
+        let problem = Problem::new(case.key.shown(source), &join("case", name), message, "expected a line of text");
+        return Err(Problem { span: case.key.span(), ..problem });
+    }
     match table.iter().find(|(_, case)| case.table().is_none()) {
-        Some((name, case)) => Err(wrong(case, &format!("case.{name}"))),
+        Some((name, case)) => Err(wrong(case, &join("case", name))),
         None => {
             let mut cases: Vec<(String, Tree)> = table.into_iter().collect();
             cases.sort_by(|(_, a), (_, b)| a.key.cmp(&b.key));

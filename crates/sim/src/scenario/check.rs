@@ -8,7 +8,7 @@ use super::keys::INSTANT;
 use super::problem::Expected;
 use super::report::Findings;
 use super::schema::{self, formats};
-use super::tree::{join, quoted, Place, Tree, Value, NAME_MAX};
+use super::tree::{is_hidden, join, quoted, Place, Tree, Value, NAME_MAX};
 use super::words;
 use bentpipe_units::settings::Format;
 use serde_json::{Map, Value as Json};
@@ -511,10 +511,12 @@ pub(super) fn bad_name(name: &str) -> Option<&'static str> {
         "" => Some("is empty"),
         _ if name.chars().count() > NAME_MAX => Some("is too long"),
         _ if name.contains('/') => Some("contains a slash"),
-        _ if name.chars().any(char::is_control) => Some("contains a control character"),
+        _ if name.chars().any(is_hidden) => Some(HIDDEN),
         _ => None,
     }
 }
 
 /// What a name may be.
-pub(super) const NAME: &str = "expected 1 to 200 characters, no slash, no control characters";
+pub(super) const NAME: &str = "expected 1 to 200 characters, no slash, no control characters, no direction marks";
+/// The fault of text that a terminal could not show as it is.
+pub(super) const HIDDEN: &str = "contains a control character or a direction mark";

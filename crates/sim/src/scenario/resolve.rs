@@ -1,13 +1,14 @@
 //! From the file as written to what it means: expands `{n}`, joins names, fills routes and queues, and checks
 //! everything that concerns more than one key. Reports all problems, at the place of the key concerned.
 
+use super::check::HIDDEN;
 use super::direction::Direction;
 use super::instances::{check_names, expand, instances, Instance, ENTRIES_MAX};
 use super::keys::{self, File, Transport};
 use super::queue_limits::{check_queues, set_queues};
 use super::report::{below, path, Report};
 use super::route::{base_rtt, explain, Graph};
-use super::tree::join;
+use super::tree::{is_hidden, join};
 use super::{cost, offered_load, placement, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Combining, Flow, Like, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
@@ -37,6 +38,9 @@ pub(super) struct Meaning {
 pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     if file.duration == Duration::ZERO || file.duration > DURATION_MAX {
         report.value(&path(["duration"]), "is out of range", "expected more than 0 s, at most 200 days (4800 h)");
+    }
+    if file.title.chars().any(is_hidden) {
+        report.value(&path(["title"]), HIDDEN, "expected a line of text");
     }
     if file.record.interval == Duration::ZERO {
         report.value(&path(["record", "interval"]), "is no interval", "expected more than 0 s");

@@ -4,7 +4,7 @@ use super::resolve::Meaning;
 use super::route::Graph;
 use super::schema::to_json;
 use super::sweep::Sweep;
-use super::tree::{Place, Tree, Value};
+use super::tree::{is_hidden, Place, Tree, Value};
 use super::{keys, like, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Flow, Framing, Link, NodeKind, Scenario, Timeline};
@@ -243,7 +243,7 @@ fn quoted(text: &str) -> String {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             '\n' => out.push_str("\\n"),
-            c if c.is_control() => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            c if is_hidden(c) => drop(write!(out, "\\u{:04x}", u32::from(c))),
             c => out.push(c),
         }
     }

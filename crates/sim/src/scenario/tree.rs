@@ -5,6 +5,7 @@ use bentpipe_tcp::cc::CustomCc;
 use bentpipe_units::settings;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
@@ -278,9 +279,9 @@ impl Place {
             Place::Line(Stretch { start: (line, column), .. }) => format!("{source}:{line}:{column}"),
             // By the option that it came from.
             Place::Set(key) => match key.strip_prefix("sweep.vary.") {
-                Some(key) => format!("--vary {}", shortened(key)),
+                Some(key) => format!("--vary {}", visible(&shortened(key))),
                 None if key.starts_with("sweep.until") => "--until".into(),
-                None => format!("--set {}", shortened(key)),
+                None => format!("--set {}", visible(&shortened(key))),
             },
         }
     }
@@ -299,8 +300,28 @@ impl std::fmt::Display for Tree {
             Value::Table(_) => "{...}".into(),
             _ => self.to_json().to_string(),
         };
-        f.write_str(&cut(&text, WIDTH))
+        f.write_str(&cut(&visible(&text), WIDTH))
     }
+}
+
+/// Whether a terminal would act on a character (control characters), or write others in another order because of it
+/// (`Bidi_Control` of Unicode).
+pub(super) fn is_hidden(c: char) -> bool {
+    let is_direction =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || is_direction
+}
+
+/// Text in which each hidden character is a number, as JSON and TOML write it.
+fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if is_hidden(c) => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// Text in quotes, for messages; what is long is cut.
@@ -322,7 +343,7 @@ pub(super) fn shortened(key: &str) -> Cow<'_, str> {
 
 /// A key below a path, quoted where it would be ambiguous.
 pub(super) fn join(path: &str, key: &str) -> String {
-    let key = if key.is_empty() || key.contains(['.', '"']) || key.chars().any(char::is_control) {
+    let key = if key.is_empty() || key.contains(['.', '"']) || key.chars().any(is_hidden) {
         quoted(key)
     } else {
         shortened(key).into_owned()

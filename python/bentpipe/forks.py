@@ -1,0 +1,60 @@
+"""Forked processes: a process whose parent has made tables cannot make any.
+
+Polars, which makes them, has threads. A fork copies the process without its threads, so that a child would wait for
+them for ever; Polars has no way to start them again. Such a child gets an error with the remedy, and does not hang.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from bentpipe.errors import BentpipeError
+
+TASKS = Path("/proc/self/task")
+THREAD = "polars-0"
+"""The first of the threads that Polars starts when they are needed. Those that it has from the start are not missed."""
+
+
+class _State:
+    had_threads = False
+    """Of this process, at its last fork."""
+    is_broken = False
+    """Whether threads were lost."""
+
+
+def refuse() -> None:
+    """Raise in a process that cannot make tables any more.
+
+    Raises
+    ------
+    BentpipeError
+        Its parent had made some before the fork.
+    """
+    if _State.is_broken:
+        raise BentpipeError(
+            "this process was forked from one in which bentpipe or Polars had made tables: their threads are not here\n"
+            '  start workers with multiprocessing.get_context("spawn"), or before the first run;'
+            " compare and sweep use all cores by themselves"
+        )
+
+
+def _look() -> None:
+    _State.had_threads = _State.is_broken or ("polars" in sys.modules and _has_threads())
+
+
+def _has_threads() -> bool:
+    """Whether Polars has started its threads. On systems that do not list threads: whether it is loaded."""
+    try:
+        return any((task / "comm").read_text().strip() == THREAD for task in TASKS.iterdir())
+    except OSError:
+        return not TASKS.exists()
+
+
+def _begin() -> None:
+    _State.is_broken = _State.had_threads
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_look, after_in_child=_begin)

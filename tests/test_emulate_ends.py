@@ -1,0 +1,171 @@
+"""Ends of emulations, and refusals: Ctrl-C, readers that want no more, limits of the system."""
+
+import os
+import pty
+import random
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import bentpipe as bp
+from bentpipe import files
+from bentpipe.errors import BentpipeError, EmulationError
+
+PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "5 ms", "queue": "83 packets"}
+SCENARIO = {"duration": "30 s", "link": {"path": PATH}, "flow": {"real": {"from": "a", "to": "b", "app": "port"}}}
+BENTPIPE = [sys.executable, "-m", "bentpipe"]
+TRIES = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_ALL") else "6"))
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    (tmp_path / "path.toml").write_text(bp.Scenario(SCENARIO).resolved())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def in_a_terminal(line, act):
+    """Status and output of a command at a terminal; `act` gets its other end and the output so far."""
+    pid, end = pty.fork()
+    if pid == 0:
+        os.execv(line[0], line)
+    printed, until = b"", time.monotonic() + 60
+    while time.monotonic() < until:
+        if select.select([end], [], [], 0.05)[0]:
+            try:
+                data = os.read(end, 1 << 16)
+            except OSError:
+                break
+            if not data:
+                break
+            printed += data
+        act(end, printed)
+    os.close(end)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), printed.decode()
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_ctrl_c_at_a_terminal_ends_in_tables_without_a_traceback(place):
+    pressed = []
+
+    def act(end, printed):
+        if b"READY" in printed and not pressed:
+            pressed.append(time.monotonic())
+        if len(pressed) == 1 and time.monotonic() > pressed[0] + 1:
+            pressed.append(os.write(end, b"\x03"))
+
+    # As in the guide, with a shell around the client.
+    fetch = f"echo READY; exec {sys.executable} -m bentpipe.emulation.programs fetch"
+    status, text = in_a_terminal([*BENTPIPE, "emulate", "path.toml", "--serve", "bulk", "--", "sh", "-c", fetch], act)
+    assert status == 130
+    assert "Traceback" not in text
+    assert "received " in text
+    assert "Outside the scenario" in text
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_ctrl_c_at_any_instant_prints_no_traceback(place):
+    dice = random.Random(3)
+    line = [*BENTPIPE, "emulate", "path.toml", "-q", "--serve", "bulk"]
+    for _ in range(2 * TRIES):
+        command = subprocess.Popen(line, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # Later than the start of Python, whose own traceback cannot be caught.
+        time.sleep(dice.uniform(0.2, 1.5))
+        os.killpg(command.pid, signal.SIGINT)
+        printed, said = command.communicate(timeout=30)
+        for text in (printed.decode(), said.decode()):
+            assert "Traceback" not in text, text
+            assert "KeyboardInterrupt" not in text, text
+        assert command.returncode == 130
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_reader_that_wants_no_more_of_a_client_is_no_traceback(place):
+    line = f"{' '.join(BENTPIPE)} emulate path.toml --set duration='1 s' --serve bulk | head -1"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    assert b"Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("serve", "words"),
+    [
+        ("a 'b", "--serve a 'b: no closing quotation\n  expected a command as in a shell"),
+        ("a \\", "--serve a \\: no escaped character"),
+        ("", "--serve is empty\n  expected a command, or one of bulk, echo, http"),
+    ],
+)
+def test_a_server_that_no_shell_could_read_is_refused(serve, words):
+    with pytest.raises(EmulationError) as refused:
+        bp.emulate(SCENARIO, ["true"], serve=serve)
+    assert str(refused.value).startswith(words)
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_what_cannot_be_a_program_is_named(tmp_path):
+    (tmp_path / "text").write_text("no program")
+    (tmp_path / "binary").write_bytes(b"\x7fELF nothing")
+    (tmp_path / "binary").chmod(0o755)
+    for command, words in (
+        ([str(tmp_path / "text")], "text: permission denied\n  expected a program to run at b"),
+        ([str(tmp_path / "binary")], "binary: exec format error\n  expected a program to run at b"),
+        (["true", "x\0y"], "true: embedded null byte\n  expected a program to run at b"),
+        ([str(tmp_path)], ": permission denied\n  expected a program to run at b"),
+    ):
+        with pytest.raises(EmulationError) as refused:
+            bp.emulate(SCENARIO, command)
+        assert words in str(refused.value)
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_limit_of_namespaces_is_named(place):
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is missing")
+    for kind, words in (("net", "network"), ("uts", "host name"), ("pid", "process")):
+        within = f"echo 0 > /proc/sys/user/max_{kind}_namespaces && exec {' '.join(BENTPIPE)} emulate path.toml -- true"
+        done = subprocess.run(
+            ["unshare", "--user", "--map-root-user", "sh", "-c", within], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2, done.stderr
+        assert (
+            f"\n  {words} namespaces are switched off here: sudo sysctl -w user.max_{kind}_namespaces=" in done.stderr
+        )
+
+
+def test_captures_are_named_with_a_placeholder_in_braces_only(place):
+    assert files.captures("HOSTILE.pcapng") == "HOSTILE-{host}.pcapng"
+    (place / "HOSTING").mkdir()
+    assert files.capture_of("HOSTING/geo.pcap", "a/b").as_posix() == "HOSTING/geo-a_b.pcap"
+    assert files.capture_of("{host}-of-geo", "a").as_posix() == "a-of-geo.pcapng"
+    for wrong, words in (
+        ("", "--pcap '' is no name of a file"),
+        ("/", "--pcap / is no name of a file"),
+        (".", "--pcap . is no name of a file"),
+        ("..", "--pcap .. is no name of a file"),
+        ("new/", "--pcap new/ is no name of a file"),
+        ("HOSTING", "--pcap HOSTING is a folder\n  expected a file in it, such as HOSTING/out.pcapng"),
+        ("nodir/x", "--pcap nodir/x: there is no folder nodir\n"),
+        ("{host}/x", "--pcap {host}/x has {host} in the name of a folder"),
+        ("x" * 300, "cannot be written: file name too long"),
+    ):
+        with pytest.raises(BentpipeError) as refused:
+            files.captures(wrong)
+        assert words in str(refused.value)
+    done = subprocess.run([*BENTPIPE, "run", "geo", "--pcap", ""], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"error: --pcap . is no name of a file")
+
+
+def test_captures_of_a_run_that_cannot_be_written_are_named(place):
+    (place / "geo-b.pcapng").mkdir()
+    sender = {**SCENARIO, "duration": "0.1 s", "flow": {"f": {"from": "a", "to": "b"}}}
+    with pytest.raises(BentpipeError, match=r"^geo-b\.pcapng cannot be written: Is a directory"):
+        bp.run(sender, pcap="geo.pcapng")
+    bp.run(sender, pcap="HOSTILE.pcapng")
+    assert sorted(path.name for path in place.glob("HOSTILE*")) == ["HOSTILE-a.pcapng", "HOSTILE-b.pcapng"]
