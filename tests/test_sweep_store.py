@@ -569,6 +569,8 @@ def test_who_waited_in_vain_says_for_whom(small, store, monkeypatch, request):
     monkeypatch.setattr(stores, "SOON_S", 0.1)
     monkeypatch.setattr(stores, "BUSY_S", 1)
     with stores.Store(store):
-        request.getfixturevalue("locking")
+        other = request.getfixturevalue("locking")
         text = said(sweep, small, store)
+        other.kill()
+        other.wait()
     assert text.startswith(f"the store {store} cannot be used: process {os.getpid()} was writing to it for 1 s")
