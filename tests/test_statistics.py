@@ -449,7 +449,9 @@ def by_hand(small, statistic="mean", correction="holm", **values):
         for cc, column in values.items()
         for k, v in enumerate(column)
     ]
-    return Comparison(bp.load(small), tuple(values), pl.DataFrame(runs), "goodput", "1", Judgement(statistic, 0.95, correction))
+    return Comparison(
+        bp.load(small), tuple(values), pl.DataFrame(runs), "goodput", "1", Judgement(statistic, 0.95, correction)
+    )
 
 
 def test_medians_are_not_moved_by_one_run(small):

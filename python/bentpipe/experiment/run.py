@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from bentpipe.experiment.result import RunResult
     from bentpipe.own.loading import Function, Sender
     from bentpipe.progress import Wish
-    from bentpipe.scenario.scenario import AnyScenario, Scenario, Sets
+    from bentpipe.scenario.scenario import AnyScenario, Scenario
+    from bentpipe.scenario.writing import Sets
 
 EVENTS_AT_ONCE = 20_000
 """Some milliseconds of work: Ctrl-C and progress are looked at in between."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.own.loading import is_place
-from bentpipe.scenario.scenario import readable
+from bentpipe.scenario.writing import readable
 from bentpipe.terminal import HIDDEN, visible
 
 if sys.version_info >= (3, 11):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
 from copy import copy
-from datetime import date
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -15,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, files
 from bentpipe.catalog import unknown
-from bentpipe.errors import Problem, ScenarioError
+from bentpipe.errors import ScenarioError
 from bentpipe.formatting import count, html_table, quantity
 from bentpipe.own import loading
 from bentpipe.progress import Progress, watched
+from bentpipe.scenario.writing import literals, readable, to_json
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,15 +25,14 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import TypeAlias
 
     from bentpipe.own.loading import Own
     from bentpipe.progress import Watch, Wish
     from bentpipe.scenario.types import ScenarioDict
+    from bentpipe.scenario.writing import Senders, Sets
 
-    Sets = Mapping[str, Any] | Iterable[tuple[str, Any]]
-    Senders = dict[str, Own]
     AnyScenario: TypeAlias = "Scenario | ScenarioDict | Mapping[str, Any] | str | os.PathLike[str]"
     """A scenario, its content, a path or a name. With the first of the two mappings, editors complete keys and mypy
     checks them; the other one is for what comes from elsewhere."""
@@ -217,9 +215,9 @@ class Scenario:
         if isinstance(scenario, str):
             scenario = readable(scenario)
         else:
-            scenario, form = _to_json(scenario, found), "json"
+            scenario, form = to_json(scenario, found), "json"
         self._text, self._form, self._source = scenario, form, readable(source)
-        self._sets, self._case, self._over = _literals(sets, found), case, _literals(over, found)
+        self._sets, self._case, self._over = literals(sets, found), case, literals(over, found)
         self._senders = loading.united(senders or {}, found)
         read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
         self._folder = None if folder is None else os.fspath(folder)
@@ -240,7 +238,7 @@ class Scenario:
     def with_sets(self, sets: Sets) -> Scenario:
         """The same scenario with other values at dotted keys."""
         senders: Senders = {}
-        more, is_case = _literals(sets, senders), self._case is not None
+        more, is_case = literals(sets, senders), self._case is not None
         return Scenario(
             self._text,
             form=self._form,
@@ -273,7 +271,7 @@ class Scenario:
 
         if self._form != "toml":
             raise ScenarioError("a scenario in JSON has no comments to keep\n  expected TOML, or use replace")
-        return edited(self._text, key, _literals([(key, value)], {})[0][1])
+        return edited(self._text, key, literals([(key, value)], {})[0][1])
 
     def network(self) -> dict[str, Any]:
         """Nodes, links and flows as plain data, for drawing.
@@ -507,15 +505,6 @@ def _text(content: bytes, path: Path | str) -> str:
         raise ScenarioError(f"{path} is not text in UTF-8 (byte {error.start})\n  expected a scenario file") from error
 
 
-def readable(text: str) -> str:
-    """Text of the command line or a file's name as Unicode: bytes that the locale does not know are read as UTF-8."""
-    try:
-        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    except UnicodeEncodeError as error:
-        letter = ascii(text[error.start])
-        raise ScenarioError(f"{letter} (letter {error.start + 1} of a text) is not Unicode") from error
-
-
 def _shown(name: str) -> str:
     return name if len(name) <= SHOWN_MAX else f"{name[:SHOWN_MAX]}..."
 
@@ -524,111 +513,7 @@ def _too_large(path: Path | str) -> str:
     return f"{path} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file"
 
 
-def _to_json(content: Mapping[str, Any], senders: Senders) -> str:
-    try:
-        return json.dumps(content, allow_nan=False, default=lambda value: _noted(value, senders))
-    except (TypeError, ValueError) as error:
-        raise ScenarioError(f"this dict cannot be a scenario: {error}") from error
-    except RecursionError:
-        raise ScenarioError("this dict cannot be a scenario: it is nested too deep") from None
-
-
 def _span(profile: Mapping[str, Any], unit: str) -> str:
     """A value over time by its least and its greatest."""
     least, most = (quantity(value, unit) for value in (min(profile["values"]), max(profile["values"])))
     return least if least == most else f"{least} to {most}"
-
-
-def _literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
-    """Values as text. Classes become their names, and are put into `senders`."""
-    try:
-        pairs = [(key, value) for key, value in (sets.items() if hasattr(sets, "items") else sets)]
-    except (TypeError, ValueError):
-        raise ScenarioError(f"sets = {sets!r}\n  expected a dict, or pairs of a key and a value") from None
-    wrong = [key for key, _ in pairs if not isinstance(key, str)]
-    if wrong:
-        raise ScenarioError(f"{wrong[0]!r} is no key of a scenario\n  expected text, such as 'link.sat.rate'")
-    try:
-        return [
-            (readable(key), readable(_literal(key, _placed(key, _with_classes(key, _plain(value))), senders)))
-            for key, value in pairs
-        ]
-    except RecursionError:
-        raise ScenarioError("a value is nested too deep to be one of a scenario") from None
-
-
-def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy as numbers and lists, other iterables as lists, dates as text."""
-    if isinstance(value, date):
-        return value.isoformat()
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if hasattr(value, "items") and not isinstance(value, type):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, type)):
-        return [_plain(item) for item in value]
-    return value
-
-
-def _with_classes(key: str, value: Any) -> Any:
-    """`FILE.py:CLASS` as the class, where the key is for one. Never what stands in a scenario file."""
-    if key == "sweep.together" and isinstance(value, (list, tuple)):
-        return [{inner: _with_classes(inner, each) for inner, each in group.items()} for group in value]
-    base = loading.base_of(key)
-    if base is None:
-        return value
-    if loading.is_place(key):
-        value = _listed(value)
-    if isinstance(value, (list, tuple)):
-        return [_with_classes(key, each) for each in value]
-    return loading.taken(value, base) if loading.is_own(value) else value
-
-
-def _listed(value: Any) -> Any:
-    """A list as typed after `--set`, if a class stands in it."""
-    if not isinstance(value, str) or not value.startswith("["):
-        return value
-    try:
-        found = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return value
-    return found if any(map(loading.is_own, found)) else value
-
-
-def _placed(key: str, value: Any) -> Any:
-    """What stands at a node is a list, also if it is one function."""
-    return [value] if isinstance(value, type) and loading.is_place(key) else value
-
-
-def _noted(value: Any, senders: Senders) -> Any:
-    """What JSON cannot hold: a class of one's own, by name; numbers and arrays of NumPy."""
-    if (plain := _plain(value)) is not value:
-        return plain
-    if not isinstance(value, type):
-        raise TypeError(f"{value!r} cannot be a value in a scenario")
-    cls = loading.taken(value)
-    assert not isinstance(cls, str), "it is a class"
-    senders.update(loading.united(senders, {loading.name_of(cls): cls}))
-    return loading.in_scenario(cls)
-
-
-def _literal(key: str, value: Any, senders: Senders) -> str:
-    """A value as one would type it after `--set key=`: text as it is, all else as TOML."""
-    if isinstance(value, type):
-        return str(_noted(value, senders))
-    return value if isinstance(value, str) else _toml(key, value, senders)
-
-
-def _toml(key: str, value: Any, senders: Senders) -> str:
-    if hasattr(value, "items") and not isinstance(value, type):
-        return (
-            "{ " + ", ".join(f"{json.dumps(name)} = {_toml(key, item, senders)}" for name, item in value.items()) + " }"
-        )
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(key, item, senders) for item in value) + "]"
-    if isinstance(value, type):
-        return _toml(key, _noted(value, senders), senders)
-    if isinstance(value, (str, bool, int, float)):
-        return json.dumps(value)
-    expected = "expected text, a number, true or false, or a list or dict of these"
-    raise ScenarioError(Problem(f"{key} = {value!r} cannot be a value in a scenario", key=key, expected=expected))
