@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from bentpipe.experiment.arms import Compared, complete, senders_of
 from bentpipe.experiment.execution import carry_out
 from bentpipe.experiment.measure import with_metrics
 from bentpipe.experiment.outcome import Result, column_shown
-from bentpipe.experiment.ratios import baseline, ratio, ratio_row
+from bentpipe.experiment.ratios import RATIOS, baseline, ratio, ratio_rows
 from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.metrics import COLUMNS, METRICS, named
@@ -370,7 +370,8 @@ class Comparison(Result):
         metric, judgement = named(name), self.judgement
         order = self.order(name)
         said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.senders) == 1 else []
-        said += [f"{each} has no {name}: {_absent(name)}" for each in self.senders if each not in order]
+        why = "no flow has an end" if name == "completion" else "there is no such value in any of its runs"
+        said += [f"{each} has no {name}: {why}" for each in self.senders if each not in order]
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
         elif len(self.senders) > 1 and self._is_fixed():
@@ -457,16 +458,9 @@ class Comparison(Result):
         BentpipeError
             Nothing was named as `against`.
         """
-        other = baseline(self.against)
-        rows = []
-        for what in map(named, self.metrics):
-            samples = self._samples(what.name)
-            if any(sample.is_there for sample in samples.values()):
-                names = [name for name in self.senders if name != other]
-                rows += [ratio_row(what, samples, name, other, self.judgement.confidence) for name in names]
-        schema = {"metric": pl.String, "sender": pl.String, "other": pl.String, "replications": pl.Int64}
-        reals = dict.fromkeys(("ratio", "low", "high"), pl.Float64)
-        return pl.DataFrame(rows, schema={**schema, **reals, "note": pl.String})
+        other, confidence = baseline(self.against), self.judgement.confidence
+        each = (ratio_rows(what, self._samples(what.name), other, confidence) for what in map(named, self.metrics))
+        return pl.DataFrame(list(chain.from_iterable(each)), schema=RATIOS)
 
     def sample(self, sender: str, metric: str) -> Sample:
         """A metric of one sender in each replication, with what was completed."""
@@ -603,7 +597,3 @@ class Comparison(Result):
             {"metric": metric, "sender": sender, "other": other, **found.to_dict()}
             for (sender, other), found in self.judged(metric).items()
         ]
-
-
-def _absent(metric: str) -> str:
-    return "no flow has an end" if metric == "completion" else "there is no such value in any of its runs"

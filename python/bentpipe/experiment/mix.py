@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +12,9 @@ from bentpipe import files, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import hints, options
-from bentpipe.experiment.commands import SENDERS_VARY
-from bentpipe.experiment.design import KEPT_SCENARIOS, UNTIL_MAX, Design, Point, Until, checked_until, enough
 from bentpipe.experiment.execution import carry_out
 from bentpipe.experiment.measure import with_metrics
+from bentpipe.experiment.mixed import Mixed, complete
 from bentpipe.experiment.outcome import Result, column_shown
 from bentpipe.experiment.plan import Plan
 from bentpipe.experiment.quantities import QUANTITIES, Quantity, quantity
@@ -34,12 +31,11 @@ from bentpipe.statistics.samples import Sample
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from bentpipe import _core
     from bentpipe.experiment.result import RunResult
     from bentpipe.own.loading import Sender
     from bentpipe.plot.style import Labels, Size
@@ -50,8 +46,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-PLANS_KEPT = 4
-"""Plans of days of the sky: a replication needs one for all its runs."""
 TESTS = 3
 """Questions that are tested of each sender."""
 STARVED = 0.5
@@ -135,89 +129,6 @@ def mix(
     design.cases = cases or {}
     with watched(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)
-
-
-class Mixed(Design["Mix"]):
-    """What a mix runs: the senders in each order of places, in turn, and each time all flows of one kind."""
-
-    verb = "mix"
-    cases: Mapping[str, Mapping[str, Any]]
-    """Those that the scenario does not have itself."""
-
-    def __init__(
-        self,
-        scenario: Scenario,
-        plan: Plan,
-        replications: int,
-        replications_max: int | None,
-        until: Mapping[str, Any] | None,
-        judgement: Judgement,
-        metrics: Sequence[str] = (),
-    ) -> None:
-        self.scenario, self.plan, self.senders = scenario, plan, plan.classes
-        self.judgement = judgement
-        self.replications = replications
-        self.replications_max = replications_max or (replications if until is None else max(replications, UNTIL_MAX))
-        self.until = Until.of(checked_until(until, quantity))
-        count = len(plan.names)
-        orders = [[(slot + turn) % count for slot in range(count)] for turn in range(count)]
-        own = [[kind] * count for kind in range(count)]
-        self.kinds = [*orders, *own]
-        self._plan_of = lru_cache(PLANS_KEPT)(plan.on_day)
-        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: self._plan_of(day).mixed(self.kinds[index])._core)
-        names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
-        # A mix is made of the resolved scenario, which has links in place of a sky.
-        (sky, *_) = members = [Point.of(0, {}, each._core) for each in plan.members.values()]
-        notes = tuple(dict.fromkeys(note for each in members for note in each.notes))
-        days = {"has_days": sky.has_days, "shares_day": sky.shares_day, "notes": notes}
-        self.points = [
-            replace(Point.of(index, {"senders": name}, self._on_day(index, 0)), **days)  # type: ignore[arg-type]
-            for index, name in enumerate(names)
-        ]
-        self.keys, self.seed = ["senders"], scenario.seed
-        self.metrics, self.asked, tables = ["goodput"], list(metrics), ["flows", "links"]
-        for name in [*metrics, *([self.until.metric] if self.until else [])]:
-            tables += getattr(quantity(name), "tables", ())
-        self.tables = list(dict.fromkeys(tables))
-
-    def core(self, point: Point, day: int = 0) -> _core.Scenario:
-        return self._on_day(point.index, day)
-
-    def result(self, sweep: Sweep) -> Mix | None:
-        return Mix.of(sweep, self.scenario, self.plan) if _complete(sweep, self.plan) else None
-
-    def replications_of(self, point: Point) -> tuple[int, int]:
-        turns = len(self.plan.names)
-        return (point.index, turns) if point.index < turns else (0, 1)
-
-    def counts(self) -> list[int]:
-        return self._counts(self.replications)
-
-    def _counts(self, replications: int) -> list[int]:
-        """Runs of each point, if the mix has so many."""
-        return [len(range(first, replications, step)) for first, step in map(self.replications_of, self.points)]
-
-    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
-        if self.until is None:
-            return list(counts)
-        mixed = Mix.of(so_far(), self.scenario, self.plan)
-        values = [mixed.values(name, self.until.metric) for name in self.plan.names]
-        return self._counts(max(enough(each, self.until, self.replications_max) for each in values))
-
-    def facts(self) -> dict[str, Any]:
-        plan = self.plan
-        return {
-            "sets": [*self.scenario.sets, (SENDERS_VARY, json.dumps(plan.names)), *self.sets()],
-            "cases": json.loads(json.dumps(self.cases, default=str)),
-            "asked": self.asked,
-            "plan": {"names": plan.names, "base": plan.base, "flows": plan.flows},
-        }
-
-
-def _complete(sweep: Sweep, plan: Plan) -> list[int]:
-    """The replications of which all runs have ended."""
-    counts = sweep.runs["replication"].value_counts()
-    return sorted(counts.filter(pl.col("count") == len(plan.names) + 1)["replication"].to_list())
 
 
 @dataclass(frozen=True)
@@ -336,7 +247,7 @@ class Mix(Result):
             copies = [flow for flows in written["flows"] for flow in flows.values()]
             classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
             plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
-            if not _complete(sweep, plan):
+            if not complete(sweep, plan):
                 raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
             return cls.of(sweep, scenario, plan)
 
@@ -344,7 +255,7 @@ class Mix(Result):
     def of(cls, sweep: Sweep, scenario: Scenario, plan: Plan) -> Mix:
         """Of the replications of which all runs have ended."""
         flows, links = (sweep.kept(name).partition_by("run", as_dict=True) for name in ("flows", "links"))
-        runs: dict[int, list[Flows]] = {k: [] for k in _complete(sweep, plan)}
+        runs: dict[int, list[Flows]] = {k: [] for k in complete(sweep, plan)}
         seeds: dict[int, int] = {}
         # The mix of a replication comes before those of one kind.
         for row in sweep.runs.sort("replication", "point").iter_rows(named=True):

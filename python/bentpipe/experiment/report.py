@@ -10,7 +10,8 @@ from bentpipe import files, formatting
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.arms import Compared
 from bentpipe.experiment.compare import Comparison
-from bentpipe.experiment.mix import Mix, Mixed
+from bentpipe.experiment.mix import Mix
+from bentpipe.experiment.mixed import Mixed
 from bentpipe.experiment.provenance import of_run, of_sweep, titled
 from bentpipe.experiment.reporter import Report, Reporter, caption
 from bentpipe.experiment.result import FORM as RUN
