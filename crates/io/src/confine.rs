@@ -80,7 +80,7 @@ fn replace_devices() -> io::Result<()> {
     // New terminals only: those of the machine belong to other programs.
     fs::create_dir(new.join("pts"))?;
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-    mount("devpts", &new.join("pts"), "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")?;
+    mount("devpts", new.join("pts"), "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")?;
     for (name, target) in LINKS {
         symlink(target, new.join(name))?;
     }

@@ -53,7 +53,8 @@ impl Scenario {
 
     /// Queues of drop-tail bottlenecks that are far smaller, and far larger, than the bandwidth-delay product of their flows.
     fn queues_far_from_bdp(&self) -> [Option<String>; 2] {
-        let (mut small, mut large): (Vec<(f64, &str)>, Vec<(f64, &str)>) = (Vec::new(), Vec::new());
+        let mut small: Vec<(f64, &str)> = Vec::new();
+        let mut large = Vec::new();
         for (link, bottleneck) in self.links.iter().zip(self.bottlenecks()) {
             let (Some(Bottleneck { flows, rtt, packet }), Queue::DropTail { limit }) = (bottleneck, &link.queue) else {
                 continue;

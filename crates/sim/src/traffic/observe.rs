@@ -11,7 +11,7 @@ use bentpipe_units::{Duration, Time};
 impl Traffic {
     /// A row for each flow, in a run that ended at `at`.
     pub(crate) fn flow_rows<'a>(&self, scenario: &'a Scenario, at: Time) -> Vec<FlowRow<'a>> {
-        let flows = FlowId::all(scenario.flows.len()).into_iter().zip(&self.flows).zip(self.totals(at));
+        let flows = FlowId::all(scenario.flows.len()).zip(&self.flows).zip(self.totals(at));
         flows.map(|((flow, state), totals)| flow_row(scenario, flow, state, &totals, at)).collect()
     }
 
