@@ -365,10 +365,14 @@ class Comparison(Result):
     @property
     def statements(self) -> list[str]:
         """What can be said about the metric in plain words: the best sender, or `against`, with each other one."""
-        metric = named(self.metric)
-        order = ranked(self._samples(self.metric), metric, self.statistic)
+        return self.statements_of(self.metric)
+
+    def statements_of(self, metric: str) -> list[str]:
+        """What can be said about a metric in plain words. The correction is over the pairs of this metric."""
+        what = named(metric)
+        order = ranked(self._samples(what.name), what, self.statistic)
         said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.senders) == 1 else []
-        said += [f"{name} has no {metric.name}: {_absent(metric.name)}" for name in self.senders if name not in order]
+        said += [f"{name} has no {what.name}: {_absent(what.name)}" for name in self.senders if name not in order]
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
         elif len(self.senders) > 1 and self._is_fixed():
@@ -376,12 +380,12 @@ class Comparison(Result):
         elif len(self.senders) > 1 and self.statistic == "median" and len(self.seeds) < least(self.confidence):
             wanted, level = least(self.confidence), f"{100 * self.confidence:g} %"
             said.append(f"too few replications: medians need at least {wanted} for intervals of {level}")
-        found = self._differences(self.metric, best=order[:1])
+        found = self._differences(what.name, best=order[:1])
         if self.against is not None:
             pairs = [(name, self.against) for name in order if name != self.against and self.against in order]
         else:
             pairs = [(order[0], other) for other in order[1:]]
-        return said + [statement(*pair, found[pair], metric) for pair in pairs]
+        return said + [statement(*pair, found[pair], what) for pair in pairs]
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]

@@ -329,10 +329,14 @@ def _losses(result: RunResult, names: Sequence[str]) -> list[str]:
     groups = drops.group_by("where", "cause", maintain_order=True).agg(pl.col("packets").sum())
     top = groups.sort("packets", descending=True).head(2)
     told = [f"{n:,} at {where} ({CAUSES.get(cause, cause)})" for where, cause, n in top.iter_rows()]
+    if elsewhere := lost - int(top["packets"].sum()):
+        told.append(f"{elsewhere:,} elsewhere")
     datagrams = result.datagrams.filter(pl.col("flow").is_in(names))
     sent = int(datagrams["sent_packets"].sum()) if datagrams.height else 0
     share = f" ({formatting.percent(lost / sent)})" if sent else ""
-    return [f"Packets lost: {lost:,}{share}, {listed(told)}."]
+    if len(told) == 1:
+        return [f"Packets lost{share}: {told[0]}."]
+    return [f"Packets lost: {lost:,}{share}; {listed(told)}."]
 
 
 def _unfinished(result: RunResult, names: Sequence[str]) -> list[str]:
