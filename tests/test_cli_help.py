@@ -84,7 +84,10 @@ def test_examples_run(name, tmp_path, monkeypatch):
             (place / "mine.toml").write_text(shipped_text("geo"))
         (place / "myidea.py").write_text("import bentpipe as bp\n\n\nclass MyIdea(bp.CongestionControl):\n    pass\n")
         words = shlex.split(example.partition(" >")[0])[1:]
-        done = CliRunner().invoke(app, [*words, *SHORT.get(name, [])])
+        more = SHORT.get(name, [])
+        if any(word.startswith("duration=") for word in words):
+            more = more[2:]
+        done = CliRunner().invoke(app, [*words, *more])
         assert done.exit_code == 0, done.output
 
 

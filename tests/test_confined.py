@@ -153,9 +153,12 @@ def emulate(request, tmp_path):
         for folder in tmp_path.parents:
             if folder.name.startswith(("popen-", "pytest-")):
                 folder.chmod(0o755)
-        if subprocess.run(
-            [sys.executable, "-c", "import bentpipe"], check=False, stderr=subprocess.DEVNULL, **user
-        ).returncode:
+        line = [sys.executable, "-c", "import bentpipe"]
+        try:
+            status = subprocess.run(line, check=False, stderr=subprocess.DEVNULL, **user).returncode
+        except PermissionError as error:
+            status = error
+        if status:
             pytest.skip("another user cannot read bentpipe here")
     scenario = tmp_path / "path.toml"
     scenario.write_text(bp.Scenario(SCENARIO).resolved())

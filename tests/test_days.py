@@ -62,7 +62,7 @@ def test_a_day_that_is_written_is_that_of_all_replications_and_the_notes_say_so(
 
 def test_stores_name_runs_by_their_day(tmp_path):
     folder = tmp_path / "store"
-    asked = {"replications": 3, "metrics": "completion", "store": folder}
+    asked = {"replications": 3, "metric": "completion", "store": folder}
     first = bp.compare(scenario(), ["reno"], **asked)
     told = []
     again = bp.compare(scenario(), ["reno"], **asked, progress=lambda state: told.append(state.reused))

@@ -156,4 +156,4 @@ def test_the_former_option_names_the_new_one(tmp_path):
         done = CliRunner().invoke(app, [verb, str(tmp_path / "plain.toml"), "--cc", "reno,cubic", "--metrics", "rtt"])
         assert done.exit_code == 2
     done = CliRunner().invoke(app, ["compare", str(tmp_path / "plain.toml"), "--cc", "reno", "--metrics", "rtt"])
-    assert "--metric?" in str(done.exception) + done.stderr
+    assert "'--metric'?" in str(done.exception) + done.stderr

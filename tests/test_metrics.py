@@ -136,7 +136,7 @@ def test_a_metric_that_was_not_asked_for_says_how_to_get_it(comparison, scenario
 
 def test_sweeps_stores_reports_and_until_take_metrics_of_one_flow(scenario, tmp_path):
     asked = {
-        "metrics": ["goodput:bulk", "queue_p95:down.forward"],
+        "metric": ["goodput:bulk", "queue_p95:down.forward"],
         "until": {"metric": "goodput:bulk", "half_width": "30 %"},
         "against": "reno",
     }

@@ -334,7 +334,7 @@ def test_arguments_that_make_no_sense_are_refused(small, call, words):
 def test_a_key_that_a_case_sets_twice_is_refused(small):
     done = cli("compare", small, "--case", "x: tcp.cc=reno; tcp.cc=cubic", "--case", "y: tcp.cc=sack")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "sets tcp.cc twice\n  expected it once" in done.stderr
+    assert "case x has tcp.cc twice\n  expected each key once" in done.stderr
 
 
 def test_no_text_of_a_csv_table_is_a_formula():

@@ -66,12 +66,12 @@ def calm(tmp_path):
 
 
 def extending(name):
-    """Nothing overridden."""
+    """A subclass without hooks."""
     return type("Same", (bp.CongestionControl,), {"extends": name, "__module__": __name__})
 
 
 def calling(name):
-    """Every hook overridden, with a call of what it overrides."""
+    """A subclass with all hooks, each of which calls the overridden one."""
 
     class Calls(bp.CongestionControl):
         extends = name
@@ -118,7 +118,7 @@ def calling(name):
 
 
 def trace(scenario, cc):
-    """All that a run tells, but the name of the congestion control."""
+    """Tables and series of a run without the name of the congestion control."""
     result = bp.run(scenario, cc=cc, series=SERIES)
     return {name: table.drop("cc", strict=False) for name, table in tables(result).items()}
 

@@ -39,7 +39,7 @@ def test_a_run_that_is_over_gives_its_packets(tmp_path):
     assert (tmp_path / "again-server.pcapng").read_bytes() == found[0]
     assert bp.pcap(scenario, tmp_path / "geo.pcapng") == places
     assert places[0].read_bytes() != found[0], "another seed loses other packets"
-    with pytest.raises(BentpipeError, match=r"no such folder\n  expected one for the captures"):
+    with pytest.raises(BentpipeError, match=r"there is no folder .*missing\n  make it"):
         bp.pcap("geo", tmp_path / "missing" / "geo.pcapng")
 
 

@@ -44,7 +44,7 @@ RATES = {"link.a_b.error.rate": [0, 1e-4, 1e-3, 1e-2]}
 
 
 def swept(folder, vary, **options):
-    options = {"replications": 3, "metrics": ["goodput", "rtt"]} | options
+    options = {"replications": 3, "metric": ["goodput", "rtt"]} | options
     return bp.sweep(SCENARIO, vary, store=folder, **options)
 
 

@@ -79,7 +79,7 @@ def test_without_a_store_nothing_is_written(small, tmp_path, monkeypatch):
         ({"vary": {**RATES, "tcp.cc": ["newreno", "sack"]}}, 8),
         ({"vary": {"link.down.error.rate": [0.01]}}, 0),
         ({"tables": ["links"]}, 8),
-        ({"metrics": ["jain", "rtt"]}, 0),
+        ({"metric": ["jain", "rtt"]}, 0),
     ],
 )
 def test_a_wider_grid_reuses_what_is_there(small, tmp_path, begun, wider, new):

@@ -534,31 +534,43 @@ def test_a_saved_table_that_is_damaged_is_said(small, tmp_path):
 
 
 LOCK = """
-import sqlite3, sys, time
+import sqlite3, sys
 index = sqlite3.connect(sys.argv[1], isolation_level=None)
 index.execute("begin immediate")
 print("locked", flush=True)
-time.sleep(float(sys.argv[2]))
+sys.stdin.readline()
 """
 
 
-def test_who_waits_for_another_process_says_so_at_once(small, store, caplog, monkeypatch):
-    monkeypatch.setattr(stores, "SOON_S", 0.1)
-    line = [sys.executable, "-c", LOCK, str(store / "index.sqlite"), "1.5"]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as other:
+@pytest.fixture
+def locking(store):
+    """Another process that writes to the store until it reads a line."""
+    line = [sys.executable, "-c", LOCK, str(store / "index.sqlite")]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         other.stdout.readline()
-        assert sweep(small, store).runs.height == 10
+        yield other
+        other.kill()
+
+
+def test_who_waits_for_another_process_says_so_at_once(small, store, caplog, monkeypatch, locking):
+    monkeypatch.setattr(stores, "SOON_S", 0.1)
+
+    def let_go(record):
+        locking.stdin.write("\n")
+        locking.stdin.flush()
+        return True
+
+    caplog.handler.addFilter(let_go)
+    assert sweep(small, store).runs.height == 10
     assert caplog.messages == [f"waiting for another program to write to {store}, for at most 60 s ..."]
 
 
-def test_who_waited_in_vain_says_for_whom(small, store, monkeypatch):
+def test_who_waited_in_vain_says_for_whom(small, store, monkeypatch, request):
     monkeypatch.setattr(stores, "SOON_S", 0.1)
     monkeypatch.setattr(stores, "BUSY_S", 1)
-    line = [sys.executable, "-c", LOCK, str(store / "index.sqlite"), "20"]
-    with stores.Store(store), subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as other:
-        other.stdout.readline()
-        try:
-            text = said(sweep, small, store)
-        finally:
-            other.kill()
+    with stores.Store(store):
+        other = request.getfixturevalue("locking")
+        text = said(sweep, small, store)
+        other.kill()
+        other.wait()
     assert text.startswith(f"the store {store} cannot be used: process {os.getpid()} was writing to it for 1 s")

@@ -47,7 +47,7 @@ def _look() -> None:
 def _has_threads() -> bool:
     """Whether Polars has started its threads. On systems that do not list threads: whether it is loaded."""
     try:
-        return any((task / "comm").read_text().strip() == THREAD for task in TASKS.iterdir())
+        return any((task / "comm").read_text(encoding="utf-8").strip() == THREAD for task in TASKS.iterdir())
     except OSError:
         return not TASKS.exists()
 

@@ -11,9 +11,9 @@ use pyo3::PyResult;
 /// Hooks that are not overridden.
 #[derive(Clone, Debug)]
 pub(crate) enum Inherited {
-    /// Those of Reno's window.
+    /// Reno's window.
     Reno(Window),
-    /// Those of a congestion control of the registry.
+    /// A congestion control of the registry.
     BuiltIn(BuiltIn),
 }
 
@@ -172,7 +172,7 @@ impl Inherited {
         }
     }
 
-    /// Makes sure that the segment size is known, whatever the hook did: no window is below a segment.
+    /// Passes the segment size on if the hook did not: no window is below a segment.
     pub(crate) fn settle_smss(&mut self, smss: u64) {
         match self {
             Self::BuiltIn(built_in) if built_in.smss == smss => {}

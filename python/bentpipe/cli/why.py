@@ -76,14 +76,14 @@ def command(
     if not has_time:
         with Bar(is_quiet=quiet or json) as bar:
             found = result.why(flow, tries=not no_try, progress=bar)
-        return print_result(found.to_dict, lambda: _breakdown(found), json=json, quiet=quiet)
+        return print_result(found.to_dict, lambda: (_hosts(result), *_breakdown(found)), json=json, quiet=quiet)
     from bentpipe.experiment.why import why
 
     names = result.scenario.flow_names
     if flow is None and len(names) > 1:
         raise BentpipeError(f"which flow?\n  expected --flow with one of {', '.join(names[:8])}")
     told = why(result, flow or names[0], at=at_s, start=start_s, end=end_s)
-    return print_result(told.to_dict, lambda: _parts(told), json=json, quiet=quiet)
+    return print_result(told.to_dict, lambda: (_hosts(result), *_parts(told)), json=json, quiet=quiet)
 
 
 def _result(
@@ -118,6 +118,12 @@ def _seconds(name: str, text: str | None) -> float | None:
     if found is None or found[1] != "s":
         raise BentpipeError(f'--{name} {text}\n  expected a time, like "72 s" or "1.5min"')
     return found[0]
+
+
+def _hosts(result: RunResult) -> RenderableType:
+    from bentpipe.cli.render import hosts
+
+    return hosts(result)
 
 
 def _parts(told: Explanation) -> Iterator[RenderableType]:

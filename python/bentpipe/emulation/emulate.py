@@ -376,7 +376,9 @@ def _hint(error: str) -> str:
         return next(hint for step, hint in HINTS.items() if step in error)
     # Limits of namespaces give the error of a full disk (namespaces(7)).
     limits = {kind: Path(f"/proc/sys/user/max_{kind}_namespaces") for kind in NAMESPACES}
-    spent = [kind for kind, limit in limits.items() if limit.exists() and limit.read_text().strip() == "0"]
+    spent = [
+        kind for kind, limit in limits.items() if limit.exists() and limit.read_text(encoding="utf-8").strip() == "0"
+    ]
     if not spent:
         return "a limit of namespaces is used up (sysctl user): end what has them, or raise the limit"
     names = " and ".join(NAMESPACES[kind] for kind in spent)
