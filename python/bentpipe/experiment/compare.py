@@ -364,11 +364,11 @@ class Comparison(Result):
 
     @property
     def statements(self) -> list[str]:
-        """What can be said about the metric in plain words: the best sender, or `against`, with each other one."""
+        """Statements about the metric in plain words: the best sender, or `against`, with each other one."""
         return self.statements_of(self.metric)
 
     def statements_of(self, metric: str) -> list[str]:
-        """What can be said about a metric in plain words. The correction is over the pairs of this metric."""
+        """Statements about any metric in plain words, corrected over the pairs of this metric."""
         what = named(metric)
         order = ranked(self._samples(what.name), what, self.statistic)
         said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.senders) == 1 else []

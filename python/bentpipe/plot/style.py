@@ -42,7 +42,7 @@ Labels = Mapping[str, str]
 FAR = 3.0
 """So many times as far as what is drawn, the rate of a link would only squeeze it."""
 ROOM = 1.15
-"""So many times as far as the rate of a link the axis reaches, for the name above the line."""
+"""Least end of the axis over the rate of a link: the name is above the line."""
 TITLE_LETTERS = 56
 """Of a line of the title."""
 LEGEND_WIDTH, LEGEND_LINE = 60, 9
