@@ -27,7 +27,7 @@ def by_hand(small, **values):
         for cc, column in values.items()
         for k, value in enumerate(column)
     ]
-    return Comparison(bp.load(small), tuple(values), pl.DataFrame(runs), "goodput", 0.95, "1")
+    return Comparison(bp.load(small), tuple(values), pl.DataFrame(runs), "goodput", "1")
 
 
 def test_student_interval_by_hand():
@@ -89,7 +89,7 @@ def test_statements_in_plain_words(small):
 def test_the_margin_of_what_is_below_is_not_negative(small):
     comparison = by_hand(small, a=[1.0, 2.0, 3.0], b=[1.0, 2.0, 3.0])
     runs = comparison.runs.with_columns(completion_s=pl.Series([4.0, 4.1, 4.2, 2.0, 2.0, 2.0]))
-    comparison = Comparison(comparison.scenario, comparison.senders, runs, "completion", 0.95, "1")
+    comparison = Comparison(comparison.scenario, comparison.senders, runs, "completion", "1")
     # 2.1 below of 4.1, s = 0.1, t(2, 0.975) = 4.302653.
     assert comparison.statements[-1] == "b is faster than a in completion: 51.2 % (±6.1 %) less time"
 
@@ -102,7 +102,7 @@ def test_a_metric_that_is_zero_is_compared_in_its_unit(small):
 def test_less_is_better_for_times(small):
     comparison = by_hand(small, a=[1.0, 2.0], b=[1.0, 2.0])
     runs = comparison.runs.with_columns(completion_s=pl.Series([4.0, 4.0, 2.0, 2.0]))
-    comparison = Comparison(comparison.scenario, comparison.senders, runs, "completion", 0.95, "1")
+    comparison = Comparison(comparison.scenario, comparison.senders, runs, "completion", "1")
     assert comparison.statements[-1] == "b is faster than a in completion: 50.0 % (±0.0 %) less time"
 
 

@@ -17,6 +17,7 @@ from bentpipe.metrics import COLUMNS, METRICS
 from bentpipe.plot.maps import axes_of
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.estimates import fisher
+from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import AtLeast, Counts, Sample, joined, ranked
 
 COMPLETION = METRICS["completion"]
@@ -63,21 +64,21 @@ def by_hand(metric="completion", against=None, **values):
     ]
     schema = {"completion_s": pl.Float64}
     frame = pl.DataFrame(rows, schema_overrides=schema)
-    return Comparison(bp.load("geo"), tuple(values), frame, metric, 0.95, "1", against=against)
+    return Comparison(bp.load("geo"), tuple(values), frame, metric, "1", Judgement(against=against))
 
 
 # Statistics
 
 
 def test_a_mean_of_which_some_did_not_complete_is_a_bound_over_all_of_them():
-    found = completed(10, NAN, 12, NAN).estimate("mean", 0.95)
+    found = completed(10, NAN, 12, NAN).estimate()
     assert isinstance(found, AtLeast)
     # (10 + 20 + 12 + 20) / 4, not (10 + 12) / 2; and a bound has no interval.
     assert found == (4, 15.5, None, None, 2)
-    assert not isinstance(completed(10, 12).estimate("mean", 0.95), AtLeast)
+    assert not isinstance(completed(10, 12).estimate(), AtLeast)
     # The median: half of the runs completed after at most 12 s and half after at least 20 s.
-    assert completed(10, NAN, 12, NAN).estimate("median", 0.95).value == 16
-    assert isinstance(completed(NAN, NAN).estimate("mean", 0.95), AtLeast)
+    assert completed(10, NAN, 12, NAN).estimate(Judgement("median")).value == 16
+    assert isinstance(completed(NAN, NAN).estimate(), AtLeast)
 
 
 def test_fisher_by_hand():

@@ -11,6 +11,7 @@ import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment.mix import Mix, Plan, mix
+from bentpipe.statistics.judgement import Judgement
 
 
 def cli(*args):
@@ -39,7 +40,7 @@ def by_hand(**goodput):
                 | {"retransmitted_pct": 0.0, "timeouts": 0.0, "rtt_p50_s": 0.1}
             )
     totals = {"replication": range(count), "seed": range(1, count + 1), "goodput_bps": total.astype(float)}
-    return Mix(bp.load("geo"), plan(*goodput), pl.DataFrame(rows), pl.DataFrame(totals), 0.95, "1")
+    return Mix(bp.load("geo"), plan(*goodput), pl.DataFrame(rows), pl.DataFrame(totals), Judgement(), "1")
 
 
 def test_each_flow_is_there_once_for_each_sender_on_the_same_path():

@@ -13,6 +13,7 @@ from bentpipe.statistics.comparing import Difference, differences, sentence, sta
 from bentpipe.statistics.correction import adjusted, benjamini_hochberg
 from bentpipe.statistics.effects import Effect, cliff, hedges, hedges_paired
 from bentpipe.statistics.estimates import estimate, least, median, ratio_of_means, ratio_of_medians, sign_test
+from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.steady import batch_means, levels, steady
 from bentpipe.statistics.warmup import fixed, mser
 
@@ -435,8 +436,8 @@ def test_conditions_are_corrected_together():
     assert together[3].p_adjusted == pytest.approx(4 * alone[3].p)
     assert [each.is_shown for each in together] == [each.p_adjusted < 0.05 for each in together]
     assert [together[0].is_shown, together[3].is_shown] == [False, True]
-    assert differences(samples, correction="none")[3].p_adjusted == alone[3].p
-    assert differences(samples, statistic="median")[3].effect.kind == "Cliff's delta"
+    assert differences(samples, Judgement(correction="none"))[3].p_adjusted == alone[3].p
+    assert differences(samples, Judgement("median"))[3].effect.kind == "Cliff's delta"
 
 
 # Comparisons
@@ -448,7 +449,9 @@ def by_hand(small, statistic="mean", correction="holm", **values):
         for cc, column in values.items()
         for k, v in enumerate(column)
     ]
-    return Comparison(bp.load(small), tuple(values), pl.DataFrame(runs), "goodput", 0.95, "1", statistic, correction)
+    return Comparison(
+        bp.load(small), tuple(values), pl.DataFrame(runs), "goodput", "1", Judgement(statistic, 0.95, correction)
+    )
 
 
 def test_medians_are_not_moved_by_one_run(small):

@@ -562,6 +562,7 @@ def test_who_waits_for_another_process_says_so_at_once(small, store, caplog, mon
 
     caplog.handler.addFilter(let_go)
     assert sweep(small, store).runs.height == 10
+    caplog.handler.removeFilter(let_go)
     assert caplog.messages == [f"waiting for another program to write to {store}, for at most 60 s ..."]
 
 

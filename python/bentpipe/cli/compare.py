@@ -14,11 +14,12 @@ from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.options import CHARTS, charted, checked
 from bentpipe.scenario import overrides
+from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bentpipe.experiment.options import Correction, Statistic
+    from bentpipe.statistics.judgement import Correction, Statistic
 
 
 @click.command(
@@ -86,7 +87,8 @@ def command(
     what can be said about the differences.
     """
     check_places(save, plot)
-    checked(metric=metric, replications=replications, confidence=confidence, statistic=statistic, correction=correction)
+    checked(metric=metric, replications=replications)
+    Judgement(statistic, confidence, correction)
     charted(chart, is_mix=False, is_drawn=plot is not None)
     if (ratio or chart == "ratio") and against is None:
         raise BentpipeError("a ratio to what?\n  expected the baseline: --against NAME")

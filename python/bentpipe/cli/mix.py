@@ -13,9 +13,12 @@ from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.experiment.options import MIX_CHARTS, charted, checked
 from bentpipe.scenario import overrides
+from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from bentpipe.statistics.judgement import Correction
 
 
 @click.command(
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     help="What is shown of each one besides, over its flows: tcp_efficiency, fct:web. See: list metrics.",
 )
 @options.confidence
+@options.correction
 @options.sets
 @options.seed
 @options.store
@@ -61,6 +65,7 @@ def command(
     replications_max: int | None,
     metric: str | None,
     confidence: float,
+    correction: Correction,
     sets: tuple[str, ...],
     seed: int | None,
     store: Path | None,
@@ -79,7 +84,8 @@ def command(
     the capacity: who starves whom, and what each would get among its own kind.
     """
     check_places(save, plot)
-    checked(metric="goodput", replications=replications, confidence=confidence)
+    checked(metric="goodput", replications=replications)
+    Judgement(confidence=confidence, correction=correction)
     charted(chart, is_mix=True, is_drawn=plot is not None)
     from bentpipe.scenario.scenario import names_of
 
@@ -102,6 +108,7 @@ def command(
             until=enough,
             metric=metric or (),
             confidence=confidence,
+            correction=correction,
             store=store,
             jobs=jobs,
             on=on,

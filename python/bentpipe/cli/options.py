@@ -10,8 +10,8 @@ import click
 
 from bentpipe.cli import complete
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.options import CORRECTIONS, STATISTICS
 from bentpipe.metrics import METRICS
+from bentpipe.statistics.judgement import CORRECTIONS, STATISTICS, Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ against = click.option(
 confidence = click.option(
     "--confidence",
     type=float,
-    default=0.95,
+    default=Judgement.confidence,
     show_default=True,
     metavar="P",
     help="Of each interval, and of all statements together.",
@@ -99,7 +99,7 @@ metric = click.option(
 )
 statistic = click.option(
     "--statistic",
-    default="mean",
+    default=Judgement.statistic,
     show_default=True,
     metavar="|".join(STATISTICS),
     shell_complete=complete.one_of(STATISTICS),
@@ -107,7 +107,7 @@ statistic = click.option(
 )
 correction = click.option(
     "--correction",
-    default="holm",
+    default=Judgement.correction,
     show_default=True,
     metavar="|".join(CORRECTIONS),
     shell_complete=complete.one_of(CORRECTIONS),

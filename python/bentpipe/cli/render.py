@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from bentpipe.experiment.compare import Comparison
     from bentpipe.experiment.mix import Mix
     from bentpipe.experiment.outcome import Result
-    from bentpipe.experiment.report import Report
+    from bentpipe.experiment.reporter import Report
     from bentpipe.experiment.sweep import Sweep
     from bentpipe.papers.reproduce import Reproduction
     from bentpipe.scenario.scenario import Scenario
     from bentpipe.statistics.estimates import Estimate, Interval
+    from bentpipe.statistics.judgement import Judgement
     from bentpipe.statistics.samples import Counts
 
 POINTS_MAX = 40
@@ -66,10 +67,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
         yield _estimates(comparison, of_transfers, "Transfers")
     replications = len(comparison.seeds)
     if replications > 1:
-        margin = "±" if comparison.statistic == "mean" else "with"
-        level = f"{100 * comparison.confidence:g} %"
-        sample = f"{comparison.statistic} of {replications} replications{_days(comparison)}, {margin} {level} interval"
-        yield Text(sample, style="dim")
+        yield _sample(f" of {replications} replications{_days(comparison)}", comparison.judgement)
     # The times of transfers are all of the same ones.
     notes = (
         comparison.unfinished(name)
@@ -145,8 +143,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
     yield Text(f"{formatting.count(mix.runs['flows'][0], 'flow')} of each sender", style="dim")
     replications = len(mix.seeds)
     if replications > 1:
-        sample = f"mean of {replications} replications{_days(mix)}, ± {100 * mix.confidence:g} % interval"
-        yield Text(sample, style="dim")
+        yield _sample(f" of {replications} replications{_days(mix)}", mix.judgement)
     yield Text("")
     for statement in mix.statements:
         yield Text(statement)
@@ -172,7 +169,7 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     yield Text(result.title, style="bold")
     yield table
     yield from hidden(result.points.height - points.height, "more points; `bentpipe report` shows them", hint="")
-    yield Text(f"mean{_days(result)}, ± 95 % interval", style="dim")
+    yield _sample(_days(result), result.judgement)
     for note in filter(None, map(result.unfinished, result.metrics)):
         yield Text(note, style="yellow")
     yield Text("")
@@ -259,6 +256,12 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
 def _days(result: Comparison | Mix | Sweep) -> str:
     """The days of the sky, as a part of a description of replications."""
     return ", each on another day of the sky" if result.has_days else ""
+
+
+def _sample(of: str, judgement: Judgement) -> Text:
+    """What stands in the cells of a table."""
+    margin = "±" if judgement.statistic == "mean" else "with"
+    return Text(f"{judgement.statistic}{of}, {margin} {judgement.level} interval", style="dim")
 
 
 def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:

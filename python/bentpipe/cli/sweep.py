@@ -17,9 +17,12 @@ from bentpipe.cli.progress import Bar, load
 from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.experiment.options import SWEEP_CHARTS, sweep_charted
 from bentpipe.scenario import overrides
+from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from bentpipe.statistics.judgement import Correction, Statistic
 
 
 @click.command(
@@ -58,6 +61,9 @@ if TYPE_CHECKING:
     metavar="A,B",
     help="Tables of each run to keep besides: flows, links, drops, completions, transfers, datagrams.",
 )
+@options.statistic
+@options.confidence
+@options.correction
 @options.against
 @click.option("--ratio", is_flag=True, help="Show ratios to --against NAME as well, in pairs of equal seeds.")
 @options.store
@@ -79,6 +85,9 @@ def command(
     replications_max: int | None,
     metric: str | None,
     tables: str | None,
+    statistic: Statistic,
+    confidence: float,
+    correction: Correction,
     against: str | None,
     ratio: bool,
     store: Path | None,
@@ -99,6 +108,7 @@ def command(
     """
     check_places(plot=plot)
     sweep_charted(chart)
+    Judgement(statistic, confidence, correction)
     from bentpipe.experiment.grid import arguments, varied_keys, with_axes
     from bentpipe.scenario.scenario import STDIN, names_of
 
@@ -127,7 +137,16 @@ def command(
 
     try:
         with _as_typed(), Bar(is_quiet=quiet, is_summed_up=True) as bar:
-            result = sweep(scenario, store=place, jobs=jobs, on=on, progress=bar)
+            result = sweep(
+                scenario,
+                confidence=confidence,
+                statistic=statistic,
+                correction=correction,
+                store=place,
+                jobs=jobs,
+                on=on,
+                progress=bar,
+            )
     except Interrupted as interrupt:
         part = interrupt.result
         shown = lambda: (*render.sweep(part, place), *render.notes(part))  # noqa: E731

@@ -10,11 +10,12 @@ import polars as pl
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import EmulationError
+from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-CONFIDENCE = 0.95
+CONFIDENCE = Judgement.confidence
 """Of the interval of each difference."""
 PAIRS_FROM = 4
 """Least number of emulated runs that may be compared in pairs with those of their seeds: fewer show no correlation."""

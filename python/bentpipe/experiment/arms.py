@@ -25,8 +25,6 @@ class Compared(Arms["Comparison"]):
     """What a comparison runs: the same seeds for every sender, as many as the one that needs most."""
 
     verb = "compare"
-    said: Mapping[str, Any]
-    """What is asked of the comparison besides the runs."""
     cases: Mapping[str, Mapping[str, Any]]
     """Those that the scenario does not have itself."""
 
@@ -42,16 +40,16 @@ class Compared(Arms["Comparison"]):
 
     def facts(self) -> dict[str, Any]:
         (key,) = self.keys
-        named = [
-            *case_sets(self.cases),
-            (f"sweep.vary.{key}", list(self.arms)),
-            ("sweep.replications", self.replications),
-        ]
+        named = [*case_sets(self.cases), (f"sweep.vary.{key}", list(self.arms))]
         return {
-            **self.said,
+            "cases": json.loads(json.dumps(self.cases, default=str)),
             "arms": {name: arm.resolved() for name, arm in self.arms.items()},
             # With these, a sweep does the same runs.
-            "sets": [*self.scenario.sets, *((key, json.dumps(value, default=str)) for key, value in named)],
+            "sets": [
+                *self.scenario.sets,
+                *((key, json.dumps(value, default=str)) for key, value in named),
+                *self.sets(),
+            ],
         }
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import ScenarioError
 from bentpipe.own import loading
 from bentpipe.own.fingerprint import code_of
+from bentpipe.scenario.overrides import cases as overridden
 from bentpipe.scenario.overrides import effective, varied
+from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -19,7 +21,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from bentpipe.own.loading import Own
 
@@ -52,16 +54,41 @@ def sweep_command(facts: Mapping[str, Any]) -> str:
         return ""
     source = facts["source"] if has_file(facts) else f"{WRITTEN}.{facts['written'][1]}"
     sets = _spelled_sets(facts)
-    senders = dict(sets).get(SENDERS_VARY)
-    if facts["verb"] != "sweep" and senders is not None:
-        options = _arguments([pair for pair in sets if pair[0] != SENDERS_VARY])
-        options += ["--cc", ",".join(_toml(senders))]
-        options += ["--metric", ",".join(facts["metrics"])] if facts["verb"] == "compare" else []
-        return shlex.join(["bentpipe", facts["verb"], _path(source), *options])
-    sweep = ["bentpipe", "sweep", _path(source), *_arguments(sets)]
+    if facts["verb"] != "sweep" and (dict(sets).get(SENDERS_VARY) or "cases" in facts):
+        options = _together(facts, sets)
+        return "" if options is None else shlex.join(["bentpipe", facts["verb"], _path(source), *options])
+    sweep = ["bentpipe", "sweep", _path(source), *_arguments(sets), *_judged(facts, but=("against",))]
     against = facts.get("report_against")
     report = ["bentpipe", "report", f"{Path(source).stem}.sweep", *(["--against", against] if against else [])]
     return f"{shlex.join(sweep)} && {shlex.join(report)}"
+
+
+def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list[str] | None:
+    """Options of a comparison or mix; None if it has a case that `--case` cannot say."""
+    senders, cases = dict(sets).get(SENDERS_VARY), facts.get("cases", {})
+    # Cases that were given besides stand among the values, for a sweep, and are given in the same way again.
+    dropped = ("sweep.vary.", "case.") if cases else ("sweep.vary.",)
+    options = _arguments([(key, text) for key, text in sets if not key.startswith(dropped)])
+    for name, values in cases.items():
+        spelled = {key: _token(_spelled(key, value, facts["senders"])) for key, value in values.items()}
+        text = f"{name}: {'; '.join(f'{key}={value}' for key, value in spelled.items())}".strip()
+        try:
+            if overridden([text]) != {name: spelled}:
+                return None
+        except ScenarioError:
+            return None
+        options += ["--case", text]
+    options += ["--cc", ",".join(_toml(senders))] if senders else []
+    metrics = facts["metrics"] if facts["verb"] == "compare" else facts["asked"]
+    options += ["--metric", ",".join(metrics)] if metrics else []
+    return [*options, *_judged(facts)]
+
+
+def _judged(facts: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:
+    """What is not judged as by default."""
+    usual = DEFAULT.to_dict()
+    said = {name: value for name, value in Judgement.of(facts).to_dict().items() if value != usual[name]}
+    return [part for name, value in said.items() if name not in but for part in (f"--{name}", str(value))]
 
 
 def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) -> str:

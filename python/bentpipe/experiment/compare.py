@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from bentpipe.experiment.arms import Compared, complete, senders_of
 from bentpipe.experiment.execution import carry_out
 from bentpipe.experiment.measure import with_metrics
 from bentpipe.experiment.outcome import Result, column_shown
-from bentpipe.experiment.ratios import baseline, ratio, ratio_row
+from bentpipe.experiment.ratios import RATIOS, baseline, ratio, ratio_rows
 from bentpipe.experiment.run import run
 from bentpipe.experiment.sweep import Sweep
 from bentpipe.metrics import COLUMNS, METRICS, named
@@ -26,6 +26,7 @@ from bentpipe.progress import watched
 from bentpipe.scenario.scenario import Scenario, names_of, notes_of, scenario_of
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
+from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.statistics.samples import AtLeast, Sample, not_whole, ranked
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.options import Correction, Statistic
     from bentpipe.metrics import Metric
     from bentpipe.own.loading import Sender
     from bentpipe.plot.style import Labels, Size
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
+    from bentpipe.statistics.judgement import Correction, Statistic
 
 
 @options.formerly(metrics="metric", senders="cc")
@@ -54,9 +55,9 @@ def compare(
     replications_max: int | None = None,
     until: Mapping[str, Any] | None = None,
     metric: str | Sequence[str] = "goodput",
-    confidence: float = 0.95,
-    statistic: Statistic = "mean",
-    correction: Correction = "holm",
+    confidence: float = Judgement.confidence,
+    statistic: Statistic = Judgement.statistic,
+    correction: Correction = Judgement.correction,
     against: str | None = None,
     tables: Sequence[str] = (),
     store: str | os.PathLike[str] | None = None,
@@ -126,17 +127,11 @@ def compare(
     """
     scenario = scenario_of(scenario)
     asked = names_of(metric) or ["goodput"]
-    options.checked(
-        metric=asked,
-        replications=replications,
-        jobs=jobs,
-        confidence=confidence,
-        statistic=statistic,
-        correction=correction,
-    )
+    options.checked(metric=asked, replications=replications, jobs=jobs)
+    judgement = Judgement(statistic, confidence, correction, against)
     senders = senders_of(scenario, cc, cases)
     if against is not None:
-        against = options.one_of(against, list(senders))
+        judgement = replace(judgement, against=options.one_of(against, list(senders)))
     design = Compared(
         scenario,
         "case" if cc is None else "tcp.cc",
@@ -146,11 +141,10 @@ def compare(
         until=until,
         metrics=asked,
         tables=tables,
+        judgement=judgement,
     )
     judged = [*asked, *([design.until.metric] if design.until else [])]
     options.checked_of(judged, scenario, senders.values())
-    design.against = against
-    design.said = {"metric": asked[0], "confidence": confidence, "statistic": statistic, "correction": correction}
     design.cases = cases or {}
     with watched(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)
@@ -170,15 +164,12 @@ class Comparison(Result):
         (what the completion time is at least, where it is missing) and `transfers_finished`.
     metric : str
         What `statements` are about.
-    confidence : float
     version : str
         Of bentpipe.
-    statistic, correction : str
-        As in `compare`.
+    judgement : Judgement
+        What decides which differences are shown: `statistic`, `confidence`, `correction`, `against`, as in `compare`.
     scenarios : mapping
         By sender, the scenario that was run.
-    against : str or None
-        Who every other one is compared with; None for the best.
     sweep : Sweep or None
         All that was run, with failures, and the tables that were kept.
     asked : tuple of str
@@ -189,14 +180,16 @@ class Comparison(Result):
     senders: tuple[str, ...]
     runs: pl.DataFrame
     metric: str
-    confidence: float
     version: str
-    statistic: str = "mean"
-    correction: str = "holm"
+    judgement: Judgement = DEFAULT
     scenarios: Mapping[str, Scenario] = field(default_factory=dict)
-    against: str | None = None
     sweep: Sweep | None = None
     asked: tuple[str, ...] = ()
+
+    @property
+    def against(self) -> str | None:
+        """Who every other one is compared with; None for the best."""
+        return self.judgement.against
 
     @property
     def metrics(self) -> list[str]:
@@ -209,17 +202,25 @@ class Comparison(Result):
         return "case" if self.sweep is not None and self.sweep.keys == ["case"] else "sender"
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Comparison:
+    def load(cls, folder: str | os.PathLike[str], against: str | None = None) -> Comparison:
         """What `save` wrote, or the comparison that was last begun in a store.
 
         Congestion controls of one's own are named, and cannot be run again.
+
+        Parameters
+        ----------
+        folder : path
+        against : str, optional
+            The sender or case that every other one is compared with, instead of what the comparison says.
 
         Raises
         ------
         BentpipeError
             There is no comparison.
+        ScenarioError
+            `against` is no sender or case of it.
         """
-        sweep = Sweep.load(folder, verb=Compared.verb)
+        sweep = Sweep.load(folder, against, verb=Compared.verb)
         with files.reading(folder):
             if not complete(sweep):
                 raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
@@ -247,13 +248,10 @@ class Comparison(Result):
             scenario,
             tuple(scenarios),
             runs,
-            facts["metric"],
-            facts["confidence"],
+            facts["metrics"][0],
             facts["version"],
-            facts["statistic"],
-            facts["correction"],
+            sweep.judgement,
             scenarios,
-            facts["against"],
             sweep,
             tuple(facts["metrics"]),
         )
@@ -294,7 +292,7 @@ class Comparison(Result):
                 "metric": pl.String,
                 "unit": pl.String,
                 "replications": pl.Int64,
-                self.statistic: pl.Float64,
+                self.judgement.statistic: pl.Float64,
                 "low": pl.Float64,
                 "high": pl.Float64,
                 "completed": pl.Int64,
@@ -306,13 +304,13 @@ class Comparison(Result):
     def _row(self, sender: str, metric: Metric) -> dict[str, Any]:
         """Of `table`."""
         sample = self.sample(sender, metric.name)
-        found = sample.estimate(self.statistic, self.confidence)
+        found = sample.estimate(self.judgement)
         return {
             "sender": sender,
             "metric": metric.name,
             "unit": metric.unit,
             "replications": found.replications,
-            self.statistic: found.value,
+            self.judgement.statistic: found.value,
             "low": found.low,
             "high": found.high,
             "completed": sample.counts.done,
@@ -342,10 +340,10 @@ class Comparison(Result):
                 "sender": pl.String,
                 "other": pl.String,
                 "replications": pl.Int64,
-                self.statistic: pl.Float64,
+                self.judgement.statistic: pl.Float64,
                 "low": pl.Float64,
                 "high": pl.Float64,
-                f"{self.statistic}_pct": pl.Float64,
+                f"{self.judgement.statistic}_pct": pl.Float64,
                 "low_pct": pl.Float64,
                 "high_pct": pl.Float64,
                 "effect": pl.Float64,
@@ -367,25 +365,29 @@ class Comparison(Result):
         """Statements about the metric in plain words: the best sender, or `against`, with each other one."""
         return self.statements_of(self.metric)
 
-    def statements_of(self, metric: str) -> list[str]:
+    def statements_of(self, name: str) -> list[str]:
         """Statements about any metric in plain words, corrected over the pairs of this metric."""
-        what = named(metric)
-        order = ranked(self._samples(what.name), what, self.statistic)
+        metric, judgement = named(name), self.judgement
+        order = self.order(name)
         said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.senders) == 1 else []
-        said += [f"{name} has no {what.name}: {_absent(what.name)}" for name in self.senders if name not in order]
+        why = "no flow has an end" if name == "completion" else "there is no such value in any of its runs"
+        said += [f"{each} has no {name}: {why}" for each in self.senders if each not in order]
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
         elif len(self.senders) > 1 and self._is_fixed():
             said.append("all replications are equal: nothing that happens in this scenario is random")
-        elif len(self.senders) > 1 and self.statistic == "median" and len(self.seeds) < least(self.confidence):
-            wanted, level = least(self.confidence), f"{100 * self.confidence:g} %"
-            said.append(f"too few replications: medians need at least {wanted} for intervals of {level}")
-        found = self._differences(what.name, best=order[:1])
+        elif (
+            len(self.senders) > 1
+            and judgement.statistic == "median"
+            and len(self.seeds) < (wanted := least(judgement.confidence))
+        ):
+            said.append(f"too few replications: medians need at least {wanted} for intervals of {judgement.level}")
+        found = self.judged(name, best=order[:1])
         if self.against is not None:
-            pairs = [(name, self.against) for name in order if name != self.against and self.against in order]
+            pairs = [(each, self.against) for each in order if each != self.against and self.against in order]
         else:
             pairs = [(order[0], other) for other in order[1:]]
-        return said + [statement(*pair, found[pair], what) for pair in pairs]
+        return said + [statement(*pair, found[pair], metric) for pair in pairs]
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
@@ -396,8 +398,8 @@ class Comparison(Result):
         facts, count = self.sweep.facts, len(self.senders)
         tests = count - 1 if self.against is not None else count * (count - 1) // 2
         # Medians have their own least number, and equal values have no spread.
-        is_said = self.statistic == "median" or self._is_fixed()
-        found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.confidence)
+        is_said = self.judgement.statistic == "median" or self._is_fixed()
+        found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence)
         return [*facts.get("notes", []), *fairness, *found]
 
     @property
@@ -408,7 +410,7 @@ class Comparison(Result):
     def order(self, metric: str | None = None) -> list[str]:
         """The senders that have the metric, best first: by what they completed, then by the value."""
         what = named(metric or self.metric)
-        return ranked(self._samples(what.name), what, self.statistic)
+        return ranked(self._samples(what.name), what, self.judgement)
 
     def unfinished(self, metric: str) -> str | None:
         """Who did not complete everything, as a note to a table or figure; None if all did."""
@@ -423,7 +425,7 @@ class Comparison(Result):
 
     def estimate(self, sender: str, metric: str) -> Estimate | Interval:
         """Mean or median of a metric for one sender, with its interval; a bound where not every run completed."""
-        return self.sample(sender, metric).estimate(self.statistic, self.confidence)
+        return self.sample(sender, metric).estimate(self.judgement)
 
     def ratio(self, sender: str, other: str | None = None, metric: str | None = None) -> Interval:
         """How many times as much a sender has as another: the geometric mean over pairs of equal seeds.
@@ -443,7 +445,7 @@ class Comparison(Result):
         """
         what, other = named(metric or self.metric), baseline(other or self.against)
         samples = {name: self.sample(name, what.name) for name in (sender, other)}
-        return ratio(what, samples, sender, other, self.confidence)
+        return ratio(what, samples, sender, other, self.judgement.confidence)
 
     @property
     def ratios(self) -> pl.DataFrame:
@@ -456,16 +458,9 @@ class Comparison(Result):
         BentpipeError
             Nothing was named as `against`.
         """
-        other = baseline(self.against)
-        rows = []
-        for what in map(named, self.metrics):
-            samples = self._samples(what.name)
-            if any(sample.is_there for sample in samples.values()):
-                names = [name for name in self.senders if name != other]
-                rows += [ratio_row(what, samples, name, other, self.confidence) for name in names]
-        schema = {"metric": pl.String, "sender": pl.String, "other": pl.String, "replications": pl.Int64}
-        reals = dict.fromkeys(("ratio", "low", "high"), pl.Float64)
-        return pl.DataFrame(rows, schema={**schema, **reals, "note": pl.String})
+        other, confidence = baseline(self.against), self.judgement.confidence
+        each = (ratio_rows(what, self._samples(what.name), other, confidence) for what in map(named, self.metrics))
+        return pl.DataFrame(list(chain.from_iterable(each)), schema=RATIOS)
 
     def sample(self, sender: str, metric: str) -> Sample:
         """A metric of one sender in each replication, with what was completed."""
@@ -574,10 +569,7 @@ class Comparison(Result):
             "seed": self.scenario.seed,
             "replications": len(self.seeds),
             "metric": self.metric,
-            "confidence": self.confidence,
-            "statistic": self.statistic,
-            "correction": self.correction,
-            "against": self.against,
+            **self.judgement.to_dict(),
             "version": self.version,
             "hosts": self.hosts,
             "digest": self.scenario.digest,
@@ -589,28 +581,19 @@ class Comparison(Result):
     def _samples(self, metric: str) -> dict[str, Sample]:
         return {name: self.sample(name, metric) for name in self.senders}
 
-    def _differences(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
+    def judged(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
         """By sender and other, for one metric. `best` comes first in its pairs; the correction is over all pairs."""
         values = self._samples(metric)
         if self.against is not None:
             pairs = [(name, self.against) for name in self.senders if name != self.against]
         else:
             pairs = list(combinations([*best, *(name for name in self.senders if name not in best)], 2))
-        found = differences(
-            ((values[one], values[other]) for one, other in pairs),
-            statistic=self.statistic,
-            correction=self.correction,
-            confidence=self.confidence,
-        )
+        found = differences([(values[one], values[other]) for one, other in pairs], self.judgement)
         return dict(zip(pairs, found, strict=True))
 
     def _rows(self, metric: str) -> list[dict[str, Any]]:
         """Rows of `differences` for one metric."""
         return [
             {"metric": metric, "sender": sender, "other": other, **found.to_dict()}
-            for (sender, other), found in self._differences(metric).items()
+            for (sender, other), found in self.judged(metric).items()
         ]
-
-
-def _absent(metric: str) -> str:
-    return "no flow has an end" if metric == "completion" else "there is no such value in any of its runs"

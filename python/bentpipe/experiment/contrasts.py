@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
-from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.metrics import SENDERS, named, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
+from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.statistics.samples import Sample, bound, joined, ranked
 
 if TYPE_CHECKING:
@@ -89,35 +89,46 @@ class Ranked:
     behind: Difference | None
     """The best less this point; None for the best."""
     is_worse: bool
-    """Whether it is shown to be worse than the best, corrected for the number of points (Holm)."""
+    """Whether it is shown to be worse than the best, corrected together with the other points."""
 
 
-def ranking(samples: Mapping[int, Sample], metric: Metric) -> list[Ranked]:
+def ranking(samples: Mapping[int, Sample], metric: Metric, judgement: Judgement = DEFAULT) -> list[Ranked]:
     """All points that have the metric, best first, each against the best in pairs of equal seeds.
 
     Points that are not shown to be worse may be the best in truth: multiple comparisons with the best, here in pairs,
-    by two-sided tests, with Holm's correction over all other points. A test simulates that the point which is best in
-    truth is among them in at least 95 % of sweeps, although the same values decide which one looks best.
+    by two-sided tests, corrected for all other points. A test simulates, for Holm's correction, that the point which is
+    best in truth is among them in at least 95 % of sweeps, although the same values decide which one looks best.
 
     References
     ----------
     Hsu, "Constrained simultaneous confidence intervals for multiple comparisons with the best", Annals of Statistics
     12, 1984.
     """
-    order = ranked(samples, metric)
+    order = ranked(samples, metric, judgement)
     if not order:
         return []
     best, *rest = order
-    found = differences([paired(samples[best], samples[point]) for point in rest], confidence=CONFIDENCE)
+    found = differences([paired(samples[best], samples[point]) for point in rest], judgement)
+    return placed(order, samples, [None, *found], metric, judgement)
+
+
+def placed(
+    order: Sequence[int],
+    samples: Mapping[int, Sample],
+    behind: Sequence[Difference | None],
+    metric: Metric,
+    judgement: Judgement,
+) -> list[Ranked]:
+    """Points in their order, each with what the best has more than it."""
     return [
         Ranked(
             point,
-            samples[point].estimate("mean", CONFIDENCE),
+            samples[point].estimate(judgement),
             samples[point].counts,
             each,
             each is not None and judged(each, metric) > 0,
         )
-        for point, each in zip(order, [None, *found], strict=True)
+        for point, each in zip(order, behind, strict=True)
     ]
 
 
@@ -144,12 +155,18 @@ class Compared:
     samples : mapping
         By point.
     metric : Metric
+    judgement : Judgement
     """
 
     def __init__(
-        self, points: pl.DataFrame, keys: Sequence[str], samples: Mapping[int, Sample], metric: Metric
+        self,
+        points: pl.DataFrame,
+        keys: Sequence[str],
+        samples: Mapping[int, Sample],
+        metric: Metric,
+        judgement: Judgement,
     ) -> None:
-        self.metric = metric
+        self.metric, self.judgement = metric, judgement
         self.sender = sender_of(points, keys)
         self.settings: dict[str, dict[str, Any]] = {}
         self.samples: dict[str, dict[str, Sample]] = {}
@@ -160,16 +177,17 @@ class Compared:
             self.settings[condition] = {key: row[key] for key in others}
             self.samples.setdefault(row[self.sender], {})[condition] = samples[row["point"]]
 
-    def contrasts(self, against: str | None) -> list[Contrast]:
-        """The best sender against each other one, or each other one against this; corrected together (Holm)."""
-        order = ranked({name: joined(list(found.values())) for name, found in self.samples.items()}, self.metric)
+    def contrasts(self) -> list[Contrast]:
+        """The best sender against each other one, or each other one against the named one; corrected together."""
+        against, whole = self.judgement.against, {name: joined([*each.values()]) for name, each in self.samples.items()}
+        order = ranked(whole, self.metric, self.judgement)
         if against is not None and against not in order:
             return []
         contrasted = [(other, against) for other in order if other != against] if against else []
         contrasted = contrasted or [(order[0], other) for other in order[1:]]
         pairs = [(one, other, at) for one, other in contrasted for at in self.samples[one] if at in self.samples[other]]
         found = differences(
-            [paired(self.samples[one][at], self.samples[other][at]) for one, other, at in pairs], confidence=CONFIDENCE
+            [paired(self.samples[one][at], self.samples[other][at]) for one, other, at in pairs], self.judgement
         )
         by_pair: dict[tuple[str, str], dict[str, Difference]] = {pair: {} for pair in contrasted}
         for (one, other, at), difference in zip(pairs, found, strict=True):
@@ -180,15 +198,13 @@ class Compared:
         ]
 
     def choices(self) -> list[Choice]:
-        """At each setting the best sender and those that are not shown to be worse; corrected together (Holm)."""
-        orders = {
-            at: ranked({name: found[at] for name, found in self.samples.items() if at in found}, self.metric)
-            for at in self.settings
-        }
+        """At each setting the best sender and those that are not shown to be worse; corrected together."""
+        there = {at: {name: each[at] for name, each in self.samples.items() if at in each} for at in self.settings}
+        orders = {at: ranked(samples, self.metric, self.judgement) for at, samples in there.items()}
         pairs = [(at, order[0], other) for at, order in orders.items() for other in order[1:]]
         found = differences(
             [paired(self.samples[best][at], self.samples[other][at]) for at, best, other in pairs],
-            confidence=CONFIDENCE,
+            self.judgement,
         )
         equals: dict[str, list[str]] = {}
         for (at, _, other), difference in zip(pairs, found, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
@@ -10,10 +11,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.metrics import METRICS, named
 from bentpipe.own.loading import united
 from bentpipe.statistics.estimates import estimate
+from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +46,7 @@ class Until:
 
     metric: str
     half_width: float
-    """Of the mean's 95 % interval at most, as a share of the mean."""
+    """Of the mean's 95 % interval at most, as a share of the mean: whatever is judged later."""
 
     @classmethod
     def of(cls, written: Mapping[str, Any] | None) -> Until | None:
@@ -117,8 +118,8 @@ class Design(ABC, Generic[R]):
         What is reported.
     tables : list of str
         Tables of each run that are kept.
-    against : str or None
-        What every other congestion control or case is compared with.
+    judgement : Judgement
+        What decides which differences are shown.
     """
 
     verb: ClassVar[str]
@@ -132,7 +133,7 @@ class Design(ABC, Generic[R]):
     until: Until | None
     metrics: list[str]
     tables: list[str]
-    against: str | None
+    judgement: Judgement
 
     @abstractmethod
     def core(self, point: Point, day: int = 0) -> _core.Scenario:
@@ -188,6 +189,14 @@ class Design(ABC, Generic[R]):
         values = so_far().values(self.until.metric).values()
         return [enough(each, self.until, self.replications_max) for each in values]
 
+    def sets(self) -> list[tuple[str, str]]:
+        """How often each is run, as values over a scenario: with these, a sweep does the same runs."""
+        found = [("sweep.replications", str(self.replications))]
+        if self.until is not None:
+            text = f"{{metric = {json.dumps(self.until.metric)}, half_width = {self.until.half_width!r}}}"
+            found += [("sweep.until", text), ("sweep.replications_max", str(self.replications_max))]
+        return found
+
     def facts(self) -> dict[str, Any]:
         """What a reader of the results must know besides what all experiments have."""
         return {}
@@ -199,7 +208,7 @@ def enough(values: NDArray[np.float64], until: Until, replications_max: int) -> 
     To look often and stop at the first interval that is narrow enough would stop too early too often. Each look comes
     after half as many runs again: with ten or more to begin with, 93 to 95 % of the final intervals hold the mean.
     """
-    found = estimate(values, CONFIDENCE)
+    found = estimate(values, Judgement.confidence)
     # Without a value there is nothing to know better.
     if found.mean is None or until.is_met(found):
         return len(values)
@@ -220,6 +229,7 @@ class Arms(Design[R]):
         until: Mapping[str, Any] | None = None,
         metrics: Sequence[str] = tuple(METRICS),
         tables: Sequence[str] = (),
+        judgement: Judgement = DEFAULT,
     ) -> None:
         self.scenario, self.arms = scenario, dict(arms)
         self.senders = united(*(arm.senders for arm in arms.values()))
@@ -235,7 +245,7 @@ class Arms(Design[R]):
         if until is not None and replications_max is None:
             self.replications_max = max(replications, UNTIL_MAX)
         self.until = Until.of(checked_until(until))
-        self.metrics, self.against = list(metrics), None
+        self.metrics, self.judgement = list(metrics), judgement
         self.tables = with_tables(tables, [*metrics, *([self.until.metric] if self.until else [])])
 
     def core(self, point: Point, day: int = 0) -> _core.Scenario:

@@ -277,7 +277,7 @@ class Execution(Generic[R]):
             "keys": design.keys,
             "metrics": design.metrics,
             "tables": design.tables,
-            "against": design.against,
+            **design.judgement.to_dict(),
             "until": None if design.until is None else asdict(design.until),
             "version": __version__,
             "results": _core.RESULTS,

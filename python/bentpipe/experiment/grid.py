@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from bentpipe.metrics import SENDERS
 from bentpipe.progress import Progress, watched
 from bentpipe.scenario.overrides import case_sets, checked_names
 from bentpipe.scenario.scenario import names_of, scenario_of
+from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if TYPE_CHECKING:
     import os
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.sweep import Sweep
     from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario, Scenario
+    from bentpipe.statistics.judgement import Correction, Statistic
 
 
 class Grid(Design["Sweep"]):
@@ -38,7 +41,9 @@ class Grid(Design["Sweep"]):
 
     verb = "sweep"
 
-    def __init__(self, scenario: Scenario, tell: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self, scenario: Scenario, tell: Callable[[], object] = lambda: None, judgement: Judgement = DEFAULT
+    ) -> None:
         self.scenario = scenario
         # Time series would only cost memory here.
         self._core = scenario.replace("record.series", [])._core
@@ -68,7 +73,7 @@ class Grid(Design["Sweep"]):
             options.checked(metric=metric)
         options.checked_of(judged, scenario)
         self.tables = with_tables(self.tables, judged)
-        self.against = self._against(written["against"])
+        self.judgement = replace(judgement, against=self._against(written["against"]))
         self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
         self._on_day = lru_cache(KEPT_SCENARIOS)(lambda positions, day: on_day(self._cached(positions), day))
         self._tell = tell
@@ -161,6 +166,9 @@ def sweep(
     until: Mapping[str, Any] | None = None,
     metric: str | Sequence[str] | None = None,
     tables: Sequence[str] | None = None,
+    confidence: float = Judgement.confidence,
+    statistic: Statistic = Judgement.statistic,
+    correction: Correction = Judgement.correction,
     against: str | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
     store: str | os.PathLike[str] | None = None,
@@ -196,6 +204,8 @@ def sweep(
         and `queue_p95:sat.forward`.
     tables : sequence of str, optional
         Tables of each run that are kept besides: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
+    confidence, statistic, correction : optional
+        As in `compare`.
     against : str, optional
         One of the congestion controls or cases that vary: every other one is compared with it; the best if not given.
     cases : mapping, optional
@@ -222,10 +232,12 @@ def sweep(
     ScenarioError
         A point of the grid makes no sense, or there are none. Nothing was run.
     BentpipeError
-        The store or the cluster cannot be used. What was finished is kept.
+        An unknown statistic or correction, a confidence out of bounds; or the store or the cluster cannot be used: what
+        was finished is kept.
     Interrupted
         Ctrl-C; `result` has what was finished, and so has the store.
     """
+    judgement = Judgement(statistic, confidence, correction)
     asked = arguments(
         vary,
         together,
@@ -239,7 +251,7 @@ def sweep(
     )
     whole = with_axes(lambda sets: scenario_of(scenario, sets), asked)
     with watched(progress) as watch:
-        grid = Grid(whole, partial(watch or (lambda _: None), Progress()))
+        grid = Grid(whole, partial(watch or (lambda _: None), Progress()), judgement)
         if not grid.keys:
             raise ScenarioError(
                 "nothing to vary: the grid is empty\n"

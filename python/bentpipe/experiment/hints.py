@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.formatting import count
+from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ def of_points(points: Sequence[Point], *, is_grid: bool) -> list[str]:
 
 
 def of_replications(
-    facts: Mapping[str, Any], replications: int, tests: int, confidence: float = CONFIDENCE
+    facts: Mapping[str, Any], replications: int, tests: int, confidence: float = Judgement.confidence
 ) -> list[str]:
     """The coverage and the power of the replications of an experiment.
 

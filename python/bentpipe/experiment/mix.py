@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +12,9 @@ from bentpipe import files, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import hints, options
-from bentpipe.experiment.commands import SENDERS_VARY
-from bentpipe.experiment.design import KEPT_SCENARIOS, UNTIL_MAX, Design, Point, Until, checked_until, enough
 from bentpipe.experiment.execution import carry_out
 from bentpipe.experiment.measure import with_metrics
+from bentpipe.experiment.mixed import Mixed, complete
 from bentpipe.experiment.outcome import Result, column_shown
 from bentpipe.experiment.plan import Plan
 from bentpipe.experiment.quantities import QUANTITIES, Quantity, quantity
@@ -27,29 +24,28 @@ from bentpipe.metrics import Metric, jain
 from bentpipe.own.loading import absent, parts
 from bentpipe.progress import watched
 from bentpipe.scenario.scenario import Scenario, names_of, scenario_of
-from bentpipe.statistics.correction import holm
+from bentpipe.statistics.correction import adjusted
 from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
+from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import Sample
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from bentpipe import _core
     from bentpipe.experiment.result import RunResult
     from bentpipe.own.loading import Sender
     from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.estimates import Interval
+    from bentpipe.statistics.judgement import Correction
 
     Values = NDArray[np.float64]
 
-PLANS_KEPT = 4
-"""Plans of days of the sky: a replication needs one for all its runs."""
 TESTS = 3
 """Questions that are tested of each sender."""
 STARVED = 0.5
@@ -66,7 +62,8 @@ def mix(
     replications_max: int | None = None,
     until: Mapping[str, Any] | None = None,
     metric: str | Sequence[str] = (),
-    confidence: float = 0.95,
+    confidence: float = Judgement.confidence,
+    correction: Correction = Judgement.correction,
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     on: str | None = None,
@@ -101,8 +98,8 @@ def mix(
     metric : str or sequence of str, optional
         What the tables have of each sender besides `QUANTITIES`: metrics of flows (`bentpipe list metrics`), over all
         its flows (`tcp_efficiency`) or its copies of one (`fct:web`).
-    confidence : float
-        Of each interval, and of all the statements together; between 0 and 1.
+    confidence, correction : optional
+        As in `compare`: of each interval and of all the statements together, over all tests of all senders.
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable or bool, optional
@@ -123,95 +120,15 @@ def mix(
         Ctrl-C; `result` has the replications that were finished, or is None.
     """
     scenario = scenario_of(scenario)
-    options.checked(metric="goodput", replications=replications, jobs=jobs, confidence=confidence)
+    options.checked(metric="goodput", replications=replications, jobs=jobs)
+    judgement = Judgement(confidence=confidence, correction=correction)
     plan = Plan.of(scenario.replace("record.series", []), parts(cc), cases or {})
     asked = names_of(metric)
     options.checked_of([name for name in asked if isinstance(quantity(name), Metric)], scenario)
-    design = Mixed(scenario, plan, replications, replications_max, until, confidence, asked)
+    design = Mixed(scenario, plan, replications, replications_max, until, judgement, asked)
+    design.cases = cases or {}
     with watched(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)
-
-
-class Mixed(Design["Mix"]):
-    """What a mix runs: the senders in each order of places, in turn, and each time all flows of one kind."""
-
-    verb = "mix"
-
-    def __init__(
-        self,
-        scenario: Scenario,
-        plan: Plan,
-        replications: int,
-        replications_max: int | None,
-        until: Mapping[str, Any] | None,
-        confidence: float,
-        metrics: Sequence[str] = (),
-    ) -> None:
-        self.scenario, self.plan, self.senders = scenario, plan, plan.classes
-        self.confidence = confidence
-        self.replications = replications
-        self.replications_max = replications_max or (replications if until is None else max(replications, UNTIL_MAX))
-        self.until = Until.of(checked_until(until, quantity))
-        count = len(plan.names)
-        orders = [[(slot + turn) % count for slot in range(count)] for turn in range(count)]
-        own = [[kind] * count for kind in range(count)]
-        self.kinds = [*orders, *own]
-        self._plan_of = lru_cache(PLANS_KEPT)(plan.on_day)
-        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: self._plan_of(day).mixed(self.kinds[index])._core)
-        names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
-        # A mix is made of the resolved scenario, which has links in place of a sky.
-        (sky, *_) = members = [Point.of(0, {}, each._core) for each in plan.members.values()]
-        notes = tuple(dict.fromkeys(note for each in members for note in each.notes))
-        days = {"has_days": sky.has_days, "shares_day": sky.shares_day, "notes": notes}
-        self.points = [
-            replace(Point.of(index, {"senders": name}, self._on_day(index, 0)), **days)  # type: ignore[arg-type]
-            for index, name in enumerate(names)
-        ]
-        self.keys, self.seed, self.against = ["senders"], scenario.seed, None
-        self.metrics, self.asked, tables = ["goodput"], list(metrics), ["flows", "links"]
-        for name in [*metrics, *([self.until.metric] if self.until else [])]:
-            tables += getattr(quantity(name), "tables", ())
-        self.tables = list(dict.fromkeys(tables))
-
-    def core(self, point: Point, day: int = 0) -> _core.Scenario:
-        return self._on_day(point.index, day)
-
-    def result(self, sweep: Sweep) -> Mix | None:
-        return Mix.of(sweep, self.scenario, self.plan) if _complete(sweep, self.plan) else None
-
-    def replications_of(self, point: Point) -> tuple[int, int]:
-        turns = len(self.plan.names)
-        return (point.index, turns) if point.index < turns else (0, 1)
-
-    def counts(self) -> list[int]:
-        return self._counts(self.replications)
-
-    def _counts(self, replications: int) -> list[int]:
-        """Runs of each point, if the mix has so many."""
-        return [len(range(first, replications, step)) for first, step in map(self.replications_of, self.points)]
-
-    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
-        if self.until is None:
-            return list(counts)
-        mixed = Mix.of(so_far(), self.scenario, self.plan)
-        values = [mixed.values(name, self.until.metric) for name in self.plan.names]
-        return self._counts(max(enough(each, self.until, self.replications_max) for each in values))
-
-    def facts(self) -> dict[str, Any]:
-        plan = self.plan
-        senders = [(SENDERS_VARY, json.dumps(plan.names)), ("sweep.replications", str(self.replications))]
-        return {
-            "sets": [*self.scenario.sets, *senders],
-            "confidence": self.confidence,
-            "asked": self.asked,
-            "plan": {"names": plan.names, "base": plan.base, "flows": plan.flows},
-        }
-
-
-def _complete(sweep: Sweep, plan: Plan) -> list[int]:
-    """The replications of which all runs have ended."""
-    counts = sweep.runs["replication"].value_counts()
-    return sorted(counts.filter(pl.col("count") == len(plan.names) + 1)["replication"].to_list())
 
 
 @dataclass(frozen=True)
@@ -292,7 +209,8 @@ class Mix(Result):
     totals : polars.DataFrame
         One row per replication: `goodput_bps` of all flows in the mix, Jain's index of the senders' goodput
         (`jain_senders`) and of the flows' (`jain_flows`), `utilisation` of the busiest link.
-    confidence : float
+    judgement : Judgement
+        What decides what is shown: its `confidence` and `correction`.
     version : str
         Of bentpipe.
     """
@@ -301,7 +219,7 @@ class Mix(Result):
     plan: Plan
     runs: pl.DataFrame
     totals: pl.DataFrame
-    confidence: float
+    judgement: Judgement
     version: str
     sweep: Sweep | None = None
     """All that was run."""
@@ -329,7 +247,7 @@ class Mix(Result):
             copies = [flow for flows in written["flows"] for flow in flows.values()]
             classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
             plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
-            if not _complete(sweep, plan):
+            if not complete(sweep, plan):
                 raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
             return cls.of(sweep, scenario, plan)
 
@@ -337,7 +255,7 @@ class Mix(Result):
     def of(cls, sweep: Sweep, scenario: Scenario, plan: Plan) -> Mix:
         """Of the replications of which all runs have ended."""
         flows, links = (sweep.kept(name).partition_by("run", as_dict=True) for name in ("flows", "links"))
-        runs: dict[int, list[Flows]] = {k: [] for k in _complete(sweep, plan)}
+        runs: dict[int, list[Flows]] = {k: [] for k in complete(sweep, plan)}
         seeds: dict[int, int] = {}
         # The mix of a replication comes before those of one kind.
         for row in sweep.runs.sort("replication", "point").iter_rows(named=True):
@@ -347,7 +265,7 @@ class Mix(Result):
         tables = _tables(plan, seeds, runs)
         facts = sweep.facts
         asked = tuple(facts["asked"])
-        found = cls(scenario, plan, *tables, facts["confidence"], facts["version"], sweep, asked)
+        found = cls(scenario, plan, *tables, sweep.judgement, facts["version"], sweep, asked)
         return replace(found, runs=found._with([quantity(name) for name in asked]))
 
     def _with(self, wanted: Iterable[Quantity | Metric]) -> pl.DataFrame:
@@ -394,15 +312,15 @@ class Mix(Result):
 
     def estimate(self, sender: str, name: str) -> Estimate:
         """Mean of one of `QUANTITIES` or of a metric of flows for one sender, with Student's interval."""
-        return self.sample(sender, name).estimate("mean", self.confidence)  # type: ignore[return-value]
+        return self.sample(sender, name).estimate(self.judgement)  # type: ignore[return-value]
 
     def of_own(self, sender: str) -> Interval:
         """What a sender gets here over what it gets among its own kind: ratio of means, with a bootstrap interval."""
-        return ratio_of_means(self.values(sender, "goodput"), self.values(sender, "own"), self.confidence)
+        return ratio_of_means(self.values(sender, "goodput"), self.values(sender, "own"), self.judgement.confidence)
 
     def total(self, column: str) -> Estimate:
         """Mean of a column of `totals`, with Student's interval."""
-        return estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.confidence)
+        return estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
 
     def values(self, sender: str, name: str) -> Values:
         """What `estimate` is of in each replication, shape (replications,); NaN where missing."""
@@ -440,7 +358,8 @@ class Mix(Result):
     @property
     def differences(self) -> pl.DataFrame:
         """Each sender's share less a fair one: `sender`, `replications`, `mean`, `low`, `high`, `p`."""
-        found = [(name, estimate(self.values(name, "share") - self.fair, self.confidence)) for name in self.senders]
+        level = self.judgement.confidence
+        found = [(name, estimate(self.values(name, "share") - self.fair, level)) for name in self.senders]
         rows = [(name, each.replications, each.value, each.low, each.high, each.p) for name, each in found]
         schema = {"sender": pl.String, "replications": pl.Int64}
         return pl.DataFrame(rows, schema=schema | dict.fromkeys(("mean", "low", "high", "p"), pl.Float64), orient="row")
@@ -498,12 +417,12 @@ class Mix(Result):
                 ("starved", share - STARVED * self.fair),
                 ("taken", goodput - own),
             ):
-                found = estimate(values, self.confidence)
+                found = estimate(values, self.judgement.confidence)
                 asked.append((name, what, found.p, what == "fair" or (found.mean or 0) < 0))
-        adjusted = holm([p for _, _, p, _ in asked])
+        corrected = adjusted([p for _, _, p, _ in asked], self.judgement.correction)
         tests: dict[str, dict[str, bool]] = {name: {} for name in self.senders}
-        for (name, what, _, is_below), p in zip(asked, adjusted, strict=True):
-            tests[name][what] = is_below and p is not None and p < 1 - self.confidence
+        for (name, what, _, is_below), p in zip(asked, corrected, strict=True):
+            tests[name][what] = is_below and bool(self.judgement.is_shown(p))
         return tests
 
     @property
@@ -511,7 +430,10 @@ class Mix(Result):
         """Notes on the scenario, and hints on what the replications cover and can show."""
         facts: Mapping[str, Any] = {} if self.sweep is None else self.sweep.facts
         tests = TESTS * len(self.senders)
-        return [*facts.get("notes", []), *hints.of_replications(facts, len(self.seeds), tests, self.confidence)]
+        return [
+            *facts.get("notes", []),
+            *hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence),
+        ]
 
     @property
     def has_days(self) -> bool:
@@ -609,7 +531,8 @@ class Mix(Result):
             "senders": list(self.senders),
             "seed": self.scenario.seed,
             "replications": len(self.seeds),
-            "confidence": self.confidence,
+            "confidence": self.judgement.confidence,
+            "correction": self.judgement.correction,
             "version": self.version,
             "hosts": self.hosts,
             "digest": self.scenario.digest,

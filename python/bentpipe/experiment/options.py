@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar, get_args
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from bentpipe import metrics
 from bentpipe.catalog import unknown
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-CONFIDENCE = 0.95
-"""Of the intervals of a sweep, and of those that `until` looks at."""
-Statistic = Literal["mean", "median"]
-Correction = Literal["holm", "bh", "none"]
-STATISTICS = get_args(Statistic)
-CORRECTIONS = get_args(Correction)
 CHARTS = ("intervals", "ratio", "cwnd")
 """Of a comparison."""
 SWEEP_CHARTS = ("lines", "map")
@@ -50,28 +44,14 @@ def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return renamed
 
 
-def checked(
-    *,
-    metric: str | Iterable[str],
-    replications: int = 1,
-    jobs: int | None = None,
-    confidence: float = 0.95,
-    statistic: str = "mean",
-    correction: str = "holm",
-) -> None:
+def checked(*, metric: str | Iterable[str], replications: int = 1, jobs: int | None = None) -> None:
     """Whether all of this makes sense."""
     for name in names_of(metric):
         metrics.named(name)
-    if statistic not in STATISTICS:
-        raise BentpipeError(unknown(statistic, "a statistic", STATISTICS))
-    if correction not in CORRECTIONS:
-        raise BentpipeError(unknown(correction, "a correction", CORRECTIONS))
     if not 1 <= replications <= REPLICATIONS_MAX:
         raise BentpipeError(f"{replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
     if jobs is not None and jobs < 1:
         raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
-    if not 0 < confidence < 1:
-        raise BentpipeError(f"a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
 
 
 def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario] = ()) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.report import Report
+    from bentpipe.experiment.reporter import Report
     from bentpipe.statistics.estimates import Estimate, Interval
 
 

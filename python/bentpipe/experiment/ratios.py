@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from bentpipe.errors import BentpipeError
 from bentpipe.statistics.estimates import ratio_of_pairs
@@ -15,6 +16,16 @@ if TYPE_CHECKING:
     from bentpipe.metrics import Metric
     from bentpipe.statistics.estimates import Interval
     from bentpipe.statistics.samples import Sample
+
+RATIOS = {
+    "metric": pl.String,
+    "sender": pl.String,
+    "other": pl.String,
+    "replications": pl.Int64,
+    **dict.fromkeys(("ratio", "low", "high"), pl.Float64),
+    "note": pl.String,
+}
+"""Columns of a table of `ratio_row`."""
 
 
 def ratio(metric: Metric, samples: Mapping[str, Sample], sender: str, other: str, confidence: float) -> Interval:
@@ -59,6 +70,13 @@ def ratio_row(
         "high": found.high,
         "note": None,
     }
+
+
+def ratio_rows(metric: Metric, samples: Mapping[str, Sample], other: str, confidence: float) -> list[dict[str, Any]]:
+    """Of all that have the metric to `other`; none if nobody has it."""
+    if not any(sample.is_there for sample in samples.values()):
+        return []
+    return [ratio_row(metric, samples, name, other, confidence) for name in samples if name != other]
 
 
 def baseline(against: str | None) -> str:

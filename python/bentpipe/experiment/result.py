@@ -13,12 +13,12 @@ from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import options
 from bentpipe.experiment.hosts import hosts_of
-from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.experiment.outcome import Result
 from bentpipe.experiment.tables import GivenTables, LazyTables, SavedTables, columns_of
 from bentpipe.metrics import COLUMNS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario
+from bentpipe.statistics.judgement import Judgement
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class RunResult(Result):
         from bentpipe.experiment.compare import Comparison
 
         runs = (self.runs if runs is None else runs).select(pl.lit("run").alias("sender"), pl.all())
-        return Comparison(self.scenario, ("run",), runs, "goodput", CONFIDENCE, self.version)
+        return Comparison(self.scenario, ("run",), runs, "goodput", self.version)
 
     def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
         """One recorded time series.
@@ -438,7 +438,7 @@ class RunResult(Result):
         flow: str | None = None,
         link: str | None = None,
         after: str | float = "mser",
-        confidence: float = 0.95,
+        confidence: float = Judgement.confidence,
     ) -> Steady:
         """Mean of a recorded series after the warm-up, with an interval, from this one run.
 
@@ -477,8 +477,7 @@ class RunResult(Result):
             raise BentpipeError(f"after = {after!r}\n  expected 'mser' or a number of seconds")
         if not isinstance(after, str) and not 0 <= after < math.inf:
             raise BentpipeError(f"after = {after}\n  expected 'mser' or a number of seconds, at least 0")
-        if not 0 < confidence < 1:
-            raise BentpipeError(f"a confidence of {confidence}\n  expected more than 0 and less than 1, like 0.95")
+        Judgement(confidence=confidence)
         entity = entry["entity"]
         table = self.series(name, flow, link)
         present = table[entity].unique(maintain_order=True).to_list()

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bentpipe.experiment.contrasts import Contrast, Ranked
-    from bentpipe.statistics.comparing import Difference
 
 
 def ranked_row(each: Ranked) -> dict[str, Any]:
@@ -30,31 +29,10 @@ def ranked_row(each: Ranked) -> dict[str, Any]:
     }
 
 
-def difference_row(each: Difference) -> dict[str, Any]:
-    """A difference; the last six columns are null where all was completed."""
-    return {
-        "pairs": each.replications,
-        "difference": each.value,
-        "low": each.low,
-        "high": each.high,
-        "difference_pct": each.percent(each.value),
-        "p": each.p,
-        "p_adjusted": each.p_adjusted,
-        "effect": each.effect.value,
-        "is_shown": each.is_shown,
-        "sender_completed": each.shares and each.shares.one.done,
-        "other_completed": each.shares and each.shares.other.done,
-        "more_often": each.shares and each.shares.more,
-        "less_often": each.shares and each.shares.less,
-        "p_completed": each.shares and each.shares.p_adjusted,
-        "is_completed_shown": each.shares and each.shares.is_shown,
-    }
-
-
 def difference_rows(contrasts: Sequence[Contrast]) -> list[dict[str, Any]]:
     """A row per pair of senders and setting."""
     return [
-        {"sender": contrast.sender, "other": contrast.other, **contrast.settings[at], **difference_row(each)}
+        {"sender": contrast.sender, "other": contrast.other, **contrast.settings[at], **each.to_dict()}
         for contrast in contrasts
         for at, each in contrast.differences.items()
     ]

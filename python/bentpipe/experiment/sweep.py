@@ -24,12 +24,13 @@ from bentpipe.experiment.contrasts import (
 from bentpipe.experiment.design import Until
 from bentpipe.experiment.frames import column
 from bentpipe.experiment.measure import with_metrics
-from bentpipe.experiment.options import CONFIDENCE
 from bentpipe.experiment.outcome import Result, column_shown
 from bentpipe.experiment.ratios import baseline, ratio_row
 from bentpipe.experiment.rows import difference_rows, ranked_row
 from bentpipe.experiment.store import FAILURES, Store
 from bentpipe.metrics import COLUMNS, named, named_point
+from bentpipe.statistics.estimates import estimate
+from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import NAMED_MAX, AtLeast, Counts, Sample, not_whole
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.contrasts import Choice, Ranked
     from bentpipe.plot.style import Labels, Size
-    from bentpipe.statistics.estimates import Estimate
+    from bentpipe.statistics.estimates import Estimate, Interval
 
     Values = NDArray[np.float64]
 
@@ -228,16 +229,20 @@ class Sweep(Result):
         return int(self.points["replications"].sum()) - self.runs.height
 
     @property
+    def judgement(self) -> Judgement:
+        """What decides which differences are shown."""
+        return Judgement.of(self.facts)
+
+    @property
     def against(self) -> str | None:
         """The sender or case that every other one is compared with; None for the best."""
-        against: str | None = self.facts.get("against")
-        return against
+        return self.judgement.against
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row per point: the keys, `replications` (with a value), of each reported metric mean, `_low` and `_high`.
+        """A row per point: the keys, `replications` (with a value), of each metric the mean or median, `_low`, `_high`.
 
-        `_low` to `_high` is Student's 95 % interval; null with a single replication. Where a metric is of what was
+        `_low` to `_high` is the interval; null with too few replications. Where a metric is of what was
         completed (`completion`, and times of transfers), `_completed` of `_due` were, and where `_is_bound`, the mean
         is larger than what stands there, as runs that did not complete count with the time that they had.
         """
@@ -261,13 +266,13 @@ class Sweep(Result):
             )
         return frame
 
-    def estimates(self, metric: str) -> list[Estimate]:
-        """The mean of a metric at each point of the grid, with Student's 95 % interval.
+    def estimates(self, metric: str) -> list[Estimate | Interval]:
+        """The mean or median of a metric at each point of the grid, with its interval.
 
         A bound (`AtLeast`) where not every run completed.
         """
         samples = self.samples(metric)
-        return [samples[point].estimate("mean", CONFIDENCE) for point in self.points["point"]]  # type: ignore[misc]
+        return [samples[point].estimate(self.judgement) for point in self.points["point"]]
 
     def counts(self, metric: str) -> list[Counts]:
         """How much was completed at each point."""
@@ -317,15 +322,15 @@ class Sweep(Result):
         """What can be said with confidence about the first metric that is reported, in plain words."""
         return self.statements_of(self.metrics[0])
 
-    def estimate(self, point: int, metric: str) -> Estimate:
-        """The mean of a metric at a point of the grid, by its number, with Student's 95 % interval."""
+    def estimate(self, point: int, metric: str) -> Estimate | Interval:
+        """The mean or median of a metric at a point of the grid, by its number, with its interval."""
         return self.estimates(metric)[point]
 
     def statements_of(self, metric: str) -> list[str]:
         """What can be said with confidence about a metric, in plain words.
 
         Where senders (`tcp.cc`) or cases vary, the best, or `against`, is compared with each other one at each
-        combination of the other keys, in pairs of equal seeds and corrected for all of these (Holm). Then the best and
+        combination of the other keys, in pairs of equal seeds and corrected for all of these. Then the best and
         the worst point of the grid are named.
         """
         what = named(metric)
@@ -351,7 +356,7 @@ class Sweep(Result):
     def ranking(self, metric: str) -> list[Ranked]:
         """All points that have the metric, best first: by what was completed, then by the mean."""
         if metric not in self._rankings:
-            self._rankings[metric] = ranking(self.samples(metric), named(metric))
+            self._rankings[metric] = ranking(self.samples(metric), named(metric), self.judgement)
         return self._rankings[metric]
 
     def choices(self, metric: str) -> list[Choice]:
@@ -393,7 +398,7 @@ class Sweep(Result):
                 for sender in samples if other in samples else ():
                     if sender != other:
                         pair = dict(zip((sender, other), paired(samples[sender], samples[other]), strict=True))
-                        rows.append({**ratio_row(what, pair, sender, other, CONFIDENCE), **settings})
+                        rows.append({**ratio_row(what, pair, sender, other, self.judgement.confidence), **settings})
         frame = pl.DataFrame(rows, infer_schema_length=None)
         first = ["metric", "sender", "other"]
         last = ["replications", "ratio", "low", "high", "note"]
@@ -415,8 +420,8 @@ class Sweep(Result):
         metric : str, optional
             The first that is reported if not given.
         chart : str
-            `lines`: mean and 95 % interval over the key that varies most, a line per combination; `map`: the mean over
-            two keys, a panel per sender and combination of the others.
+            `lines`: mean or median and interval over the key that varies most, a line per combination; `map`: mean or
+            median over two keys, a panel per sender and combination of the others.
         size, title, labels : optional
             As in `Comparison.plot`.
 
@@ -452,7 +457,7 @@ class Sweep(Result):
             },
             "keys": self.keys,
             "metrics": self.metrics,
-            "against": self.against,
+            **self.judgement.to_dict(),
             "statements": self.statements,
             "notes": self.notes,
             "best": {name: self.best(name) for name in self.metrics},
@@ -480,15 +485,15 @@ class Sweep(Result):
     def contrasts(self, metric: str) -> list[Contrast]:
         """The best sender (or case) against each other one, or each other one `against` one.
 
-        Empty where none vary, or only one has the metric. All differences are corrected together (Holm).
+        Empty where none vary, or only one has the metric. All differences are corrected together.
         """
         if metric not in self._contrasts:
             compared = self._compared(metric)
-            self._contrasts[metric] = compared.contrasts(self.against) if compared.sender is not None else []
+            self._contrasts[metric] = compared.contrasts() if compared.sender is not None else []
         return self._contrasts[metric]
 
     def _compared(self, metric: str) -> Compared:
-        return Compared(self.points, self.keys, self.samples(metric), named(metric))
+        return Compared(self.points, self.keys, self.samples(metric), named(metric), self.judgement)
 
     def _ranking_rows(self, metric: str) -> list[dict[str, Any]]:
         rows = {row["point"]: {key: row[key] for key in self.keys} for row in self.points.iter_rows(named=True)}
@@ -499,7 +504,8 @@ class Sweep(Result):
         until = self.facts.get("until")
         if until is None or until["metric"] != metric:
             return []
-        found = self.estimates(metric)
+        # What was looked at on the way, whatever is judged now.
+        found = [estimate(values, Judgement.confidence) for values in self.values(metric).values()]
         wide = sum(each.mean is not None and not Until(**until).is_met(each) for each in found)
         if not wide:
             return []

@@ -69,8 +69,8 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     figure, (axes,) = blank(1, height=1.0 + 0.28 * len(comparison.senders))
     draw_comparison(axes, comparison, what.name)
     count = len(comparison.seeds)
-    of = "" if comparison.statistic == "mean" else f"{comparison.statistic}s of "
-    sample = f"{of}{count} replications, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
+    of = "" if comparison.judgement.statistic == "mean" else f"{comparison.judgement.statistic}s of "
+    sample = f"{of}{count} replications, {comparison.judgement.level} intervals" if count > 1 else "one run"
     if any(isinstance(comparison.estimate(name, what.name), AtLeast) for name in comparison.senders):
         sample += "; open: at least this"
     figure.suptitle(headed(comparison.scenario.title, sample), x=0.02, ha="left")
@@ -103,7 +103,7 @@ def ratio_figure(comparison: Comparison, metric: str) -> Figure:
         axes.set_xlabel(plain(f"{what.label} over that of {comparison.against}"))
         axes.grid(axis="x")
         count = len(comparison.seeds)
-        sample = f"{count} pairs, {100 * comparison.confidence:g} % intervals" if count > 1 else "one run"
+        sample = f"{count} pairs, {comparison.judgement.level} intervals" if count > 1 else "one run"
         figure.suptitle(headed(comparison.scenario.title, sample), x=0.02, ha="left")
     return figure
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.experiment.sweep import Sweep
-    from bentpipe.statistics.estimates import Estimate
+    from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.samples import Counts
 
 PANELS_MAX = 12
@@ -52,7 +52,7 @@ def axes_of(points: pl.DataFrame, keys: Sequence[str]) -> tuple[str, str, list[s
     return across, up, [key for key in free if key not in (across, up)]
 
 
-def draw_map(sweep: Sweep, what: Metric, estimates: Sequence[Estimate]) -> Drawing | None:
+def draw_map(sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval]) -> Drawing | None:
     """The mean of a metric over two keys; None where there are no two axes.
 
     Colours are cividis, for any kind of colour vision, and bright is better. A cell with `>` and hatching is a bound:
@@ -63,7 +63,7 @@ def draw_map(sweep: Sweep, what: Metric, estimates: Sequence[Estimate]) -> Drawi
     BentpipeError
         No run has the metric.
     """
-    if all(each.mean is None for each in estimates):
+    if all(each.value is None for each in estimates):
         raise nothing_of(what.name)
     found = axes_of(sweep.points, sweep.keys)
     if found is None:
@@ -74,11 +74,17 @@ def draw_map(sweep: Sweep, what: Metric, estimates: Sequence[Estimate]) -> Drawi
 
 class _Mapper:
     def __init__(
-        self, sweep: Sweep, what: Metric, estimates: Sequence[Estimate], across: str, up: str, panels: list[str]
+        self,
+        sweep: Sweep,
+        what: Metric,
+        estimates: Sequence[Estimate | Interval],
+        across: str,
+        up: str,
+        panels: list[str],
     ) -> None:
         self.sweep, self.what, self.estimates = sweep, what, estimates
         self.across, self.up, self.panels = across, up, panels
-        self.divisor, self.unit = formatting.scale([each.mean for each in estimates], what.unit)
+        self.divisor, self.unit = formatting.scale([each.value for each in estimates], what.unit)
         self.values = {key: _ordered(sweep.points[key].unique(maintain_order=True).to_list()) for key in sweep.keys}
         self.notes: list[str] = []
         self.width = WIDTH
@@ -115,7 +121,7 @@ class _Mapper:
         figure.suptitle(f"{title}\n{label(plain(self.what.label), self.unit)}{bounds}".lstrip("\n"), x=0.02, ha="left")
         return Drawing(figure, self.notes)
 
-    def _cells(self) -> dict[tuple[Any, ...], tuple[Estimate, Counts]]:
+    def _cells(self) -> dict[tuple[Any, ...], tuple[Estimate | Interval, Counts]]:
         rows = self.sweep.points.select(*self.panels, self.up, self.across).iter_rows()
         values = zip(self.estimates, self.sweep.counts(self.what.name), strict=True)
         return dict(zip(rows, values, strict=True))
@@ -123,21 +129,23 @@ class _Mapper:
     def _norm(self) -> Normalize:
         from matplotlib.colors import LogNorm, Normalize
 
-        means = [each.mean / self.divisor for each in self.estimates if each.mean is not None]
+        means = [each.value / self.divisor for each in self.estimates if each.value is not None]
         low, high = min(means), max(means)
         return LogNorm(low, high) if low > 0 and high > RATIO * low else Normalize(low, high if high > low else low + 1)
 
-    def _panel(self, axes: Axes, norm: Normalize, cells: dict[tuple[Any, ...], tuple[Estimate, Counts]]) -> None:
+    def _panel(
+        self, axes: Axes, norm: Normalize, cells: dict[tuple[Any, ...], tuple[Estimate | Interval, Counts]]
+    ) -> None:
         from matplotlib.patches import Rectangle
 
         ups, across = self.values[self.up], self.values[self.across]
         colours = self._colours()
         for (up, at), (each, counts) in cells.items():
             y, x = ups.index(up), across.index(at)
-            if each.mean is None:
+            if each.value is None:
                 axes.text(x, y, formatting.MISSING, ha="center", va="center", fontsize=6)
                 continue
-            colour = colours(norm(each.mean / self.divisor))
+            colour = colours(norm(each.value / self.divisor))
             is_bound = isinstance(each, AtLeast)
             # Dark or light, whatever is read better on it (luminance, ITU-R BT.709).
             ink = DARK if np.dot(colour[:3], (0.2126, 0.7152, 0.0722)) > 0.45 else LIGHT
@@ -155,7 +163,7 @@ class _Mapper:
             )
             if len(across) <= COLUMNS_MAX:
                 box = {"facecolor": colour, "edgecolor": "none", "pad": 0.6} if is_bound else None
-                text = bound(formatting.mean_and_margin(each.mean / self.divisor, None)[0], each)
+                text = bound(formatting.mean_and_margin(each.value / self.divisor, None)[0], each)
                 text += "" if counts.is_whole or is_of_transfers(self.what) else f"\n{counts}"
                 axes.text(x, y, text, ha="center", va="center", fontsize=6, color=ink, bbox=box)
         axes.set_xlim(-0.5, len(across) - 0.5)

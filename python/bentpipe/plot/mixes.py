@@ -46,7 +46,7 @@ def mix_figure(mix: Mix, chart: str = "all") -> Figure:
         for axes, name in zip(grid[:, 0], drawn, strict=True):
             _CHARTS[name](axes, mix)
         count = len(mix.seeds)
-        sample = f"{count} replications, {100 * mix.confidence:g} % intervals" if count > 1 else "one run"
+        sample = f"{count} replications, {mix.judgement.level} intervals" if count > 1 else "one run"
         sample = "first replication" if chart == "cwnd" else sample
         is_cut = any(line.get_label() == CUT for axes in figure.axes for line in axes.lines)
         sample += f"; {EXPLAINED}" if is_cut else ""

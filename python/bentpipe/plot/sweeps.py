@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.experiment.sweep import Sweep
-    from bentpipe.statistics.estimates import Estimate
+    from bentpipe.statistics.estimates import Estimate, Interval
 
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -92,7 +92,7 @@ class Layout:
 
 
 def sweep_figure(sweep: Sweep, metric: str) -> Figure:
-    """Mean and 95 % interval over the numeric key with most values, a line per combination of the others.
+    """Mean or median and interval over the numeric key with most values, a line per combination of the others.
 
     Where no key is numeric, a row per combination.
 
@@ -109,18 +109,18 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
     return draw_sweep(sweep, named(metric), sweep.estimates(metric)).figure
 
 
-def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate]) -> Drawing:
+def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval]) -> Drawing:
     """The same with the estimates of all points, and with notes."""
-    if all(each.mean is None for each in estimates):
+    if all(each.value is None for each in estimates):
         raise nothing_of(what.name)
     with style():
         return _Drawer(sweep, what, estimates, Layout.of(sweep.points, sweep.keys, SENDERS)).draw()
 
 
 class _Drawer:
-    def __init__(self, sweep: Sweep, what: Metric, estimates: Sequence[Estimate], layout: Layout) -> None:
+    def __init__(self, sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval], layout: Layout) -> None:
         self.sweep, self.what, self.layout = sweep, what, layout
-        self.divisor, self.unit = formatting.scale([each.mean for each in estimates], what.unit)
+        self.divisor, self.unit = formatting.scale([each.value for each in estimates], what.unit)
         self.estimates = estimates
         self.notes = [f"{key} goes with {other}" for key, other in layout.along.items()]
         self.is_cut = False
@@ -150,7 +150,8 @@ class _Drawer:
             for each, count in zip(self.estimates, self.sweep.points["replications"], strict=True)
         ):
             self.notes.append(f"runs without a {self.what.name} do not count")
-        return f"mean of {runs} replications, 95 % intervals{bounds}"
+        judgement = self.sweep.judgement
+        return f"{judgement.statistic} of {runs} replications, {judgement.level} intervals{bounds}"
 
     # Lines.
 
@@ -189,9 +190,9 @@ class _Drawer:
             figure.supylabel(what, fontsize=8)
         return figure
 
-    def _found(self, x: Axis) -> dict[tuple[Any, Any, Any], list[tuple[float, Estimate, Any]]]:
+    def _found(self, x: Axis) -> dict[tuple[Any, Any, Any], list[tuple[float, Estimate | Interval, Any]]]:
         """By panel, colour and dash, the points of the line."""
-        found: dict[tuple[Any, Any, Any], list[tuple[float, Estimate, Any]]] = {}
+        found: dict[tuple[Any, Any, Any], list[tuple[float, Estimate | Interval, Any]]] = {}
         columns = [self.sweep.points[key].to_list() for key in (x.key, *self.layout.panels)]
         colours, dashes = (
             [None] * len(self.estimates) if key is None else self.sweep.points[key].to_list()
@@ -222,7 +223,7 @@ class _Drawer:
                 means, lows, highs = (
                     np.array([np.nan if getattr(each, of) is None else getattr(each, of) for _, each, _ in part])
                     / self.divisor
-                    for of in ("mean", "low", "high")
+                    for of in ("value", "low", "high")
                 )
                 open_ = [isinstance(each, AtLeast) for _, each, _ in part]
                 axes.plot(places, means, **drawn, markevery=[at for at, is_open in enumerate(open_) if not is_open])
@@ -260,8 +261,8 @@ class _Drawer:
             return None
         sums: dict[Any, list[float]] = {}
         for value, each in zip(self.sweep.points[key], self.estimates, strict=True):
-            if each.mean is not None:
-                sums.setdefault(value, []).append(each.mean)
+            if each.value is not None:
+                sums.setdefault(value, []).append(each.value)
         order = sorted(sums, key=lambda value: sum(sums[value]) / len(sums[value]))
         return {order[0], order[-1]}
 
@@ -308,7 +309,7 @@ class _Drawer:
 
     def _limits(self) -> tuple[float, float]:
         """Of the axis of the metric: from zero, unless the differences are small; no further up than the means need."""
-        means = [each.mean / self.divisor for each in self.estimates if each.mean is not None]
+        means = [each.value / self.divisor for each in self.estimates if each.value is not None]
         ends = [each.high / self.divisor for each in self.estimates if each.high is not None]
         lows = [each.low / self.divisor for each in self.estimates if each.low is not None]
         top, bottom = max(means), min([*lows, *means])
@@ -379,7 +380,7 @@ class _Drawer:
         ]
         keys = keys or [key for key in self.sweep.keys if key not in layout.along][:1]
         short = [formatting.short_key(key, self.sweep.keys) for key in keys]
-        rows: dict[tuple[Any, ...], list[tuple[Any, Estimate]]] = {}
+        rows: dict[tuple[Any, ...], list[tuple[Any, Estimate | Interval]]] = {}
         colours = [None] * points.height if layout.colour is None else points[layout.colour].to_list()
         for row, colour, each in zip(points.select(keys).iter_rows(), colours, self.estimates, strict=True):
             rows.setdefault(row, []).append((colour, each))
@@ -392,19 +393,22 @@ class _Drawer:
         axes = figure.subplots()
         for at, row in enumerate(shown):
             for colour, each in rows[row]:
-                if each.mean is None:
+                if each.value is None:
                     continue
                 place = senders.index(colour)
-                margin = None if each.half_width is None else each.half_width / self.divisor
+                margins = None
+                if each.low is not None and each.high is not None:
+                    ends = (each.value - each.low, each.high - each.value)
+                    margins = [[end / self.divisor] for end in ends]
                 # Senders below each other, so that none hides another.
                 height = at + (0.0 if len(senders) == 1 else 0.5 * (place / (len(senders) - 1) - 0.5))
                 if isinstance(each, AtLeast):
-                    at_least(axes, each.mean / self.divisor, height, COLOURS[place % len(COLOURS)], "x", size=3.5)
+                    at_least(axes, each.value / self.divisor, height, COLOURS[place % len(COLOURS)], "x", size=3.5)
                     continue
                 axes.errorbar(
-                    each.mean / self.divisor,
+                    each.value / self.divisor,
                     height,
-                    xerr=margin,
+                    xerr=margins,
                     fmt=MARKERS[place % len(MARKERS)],
                     color=COLOURS[place % len(COLOURS)],
                     markersize=3.5,

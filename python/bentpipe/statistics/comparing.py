@@ -10,6 +10,7 @@ from bentpipe import formatting
 from bentpipe.statistics import correction as corrections
 from bentpipe.statistics.effects import Effect, cliff, hedges_paired
 from bentpipe.statistics.estimates import fisher, sign_test
+from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.statistics.samples import ESTIMATORS, Counts, Sample, is_of_transfers
 
 if TYPE_CHECKING:
@@ -102,10 +103,7 @@ class Difference(NamedTuple):
 
 def differences(
     pairs: Iterable[tuple[Values | Sample, Values | Sample]],
-    *,
-    statistic: str = "mean",
-    correction: str = "holm",
-    confidence: float = 0.95,
+    judgement: Judgement = DEFAULT,
 ) -> list[Difference]:
     """Compare each pair of samples, and correct for all of them.
 
@@ -118,25 +116,21 @@ def differences(
         Each a `Sample`, or an ndarray of shape (n,) with one value per replication, NaN where missing; replication k
         has the same seed in both, so that what the seed does to both cancels (common random numbers; Law, "Simulation
         Modeling and Analysis", §11.2).
-    statistic : str
-        `mean` (Student's paired t) or `median` (sign test, bootstrap interval) of the differences.
-    correction : str
-        `holm`, `bh` or `none`.
-    confidence : float
-        Of each interval, and of what is shown.
+    judgement : Judgement
+        With the mean as statistic Student's paired t, with the median the sign test and bootstrap intervals.
     """
     samples = [tuple(each if isinstance(each, Sample) else Sample.of(each) for each in pair) for pair in pairs]
-    found = []
+    statistic, found = judgement.statistic, []
     for first, second in samples:
         one, other = first.values, second.values
         apart = one - other
         paired = ~np.isnan(apart)
         base = abs(float(_MIDDLES[statistic](other[paired]))) if paired.any() else 0.0
         effect = hedges_paired(one, other) if statistic == "mean" else cliff(one[paired], other[paired])
-        found.append((ESTIMATORS[statistic](apart, confidence), base, effect))
+        found.append((ESTIMATORS[statistic](apart, judgement.confidence), base, effect))
     shares = [_shares(first, second) for first, second in samples]
     tests = [*(each.p for each, _, _ in found), *(each.p for each in shares if each is not None)]
-    adjusted = iter(corrections.adjusted(tests, correction))
+    adjusted = iter(corrections.adjusted(tests, judgement.correction))
     whole = [
         Difference(
             statistic,
@@ -148,12 +142,12 @@ def differences(
             each.p,
             p,
             effect,
-            None if p is None else p < 1 - confidence,
+            judgement.is_shown(p),
         )
         for (each, base, effect), p in zip(found, adjusted)  # noqa: B905 - the rest are those of the shares
     ]
     return [
-        difference if share is None else difference._replace(shares=_corrected(share, next(adjusted), confidence))
+        difference if share is None else difference._replace(shares=_corrected(share, next(adjusted), judgement))
         for difference, share in zip(whole, shares, strict=True)
     ]
 
@@ -170,8 +164,8 @@ def _shares(one: Sample, other: Sample) -> Shares | None:
     return Shares(first, second, more, less, p, None, is_shown=False)
 
 
-def _corrected(shares: Shares, p: float | None, confidence: float) -> Shares:
-    return shares._replace(p_adjusted=p, is_shown=p is not None and p < 1 - confidence)
+def _corrected(shares: Shares, p: float | None, judgement: Judgement) -> Shares:
+    return shares._replace(p_adjusted=p, is_shown=bool(judgement.is_shown(p)))
 
 
 def statement(sender: str, other: str, difference: Difference, metric: Metric) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def adjusted(p: P, correction: str) -> list[float | None]:
-    """Adjust p values by the correction of this name, one of `asking.CORRECTIONS`."""
+    """Adjust p values by the correction of this name, one of `judgement.CORRECTIONS`."""
     return _CORRECTIONS[correction](p)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from bentpipe.metrics import named
 from bentpipe.statistics.estimates import Estimate, Interval, estimate, median, sign_test
+from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 ESTIMATORS: dict[str, Callable[[Values, float], Estimate | Interval]] = {"mean": estimate, "median": median}
-"""By the names in `asking.STATISTICS`."""
-ALPHA = 0.05
+"""By the names in `judgement.STATISTICS`."""
 NAMED_MAX = 8
 """Senders that are named in a note."""
 
@@ -129,12 +129,13 @@ class Sample(NamedTuple):
         """The first replications."""
         return Sample(*(array[:count] for array in self))
 
-    def estimate(self, statistic: str, confidence: float) -> Estimate | Interval:
+    def estimate(self, judgement: Judgement = DEFAULT) -> Estimate | Interval:
         """Mean or median; where values are missing of which the least is known, a bound."""
         held, censored = np.isnan(self.values) & ~np.isnan(self.bounds), self.counts.censored
+        estimator = ESTIMATORS[judgement.statistic]
         if not held.any():
-            return ESTIMATORS[statistic](self.values, confidence)._replace(censored=censored)
-        found = ESTIMATORS[statistic](np.where(held, self.bounds, self.values), confidence)
+            return estimator(self.values, judgement.confidence)._replace(censored=censored)
+        found = estimator(np.where(held, self.bounds, self.values), judgement.confidence)
         return AtLeast(found.replications, found.value, None, None, censored)
 
 
@@ -143,12 +144,12 @@ def joined(samples: list[Sample]) -> Sample:
     return Sample(*(np.concatenate(arrays) for arrays in zip(*samples, strict=True)))
 
 
-def ranked(samples: Mapping[K, Sample], metric: Metric, statistic: str = "mean") -> list[K]:
+def ranked(samples: Mapping[K, Sample], metric: Metric, judgement: Judgement = DEFAULT) -> list[K]:
     """The senders or points that have anything, best first: the one order that everything uses.
 
     First counts what was completed, then the value, where censored values count with what they are at least. So a
     sender that fails most never comes first. Whether a transfer ends just before or after the run does is chance, so
-    among transfers only a smaller share that a sign test over the replications shows (5 %) goes before the times.
+    among transfers only a smaller share that a sign test over the replications shows goes before the times.
     """
     there = {name: sample for name, sample in samples.items() if sample.is_there}
     whole = {
@@ -157,16 +158,16 @@ def ranked(samples: Mapping[K, Sample], metric: Metric, statistic: str = "mean")
     if is_of_transfers(metric) and there:
         most = there[max(whole, key=lambda name: whole[name])]
         top = max(whole.values())
-        whole = {name: whole[name] if _is_behind(sample, most) else top for name, sample in there.items()}
+        whole = {name: whole[name] if _is_behind(sample, most, judgement) else top for name, sample in there.items()}
     sign = -1 if metric.is_more_better else 1
-    value = {name: sample.estimate(statistic, 0.95).value or 0.0 for name, sample in there.items()}
+    value = {name: sample.estimate(judgement).value or 0.0 for name, sample in there.items()}
     return sorted(there, key=lambda name: (-whole[name], sign * value[name]))
 
 
-def _is_behind(sample: Sample, most: Sample) -> bool:
+def _is_behind(sample: Sample, most: Sample, judgement: Judgement) -> bool:
     count = min(len(sample.values), len(most.values))
     apart = sample.first(count).shares - most.first(count).shares
-    return bool(np.nansum(apart) < 0 and sign_test(apart) < ALPHA)
+    return bool(np.nansum(apart) < 0 and judgement.is_shown(sign_test(apart)))
 
 
 def is_of_transfers(metric: Metric) -> bool:
