@@ -642,8 +642,8 @@ def test_the_python_of_the_guide_runs(tmp_path, monkeypatch, capsys):
         else:
             exec(content, {})
             printed = capsys.readouterr().out
-            if overflow := re.search(r"queue-overflow +┆ (\d+)", printed):
-                assert f"takes {overflow[1]} packets" in " ".join(text.split())
+            if dropped := re.search(r"policy +┆ (\d+)", printed):
+                assert f"drops {dropped[1]} packets" in " ".join(text.split())
     assert [file for file, *_ in named if file] == ["shed.py", "uplink.toml", "bayes.py"]
     if os.environ.get("BLESS"):
         GUIDE.write_text(text)

@@ -123,7 +123,7 @@ def _verdicts(flows: Rows, is_many: bool) -> Iterator[RenderableType]:
     if is_many:
         labels, found = _sums(found, list(_VERDICTS.values()))
     columns = [Shown(title, _all(found, name), "1") for title, name in _VERDICTS.items()]
-    yield make_rows("Losses, and what they were taken for", "sender" if is_many else "flow", labels, [], columns)
+    yield make_rows("Loss reactions", "sender" if is_many else "flow", labels, [], columns)
 
 
 def _all(rows: Rows, name: str) -> list[Any]:
@@ -231,12 +231,12 @@ def _summary(result: RunResult) -> Text:
     row = result.rows("summary")[0]
     failed = _all(result.rows("flows"), "outcome").count("aborted")
     done = "every transfer was over" if failed else "every transfer was done"
-    ended = {"time-limit": "the time was over", "completed": done}.get(row["stop"], row["stop"])
+    ended = {"time-limit": "duration", "completed": done}.get(row["stop"], row["stop"])
     if failed:
         ended += f"; {formatting.count(failed, 'connection')} gave up"
     text = Text(
         f"\nGoodput {formatting.quantity(row['goodput_bps'], 'bit/s')} in all{_fairness(result)}\n"
-        f"Ended at {row['simulated_s']:.6g} s: {ended}\n"
+        f"Ended at {row['simulated_s']:.6g} s ({ended})\n"
     )
     sent, delivered, lost, flying = (row[f"{what}_packets"] for what in ("sent", "delivered", "lost", "in_flight"))
     equal = "=" if sent == delivered + lost + flying else "is NOT (a bug in bentpipe, please report it)"

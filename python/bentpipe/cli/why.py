@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(
         "why web-on-geo",
-        "why starlink --flow download --at 72s",
+        "why leo --at 15s",
         "why geo --from 5s --to 8s --json",
         "why geo --cc myidea.py:MyIdea --at 20s",
     ),

@@ -362,11 +362,11 @@ class Comparison(Result):
 
     @property
     def statements(self) -> list[str]:
-        """What can be said about the metric in plain words: the best sender, or `against`, with each other one."""
+        """Statements about the metric in plain words: the best sender, or `against`, with each other one."""
         return self.statements_of(self.metric)
 
     def statements_of(self, name: str) -> list[str]:
-        """The same about another metric."""
+        """Statements about any metric in plain words, corrected over the pairs of this metric."""
         metric, judgement = named(name), self.judgement
         order = self.order(name)
         said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.senders) == 1 else []

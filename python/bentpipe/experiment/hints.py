@@ -72,7 +72,7 @@ def _too_few(replications: int, tests: int, confidence: float) -> list[str]:
         return []
     wanted = replications_for(LARGE, confidence, tests)
     return [
-        f"{replications} replications show only differences above {least:.2g} standard deviations; "
+        f"{replications} replications show only differences above {float(f'{least:.2g}'):g} standard deviations; "
         f"{wanted} show those above {LARGE:g}"
     ]
 

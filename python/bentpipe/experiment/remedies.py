@@ -31,8 +31,8 @@ LEAST_SHARE = 0.1
 """Of the time, for a part to be worth a remedy."""
 MOST = 6
 """Remedies that are tried, those of the largest parts first: each is one run."""
-HARMS = 0.1
-"""Change for the worse, as a share, from which on another kind of flow is named."""
+NAMED = 0.1
+"""Change for better or worse, as a share, from which on another kind of flow is named."""
 HELPS = 0.02
 """Change of the metric, as a share, from which on a remedy helps."""
 DATAGRAMS = ("cbr", "poisson", "on-off", "port")
@@ -60,8 +60,8 @@ class Remedy:
         Improvement, as a share of `before`; below zero if it is worse.
     command : str
         Compares it over ten seeds. Of a scenario that is not from a file, a line of Python.
-    harms : tuple of str
-        Other kinds of flows that it makes worse by more than 10 %, with their metrics.
+    harms, also : tuple of str
+        Other kinds of flows that it makes worse, or better, by more than 10 %, with their metrics.
     """
 
     name: str
@@ -74,14 +74,16 @@ class Remedy:
     command: str
     unit: str = field(default="s")
     harms: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def effect(self) -> str:
         """Its effect in one run."""
         if self.before is None or self.after is None:
             return f"{self.metric}: nothing to measure"
+        also = f"; also {listed(list(self.also))}" if self.also else ""
         harms = f"; at the expense of {listed(list(self.harms))}" if self.harms else ""
-        return f"{self.metric}: {_change(self.before, self.after, self.unit)}{harms}"
+        return f"{self.metric}: {_change(self.before, self.after, self.unit)}{also}{harms}"
 
     @property
     def helps(self) -> bool:
@@ -92,7 +94,7 @@ class Remedy:
         """Give plain data."""
         numbers = {"before": self.before, "after": self.after, "gain": self.gain, "helps": self.helps}
         names = {"name": self.name, "flow": self.flow, "metric": self.metric, "sets": dict(self.sets)}
-        return {**names, **numbers, "harms": list(self.harms), "command": self.command}
+        return {**names, **numbers, "also": list(self.also), "harms": list(self.harms), "command": self.command}
 
     def __str__(self) -> str:
         return f"{'try' if self.helps else 'no help'}: {self.name}, {self.effect}\n  {self.command}"
@@ -139,14 +141,14 @@ def _try(result: RunResult, plain: Scenario, idea: _Idea, flows: Sequence[FlowTi
         after = run(plain.with_sets(idea.sets), progress=progress)
         before_value, after_value, gain = _judged(result, after, idea.flow, idea.noun)
         others = [each for each in flows if each.flow != idea.flow]
-        harms = tuple(filter(None, (_harm(result, after, each) for each in others)))
+        also, harms = (_named(result, after, others, sign) for sign in (1, -1))
     except Interrupted:
         raise
     except BentpipeError:
         return None
     command = _command(result.scenario, idea, metric)
     sets = dict(idea.sets)
-    return Remedy(idea.name, sets, idea.flow, metric, before_value, after_value, gain, command, unit, harms)
+    return Remedy(idea.name, sets, idea.flow, metric, before_value, after_value, gain, command, unit, harms, also)
 
 
 def _judged(before: RunResult, after: RunResult, flow: str, noun: str) -> tuple[float | None, float | None, float]:
@@ -160,13 +162,15 @@ def _judged(before: RunResult, after: RunResult, flow: str, noun: str) -> tuple[
     return old, new, ratio - 1 if is_more_better else 1 - ratio
 
 
-def _harm(before: RunResult, after: RunResult, flow: FlowTime) -> str:
-    """The cost for another kind of flow; empty if it is small."""
-    metric, _, unit = _metric(flow.flow, flow.noun)
-    old, new, gain = _judged(before, after, flow.flow, flow.noun)
-    if gain > -HARMS or old is None or new is None:
-        return ""
-    return f"{flow.flow} ({metric.partition(':')[0]} {_change(old, new, unit)})"
+def _named(before: RunResult, after: RunResult, flows: Sequence[FlowTime], sign: int) -> tuple[str, ...]:
+    """The gains (1) or the costs (-1) of other kinds of flows, without small ones."""
+    found = []
+    for flow in flows:
+        metric, _, unit = _metric(flow.flow, flow.noun)
+        old, new, gain = _judged(before, after, flow.flow, flow.noun)
+        if sign * gain >= NAMED and old is not None and new is not None:
+            found.append(f"{flow.flow} ({metric.partition(':')[0]} {_change(old, new, unit)})")
+    return tuple(found)
 
 
 def _change(old: float, new: float, unit: str) -> str:

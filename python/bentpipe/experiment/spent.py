@@ -328,11 +328,15 @@ def _losses(result: RunResult, names: Sequence[str]) -> list[str]:
         return []
     groups = drops.group_by("where", "cause", maintain_order=True).agg(pl.col("packets").sum())
     top = groups.sort("packets", descending=True).head(2)
-    told = [f"{n:,} at {where} ({CAUSES.get(cause, cause)})" for where, cause, n in top.iter_rows()]
+    places = [(n, f"at {where} ({CAUSES.get(cause, cause)})") for where, cause, n in top.iter_rows()]
+    if elsewhere := lost - int(top["packets"].sum()):
+        places.append((elsewhere, "elsewhere"))
     datagrams = result.datagrams.filter(pl.col("flow").is_in(names))
     sent = int(datagrams["sent_packets"].sum()) if datagrams.height else 0
     share = f" ({formatting.percent(lost / sent)})" if sent else ""
-    return [f"Packets lost: {lost:,}{share}, {listed(told)}."]
+    if len(places) == 1:
+        return [f"Packets lost: {lost:,}{share} {places[0][1]}."]
+    return [f"Packets lost: {lost:,}{share}; {listed([f'{n:,} {place}' for n, place in places])}."]
 
 
 def _unfinished(result: RunResult, names: Sequence[str]) -> list[str]:

@@ -10,7 +10,18 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.metrics import Metric, named
 from bentpipe.plot.runs import windows
-from bentpipe.plot.style import COLOURS, at_least, blank, draw_rate, label, legend_above, nothing_of, plain, style
+from bentpipe.plot.style import (
+    COLOURS,
+    at_least,
+    blank,
+    draw_rate,
+    headed,
+    label,
+    legend_above,
+    nothing_of,
+    plain,
+    style,
+)
 from bentpipe.statistics.samples import AtLeast, is_of_transfers
 
 if TYPE_CHECKING:
@@ -62,7 +73,7 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     sample = f"{of}{count} replications, {comparison.judgement.level} intervals" if count > 1 else "one run"
     if any(isinstance(comparison.estimate(name, what.name), AtLeast) for name in comparison.senders):
         sample += "; open: at least this"
-    figure.suptitle(f"{plain(textwrap.fill(comparison.scenario.title, 56))}\n{sample}", x=0.02, ha="left")
+    figure.suptitle(headed(comparison.scenario.title, sample), x=0.02, ha="left")
     return figure
 
 
@@ -93,7 +104,7 @@ def ratio_figure(comparison: Comparison, metric: str) -> Figure:
         axes.grid(axis="x")
         count = len(comparison.seeds)
         sample = f"{count} pairs, {comparison.judgement.level} intervals" if count > 1 else "one run"
-        figure.suptitle(f"{plain(textwrap.fill(comparison.scenario.title, 56))}\n{sample}", x=0.02, ha="left")
+        figure.suptitle(headed(comparison.scenario.title, sample), x=0.02, ha="left")
     return figure
 
 
@@ -123,7 +134,7 @@ def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> 
         panels[-1].set_xlim(0, max(result.simulated_s for result in results.values()) or None)
         many = any(len(result.scenario.flow_names) > 1 for result in results.values())
         of = "mean over the flows that are active, first replication" if many else "first replication"
-        figure.suptitle(f"{plain(textwrap.fill(comparison.scenario.title, 56))}\n{of}", x=0.02, ha="left")
+        figure.suptitle(headed(comparison.scenario.title, of), x=0.02, ha="left")
     return figure
 
 

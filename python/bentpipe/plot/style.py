@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,10 @@ Labels = Mapping[str, str]
 """Of the axes, by `x` and `y`."""
 FAR = 3.0
 """So many times as far as what is drawn, the rate of a link would only squeeze it."""
+ROOM = 1.15
+"""Least end of the axis over the rate of a link: the name is above the line."""
+TITLE_LETTERS = 56
+"""Of a line of the title."""
 LEGEND_WIDTH, LEGEND_LINE = 60, 9
 """Letters that fit above a panel, and as how many of them a line with its gaps counts."""
 SIZE_MAX = 100.0
@@ -133,24 +138,34 @@ def _relabel(figure: Figure, which: str, text: str) -> None:
         getattr(axes, f"set_{which}label")(text)
 
 
+def headed(title: str, sample: str) -> str:
+    """The title of a scenario, if it has one, above the sample that a figure shows."""
+    return f"{plain(textwrap.fill(title, TITLE_LETTERS))}\n{sample}".lstrip("\n")
+
+
 def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: Literal["x", "y"]) -> None:
     """A line at the rate of the bottleneck, where all flows of all scenarios have the same one: goodput ends there."""
     found = {scenario.bottleneck() for scenario in scenarios}
     if len(found) != 1 or None in found:
         return
     ((link, rate_bps),) = (each for each in found if each is not None)
+    from matplotlib.patheffects import withStroke
+
     line: dict[str, Any] = {"color": "0.4", "linestyle": ":", "linewidth": 0.9}
-    text: dict[str, Any] = {"fontsize": 6, "color": "0.4", "textcoords": "offset points"}
+    # Goodput close to the rate runs below the line; an edge keeps the name apart from lines that cross it.
+    edge = [withStroke(linewidth=1.5, foreground="white")]
+    text: dict[str, Any] = {"fontsize": 6, "color": "0.4", "textcoords": "offset points", "path_effects": edge}
     name = plain(f"{link}: {formatting.quantity(rate_bps, 'bit/s')}")
     place = rate_bps / divisor
     if place > FAR * (axes.get_ylim() if along == "y" else axes.get_xlim())[1]:
         return
     if along == "y":
         axes.axhline(place, **line)
-        axes.annotate(name, (1, place), (-2, -2), xycoords=("axes fraction", "data"), ha="right", va="top", **text)
+        axes.set_ylim(top=max(axes.get_ylim()[1], ROOM * place))
+        axes.annotate(name, (1, place), (-2, 2), xycoords=("axes fraction", "data"), ha="right", va="bottom", **text)
     else:
         axes.axvline(place, **line)
-        axes.annotate(name, (place, 0), (-3, 3), xycoords=("data", "axes fraction"), ha="right", **text)
+        axes.annotate(name, (place, 1), (-3, -1), xycoords=("data", "axes fraction"), ha="right", va="top", **text)
 
 
 def sheet(width: float, height: float) -> Figure:

@@ -185,11 +185,11 @@ def not_whole(metric: Metric, by_sender: Mapping[str, Counts]) -> str | None:
     held = {name: counts for name, counts in by_sender.items() if not counts.is_whole}
     if not held:
         return None
-    does, of = _HAS
+    (does, of), excluded = _HAS, "replications without a value"
     if metric.is_completion:
         does, of = _COMPLETED
     elif metric.is_of_transfers:
-        does, of = "finished", "transfers"
+        does, of, excluded = "finished", "transfers", "unfinished transfers"
     listed = [f"{name} {counts}" for name, counts in held.items()]
     (name, first), *_ = held.items()
     listed[0] = f"{name} {does} {first} {of}"
@@ -197,7 +197,7 @@ def not_whole(metric: Metric, by_sender: Mapping[str, Counts]) -> str | None:
     text = f"{metric.name}: {', '.join(listed[:NAMED_MAX])}{more}"
     if metric.is_completion:
         return f"{text}; >: a run that did not complete counts with the time that it had, the mean is larger"
-    return f"{text}; the rest is in no value"
+    return f"{text}; {excluded} are excluded"
 
 
 _COMPLETED = ("completed in", "replications")
