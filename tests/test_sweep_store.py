@@ -1,5 +1,6 @@
 """What can be wrong with the store of a sweep: it is said clearly, and nothing is lost."""
 
+import logging
 import os
 import re
 import shutil
@@ -554,15 +555,18 @@ def locking(store):
 
 def test_who_waits_for_another_process_says_so_at_once(small, store, caplog, monkeypatch, locking):
     monkeypatch.setattr(stores, "SOON_S", 0.1)
+    # A command with --quiet in another test has raised it.
+    caplog.set_level(logging.WARNING, logger="bentpipe")
 
     def let_go(record):
-        locking.stdin.write("\n")
-        locking.stdin.flush()
+        locking.communicate("\n")
         return True
 
     caplog.handler.addFilter(let_go)
-    assert sweep(small, store).runs.height == 10
-    caplog.handler.removeFilter(let_go)
+    try:
+        assert sweep(small, store).runs.height == 10
+    finally:
+        caplog.handler.removeFilter(let_go)
     assert caplog.messages == [f"waiting for another program to write to {store}, for at most 60 s ..."]
 
 
