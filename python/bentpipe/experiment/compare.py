@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe import files
+from bentpipe import arguments, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import hints, options
@@ -125,7 +125,9 @@ def compare(
         Ctrl-C; `result` compares the replications that all senders had finished, or is None.
     """
     scenario = scenario_of(scenario)
-    asked = names_of(metric) or ["goodput"]
+    asked = names_of(metric)
+    if not asked:
+        raise BentpipeError("no metric to compare\n  expected one or more of: bentpipe list metrics")
     options.checked(
         metric=asked,
         replications=replications,
@@ -134,6 +136,8 @@ def compare(
         statistic=statistic,
         correction=correction,
     )
+    options.checked_most(replications, replications_max, has_until=until is not None)
+    arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
     senders = senders_of(scenario, cc, cases)
     if against is not None:
         against = options.one_of(against, list(senders))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bentpipe import files, formatting
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment import aside
 from bentpipe.experiment.frames import column as as_column
 from bentpipe.experiment.mix import Mix, Mixed
@@ -110,7 +110,11 @@ def report(
     """
     with files.reading(source):
         place = _place(Path(source), folder)
-    if against is None and files.form_of(Path(source)) == RUN:
+    if files.form_of(Path(source)) == RUN:
+        if against is not None:
+            raise ScenarioError(
+                f"{source} is one run: there is nothing to compare with {against}\n  leave --against out"
+            )
         return _OfRun(RunResult.load(source)).write(place)
     if against is None and Sweep.verb_of(source) == Mixed.verb:
         return _OfMix(Mix.load(source)).write(place)
