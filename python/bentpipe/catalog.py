@@ -72,7 +72,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that is nearest to a name; None if none is near."""
     # Names of senders are written in all manners elsewhere: CUBIC, BBRv3.
     by_letters = {each.lower(): each for each in known}
-    found = get_close_matches(RENAMED.get(name, name).lower(), by_letters, n=1, cutoff=0.5)
+    found = get_close_matches(RENAMED.get(str(name), str(name)).lower(), by_letters, n=1, cutoff=0.5)
     return by_letters[found[0]] if found else None
 
 

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -215,6 +216,8 @@ def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
 
 def is_no_sweep(folder: str | os.PathLike[str]) -> BentpipeError:
     """For a place that should be the store of a sweep."""
+    if not os.path.lexists(folder):
+        return BentpipeError(f"there is no folder {folder}\n  expected one that `bentpipe sweep` or --store wrote")
     return BentpipeError(f"{folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote")
 
 
@@ -255,7 +258,8 @@ def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
 
     place = Path(folder) / f"{name}.parquet"
     try:
-        return pl.read_parquet(place)
+        with reading(place):
+            return pl.read_parquet(place)
     except pl.exceptions.PolarsError as error:
         raise damaged(place, error) from error
 
@@ -290,6 +294,10 @@ def captures(pcap: str | os.PathLike[str]) -> str:
     shown = given or "''"
     if place.name in ("", "..") or given.endswith(os.sep):
         raise BentpipeError(f"--pcap {shown} is no name of a file\n  expected one, such as out.pcapng")
+    if given == "-":
+        raise BentpipeError("--pcap - is no name of a file\n  captures are several files, one of each host")
+    if re.search(r"[{}]", place.name.replace(HOST, "")):
+        raise BentpipeError(f"--pcap {shown}: braces stand around host only\n  expected {HOST}, or no braces")
     if HOST in str(place.parent):
         raise BentpipeError(f"--pcap {shown} has {HOST} in the name of a folder\n  expected it in that of the file")
     with writing(place):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bentpipe import formatting
+from bentpipe import arguments, formatting
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 
@@ -371,7 +371,7 @@ def named(name: str) -> Metric:
     BentpipeError
         There is none of this name.
     """
-    base, colon, of = name.partition(":")
+    base, colon, of = arguments.text("metric", name).partition(":")
     if not colon:
         if base in METRICS:
             return METRICS[base]

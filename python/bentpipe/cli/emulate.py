@@ -41,7 +41,7 @@ SHELL_DURATION = "24 h"
 @click.option("--flow", metavar="NAME", help="Flow whose place real packets take; by default the first.")
 @click.option("--shell", is_flag=True, help="Run your shell instead of CMD.")
 @click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
-@click.option("--pcap", type=options.PLACE, metavar="FILE", help=options.PCAP)
+@options.pcap
 @options.one_cc("Congestion control: the kernel's or bentpipe's name.")
 @click.option("--backend", default="auto", metavar="NAME", help="Devices of the hosts: tun, packet; by default auto.")
 @click.option("--offload", default="auto", metavar="WORD", help="Super-packets of the hosts: on, off; by default auto.")
@@ -65,7 +65,7 @@ def command(
     flow: str | None,
     shell: bool,
     strict: bool,
-    pcap: Path | None,
+    pcap: str | None,
     cc: str | None,
     backend: str,
     offload: str,

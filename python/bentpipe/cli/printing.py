@@ -116,7 +116,7 @@ def _encoding(stream: IO[str]) -> str:
     return (getattr(stream, "encoding", None) or "").lower()
 
 
-def check_places(save: Path | None = None, plot: Path | None = None, pcap: Path | None = None) -> None:
+def check_places(save: Path | None = None, plot: Path | None = None, pcap: str | None = None) -> None:
     """Refuse what cannot be written before anything is run for it."""
     if pcap is not None:
         from bentpipe.files import captures

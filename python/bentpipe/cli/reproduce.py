@@ -10,6 +10,7 @@ from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import print_result
 from bentpipe.cli.progress import Bar
+from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +86,10 @@ def command(
     and the verdict. Redraws the figures. A measure that fails costs its claim only; the exit status is then 1.
     """
     if new is not None:
+        if papers or claims or falsify:
+            raise BentpipeError(
+                "--new writes the folder of a new paper, and measures nothing\n  expected no paper beside it"
+            )
         from bentpipe.papers import scaffold
 
         click.echo(f"wrote {', '.join(map(str, scaffold(new)))}")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option("--all", "show_all", is_flag=True, help="Show every flow, link and cause of loss.")
 @options.save
-@click.option("--pcap", type=options.PLACE, metavar="FILE", help=options.PCAP)
+@options.pcap
 @options.plot
 @options.figure
 @options.json
@@ -52,7 +52,7 @@ def command(
     series: str,
     show_all: bool,
     save: Path | None,
-    pcap: Path | None,
+    pcap: str | None,
     plot: Path | None,
     json: bool,
     quiet: bool,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option("--at", metavar="HOST", help="Host of CMD; by default where the flow goes to.")
 @click.option("--flow", metavar="NAME", help="Flow whose place real packets take; by default the first.")
 @click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
-@click.option("--pcap", type=options.PLACE, metavar="FILE", help=options.PCAP)
+@options.pcap
 @options.sets
 @options.seed
 @options.save
@@ -61,7 +61,7 @@ def command(
     at: str | None,
     flow: str | None,
     strict: bool,
-    pcap: Path | None,
+    pcap: str | None,
     sets: tuple[str, ...],
     seed: int | None,
     save: Path | None,

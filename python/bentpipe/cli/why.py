@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -72,23 +72,24 @@ def command(
     has_time = any(text is not None for text in times.values())
     if has_time and no_try:
         raise BentpipeError("--no-try is of the whole run\n  expected no --at, --from or --to beside it")
-    result = _result(file, cc, sets, seed, quiet, has_time=has_time)
+    asked: dict[str, Any] = {"flow": flow, "at": at_s, "start": start_s, "end": end_s}
+    result = _result(file, cc, sets, seed, quiet, asked)
     if not has_time:
         with Bar(is_quiet=quiet or json) as bar:
             found = result.why(flow, tries=not no_try, progress=bar)
         return print_result(found.to_dict, lambda: (_hosts(result), *_breakdown(found)), json=json, quiet=quiet)
     from bentpipe.experiment.why import why
 
-    names = result.scenario.flow_names
-    if flow is None and len(names) > 1:
-        raise BentpipeError(f"which flow?\n  expected --flow with one of {', '.join(names[:8])}")
-    told = why(result, flow or names[0], at=at_s, start=start_s, end=end_s)
+    told = why(result, flow or result.scenario.flow_names[0], at=at_s, start=start_s, end=end_s)
     return print_result(told.to_dict, lambda: (_hosts(result), *_parts(told)), json=json, quiet=quiet)
 
 
 def _result(
-    file: str, cc: str | None, sets: tuple[str, ...], seed: int | None, quiet: bool, *, has_time: bool
+    file: str, cc: str | None, sets: tuple[str, ...], seed: int | None, quiet: bool, asked: dict[str, Any]
 ) -> RunResult:
+    """What is explained, once it is known that it can answer what is asked."""
+    from bentpipe.experiment import spent, why
+
     if Path(file).is_dir():
         from bentpipe.experiment.result import RunResult
         from bentpipe.own import loading
@@ -100,11 +101,14 @@ def _result(
             raise BentpipeError(
                 f"--cc {cc} changes a run\n  expected a scenario, or the class that the saved result had: FILE.py:CLASS"
             )
-        return RunResult.load(file, classes)
-    from bentpipe.experiment import spent, why
+        saved = RunResult.load(file, classes)
+        why.check(saved.scenario, **asked)
+        return saved
     from bentpipe.experiment.run import run
 
     scenario = load(file, sets, seed, is_quiet=quiet)
+    why.check(scenario, **asked)
+    has_time = any(asked[name] is not None for name in ("at", "start", "end"))
     with Bar(is_quiet=quiet) as bar:
         return run(scenario, cc=cc, series=why.SERIES if has_time else spent.SERIES, progress=bar)
 
@@ -116,7 +120,8 @@ def _seconds(name: str, text: str | None) -> float | None:
         return None
     found = _core.quantity(text)
     if found is None or found[1] != "s":
-        raise BentpipeError(f'--{name} {text}\n  expected a time, like "72 s" or "1.5min"')
+        shown = text or "''"
+        raise BentpipeError(f'--{name} {shown} is no time\n  expected a time, like "72 s" or "1.5min"')
     return found[0]
 
 

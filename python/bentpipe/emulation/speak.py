@@ -82,7 +82,7 @@ def speak(
         raise EmulationError(f"{send}: no such file\n  expected one to send")
     if take is not None and not Path(take).absolute().parent.is_dir():
         raise EmulationError(f"{take}: no such folder\n  expected one for the file to take")
-    if not 0 < port < 1 << 16:
+    if not isinstance(port, int) or not 0 < port < 1 << 16:
         raise EmulationError(f"port {port}\n  expected 1 to 65535")
     scenario = scenario_of(scenario)
     if cc is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import EmulationError
 from bentpipe.statistics.judgement import Judgement
@@ -302,13 +303,14 @@ def margins(written: float | Mapping[str, float] | None) -> dict[str, float]:
         return {}
     if isinstance(written, (int, float)):
         written = dict.fromkeys(MARGINS, float(written))
+    expected = "a share such as 0.1 for 10 %, or one for each quantity: {'goodput': 0.05}"
     found = {}
-    for name, share in written.items():
+    for name, share in arguments.mapping("margin", written, expected).items():
         quantity = SHORT_NAMES.get(name, name)
         if quantity not in MARGINS:
             raise EmulationError(unknown(name, "a quantity of twin", SHORT_NAMES))
-        if not 0 < share < math.inf:
-            raise EmulationError(f"a margin of {share:g}\n  expected a share above 0, such as 0.1 for 10 %")
+        if isinstance(share, str) or not 0 < share < math.inf:
+            raise EmulationError(f"a margin of {share}\n  expected a share above 0, such as 0.1 for 10 %")
         found[quantity] = float(share)
     return found
 

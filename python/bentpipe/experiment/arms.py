@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -59,6 +60,21 @@ def complete(sweep: Sweep) -> list[int]:
     return sorted(counts.filter(pl.col("count") == sweep.points.height)["replication"].to_list())
 
 
+def as_case(scenario: Scenario, name: str, sets: Mapping[str, Any]) -> Scenario:
+    """The scenario with the settings of a case.
+
+    Raises
+    ------
+    ScenarioError
+        They make no sense; problems have the name of the case as their place.
+    """
+    try:
+        return scenario.with_sets(sets)
+    except ScenarioError as error:
+        placed = (replace(each, place=each.place.replace("--set", f"case {name}:", 1)) for each in error.problems)
+        raise ScenarioError(*placed, where=error.where) from None
+
+
 def senders_of(
     scenario: Scenario,
     cc: Sender | Iterable[Sender] | None = None,
@@ -76,7 +92,7 @@ def senders_of(
     if cc is not None:
         return {name: scenario.replace("tcp.cc", sender) for name, sender in loading.named(cc).items()}
     checked_names(cases or (), "a case")
-    alternatives = {name: scenario.with_sets(sets) for name, sets in cases.items()} if cases else scenario.cases
+    alternatives = {name: as_case(scenario, name, sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:
         raise ScenarioError(
             "nothing to compare: the scenario has no cases\n"

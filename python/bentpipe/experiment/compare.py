@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe import files
+from bentpipe import arguments, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import hints, options
@@ -126,9 +126,11 @@ def compare(
         Ctrl-C; `result` compares the replications that all senders had finished, or is None.
     """
     scenario = scenario_of(scenario)
-    asked = names_of(metric) or ["goodput"]
+    asked = names_of(metric)
     options.checked(metric=asked, replications=replications, jobs=jobs)
     judgement = Judgement(statistic, confidence, correction, against)
+    options.checked_most(replications, replications_max, has_until=until is not None)
+    arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
     senders = senders_of(scenario, cc, cases)
     if against is not None:
         judgement = replace(judgement, against=options.one_of(against, list(senders)))
@@ -143,8 +145,7 @@ def compare(
         tables=tables,
         judgement=judgement,
     )
-    judged = [*asked, *([design.until.metric] if design.until else [])]
-    options.checked_of(judged, scenario, senders.values())
+    options.checked_of([*asked, *([design.until.metric] if design.until else [])], scenario, senders.values())
     design.cases = cases or {}
     with watched(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)
@@ -370,7 +371,7 @@ class Comparison(Result):
         metric, judgement = named(name), self.judgement
         order = self.order(name)
         said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.senders) == 1 else []
-        why = "no flow has an end" if name == "completion" else "there is no such value in any of its runs"
+        why = "no flow has an end" if name == "completion" else "no run has a value"
         said += [f"{each} has no {name}: {why}" for each in self.senders if each not in order]
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from bentpipe import arguments
+from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.metrics import METRICS, named
 from bentpipe.own.loading import united
@@ -276,8 +278,22 @@ def located(day: int) -> Iterator[None]:
         raise ScenarioError(*error.problems, where=where) from None
 
 
+KEPT_TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams")
+"""Tables of each run that an experiment can keep."""
+
+
 def with_tables(tables: Sequence[str], metrics: Sequence[str]) -> list[str]:
-    """These tables, and those that the metrics need."""
+    """These tables, and those that the metrics need.
+
+    Raises
+    ------
+    BentpipeError
+        A run has no such table.
+    """
+    tables = [tables] if isinstance(tables, str) else arguments.texts("tables", tables)
+    for name in tables:
+        if name not in KEPT_TABLES:
+            raise BentpipeError(unknown(name, "a table of a run to keep", KEPT_TABLES))
     return list(dict.fromkeys([*tables, *(table for name in metrics for table in named(name).tables)]))
 
 
@@ -292,8 +308,8 @@ def checked_until(until: Mapping[str, Any] | None, known: Callable[[str], object
     if until is None:
         return None
     expected = '\n  expected {"metric": "goodput", "half_width": "2 %"}'
-    if set(until) != {"metric", "half_width"}:
-        raise ScenarioError(f"until = {dict(until)}{expected}")
+    if not hasattr(until, "items") or set(until) != {"metric", "half_width"}:
+        raise ScenarioError(f"until = {until!r}{expected}")
     try:
         known(until["metric"])
     except BentpipeError as error:

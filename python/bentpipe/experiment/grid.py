@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache, partial
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.arguments import mapping
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.experiment import options
 from bentpipe.experiment.design import KEPT_SCENARIOS, Design, Point, Until, on_day, with_tables
@@ -58,6 +59,8 @@ class Grid(Design["Sweep"]):
         self.replications: int = written["replications"]
         self.replications_max: int = written["replications_max"]
         self.until = Until.of(written["until"])
+        if any(key == "sweep.replications_max" for key, _ in scenario.sets):
+            options.checked_most(self.replications, self.replications_max, has_until=self.until is not None)
         self.metrics: list[str] = written["metrics"]
         self.tables: list[str] = written["tables"]
         if not self.metrics:
@@ -315,7 +318,11 @@ def arguments(
     ScenarioError
         One key is a part of another, or a case sets a key that varies: the values of one would undo those of the other.
     """
-    vary = dict(vary or {})
+    expected = "keys with their values: {'tcp.cc': ['newreno', 'sack']}"
+    vary = dict(mapping("vary", {} if vary is None else vary, expected))
+    for group in [together] if hasattr(together, "items") or isinstance(together, str) else together or ():
+        mapping("together", None if group is together else group, f"a list of dicts, each of {expected}")
+    mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
     if cases and not any("case" in group for group in (vary, *(together or ()))):
         vary["case"] = list(cases)
     keys = [key for group in (vary, *(together or ())) for key in group]

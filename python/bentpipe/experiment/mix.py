@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe import files, formatting
+from bentpipe import arguments, files, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import hints, options
@@ -122,6 +122,8 @@ def mix(
     scenario = scenario_of(scenario)
     options.checked(metric="goodput", replications=replications, jobs=jobs)
     judgement = Judgement(confidence=confidence, correction=correction)
+    options.checked_most(replications, replications_max, has_until=until is not None)
+    arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
     plan = Plan.of(scenario.replace("record.series", []), parts(cc), cases or {})
     asked = names_of(metric)
     options.checked_of([name for name in asked if isinstance(quantity(name), Metric)], scenario)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from bentpipe import metrics
+from bentpipe import arguments, metrics
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.scenario.scenario import names_of
@@ -46,12 +47,29 @@ def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def checked(*, metric: str | Iterable[str], replications: int = 1, jobs: int | None = None) -> None:
     """Whether all of this makes sense."""
-    for name in names_of(metric):
+    asked = names_of(metric)
+    if not asked:
+        raise BentpipeError("no metric to compare\n  expected one or more of: bentpipe list metrics")
+    for name in asked:
         metrics.named(name)
-    if not 1 <= replications <= REPLICATIONS_MAX:
+    if not 1 <= arguments.whole("replications", replications, -sys.maxsize, 2**127) <= REPLICATIONS_MAX:
         raise BentpipeError(f"{replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
-    if jobs is not None and jobs < 1:
+    if jobs is not None and arguments.number("jobs", jobs) < 1:
         raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
+
+
+def checked_most(replications: int, replications_max: int | None, *, has_until: bool) -> None:
+    """Whether a largest number of replications has an effect.
+
+    Raises
+    ------
+    BentpipeError
+        There is no precision to reach, or more replications are made anyway.
+    """
+    if replications_max is None:
+        return
+    arguments.only_with("replications_max", True, "until", has_until)
+    arguments.whole("replications_max", replications_max, replications, REPLICATIONS_MAX)
 
 
 def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario] = ()) -> None:
@@ -92,6 +110,7 @@ def one_of(against: str, names: Sequence[str]) -> str:
     ScenarioError
         It is none of them.
     """
+    arguments.text("against", against)
     # One of your own may be named by its file, as where it was asked for.
     name = against.rpartition(":")[2] if against.endswith(tuple(f".py:{name}" for name in names)) else against
     if name not in names:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.experiment.arms import senders_of
+from bentpipe.experiment.arms import as_case, senders_of
 from bentpipe.experiment.design import located
 from bentpipe.own.loading import united
 from bentpipe.scenario.scenario import Scenario
@@ -41,7 +41,7 @@ class Plan:
     @classmethod
     def of(cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]]) -> Plan:
         """Check what is asked for."""
-        known = scenario.cases | {name: scenario.with_sets(sets) for name, sets in cases.items()}
+        known = scenario.cases | {name: as_case(scenario, name, sets) for name, sets in cases.items()}
         members: dict[str, Scenario] = {}
         for name in names:
             is_case = isinstance(name, str) and name in known

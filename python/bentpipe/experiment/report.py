@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import files, formatting
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.arms import Compared
 from bentpipe.experiment.compare import Comparison
 from bentpipe.experiment.mix import Mix
@@ -62,7 +62,11 @@ def report(
     """
     with files.reading(source):
         place = _place(Path(source), folder)
-    if against is None and files.form_of(Path(source)) == RUN:
+    if files.form_of(Path(source)) == RUN:
+        if against is not None:
+            raise ScenarioError(
+                f"{source} is one run: there is nothing to compare with {against}\n  leave --against out"
+            )
         return _OfRun(RunResult.load(source)).write(place)
     if against is None and Sweep.verb_of(source) == Mixed.verb:
         return _OfMix(Mix.load(source)).write(place)

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from bentpipe import _core, files, formatting
+from bentpipe import _core, arguments, files, formatting
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment import options
@@ -158,8 +158,14 @@ class RunResult(Result):
             # Read later, wherever the process is then.
             folder = Path(folder).absolute()
             text = (folder / "scenario.toml").read_text(encoding="utf-8")
+            senders = loading.present(text, classes)
+            scenario = Scenario(text, source=str(folder / "scenario.toml"), senders=senders)
+            # Digests of other versions differ, and those of classes that are not given.
+            is_comparable = provenance["version"] == __version__ and not senders
+            if is_comparable and (scenario.digest, scenario.seed) != (provenance["digest"], provenance["seed"]):
+                raise ValueError("scenario.toml is not the scenario that was run")
             return cls(
-                scenario=Scenario(text, source=str(folder / "scenario.toml"), senders=loading.present(text, classes)),
+                scenario=scenario,
                 tables=SavedTables(folder, {name: name for name in TABLES}),
                 recorded=SavedTables(folder, {name: f"series-{name}" for name in provenance["series"]}),
                 notes=tuple(provenance["notes"]),
@@ -310,7 +316,7 @@ class RunResult(Result):
         """
         import polars as pl
 
-        if not 0 <= time_s <= self.simulated_s:
+        if not 0 <= arguments.number("time_s", time_s) <= self.simulated_s:
             raise BentpipeError(f"at {time_s} s\n  expected 0 to {self.simulated_s} s, which the run has")
         values: dict[str, dict[str, float]] = {}
         for entry in dictionary()["series"]:
@@ -371,14 +377,15 @@ class RunResult(Result):
             There is no such flow, or no such time in the run; or it was saved without these series and with a class of
             your own, which `load` was not given.
         """
-        if at is None and start is None and end is None:
+        from bentpipe.experiment.why import check, why
+
+        if flow is None and (at, start, end) != (None, None, None):
+            raise BentpipeError("a time of no flow\n  expected the flow, too: why(FLOW, at=72)")
+        check(self.scenario, flow, at=at, start=start, end=end)
+        if flow is None or (at is None and start is None):
             from bentpipe.experiment.spent import breakdown
 
             return breakdown(self, flow, tries=tries, progress=progress)
-        from bentpipe.experiment.why import why
-
-        if flow is None:
-            raise BentpipeError("a time of no flow\n  expected the flow, too: why(FLOW, at=72)")
         return why(self, flow, at=at, start=start, end=end)
 
     def _scan(self, name: str) -> pl.LazyFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bentpipe import _core, files, forks
+from bentpipe import _core, arguments, files, forks
 from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.experiment import options
 from bentpipe.progress import Progress, telling, watched
@@ -127,8 +127,10 @@ def with_functions(scenario: Scenario, middlebox: Mapping[str, Function | Iterab
     """
     nodes = scenario.to_dict().get("node", {})
     places = {}
-    for node, given in middlebox.items():
-        more = [given] if isinstance(given, (str, type)) or hasattr(given, "items") else list(given)
+    expected = "nodes, each with a class, a kind, a table or a list of them: {'gateway': Shed}"
+    for node, given in arguments.mapping("middlebox", middlebox, expected).items():
+        is_list = hasattr(given, "__iter__") and not (isinstance(given, (str, type)) or hasattr(given, "items"))
+        more = [*given] if is_list else [given]
         name = f'"{node}"' if "." in node else node
         places[f"node.{name}.middlebox.replace"] = [*nodes.get(node, {}).get("middlebox", []), *more]
     return scenario.with_sets(places)

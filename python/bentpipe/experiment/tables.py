@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from bentpipe import files
+from bentpipe.catalog import dictionary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -93,7 +94,12 @@ class SavedTables(LazyTables):
         self._folder, self._files = folder, files_of
 
     def _make(self, name: str) -> pl.DataFrame:
-        return files.table(self._folder, self._files[name])
+        table = files.table(self._folder, self._files[name])
+        columns = dictionary().get(name)
+        if columns and columns[0]["name"] not in table.columns:
+            place = self._folder / f"{self._files[name]}.parquet"
+            raise files.damaged(place, ValueError(f"it has no column {columns[0]['name']}"))
+        return table
 
     def scan(self, name: str) -> pl.LazyFrame:
         import polars as pl

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe import _core, formatting
+from bentpipe import _core, arguments, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.own.hooks import Absent
@@ -107,8 +107,7 @@ def why(
     result: RunResult, flow: str, *, at: float | None = None, start: float | None = None, end: float | None = None
 ) -> Explanation:
     """Explain a time of a flow; see `RunResult.why`."""
-    if flow not in result.scenario.flow_names:
-        raise BentpipeError("" + unknown(flow, "a flow of this scenario", result.scenario.flow_names))
+    check(result.scenario, flow, at=at, start=start, end=end)
     start_s, end_s = _window(result, flow, at, start, end)
     if not all(name in result.recorded for name in SERIES):
         from bentpipe.experiment.run import run
@@ -116,6 +115,44 @@ def why(
         refuse_absent(result.scenario, *SERIES)
         result = run(result.scenario, series=SERIES)
     return _Story(result, flow, start_s, end_s).told()
+
+
+def check(
+    scenario: Scenario,
+    flow: str | None,
+    *,
+    at: float | None = None,
+    start: float | None = None,
+    end: float | None = None,
+) -> None:
+    """Refuse what no run of the scenario could answer, before there is one.
+
+    Raises
+    ------
+    BentpipeError
+        There is no such flow, or no such time; or a time, and it is not said of which flow.
+    """
+    from bentpipe.experiment.spent import entries_of
+
+    times = {name: value for name, value in (("at", at), ("start", start), ("end", end)) if value is not None}
+    # An entry with a count is several flows; only the whole run is asked of all of them.
+    known = [*scenario.flow_names, *([] if times else entries_of(scenario.to_dict()["flow"]).values())]
+    if flow is not None and arguments.text("flow", flow) not in known:
+        raise BentpipeError(unknown(flow, "a flow of this scenario", dict.fromkeys(known)))
+    if not times:
+        return
+    latest = scenario.duration_s
+    if set(times) not in ({"at"}, {"start", "end"}):
+        raise BentpipeError(
+            f"{' and '.join(times)} make no window of time\n  expected at, or start and end (--from and --to)"
+        )
+    for name, value in times.items():
+        if not 0 <= arguments.number(name, value) <= latest:
+            raise BentpipeError(f"{name} = {value:g} s\n  expected a time from 0 to {latest:g} s, which the run has")
+    if start is not None and end is not None and not start < end:
+        raise BentpipeError(f"start = {start:g} s, end = {end:g} s\n  expected an end after the start")
+    if flow is None and len(scenario.flow_names) > 1:
+        raise BentpipeError(f"a time of which flow?\n  known: {', '.join(scenario.flow_names[:8])}")
 
 
 def refuse_absent(scenario: Scenario, *series: str) -> None:
@@ -135,8 +172,6 @@ def refuse_absent(scenario: Scenario, *series: str) -> None:
 def _window(
     result: RunResult, flow: str, at: float | None, start: float | None, end: float | None
 ) -> tuple[float, float]:
-    if (at is None) == (start is None) or (start is None) != (end is None):
-        raise BentpipeError("no window of time\n  expected an instant (at), or a start and an end")
     latest = result.simulated_s
     if at is not None:
         row = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)

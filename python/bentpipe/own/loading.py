@@ -63,6 +63,11 @@ def is_place(key: str) -> bool:
     return _PLACE.search(key) is not None
 
 
+def changes_list(key: str) -> bool:
+    """Whether a dotted key changes the list of middleboxes of a node: an override has it, a file has not."""
+    return is_place(key) and not key.endswith(".middlebox")
+
+
 def is_own(what: object) -> bool:
     """Whether it is meant as a class of one's own."""
     return isinstance(what, type) or (isinstance(what, str) and _IN_FILE.fullmatch(what.strip()) is not None)
@@ -166,6 +171,8 @@ def parts(cc: Sender | Iterable[Sender]) -> list[Sender]:
     ScenarioError
         One is there twice.
     """
+    if not hasattr(cc, "__iter__") and not isinstance(cc, type):
+        raise ScenarioError(f"{cc!r} is not a congestion control\n  expected a name, a class, or a list of them")
     asked: list[Sender] = []
     for each in [cc] if isinstance(cc, (str, type)) else cc:
         asked += [part.strip() for part in each.split(",") if part.strip()] if isinstance(each, str) else [each]
@@ -200,7 +207,7 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     for whole in (taken(sender, CongestionControl) for sender in senders):
         if isinstance(whole, str):
             if whole not in known:
-                problems.append(unknown(whole, "a congestion control", known))
+                problems.append(_unknown(whole, known))
             found[whole] = whole
         else:
             classes = united(classes, {name_of(whole): whole})
@@ -210,6 +217,13 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     if not found:
         raise ScenarioError("no congestion control to compare\n  known: " + ", ".join(known))
     return found
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    path, colon, _ = name.partition(".py")
+    if colon:
+        return f"{name!r} is not a congestion control\n  expected FILE.py:CLASS, as {path}.py:MyIdea"
+    return unknown(name, "a congestion control", known)
 
 
 def given(classes: Mapping[str, Own]) -> list[tuple[str, str, str | None, type]]:

@@ -159,8 +159,11 @@ def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
         if not colon or "=" in name:
             name = rest = text
         name = name.strip()
-        if name in found or not name:
-            raise ScenarioError(Problem(f"--case {text}", value=text, expected=f"expected {expected}"))
+        if not name:
+            raise ScenarioError(Problem(f"--case {text}: no name", value=text, expected=f"expected {expected}"))
+        if name in found:
+            message = f"--case {text}: there is a case {name} before it"
+            raise ScenarioError(Problem(message, value=text, expected="expected each name once"))
         sets = _assigned(_split(rest, ";"), f"--case {name}:", expected)
         if twice := [key for place, (key, _) in enumerate(sets) if key in dict(sets[:place])]:
             message = f"case {name} has {twice[0]} twice"

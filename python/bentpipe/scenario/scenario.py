@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, files
+from bentpipe import _core, arguments, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import ScenarioError
 from bentpipe.formatting import count, html_table, quantity
@@ -110,7 +110,7 @@ def scenario_of(what: AnyScenario, sets: Sets = ()) -> Scenario:
 
 def names_of(names: str | Iterable[str]) -> list[str]:
     """Names, each once. A text may have several, with commas between them."""
-    names = names.split(",") if isinstance(names, str) else names
+    names = names.split(",") if isinstance(names, str) else arguments.texts("names", names)
     return list(dict.fromkeys(filter(None, map(str.strip, names))))
 
 
@@ -211,6 +211,10 @@ class Scenario:
         senders: Mapping[str, Own] | None = None,
         progress: Watch | None = None,
     ) -> None:
+        if form not in ("toml", "json"):
+            raise ScenarioError(unknown(form, "a form of a scenario's text", ("toml", "json")))
+        for own in (senders or {}).values():
+            loading.taken(own)
         found: Senders = {}
         if isinstance(scenario, str):
             scenario = readable(scenario)
@@ -271,6 +275,10 @@ class Scenario:
 
         if self._form != "toml":
             raise ScenarioError("a scenario in JSON has no comments to keep\n  expected TOML, or use replace")
+        if loading.changes_list(arguments.text("key", key)):
+            raise ScenarioError(
+                f"{key} is no key of a file\n  expected the whole list, node.NAME.middlebox, or use replace"
+            )
         return edited(self._text, key, literals([(key, value)], {})[0][1])
 
     def network(self) -> dict[str, Any]:

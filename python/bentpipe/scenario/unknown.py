@@ -26,7 +26,7 @@ def with_known(error: ScenarioError, text: str, form: str) -> ScenarioError:
     """The same error; for a link that the scenario does not have, with those that it has."""
     try:
         content = json.loads(text) if form == "json" else tomllib.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return error
     links = content.get("link") if isinstance(content, dict) else None
     if not isinstance(links, dict):

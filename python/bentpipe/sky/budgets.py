@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core
+from bentpipe import _core, arguments
 from bentpipe.errors import SkyError
 from bentpipe.formatting import quantity
 from bentpipe.sky.scenes import Scene, save
@@ -29,6 +29,9 @@ POLARISATIONS = {"horizontal": 0.0, "vertical": 90.0, "circular": 45.0}
 """Tilt to the horizontal, degrees."""
 NEAR_ZENITH = 85.0
 """Satellites above this elevation pass the zenith at some other time."""
+ANTENNA_M = 0.6
+"""Diameter of the antenna of a user, if none is given."""
+NUMBER_MAX = 1e12
 RECOMMENDATIONS = ("P.618-14", "P.618-13")
 PERCENTS = tuple(float(f"{5 ** (k / 24) * 0.001 ** (1 - k / 24):.4g}") for k in range(25))
 """Of the year, for which P.618 has the attenuation by rain: 0.001 to 5."""
@@ -147,7 +150,7 @@ def budget(
     percent: float | Sequence[float] = 0.1,
     clouds: bool = False,
     scintillation: bool = False,
-    antenna: float = 0.6,
+    antenna: float = ANTENNA_M,
     recommendation: str = "P.618-14",
     climate: str | None = None,
     start: Instant | None = None,
@@ -225,6 +228,10 @@ def budget(
         elements_age_max=elements_age_max,
     )
     name = climate or scene.places[0].name
+    _check_numbers(eirp=eirp, g_over_t=g_over_t, losses=losses, interference=interference, symbol_rate=symbol_rate)
+    _check_numbers(frequency=frequency, noise=noise)
+    arguments.number("antenna", antenna, 0.01, 100, error=SkyError)
+    arguments.only_with(f"antenna = {antenna:g}", antenna != ANTENNA_M, "scintillation", scintillation, error=SkyError)
     given: Any = {"frequency": frequency, "eirp": eirp, "g_over_t": g_over_t, "losses": losses}
     kelvin = None if up or down is not None else noise
     radio = _radio(**given, interference=interference, noise=kelvin)
@@ -394,4 +401,12 @@ def _way_down(down: Mapping[str, float], noise: float) -> Radio:
         )
     if strange := [key for key in down if key not in known]:
         raise SkyError(f"the way down has no {', '.join(strange)}\n  expected some of {', '.join(known)}")
+    _check_numbers(**{f"down {key}": value for key, value in down.items()})
     return _radio(**down, noise=noise)
+
+
+def _check_numbers(**given: float | None) -> None:
+    """Refuse what is no number; the bounds of physics are the core's."""
+    for name, value in given.items():
+        if value is not None:
+            arguments.number(name, value, -NUMBER_MAX, NUMBER_MAX, error=SkyError)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
 from bentpipe.sky.scenes import Scene, Span, array, frame, save, worked
@@ -61,6 +62,7 @@ class Coverage:
         """Rows by latitude, from the north: `south_deg`, `north_deg`, `covered`, `mean` and `min` of each."""
         import polars as pl
 
+        arguments.number("height_deg", height_deg, 0.01, 180, error=SkyError)
         north = ((90 - pl.col("latitude_deg")) / height_deg).floor()
         # Cells of a band have nearly the same area.
         area = pl.col("latitude_deg").radians().cos()

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
 from bentpipe.formatting import count, quantity
 from bentpipe.sky.paths import check_choice
-from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, ground_km, place, save, worked
+from bentpipe.sky.scenes import SEED_MAX, STRETCH, Scene, Span, array, frame, ground_km, place, save, worked
 
 if TYPE_CHECKING:
     import os
@@ -251,6 +252,7 @@ def paths(
         Ctrl-C.
     """
     check_choice(selection, metric, change)
+    arguments.whole("seed", seed, 0, SEED_MAX, error=SkyError)
     ends = [place(each) for each in places]
     names = [each.name for each in ends]
     if len(ends) < 2:

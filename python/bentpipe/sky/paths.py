@@ -5,10 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
 from bentpipe.formatting import count, quantity
-from bentpipe.sky.scenes import GLASS, LIGHT_KM_S, STRETCH, Scene, Span, array, frame, ground_km, named, save, worked
+from bentpipe.sky.scenes import (
+    GLASS,
+    LIGHT_KM_S,
+    SEED_MAX,
+    STRETCH,
+    Scene,
+    Span,
+    array,
+    frame,
+    ground_km,
+    named,
+    save,
+    worked,
+)
 
 if TYPE_CHECKING:
     import os
@@ -306,8 +320,10 @@ def path(
     check_choice(selection, metric, change)
     if apart not in APART:
         raise SkyError(unknown(apart, "a value of apart", APART))
-    if disjoint is not None and not 1 <= disjoint <= DISJOINT_MAX:
-        raise SkyError(f"disjoint = {disjoint}: expected 1 to {DISJOINT_MAX} paths")
+    if disjoint is not None:
+        arguments.whole("disjoint", disjoint, 1, DISJOINT_MAX, error=SkyError)
+    arguments.only_with(f"apart = {apart}", apart != "satellites", "disjoint", disjoint is not None, error=SkyError)
+    arguments.whole("seed", seed, 0, SEED_MAX, error=SkyError)
     if disjoint is not None and selection != "any":
         raise SkyError(
             f"disjoint paths need several satellites at each end\n  expected selection = any, not {selection}"

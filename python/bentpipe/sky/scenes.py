@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from dataclasses import dataclass, replace
 from datetime import date
@@ -10,14 +11,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core, files
+from bentpipe import _core, arguments, files, forks
 from bentpipe.catalog import unknown
 from bentpipe.errors import Interrupted, SkyError
 from bentpipe.progress import Progress, watched
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
@@ -37,6 +37,8 @@ LIGHT_KM_S = 299_792.458
 GLASS = 1.468
 """Light is so many times slower in a fibre of silica at 1550 nm."""
 STRETCH = 1.5
+STRETCH_MAX = 10
+SEED_MAX = 2**64 - 1
 """Fibres between gateways are so many times as long as the great circle."""
 HEIGHT_MAX_KM = 100.0
 """Places are no higher."""
@@ -133,6 +135,7 @@ class Scene:
         elements_age_max: Time | None = None,
     ) -> Scene:
         """Find the constellation and the places. Satellites of a file are those that are there in all of the span."""
+        forks.refuse()
         for name, word, known in (
             ("motion", motion, MOTIONS),
             ("between_satellites", between_satellites, BETWEEN),
@@ -143,6 +146,13 @@ class Scene:
                 raise SkyError(unknown(word, f"a value of {name}", known))
         if elevation_min is not None and range_max_km is not None:
             raise SkyError("range_max_km and elevation_min exclude each other\n  expected one of them")
+        arguments.number("stretch", stretch, 1, STRETCH_MAX, error=SkyError)
+        arguments.only_with(
+            f"stretch = {stretch:g}", stretch != STRETCH, "gateways (gateway)", bool(gateway), error=SkyError
+        )
+        for name, number in (("range_max_km", range_max_km), ("mean_motion", mean_motion), ("odd_planes", odd_planes)):
+            if number is not None:
+                arguments.number(name, number, error=SkyError)
         found = [place(each) for each in places]
         relays = [place(each) for each in gateway]
         for each in relays:
@@ -319,6 +329,8 @@ def place(given: PlaceLike) -> Place:
     """
     if isinstance(given, Place):
         return given
+    if not isinstance(given, (str, list, tuple)):
+        raise SkyError(f"place {given!r}\n  expected a city (bentpipe list places), or degrees north and east")
     if isinstance(given, str):
         found = _COORDINATES.fullmatch(given.strip())
         if found is None:
@@ -332,7 +344,10 @@ def place(given: PlaceLike) -> Place:
             )
         numbers = (_signed(north, south, "S"), _signed(east, west, "W"), float(height or 0))
     elif 2 <= len(given) <= 3:
-        numbers = (float(given[0]), float(given[1]), float(given[2]) if len(given) > 2 else 0.0)
+        north_deg, east_deg, *rest = (
+            arguments.number(f"place {given!r}: each of them", each, error=SkyError) for each in given
+        )
+        numbers = (north_deg, east_deg, rest[0] if rest else 0.0)
     else:
         raise SkyError(f"place {given!r}: expected degrees north and east, and km above the ellipsoid if not 0")
     north_deg, east_deg, height_km = numbers
@@ -412,7 +427,7 @@ def degrees(name: str, angle: Degrees) -> float:
         if found is None:
             raise SkyError(f'{name} = {angle}: expected degrees, such as 25 or "25 deg"')
         return float(found[1])
-    return float(angle)
+    return arguments.number(name, angle, of="degrees", error=SkyError)
 
 
 def coordinates(north_deg: float, east_deg: float) -> str:
@@ -436,9 +451,7 @@ def seconds(name: str, time: Time) -> float:
         if found is None or (found[1] != "s" and found != (0.0, "1")):
             raise SkyError(f'{name} = {time}: expected a time, such as "90 s", "10 min" or "24 h"')
         time = found[0]
-    if not math.isfinite(time):
-        raise SkyError(f"{name} = {time}: expected a number of seconds")
-    return float(time)
+    return arguments.number(name, time, of="seconds", error=SkyError)
 
 
 def _constellation(
@@ -449,6 +462,12 @@ def _constellation(
 ) -> _core.Sky:
     names = [name for name, *_ in _core.constellations()]
     epoch = instant.isoformat() if isinstance(instant, date) else instant
+    if epoch is not None and not isinstance(epoch, str):
+        raise SkyError(f"start = {epoch!r}\n  expected an instant of UTC, such as 2026-06-14T12:30:00")
+    if not isinstance(over, (str, os.PathLike)):
+        raise SkyError(
+            f"over = {over!r}\n  expected a constellation (bentpipe list constellations), or a file of elements"
+        )
     try:
         _core.Sky.slot(0.0, epoch)
     except SkyError as error:

@@ -42,7 +42,7 @@ class Judgement:
             raise BentpipeError(unknown(self.statistic, "a statistic", STATISTICS))
         if self.correction not in CORRECTIONS:
             raise BentpipeError(unknown(self.correction, "a correction", CORRECTIONS))
-        if not 0 < self.confidence < 1:
+        if isinstance(self.confidence, str) or not 0 < self.confidence < 1:
             raise BentpipeError(f"a confidence of {self.confidence}\n  expected more than 0 and less than 1, like 0.95")
 
     @classmethod

@@ -1,0 +1,128 @@
+"""Arguments of functions that are of another type than asked for, refused with their names and what was expected."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def texts(name: str, given: Any) -> list[str]:
+    """Several texts.
+
+    Raises
+    ------
+    BentpipeError
+        It is no list of texts.
+    """
+    found = list(given) if hasattr(given, "__iter__") and not isinstance(given, (bytes, bytearray)) else None
+    if found is None or not all(isinstance(each, str) for each in found):
+        raise _wrong(name, given, "a text or a list of texts")
+    return found
+
+
+def text(name: str, given: Any) -> str:
+    """One text.
+
+    Raises
+    ------
+    BentpipeError
+        It is none.
+    """
+    if not isinstance(given, str):
+        raise _wrong(name, given, "a text")
+    return given
+
+
+def mapping(name: str, given: Any, expected: str) -> Mapping[str, Any]:
+    """A dict.
+
+    Raises
+    ------
+    BentpipeError
+        It is none.
+    """
+    if not hasattr(given, "items"):
+        raise _wrong(name, given, expected)
+    found: Mapping[str, Any] = given
+    return found
+
+
+def number(
+    name: str,
+    given: Any,
+    least: float = -math.inf,
+    most: float = math.inf,
+    *,
+    of: str = "",
+    error: type[BentpipeError] = BentpipeError,
+) -> float:
+    """A finite number within bounds, of a unit.
+
+    Raises
+    ------
+    BentpipeError
+        It is none; as a subclass, if there is one.
+    """
+    try:
+        found = math.nan if isinstance(given, (str, bytes)) else float(given)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not (math.isfinite(found) and least <= found <= most):
+        raise _wrong(name, given, f"a number{of and f' of {of}'}{_within(least, most)}", error)
+    return found
+
+
+def whole(name: str, given: Any, least: int, most: int, *, error: type[BentpipeError] = BentpipeError) -> int:
+    """A whole number within bounds.
+
+    Raises
+    ------
+    BentpipeError
+        It is none; as a subclass, if there is one.
+    """
+    try:
+        found = operator.index(given)
+    except TypeError:
+        raise _wrong(name, given, f"a whole number{_within(least, most)}", error) from None
+    if isinstance(given, bool) or not least <= found <= most:
+        raise _wrong(name, given, f"a whole number{_within(least, most)}", error)
+    return found
+
+
+def only_with(
+    name: str, is_given: bool, other: str, has_other: bool, *, error: type[BentpipeError] = BentpipeError
+) -> None:
+    """Refuse an argument that has no effect without another one.
+
+    Raises
+    ------
+    BentpipeError
+        It is given, and the other one is not; as a subclass, if there is one.
+    """
+    if is_given and not has_other:
+        raise error(f"{name} has no effect without {other}\n  expected both or none of them")
+
+
+def _within(least: float, most: float) -> str:
+    if math.isinf(least) and math.isinf(most):
+        return ""
+    if math.isinf(most):
+        return f", {least:g} at least"
+    bounds = (str(each) if isinstance(each, int) else f"{each:g}" for each in (least, most))
+    return " from {} to {}".format(*bounds)
+
+
+def _wrong(name: str, given: Any, expected: str, error: type[BentpipeError] = BentpipeError) -> BentpipeError:
+    shown = repr(given)
+    shown = shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}..."
+    return error(f"{name} = {shown}\n  expected {expected}")
+
+
+SHOWN_MAX = 80
+"""Letters of a value in an error."""

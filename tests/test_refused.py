@@ -1,0 +1,240 @@
+"""Input that makes no sense: each is refused with what is wrong and what was expected, before anything is run."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe.cli.app import app
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ONE = """
+duration = "1 s"
+[link.sat]
+from = "a"
+to = "b"
+rate = "2 Mbit/s"
+delay = "25 ms"
+[flow.f]
+from = "a"
+to = "b"
+"""
+TWO = ONE + '[flow.g]\nfrom = "b"\nto = "a"\n'
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.toml").write_text(ONE, encoding="utf-8")
+    (tmp_path / "two.toml").write_text(TWO, encoding="utf-8")
+    return tmp_path
+
+
+def refused(*words: str) -> str:
+    """What the command prints as it refuses these words."""
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2, done.output
+    return done.output
+
+
+SKY = ("sky", "path", "Berlin", "Paris", "--over", "iridium", "--duration", "5s")
+BUDGET = ("sky", "budget", "Berlin", "--over", "iridium", "--frequency", "12", "--gt", "1")
+COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        # Click would take the last one.
+        (("run", "one.toml", "--seed", "1", "--seed", "2"), "--seed is there twice"),
+        (("why", "two.toml", "--flow", "f", "--flow", "g"), "--flow is there twice"),
+        ((*SKY, "--step", "1s", "--step", "2s"), "--step is there twice"),
+        # Without the option that they change, they would change nothing.
+        ((*SKY, "--apart", "links"), "apart = links has no effect without disjoint"),
+        ((*SKY, "--stretch", "2"), "has no effect without gateways"),
+        ((*BUDGET, "--eirp", "30", "--antenna", "2"), "has no effect without scintillation"),
+        ((*COMPARE, "--replications-max", "3"), "replications_max has no effect without until"),
+        (("mix", *COMPARE[1:], "--replications-max", "3"), "replications_max has no effect without until"),
+        (
+            ("sweep", "one.toml", "--vary", "tcp.cc=reno", "--replications-max", "3"),
+            "replications_max has no effect without until",
+        ),
+        ((*COMPARE, "--until", "goodput=2%", "--replications-max", "1"), "a whole number from 2 to 10000"),
+        (("sky", "matrix", "Berlin", "Paris", "--over", "iridium", "--chart", "hops"), "no place for it"),
+        (("sweep", "one.toml", "--vary", "tcp.cc=reno", "--chart", "map"), "no place for it"),
+        (("reproduce", "hswa", "--new", "mine"), "measures nothing"),
+        # Numbers that are none.
+        ((*BUDGET, "--eirp", "nan"), "eirp = nan"),
+        ((*BUDGET, "--eirp", "1e308"), "eirp = 1e+308"),
+        ((*BUDGET, "--eirp", "30", "--scintillation", "--antenna", "0"), "antenna = 0.0"),
+        ((*SKY, "--gateway", "Bern", "--stretch", "0"), "a number from 1 to 10"),
+        ((*SKY, "--seed", "99999999999999999999"), "a whole number from 0 to"),
+        # Names.
+        ((*COMPARE, "--metric", ","), "no metric to compare"),
+        (("run", "one.toml", "--cc", "mine.py"), "expected FILE.py:CLASS"),
+        (("compare", "one.toml", "--case", "x:", "--case", "x: tcp.cc=reno"), "there is a case x before it"),
+        (("compare", "one.toml", "--case", "x: tcp.cc=renno", "--case", "y:"), "case x: tcp.cc"),
+        (("run", "one.toml", "--pcap", "{node}.pcapng"), "braces stand around host only"),
+        (("run", "one.toml", "--pcap", "{host.pcapng"), "braces stand around host only"),
+        (("run", "one.toml", "--pcap", "captures/"), "is no name of a file"),
+        (("run", "one.toml", "--pcap", "-"), "captures are several files"),
+        (("report", "nowhere"), "there is no folder nowhere"),
+    ],
+)
+def test_options(place: Path, words: tuple[str, ...], said: str) -> None:
+    assert said in refused(*words)
+    assert not [each for each in place.iterdir() if each.suffix in (".sweep", ".pcapng") or each.name == "mine"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--flow", "h"), "'h' is not a flow of this scenario"),
+        (("--flow", "h", "--at", "0.5s"), "'h' is not a flow of this scenario"),
+        (("--at", "0.5s"), "a time of which flow?"),
+        (("--flow", "f", "--at", "2s"), "expected a time from 0 to 1 s"),
+        (("--flow", "f", "--at", "-1s"), "expected a time from 0 to 1 s"),
+        (("--flow", "f", "--at", "soon"), "--at soon is no time"),
+        (("--flow", "f", "--at", ""), "--at '' is no time"),
+        (("--flow", "f", "--from", "0.2s"), "make no window of time"),
+        (("--flow", "f", "--at", "0.1s", "--to", "0.2s"), "at and end make no window of time"),
+        (("--flow", "f", "--from", "0.5s", "--to", "0.1s"), "expected an end after the start"),
+    ],
+)
+def test_why_knows_before_the_run(
+    place: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    bp.run("two.toml").save("saved")
+
+    def run(*_: Any, **__: Any) -> None:
+        raise AssertionError("it was run")
+
+    monkeypatch.setattr("bentpipe.experiment.run.run", run)
+    assert said in refused("why", "two.toml", *words)
+    assert said in refused("why", "saved", *words)
+
+
+def changed(name: str, old: str, new: str) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        text = (folder / name).read_text(encoding="utf-8")
+        assert old in text
+        (folder / name).write_text(text.replace(old, new), encoding="utf-8")
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda folder: (folder / "flows.parquet").unlink(), "flows.parquet cannot be read"),
+        (lambda folder: (folder / "links.parquet").replace(folder / "flows.parquet"), "it has no column flow"),
+        (changed("scenario.toml", 'duration = "1 s"', 'duration = "9 s"'), "is not the scenario that was run"),
+        (changed("scenario.toml", "seed = 1", "seed = 2"), "is not the scenario that was run"),
+    ],
+)
+def test_saved_runs_that_were_changed(place: Path, change: Callable[[Path], object], said: str) -> None:
+    bp.run("one.toml").save("saved")
+    change(place / "saved")
+    assert said in refused("report", "saved")
+
+
+def test_a_report_of_one_run_compares_nothing(place: Path) -> None:
+    bp.run("one.toml").save("saved")
+    assert "saved is one run: there is nothing to compare with reno" in refused("report", "saved", "--against", "reno")
+
+
+def test_deep_json(place: Path) -> None:
+    (place / "deep.json").write_text("[" * 100_000, encoding="utf-8")
+    assert "error: not JSON" in refused("check", "deep.json")
+
+
+def one() -> Any:
+    return bp.run("one.toml")
+
+
+def compare(**given: Any) -> Any:
+    return bp.compare("one.toml", **{"cc": ["reno", "cubic"], "replications": 2, **given})
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: bp.run("one.toml", cc=3), "3 is not a congestion control"),  # type: ignore[arg-type]
+        (lambda: bp.run("one.toml", series=[3]), "a text or a list of texts"),  # type: ignore[list-item]
+        (lambda: bp.run("one.toml", middlebox=["snoop"]), "expected nodes"),  # type: ignore[arg-type]
+        (lambda: bp.run("one.toml", middlebox={"a": None}), "node.a.middlebox"),  # type: ignore[dict-item]
+        (lambda: compare(metric=[]), "no metric to compare"),
+        (lambda: compare(metric=[1]), "a text or a list of texts"),
+        (lambda: compare(replications=2.5), "replications = 2.5"),
+        (lambda: compare(replications=True), "replications = True"),
+        (lambda: compare(jobs="2"), "jobs = '2'"),
+        (lambda: compare(confidence="high"), "a confidence of high"),
+        (lambda: compare(statistic=None), "None is not a statistic"),
+        (lambda: compare(correction=1), "1 is not a correction"),
+        (lambda: compare(against=bp.Cubic), "expected a text"),
+        (lambda: compare(tables="zz"), "'zz' is not a table of a run"),
+        (lambda: compare(until="goodput=2%"), "expected {"),
+        (lambda: compare(cc=None, cases=["a", "b"]), "expected cases with their settings"),
+        (lambda: bp.sweep("one.toml", together={"tcp.cc": ["reno"]}), "a list of dicts"),  # type: ignore[arg-type]
+        (lambda: bp.sweep("one.toml", vary=3), "keys with their values"),  # type: ignore[arg-type]
+        (lambda: one().why(["f"]), "expected a text"),
+        (lambda: one().why("f", at="0.5 s"), "at = '0.5 s'"),
+        (lambda: one().why("f", start=0.1, end=math.nan), "end = nan"),
+        (lambda: one().at("now"), "time_s = 'now'"),
+        (lambda: one().estimate(3), "metric = 3"),
+        (lambda: bp.Scenario(ONE, form="yaml"), "'yaml' is not a form"),
+        (lambda: bp.Scenario(ONE, senders={"a": dict}), "'dict' is not"),  # type: ignore[dict-item]
+        (lambda: bp.load("one.toml").edited("node.a.middlebox.append", "snoop"), "is no key of a file"),
+        (lambda: bp.sky.path(3, "Paris", over="iridium"), "place 3"),  # type: ignore[arg-type]
+        (lambda: bp.sky.path((1, 2, "x"), "Paris", over="iridium"), "= 'x'"),  # type: ignore[arg-type]
+        (lambda: bp.sky.path("Berlin", "Paris", over=["iridium"]), "over = "),  # type: ignore[arg-type]
+        (lambda: bp.sky.path("Berlin", "Paris", over="iridium", start=3), "start = 3"),  # type: ignore[arg-type]
+        (lambda: bp.sky.path("Berlin", "Paris", over="iridium", step=None), "step = None"),  # type: ignore[arg-type]
+        (lambda: bp.sky.path("Berlin", "Paris", over="iridium", seed=-1), "seed = -1"),
+        (lambda: bp.sky.path("Berlin", "Paris", over="iridium", seed=1.5), "seed = 1.5"),  # type: ignore[arg-type]
+        (lambda: bp.sky.path("Berlin", "Paris", over="iridium", disjoint="2"), "disjoint = '2'"),  # type: ignore[arg-type]
+        (lambda: bp.sky.path("Berlin", "Paris", over="iridium", range_max_km="far"), "range_max_km = 'far'"),  # type: ignore[arg-type]
+        (lambda: bp.twin("one.toml", margin="lots"), "margin = 'lots'"),  # type: ignore[arg-type]
+        (lambda: bp.speak("one.toml", ["true"], port="x"), "port x"),  # type: ignore[arg-type]
+        (lambda: bp.twin("one.toml", flow=3), "3 is not a flow"),  # type: ignore[arg-type]
+    ],
+)
+def test_arguments(place: Path, call: Callable[[], object], said: str) -> None:
+    with pytest.raises(BentpipeError) as error:
+        call()
+    assert said in str(error.value)
+
+
+FORKED = """
+import json, os, sys
+import bentpipe as bp
+
+bp.sky.path("Berlin", "Paris", over="iridium", duration="5 s").table.sort("hops").group_by("hops").len()
+child = os.fork()
+if child == 0:
+    try:
+        bp.sky.path("Berlin", "Paris", over="iridium", duration="5 s")
+        os._exit(3)
+    except bp.errors.BentpipeError as error:
+        print(json.dumps(str(error)), flush=True)
+        os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_sky_in_a_forked_child() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=True)
+    assert "forked" in json.loads(done.stdout)
