@@ -92,7 +92,7 @@ def test_a_report_says_what_its_comparison_says(ran):
         of_goodput = comparison.differences.filter(pl.col("metric") == "goodput")
         for column in ("sender", "other", "replications", "p", "p_adjusted", "is_shown", "effect"):
             assert table.data[column].to_list() == of_goodput[column].to_list(), column
-        # No place in the ranking says more than the sentences.
+        # The ranking shows no difference that the table does not show.
         worse = {NAMES[each.point] for each in reporter.ranking("goodput") if each.is_worse}
         best, *_ = comparison.order("goodput")
         pairs = {frozenset(row[:2]) for row in of_goodput.filter("is_shown").select("sender", "other").iter_rows()}
@@ -102,7 +102,7 @@ def test_a_report_says_what_its_comparison_says(ran):
 
 
 def arguments(asked):
-    """The same as one types it."""
+    """Options of the command line."""
     options = []
     for name, value in asked.items():
         if name == "cases":

@@ -259,7 +259,7 @@ def _days(result: Comparison | Mix | Sweep) -> str:
 
 
 def _sample(of: str, judgement: Judgement) -> Text:
-    """What stands in the cells of a table."""
+    """The line below a table: statistic and interval of its cells."""
     margin = "±" if judgement.statistic == "mean" else "with"
     return Text(f"{judgement.statistic}{of}, {margin} {judgement.level} interval", style="dim")
 

@@ -66,7 +66,7 @@ def sweep_command(facts: Mapping[str, Any]) -> str:
 def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list[str] | None:
     """Options of a comparison or mix; None if it has a case that `--case` cannot say."""
     senders, cases = dict(sets).get(SENDERS_VARY), facts.get("cases", {})
-    # Cases that were given besides stand among the values, for a sweep, and are given in the same way again.
+    # Cases that were given besides are among the values, for a sweep; here `--case` gives them again.
     dropped = ("sweep.vary.", "case.") if cases else ("sweep.vary.",)
     options = _arguments([(key, text) for key, text in sets if not key.startswith(dropped)])
     for name, values in cases.items():
@@ -85,7 +85,7 @@ def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list
 
 
 def _judged(facts: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:
-    """What is not judged as by default."""
+    """Options of the judgement that differ from their defaults."""
     usual = DEFAULT.to_dict()
     said = {name: value for name, value in Judgement.of(facts).to_dict().items() if value != usual[name]}
     return [part for name, value in said.items() if name not in but for part in (f"--{name}", str(value))]

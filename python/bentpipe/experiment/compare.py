@@ -168,7 +168,7 @@ class Comparison(Result):
     version : str
         Of bentpipe.
     judgement : Judgement
-        What decides which differences are shown: `statistic`, `confidence`, `correction`, `against`, as in `compare`.
+        Decides which differences are shown: `statistic`, `confidence`, `correction`, `against`, as in `compare`.
     scenarios : mapping
         By sender, the scenario that was run.
     sweep : Sweep or None
@@ -189,7 +189,7 @@ class Comparison(Result):
 
     @property
     def against(self) -> str | None:
-        """Who every other one is compared with; None for the best."""
+        """The baseline of all differences; None for the best."""
         return self.judgement.against
 
     @property
@@ -212,7 +212,7 @@ class Comparison(Result):
         ----------
         folder : path
         against : str, optional
-            The sender or case that every other one is compared with, instead of what the comparison says.
+            The sender or case that every other one is compared with, instead of that of the comparison.
 
         Raises
         ------

@@ -119,7 +119,7 @@ def placed(
     metric: Metric,
     judgement: Judgement,
 ) -> list[Ranked]:
-    """Points in their order, each with what the best has more than it."""
+    """Points in their order, each with the best's difference to it."""
     return [
         Ranked(
             point,

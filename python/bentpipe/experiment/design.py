@@ -48,7 +48,7 @@ class Until:
 
     metric: str
     half_width: float
-    """Of the mean's 95 % interval at most, as a share of the mean: whatever is judged later."""
+    """Of the mean's 95 % interval at most, as a share of the mean; the judgement does not change it."""
 
     @classmethod
     def of(cls, written: Mapping[str, Any] | None) -> Until | None:
@@ -121,7 +121,7 @@ class Design(ABC, Generic[R]):
     tables : list of str
         Tables of each run that are kept.
     judgement : Judgement
-        What decides which differences are shown.
+        Decides which differences are shown.
     """
 
     verb: ClassVar[str]

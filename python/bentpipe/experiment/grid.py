@@ -1,4 +1,4 @@
-"""Sweeps: the points of a grid, each with its scenario, and what arguments add to the table `[sweep]`."""
+"""Sweeps: the points of a grid, each with its scenario, and arguments as values of the table `[sweep]`."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def sweep(
     tables : sequence of str, optional
         Tables of each run that are kept besides: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
     confidence, statistic, correction : optional
-        As in `compare`.
+        The judgement, as in `compare`.
     against : str, optional
         One of the congestion controls or cases that vary: every other one is compared with it; the best if not given.
     cases : mapping, optional

@@ -212,7 +212,7 @@ class Mix(Result):
         One row per replication: `goodput_bps` of all flows in the mix, Jain's index of the senders' goodput
         (`jain_senders`) and of the flows' (`jain_flows`), `utilisation` of the busiest link.
     judgement : Judgement
-        What decides what is shown: its `confidence` and `correction`.
+        Its `confidence` and `correction` decide which differences are shown.
     version : str
         Of bentpipe.
     """

@@ -1,4 +1,4 @@
-"""What all reports have in common: a page, with its figures and tables as files."""
+"""The common part of all reports: a page, with its figures and tables as files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE = "report.html"
 
 @dataclass(frozen=True)
 class Report:
-    """Where things are.
+    """The places of a report and its files.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Report:
     figures, tables : list of Path
         Each figure as SVG and PNG, each table as CSV and LaTeX.
     statements : list of str
-        What can be said about each metric; in numbers, where it is about many settings.
+        Sentences about each metric; in numbers, where they are about many settings.
     """
 
     folder: Path
@@ -86,10 +86,10 @@ class Reporter(ABC):
 
     @abstractmethod
     def page(self) -> Page:
-        """Also collects the figures, the tables, and what is said."""
+        """Also collects the figures, the tables and the sentences."""
 
     def scenario(self) -> Section:
-        """As resolved."""
+        """The section of the resolved scenario."""
         text = Code(self.provenance.scenario)
         return Section("Scenario", [Folded("The scenario with every default filled in", [text], "scenario")])
 

@@ -230,7 +230,7 @@ class Sweep(Result):
 
     @property
     def judgement(self) -> Judgement:
-        """What decides which differences are shown."""
+        """Decides which differences are shown."""
         return Judgement.of(self.facts)
 
     @property
@@ -504,7 +504,7 @@ class Sweep(Result):
         until = self.facts.get("until")
         if until is None or until["metric"] != metric:
             return []
-        # What was looked at on the way, whatever is judged now.
+        # The intervals that `until` looked at.
         found = [estimate(values, Judgement.confidence) for values in self.values(metric).values()]
         wide = sum(each.mean is not None and not Until(**until).is_met(each) for each in found)
         if not wide:

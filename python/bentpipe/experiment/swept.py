@@ -1,4 +1,4 @@
-"""The report of a sweep, and that of a comparison, which says what the comparison says."""
+"""The reports of sweeps and comparisons."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FOLDED_MAX = 20_000
 
 
 class OfSweep(Reporter):
-    """What is said comes from `result`, and so do the numbers; its runs are those of `sweep`."""
+    """Sentences and numbers come from `result`; its runs are those of `sweep`."""
 
     result: Sweep | Comparison
 
@@ -57,7 +57,7 @@ class OfSweep(Reporter):
         return self.sweep.estimates(name)
 
     def counts(self, name: str) -> list[Counts]:
-        """How much was completed at each point."""
+        """The counts of each point: done and due."""
         return self.sweep.counts(name)
 
     def ranking(self, name: str) -> list[Ranked]:
@@ -65,16 +65,16 @@ class OfSweep(Reporter):
         return self.sweep.ranking(name)
 
     def contrasts(self, name: str) -> list[Contrast]:
-        """Who was compared with whom."""
+        """The pairs that were compared."""
         return self.sweep.contrasts(name)
 
     def in_full(self, name: str) -> list[str]:
-        """What was counted, for who wants it setting by setting."""
+        """The sentences setting by setting."""
         return [each.in_full() for each in self.contrasts(name)]
 
     @property
     def who(self) -> str:
-        """Who was compared with whom, in words."""
+        """The pairs that were compared, in words."""
         against = self.judgement.against
         return f"Each other one against {against}" if against else "The best against each other one"
 
@@ -83,12 +83,12 @@ class OfSweep(Reporter):
         size = f"{formatting.count(sweep.points.height, 'point')}, {formatting.count(sweep.runs.height, 'run')}"
         sections = [self._metric(name) for name in sweep.metrics]
         sections.append(Section("Means at all points", [self._points()]))
-        # Means before differences: what is compared should be known first.
+        # Means before differences, which compare them.
         ranked = [self._ranked(name) for name in sweep.metrics if len(self.ranking(name)) > 1]
         sections += [Section("From the best to the worst", ranked)] if ranked else []
         compared = [self._differences(named(name)) for name in sweep.metrics if self.contrasts(name)]
         sections += [Section("Differences", compared)] if compared else []
-        # A sweep that names nobody to compare with has differences to the best, and no ratios.
+        # Ratios need a baseline.
         sections += [Section("Ratios", [self._ratios()])] if self.judgement.against is not None and compared else []
         if sweep.failures:
             sections.append(self._failures())
@@ -264,7 +264,7 @@ class OfSweep(Reporter):
         text = f"{metric.title}. {self.who}, {_differences(self.judgement)}" + (f" {_HELD}" if is_held else "")
         return Tabled(table, caption(table, text), self.provenance)
 
-    # What is about all of them.
+    # All metrics together.
 
     def _points(self) -> Tabled:
         sweep = self.sweep
@@ -339,7 +339,7 @@ class OfComparison(OfSweep):
         return [self.comparison.sample(sender, name).counts for sender in self.comparison.senders]
 
     def ranking(self, name: str) -> list[Ranked]:
-        # Who is compared with the best is not asked where one is named.
+        # With a named one, no pair is compared with the best.
         if self.judgement.against is not None:
             return []
         senders = self.comparison.senders
@@ -402,14 +402,14 @@ def _ranking(judgement: Judgement) -> str:
 
 def _differences(judgement: Judgement) -> str:
     return (
-        f"in pairs of equal seeds: {judgement.statistic} difference {_margins(judgement)}; p, {_corrected(judgement)}; "
-        f"effect size, {_EFFECTS[judgement.statistic]}; whether the difference is shown at "
+        f"in pairs of equal seeds: {judgement.statistic} difference {_margins(judgement)}, p {_corrected(judgement)}, "
+        f"effect size ({_EFFECTS[judgement.statistic]}), and whether the difference is shown at "
         f"{100 * judgement.alpha:.3g} %."
     )
 
 
 _HELD = (
-    "Differences are of what both completed. How much each completed goes before; p of that is of an exact test, "
+    "Differences are of runs that both completed. How much each completed goes before; p of that is of an exact test, "
     "corrected with the others."
 )
 
@@ -435,7 +435,7 @@ def _probability(p: float | None) -> str:
 
 
 def _completed(difference: Difference) -> list[str]:
-    """Of both, and the p of the test."""
+    """Counts of both, and the p of the test."""
     shares = difference.shares
     if shares is None:
         return ["all", formatting.MISSING]

@@ -1,4 +1,4 @@
-"""How differences are judged: by which statistic, how surely, corrected in which way, and against whom."""
+"""The judgement of differences: statistic, confidence, correction, and baseline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bentpipe.errors import BentpipeError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Needs no SciPy, so that mistakes are said at once and before any output.
+# Needs no SciPy: mistakes are reported at once and before any output.
 Statistic = Literal["mean", "median"]
 Correction = Literal["holm", "bh", "none"]
 STATISTICS = get_args(Statistic)
@@ -20,7 +20,7 @@ CORRECTIONS = get_args(Correction)
 
 @dataclass(frozen=True)
 class Judgement:
-    """What decides whether a difference is shown: one for an experiment, its sentences, tables, report and command.
+    """Decides whether a difference is shown: one for an experiment, its sentences, tables, report and command.
 
     Raises
     ------
@@ -35,7 +35,7 @@ class Judgement:
     correction: Correction = "holm"
     """Of the p values of all differences that are judged together."""
     against: str | None = None
-    """Who every other one is compared with; None for the best."""
+    """The baseline of all differences; None for the best."""
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
@@ -47,7 +47,7 @@ class Judgement:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Judgement:
-        """As the facts of a store have it; what an older store does not say has its default."""
+        """Read it from the facts of a store; older stores lack some, which have their defaults."""
         return cls(**{each.name: facts[each.name] for each in fields(cls) if each.name in facts})
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,4 +75,4 @@ class Judgement:
 
 
 DEFAULT = Judgement()
-"""Where nothing else is asked for."""
+"""The judgement of calls that choose none."""
