@@ -1,4 +1,4 @@
-"""Input that makes no sense: each is refused with what is wrong and what was expected, before anything is run."""
+"""Wrong input is refused before anything is run. Each error names the fault and the expected value."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(*words: str) -> str:
-    """What the command prints as it refuses these words."""
+    """Return the error output of a command that refuses these words."""
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 2, done.output
     return done.output
@@ -75,7 +75,7 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
         (("sky", "matrix", "Berlin", "Paris", "--over", "iridium", "--chart", "hops"), "no place for it"),
         (("sweep", "one.toml", "--vary", "tcp.cc=reno", "--chart", "map"), "no place for it"),
         (("reproduce", "hswa", "--new", "mine"), "measures nothing"),
-        # Numbers that are none.
+        # Wrong numbers.
         ((*BUDGET, "--eirp", "nan"), "eirp = nan"),
         ((*BUDGET, "--eirp", "1e308"), "eirp = 1e+308"),
         ((*BUDGET, "--eirp", "30", "--scintillation", "--antenna", "0"), "antenna = 0.0"),
@@ -103,7 +103,7 @@ def test_options(place: Path, words: tuple[str, ...], said: str) -> None:
     [
         (("--flow", "h"), "'h' is not a flow of this scenario"),
         (("--flow", "h", "--at", "0.5s"), "'h' is not a flow of this scenario"),
-        (("--at", "0.5s"), "a time of which flow?"),
+        (("--at", "0.5s"), "a time needs a flow"),
         (("--flow", "f", "--at", "2s"), "expected a time from 0 to 1 s"),
         (("--flow", "f", "--at", "-1s"), "expected a time from 0 to 1 s"),
         (("--flow", "f", "--at", "soon"), "--at soon is no time"),

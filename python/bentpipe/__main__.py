@@ -6,14 +6,15 @@ import os
 import signal
 import sys
 
-from bentpipe import terminal
-
 
 def main() -> None:
     """Run the command line. Ctrl-C while it is still being loaded, and a full disk, end it without a traceback."""
-    codecs.register_error("bentpipe", _degraded)
-    terminal.guard("bentpipe")
     try:
+        # All of ours is loaded here, where Ctrl-C is heard.
+        from bentpipe import terminal
+
+        codecs.register_error("bentpipe", _degraded)
+        terminal.guard("bentpipe")
         from bentpipe.cli.app import app
 
         try:

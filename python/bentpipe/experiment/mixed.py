@@ -28,7 +28,7 @@ PLANS_KEPT = 4
 
 
 class Mixed(Design["Mix"]):
-    """What a mix runs: the senders in each order of places, in turn, and each time all flows of one kind."""
+    """Runs of a mix: the senders in each order of places, in turn, and all flows of one kind."""
 
     verb = "mix"
     cases: Mapping[str, Mapping[str, Any]]
@@ -86,7 +86,7 @@ class Mixed(Design["Mix"]):
         return self._counts(self.replications)
 
     def _counts(self, replications: int) -> list[int]:
-        """Runs of each point, if the mix has so many."""
+        """Count the runs of each point in a mix with these replications."""
         return [len(range(first, replications, step)) for first, step in map(self.replications_of, self.points)]
 
     def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
@@ -109,6 +109,6 @@ class Mixed(Design["Mix"]):
 
 
 def complete(sweep: Sweep, plan: Plan) -> list[int]:
-    """The replications of which all runs have ended."""
+    """List the replications whose runs have all ended."""
     counts = sweep.runs["replication"].value_counts()
     return sorted(counts.filter(pl.col("count") == len(plan.names) + 1)["replication"].to_list())

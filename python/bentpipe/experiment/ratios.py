@@ -73,7 +73,7 @@ def ratio_row(
 
 
 def ratio_rows(metric: Metric, samples: Mapping[str, Sample], other: str, confidence: float) -> list[dict[str, Any]]:
-    """Of all that have the metric to `other`; none if nobody has it."""
+    """Make a row for each sender but `other`; no row for a metric without values."""
     if not any(sample.is_there for sample in samples.values()):
         return []
     return [ratio_row(metric, samples, name, other, confidence) for name in samples if name != other]
