@@ -68,7 +68,7 @@ SHORT = {
     "run": ["--set", "duration=2 s"],
     "compare": ["--set", "duration=2 s", "--replications", "1"],
     "mix": ["--set", "duration=2 s", "--replications", "1"],
-    "sweep": ["--set", "duration=2 s", "--replications", "2", "--replications-max", "2"],
+    "sweep": ["--set", "duration=2 s", "--replications", "2"],
 }
 
 
@@ -84,7 +84,8 @@ def test_examples_run(name, tmp_path, monkeypatch):
             (place / "mine.toml").write_text(shipped_text("geo"))
         (place / "myidea.py").write_text("import bentpipe as bp\n\n\nclass MyIdea(bp.CongestionControl):\n    pass\n")
         words = shlex.split(example.partition(" >")[0])[1:]
-        done = CliRunner().invoke(app, [*words, *SHORT.get(name, [])])
+        most = ["--replications-max", "2"] if "--until" in words else []
+        done = CliRunner().invoke(app, [*words, *SHORT.get(name, []), *most])
         assert done.exit_code == 0, done.output
 
 

@@ -143,9 +143,8 @@ def check(
         return
     latest = scenario.duration_s
     if set(times) not in ({"at"}, {"start", "end"}):
-        raise BentpipeError(
-            f"{' and '.join(times)} make no window of time\n  expected at, or start and end (--from and --to)"
-        )
+        given = ", ".join(f"{name} = {value}" for name, value in times.items())
+        raise BentpipeError(f"{given}: no window of time\n  expected at, or both start and end (--from and --to)")
     for name, value in times.items():
         if not 0 <= arguments.number(name, value) <= latest:
             raise BentpipeError(f"{name} = {value:g} s\n  expected a time from 0 to {latest:g} s, which the run has")
