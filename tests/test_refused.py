@@ -1,4 +1,4 @@
-"""Input that makes no sense: each is refused with what is wrong and what was expected, before anything is run."""
+"""Invalid input: each error has the fault and the remedy, before any run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(*words: str) -> str:
-    """What the command prints as it refuses these words."""
+    """The output of the command, which refuses these words."""
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 2, done.output
     return done.output
@@ -69,7 +69,7 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
         ),
         ((*COMPARE, "--until", "goodput=2%", "--replications-max", "1"), "a whole number from 2 to 10000"),
         (("reproduce", "hswa", "--new", "mine"), "measures nothing"),
-        # Numbers that are none.
+        # Invalid numbers.
         ((*BUDGET, "--eirp", "nan"), "eirp = nan"),
         ((*BUDGET, "--eirp", "1e308"), "eirp = 1e+308"),
         ((*BUDGET, "--eirp", "30", "--scintillation", "--antenna", "0"), "antenna = 0.0"),
@@ -80,8 +80,8 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
         (("run", "one.toml", "--cc", "mine.py"), "expected FILE.py:CLASS"),
         (("compare", "one.toml", "--case", "x:", "--case", "x: tcp.cc=reno"), "there is a case x before it"),
         (("compare", "one.toml", "--case", "x: tcp.cc=renno", "--case", "y:"), "case x: tcp.cc"),
-        (("run", "one.toml", "--pcap", "{node}.pcapng"), "braces stand around host only"),
-        (("run", "one.toml", "--pcap", "{host.pcapng"), "braces stand around host only"),
+        (("run", "one.toml", "--pcap", "{node}.pcapng"), "braces are for host only"),
+        (("run", "one.toml", "--pcap", "{host.pcapng"), "braces are for host only"),
         (("run", "one.toml", "--pcap", "captures/"), "is no name of a file"),
         (("run", "one.toml", "--pcap", "-"), "captures are several files"),
         (("report", "nowhere"), "there is no folder nowhere"),
@@ -97,7 +97,7 @@ def test_options(place: Path, words: tuple[str, ...], said: str) -> None:
     [
         (("--flow", "h"), "'h' is not a flow of this scenario"),
         (("--flow", "h", "--at", "0.5s"), "'h' is not a flow of this scenario"),
-        (("--at", "0.5s"), "a time of which flow?"),
+        (("--at", "0.5s"), "which flow?"),
         (("--flow", "f", "--at", "2s"), "expected a time from 0 to 1 s"),
         (("--flow", "f", "--at", "-1s"), "expected a time from 0 to 1 s"),
         (("--flow", "f", "--at", "soon"), "--at soon is no time"),

@@ -130,12 +130,12 @@ def check(
     Raises
     ------
     BentpipeError
-        There is no such flow, or no such time; or a time, and it is not said of which flow.
+        An unknown flow, a time outside the run, or a time without a flow.
     """
     from bentpipe.experiment.spent import entries_of
 
     times = {name: value for name, value in (("at", at), ("start", start), ("end", end)) if value is not None}
-    # An entry with a count is several flows; only the whole run is asked of all of them.
+    # An entry with a count is several flows; only the whole run takes all of them.
     known = [*scenario.flow_names, *([] if times else entries_of(scenario.to_dict()["flow"]).values())]
     if flow is not None and arguments.text("flow", flow) not in known:
         raise BentpipeError(unknown(flow, "a flow of this scenario", dict.fromkeys(known)))
@@ -151,7 +151,7 @@ def check(
     if start is not None and end is not None and not start < end:
         raise BentpipeError(f"start = {start:g} s, end = {end:g} s\n  expected an end after the start")
     if flow is None and len(scenario.flow_names) > 1:
-        raise BentpipeError(f"a time of which flow?\n  known: {', '.join(scenario.flow_names[:8])}")
+        raise BentpipeError(f"which flow?\n  known: {', '.join(scenario.flow_names[:8])}")
 
 
 def refuse_absent(scenario: Scenario, *series: str) -> None:
