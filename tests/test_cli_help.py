@@ -8,11 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from bentpipe.cli.app import COMMANDS, app
-from bentpipe.experiment.options import CHARTS, MIX_CHARTS, SWEEP_CHARTS
+from bentpipe.experiment.options import CHARTS, CORRECTIONS, MIX_CHARTS, STATISTICS, SWEEP_CHARTS
 from bentpipe.metrics import METRICS
 from bentpipe.papers.claims import paper
 from bentpipe.scenario.scenario import shipped_text
-from bentpipe.statistics.judgement import CORRECTIONS, STATISTICS
 
 LETTERS = 45
 """Of the first line of a command's help at most, so that no list of commands cuts it."""
@@ -69,7 +68,7 @@ SHORT = {
     "run": ["--set", "duration=2 s"],
     "compare": ["--set", "duration=2 s", "--replications", "1"],
     "mix": ["--set", "duration=2 s", "--replications", "1"],
-    "sweep": ["--set", "duration=2 s", "--replications", "2", "--replications-max", "2"],
+    "sweep": ["--set", "duration=2 s", "--replications", "2"],
 }
 
 
@@ -85,10 +84,8 @@ def test_examples_run(name, tmp_path, monkeypatch):
             (place / "mine.toml").write_text(shipped_text("geo"))
         (place / "myidea.py").write_text("import bentpipe as bp\n\n\nclass MyIdea(bp.CongestionControl):\n    pass\n")
         words = shlex.split(example.partition(" >")[0])[1:]
-        more = SHORT.get(name, [])
-        if any(word.startswith("duration=") for word in words):
-            more = more[2:]
-        done = CliRunner().invoke(app, [*words, *more])
+        most = ["--replications-max", "2"] if "--until" in words else []
+        done = CliRunner().invoke(app, [*words, *SHORT.get(name, []), *most])
         assert done.exit_code == 0, done.output
 
 

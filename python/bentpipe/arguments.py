@@ -1,4 +1,4 @@
-"""Checks of the types of arguments. An error has the name of the argument and the expected type."""
+"""Checks of arguments: an error has the name, the value and the expected type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def texts(name: str, given: Any) -> list[str]:
     Raises
     ------
     BentpipeError
-        Anything but a list of texts.
+        Another type.
     """
     found = list(given) if hasattr(given, "__iter__") and not isinstance(given, (bytes, bytearray)) else None
     if found is None or not all(isinstance(each, str) for each in found):
@@ -32,7 +32,7 @@ def text(name: str, given: Any) -> str:
     Raises
     ------
     BentpipeError
-        Another value.
+        Another type or value.
     """
     if not isinstance(given, str):
         raise _wrong(name, given, "a text")
@@ -45,7 +45,7 @@ def mapping(name: str, given: Any, expected: str) -> Mapping[str, Any]:
     Raises
     ------
     BentpipeError
-        Another value.
+        Another type or value.
     """
     if not hasattr(given, "items"):
         raise _wrong(name, given, expected)
@@ -67,7 +67,7 @@ def number(
     Raises
     ------
     BentpipeError
-        Another value; as a subclass, if there is one.
+        Another type or value; `error` is raised.
     """
     try:
         found = math.nan if isinstance(given, (str, bytes)) else float(given)
@@ -84,7 +84,7 @@ def whole(name: str, given: Any, least: int, most: int, *, error: type[BentpipeE
     Raises
     ------
     BentpipeError
-        Another value; as a subclass, if there is one.
+        Another type or value; `error` is raised.
     """
     try:
         found = operator.index(given)

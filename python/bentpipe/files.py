@@ -217,7 +217,7 @@ def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
 def is_no_sweep(folder: str | os.PathLike[str]) -> BentpipeError:
     """For a place that should be the store of a sweep."""
     if not os.path.lexists(folder):
-        return BentpipeError(f"there is no folder {folder}\n  expected one that `bentpipe sweep` or --store wrote")
+        return BentpipeError(f"there is no folder {folder}\n  expected the folder of `bentpipe sweep` or --store")
     return BentpipeError(f"{folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote")
 
 
@@ -297,7 +297,7 @@ def captures(pcap: str | os.PathLike[str]) -> str:
     if given == "-":
         raise BentpipeError("--pcap - is no name of a file\n  captures are several files, one of each host")
     if re.search(r"[{}]", place.name.replace(HOST, "")):
-        raise BentpipeError(f"--pcap {shown}: braces stand around host only\n  expected {HOST}, or no braces")
+        raise BentpipeError(f"--pcap {shown}: braces are for host only\n  expected {HOST}, or no braces")
     if HOST in str(place.parent):
         raise BentpipeError(f"--pcap {shown} has {HOST} in the name of a folder\n  expected it in that of the file")
     with writing(place):

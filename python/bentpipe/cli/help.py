@@ -56,24 +56,6 @@ class Command(click.Command):
         # Indented by four: code, for what makes pages of it.
         self.epilog = "Examples:\n\n" + "\n".join(f"    {example}" for example in self.examples)
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not ctx.resilient_parsing:
-            self._refuse_twice(ctx, args)
-        rest = super().parse_args(ctx, args)
-        is_given = ctx.get_parameter_source("chart") is click.core.ParameterSource.COMMANDLINE
-        if is_given and ctx.params.get("plot") is None:
-            raise BentpipeError(f"a chart, {ctx.params['chart']}, and no place for it\n  expected --plot FILE besides")
-        return rest
-
-    def _refuse_twice(self, ctx: click.Context, args: list[str]) -> None:
-        """Click takes the last of several values, and drops the others without a word."""
-        given = [each for each in self.make_parser(ctx).parse_args([*args])[2] if isinstance(each, click.Option)]
-        for each in given:
-            is_switch = each.is_flag and not each.secondary_opts
-            if not (each.multiple or each.count or is_switch) and given.count(each) > 1:
-                name = max(each.opts, key=len)
-                raise BentpipeError(f"{name} is there twice, and takes one value\n  expected it once")
-
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Examples"):
             for example in self.examples:

@@ -87,7 +87,7 @@ def command(
 def _result(
     file: str, cc: str | None, sets: tuple[str, ...], seed: int | None, quiet: bool, asked: dict[str, Any]
 ) -> RunResult:
-    """What is explained, once it is known that it can answer what is asked."""
+    """The run to explain. Unknown flows and times are refused before it."""
     from bentpipe.experiment import spent, why
 
     if Path(file).is_dir():

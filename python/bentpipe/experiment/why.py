@@ -130,12 +130,12 @@ def check(
     Raises
     ------
     BentpipeError
-        No such flow or time, or a time without a flow where there are several.
+        An unknown flow, a time outside the run, or a time without a flow.
     """
     from bentpipe.experiment.spent import entries_of
 
     times = {name: value for name, value in (("at", at), ("start", start), ("end", end)) if value is not None}
-    # An entry with a count is several flows: the whole run covers them all, a time needs one.
+    # An entry with a count is several flows; only the whole run takes all of them.
     known = [*scenario.flow_names, *([] if times else entries_of(scenario.to_dict()["flow"]).values())]
     if flow is not None and arguments.text("flow", flow) not in known:
         raise BentpipeError(unknown(flow, "a flow of this scenario", dict.fromkeys(known)))
@@ -143,18 +143,15 @@ def check(
         return
     latest = scenario.duration_s
     if set(times) not in ({"at"}, {"start", "end"}):
-        raise BentpipeError(
-            f"{' and '.join(times)} make no window of time\n  expected at, or start and end (--from and --to)"
-        )
+        given = ", ".join(f"{name} = {value}" for name, value in times.items())
+        raise BentpipeError(f"{given}: no window of time\n  expected at, or both start and end (--from and --to)")
     for name, value in times.items():
         if not 0 <= arguments.number(name, value) <= latest:
             raise BentpipeError(f"{name} = {value:g} s\n  expected a time from 0 to {latest:g} s, which the run has")
     if start is not None and end is not None and not start < end:
         raise BentpipeError(f"start = {start:g} s, end = {end:g} s\n  expected an end after the start")
     if flow is None and len(scenario.flow_names) > 1:
-        raise BentpipeError(
-            f"a time needs a flow\n  expected --flow or flow= with one of {', '.join(scenario.flow_names[:8])}"
-        )
+        raise BentpipeError(f"which flow?\n  known: {', '.join(scenario.flow_names[:8])}")
 
 
 def refuse_absent(scenario: Scenario, *series: str) -> None:

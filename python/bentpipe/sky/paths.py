@@ -320,8 +320,8 @@ def path(
     check_choice(selection, metric, change)
     if apart not in APART:
         raise SkyError(unknown(apart, "a value of apart", APART))
-    if disjoint is not None:
-        arguments.whole("disjoint", disjoint, 1, DISJOINT_MAX, error=SkyError)
+    if disjoint is not None and not (isinstance(disjoint, int) and 1 <= disjoint <= DISJOINT_MAX):
+        raise SkyError(f"disjoint = {disjoint!r}: expected 1 to {DISJOINT_MAX} paths")
     arguments.only_with(f"apart = {apart}", apart != "satellites", "disjoint", disjoint is not None, error=SkyError)
     arguments.whole("seed", seed, 0, SEED_MAX, error=SkyError)
     if disjoint is not None and selection != "any":

@@ -146,7 +146,8 @@ class Scene:
                 raise SkyError(unknown(word, f"a value of {name}", known))
         if elevation_min is not None and range_max_km is not None:
             raise SkyError("range_max_km and elevation_min exclude each other\n  expected one of them")
-        arguments.number("stretch", stretch, 1, STRETCH_MAX, error=SkyError)
+        if not 1 <= arguments.number("stretch", stretch, error=SkyError) <= STRETCH_MAX:
+            raise SkyError(f"stretch: {stretch:g} is not within 1 to {STRETCH_MAX}")
         arguments.only_with(
             f"stretch = {stretch:g}", stretch != STRETCH, "gateways (gateway)", bool(gateway), error=SkyError
         )
