@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import itertools
 import signal
 from pathlib import Path
 
@@ -41,3 +42,22 @@ def namespaces():
         bp.emulate({"duration": "1 s", "link": {"l": path}, "flow": {"f": {"from": "a", "to": "b"}}}, ["true"])
     except EmulationError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def shortened():
+    """Words of a command with these options: in place of those that it has, or added."""
+
+    def with_options(words, options):
+        words = list(words)
+        for option, value in zip(options[::2], options[1::2], strict=True):
+            key = f"{value.partition('=')[0]}=" if option == "--set" else ""
+            pairs = enumerate(itertools.pairwise(words))
+            place = next((at for at, (name, given) in pairs if name == option and given.startswith(key)), None)
+            if place is None:
+                words += [option, value]
+            else:
+                words[place + 1] = value
+        return words
+
+    return with_options

@@ -75,7 +75,7 @@ SHORT = {
 @pytest.mark.parametrize(
     "name", [name for name in COMMANDS if name not in ("report", "reproduce", "emulate", "speak", "twin")]
 )
-def test_examples_run(name, tmp_path, monkeypatch):
+def test_examples_run(name, tmp_path, monkeypatch, shortened):
     for number, example in enumerate(each for each in command(name).examples if "--kernel" not in each):
         place = tmp_path / str(number)
         place.mkdir()
@@ -85,7 +85,7 @@ def test_examples_run(name, tmp_path, monkeypatch):
         (place / "myidea.py").write_text("import bentpipe as bp\n\n\nclass MyIdea(bp.CongestionControl):\n    pass\n")
         words = shlex.split(example.partition(" >")[0])[1:]
         most = ["--replications-max", "2"] if "--until" in words else []
-        done = CliRunner().invoke(app, [*words, *SHORT.get(name, []), *most])
+        done = CliRunner().invoke(app, shortened(words, [*SHORT.get(name, []), *most]))
         assert done.exit_code == 0, done.output
 
 

@@ -71,23 +71,16 @@ def save_files(page: Path, folder: Path) -> None:
         (folder / name).write_text(block)
 
 
-def shortened(words: list[str]) -> list[str]:
-    """Options that make a command short, without those that it has itself."""
-    more = SHORT.get(words[0], [])
-    has_duration = any(word.startswith("duration=") for word in words)
-    return more[2:] if has_duration and more[:1] == ["--set"] else more
-
-
 WITH_COMMANDS = [page for page in PAGES if commands(page) and page.name != "tcp-over-satellite.md"]  # see test_guide
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
-def test_commands_of_a_page_run(page, tmp_path, monkeypatch, capsys):
+def test_commands_of_a_page_run(page, tmp_path, monkeypatch, capsys, shortened):
     monkeypatch.chdir(tmp_path)
     save_files(page, tmp_path)
     for command in commands(page):
         words = shlex.split(command)[1:]
-        monkeypatch.setattr(sys, "argv", ["bentpipe", *words, *shortened(words)])
+        monkeypatch.setattr(sys, "argv", ["bentpipe", *shortened(words, SHORT.get(words[0], []))])
         with pytest.raises(SystemExit) as ended:
             main()
         assert not ended.value.code, f"{command}\n{capsys.readouterr().err}"
