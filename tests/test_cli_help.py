@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from bentpipe.cli.app import COMMANDS, app
-from bentpipe.experiment.options import CHARTS, CORRECTIONS, MIX_CHARTS, STATISTICS, SWEEP_CHARTS
+from bentpipe.experiment.options import CHARTS, MIX_CHARTS, SWEEP_CHARTS
 from bentpipe.metrics import METRICS
 from bentpipe.papers.claims import paper
 from bentpipe.scenario.scenario import shipped_text
+from bentpipe.statistics.judgement import CORRECTIONS, STATISTICS
 
 LETTERS = 45
 """Of the first line of a command's help at most, so that no list of commands cuts it."""

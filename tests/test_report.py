@@ -411,7 +411,7 @@ def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("")
     cases = {
-        ("nowhere",): "error: nowhere is not the store of a sweep\n  expected what `bentpipe sweep` wrote\n",
+        ("nowhere",): "error: there is no folder nowhere\n  expected the folder of `bentpipe sweep` or --store\n",
         (
             tmp_path / "s",
             "--out",
