@@ -63,8 +63,8 @@ def test_examples_are_commands(name):
         command(name).make_context(name, words[2:])
 
 
-# What makes an example short enough for a test. Of papers, whose runs are long, only names are looked at; what runs in
-# real time is tried elsewhere.
+# Options that shorten examples. Papers, whose runs are long, are looked at by name; commands in real time have tests of
+# their own.
 SHORT = {
     "run": ["--set", "duration=2 s"],
     "compare": ["--set", "duration=2 s", "--replications", "1"],
