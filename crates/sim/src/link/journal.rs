@@ -25,12 +25,14 @@ pub(super) struct Journal(pub(super) Vec<Service>);
 
 impl LazyLink {
     /// The same link, which notes each service. It is never plain, and none of its packets takes the fast path.
-    pub(crate) fn with_journal(self) -> Self {
-        Self { journal: Some(Box::default()), ..self }
+    pub(crate) fn with_journal(mut self) -> Self {
+        self.wire.0.get_or_insert_with(Box::default).journal = Some(Journal::default());
+        self
     }
 
     /// The services since the last call, in order; none from a link without a journal.
     pub(crate) fn take_services(&mut self) -> Vec<Service> {
-        self.journal.as_mut().map(|journal| std::mem::take(&mut journal.0)).unwrap_or_default()
+        let journal = self.wire.0.as_mut().and_then(|apart| apart.journal.as_mut());
+        journal.map(|journal| std::mem::take(&mut journal.0)).unwrap_or_default()
     }
 }

@@ -75,8 +75,6 @@ pub(crate) struct LazyLink {
     delay: DelayCursor,
     arq: Option<Box<ArqState>>,
     wire: Wire,
-    /// Services since the last look at them, if they are noted.
-    journal: Option<Box<Journal>>,
 }
 
 /// The fast path: the times of a packet of the size of the last one, on a link of constant rate and delay that is plain, or has no
@@ -101,19 +99,29 @@ impl FastPath {
 
 /// What packets occupy on a link.
 #[derive(Clone, Debug)]
-struct Wire(Option<Box<(Option<Frames>, Option<Mtu>)>>);
+struct Wire(Option<Box<Apart>>);
+
+/// Parts that few links have.
+#[derive(Clone, Debug, Default)]
+struct Apart {
+    frames: Option<Frames>,
+    mtu: Option<Mtu>,
+    /// Services since the last look at them, if they are noted.
+    journal: Option<Journal>,
+}
 
 impl Wire {
     fn of(spec: &Spec) -> Self {
         let (frames, cuts) = (spec.framing.frames(), spec.mtu.filter(|mtu| mtu.oversize == Oversize::Fragment));
-        Self((frames.is_some() || cuts.is_some()).then(|| Box::new((frames, cuts))))
+        let apart = Apart { frames, mtu: cuts, journal: None };
+        Self((frames.is_some() || cuts.is_some()).then(|| Box::new(apart)))
     }
 
     #[inline(always)]
     fn size(&self, size: u64) -> u64 {
         match &self.0 {
             None => size,
-            Some(both) => Self::framed(both.0, both.1, size),
+            Some(apart) => Self::framed(apart.frames, apart.mtu, size),
         }
     }
 
@@ -164,7 +172,6 @@ impl LazyLink {
             wire: Wire::of(spec),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
-            journal: None,
         }
     }
 
@@ -409,7 +416,7 @@ impl LazyLink {
             self.last_arrival = arrival;
         }
         self.free_at = finish;
-        match &mut self.journal {
+        match self.wire.0.as_mut().and_then(|apart| apart.journal.as_mut()) {
             Some(journal) => journal.0.push(Service { packet: *packet, start: at, begin, finish, arrival }),
             None => self.note_fast_path(packet.length()),
         }

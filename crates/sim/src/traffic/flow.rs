@@ -47,10 +47,10 @@ pub(crate) struct FlowState {
     totals: Option<Box<Totals>>,
     /// All is done: the sender has the last acknowledgement and the receiver the last byte, or the last answer was received.
     pub(crate) completed: Option<Time>,
-    /// The last byte was acknowledged; by a proxy perhaps, before it was received.
-    pub(crate) acked: Option<Time>,
-    /// The last byte was received.
-    pub(crate) received: Option<Time>,
+    /// The last byte was acknowledged; by a proxy perhaps, before it was received. Never: not yet.
+    pub(crate) acked: Time,
+    /// The last byte was received. Never: not yet.
+    pub(crate) received: Time,
     pub(crate) has_begun: bool,
     pub(crate) has_failed: bool,
     pub(crate) rtts: Histogram,
@@ -118,8 +118,8 @@ impl FlowState {
             newest: None,
             totals: None,
             completed: None,
-            acked: None,
-            received: None,
+            acked: Time::NEVER,
+            received: Time::NEVER,
             has_begun: false,
             has_failed: false,
             rtts: Histogram::default(),

@@ -267,8 +267,8 @@ impl Traffic {
         match (&state.app_state, goal, endpoint.is_opener()) {
             (_, AppWait::Nothing, _) | (AppState::Datagrams(_) | AppState::Port(_), ..) => {}
             (AppState::Single, AppWait::Received(_) | AppWait::Read(_), _) => {
-                state.received = Some(now);
-                if state.acked.is_some() {
+                state.received = now;
+                if state.acked != Time::NEVER {
                     self.complete(now, flow);
                 }
             }
@@ -276,7 +276,7 @@ impl Traffic {
                 if recorder.wants_decisions {
                     recorder.on_event(now, flow, EventKind::Completed, bytes);
                 }
-                state.acked = Some(now);
+                state.acked = now;
                 if !is_on_the_way {
                     self.complete(now, flow);
                 }
@@ -376,8 +376,7 @@ impl Traffic {
         let [duration, received_after, acked_after] = [now, received, acked].map(|at| at - start);
         let transfer = Transfer { index, start, size, duration, received: received_after, acked: acked_after, ideal };
         let state = &mut self.flows[flow];
-        state.received = Some(received);
-        state.acked = Some(acked);
+        (state.received, state.acked) = (received, acked);
         state.completions_mut().add(&transfer);
         recorder.on_transfer(now, flow, &transfer);
     }
@@ -405,7 +404,7 @@ impl Traffic {
             state.completed = Some(now);
         } else {
             state.has_failed = true;
-            (state.acked, state.received) = (None, None);
+            (state.acked, state.received) = (Time::NEVER, Time::NEVER);
         }
         self.unfinished -= 1;
     }

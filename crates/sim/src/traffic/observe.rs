@@ -138,6 +138,7 @@ fn flow_row<'a>(
         (Some(start), Some(end)) => (end - start).as_secs_f64(),
         _ => f64::NAN,
     };
+    let of_complete = |at: Time| state.completed.and((at != Time::NEVER).then_some(at));
     let active_s = since_start(Some(state.completed.unwrap_or(at)));
     let delivered_bits = received.delivered_bytes as f64 * 8.0;
     let time_s = |of: fn(&SendTimes) -> Duration| match flow.app.has_transport() {
@@ -154,8 +155,8 @@ fn flow_row<'a>(
         outcome: outcome(state),
         start_s: totals.first_sent.map_or(f64::NAN, Time::as_secs_f64),
         completion_s: since_start(state.completed),
-        completion_rx_s: since_start(state.completed.and(state.received)),
-        completion_acked_s: since_start(state.completed.and(state.acked)),
+        completion_rx_s: since_start(of_complete(state.received)),
+        completion_acked_s: since_start(of_complete(state.acked)),
         throughput_bps: ratio(received.arrived_bytes as f64 * 8.0, run_s),
         goodput_bps: ratio(delivered_bits, run_s),
         goodput_active_bps: ratio(delivered_bits, active_s),

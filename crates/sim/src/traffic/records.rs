@@ -141,7 +141,7 @@ impl Traffic {
             let duration = now - start;
             let transfer =
                 Transfer { index, start, size: to - from, duration, received: duration, acked: duration, ideal: None };
-            state.received = Some(now);
+            state.received = now;
             state.completions_mut().add(&transfer);
             recorder.on_transfer(now, flow, &transfer);
         } else {
