@@ -347,7 +347,7 @@ def test_the_other_settings_of_a_sweep_are_compared_with_the_one_that_is_named(s
 def test_the_report_marks_what_did_not_complete_and_has_means_before_differences(store, tmp_path):
     found = report(store, tmp_path / "report", against="sack")
     html = found.page.read_text()
-    heads = [html.index(f"<h2>{title}</h2>") for title in ("Completion", "RTT", "Means at all points")]
+    heads = [html.index(f"<h2>{title}</h2>") for title in ("Completion time", "RTT", "Means at all points")]
     assert heads == sorted(heads)
     assert html.index("Means at all points") < html.index("<h2>From the best") < html.index("<h2>Differences</h2>")
     assert "&gt; 16.0 (0 of 6)" in html

@@ -129,6 +129,7 @@ def synchronise(folder, texts):
             path.write_text(text)
 
 
+@pytest.mark.skipif(not os.environ.get("BENTPIPE_ALL"), reason="compiles the core: BENTPIPE_ALL=1")
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
 def test_the_code_of_the_guide_compiles_and_passes_the_inherited_tests():
     # A copy of the house with the guide's file and lines in it, and with its own target: Cargo would take what is built

@@ -1,6 +1,7 @@
 """Sweeps on `dask.distributed`, with a real scheduler and workers in processes of their own."""
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -174,6 +175,7 @@ def listening(process):
     return [connection.laddr.ip for connection in connections if connection.status == psutil.CONN_LISTEN]
 
 
+@pytest.mark.skipif(not os.environ.get("BENTPIPE_ALL"), reason="takes a minute: BENTPIPE_ALL=1")
 def test_ctrl_c_ends_local_workers_too(small, tmp_path):
     options = ["--vary", "link.down.error.rate=0.002,0.01", "--replications", "5000", "--store", tmp_path / "store"]
     sweep = subprocess.Popen(

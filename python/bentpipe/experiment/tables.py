@@ -95,7 +95,8 @@ class SavedTables(LazyTables):
 
     def _make(self, name: str) -> pl.DataFrame:
         table = files.table(self._folder, self._files[name])
-        columns = dictionary().get(name)
+        # Of `events` the dictionary has the kinds, not the columns.
+        columns = dictionary().get(name) if name != "events" else None
         if columns and columns[0]["name"] not in table.columns:
             place = self._folder / f"{self._files[name]}.parquet"
             raise files.damaged(place, ValueError(f"it has no column {columns[0]['name']}"))
