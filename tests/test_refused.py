@@ -232,3 +232,8 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_a_sky_in_a_forked_child() -> None:
     done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=True)
     assert "forked" in json.loads(done.stdout)
+
+
+def test_a_table_that_a_run_does_not_have_is_named_with_those_that_it_has(place: Path) -> None:
+    with pytest.raises(BentpipeError, match=r"'flow' is not a table of this result(?s:.*)did you mean 'flows'"):
+        bp.run("one.toml").rows("flow")

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from bentpipe import files
-from bentpipe.catalog import dictionary
+from bentpipe.catalog import dictionary, unknown
+from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -60,8 +61,19 @@ class LazyTables(Mapping[str, "pl.DataFrame"]):
     def _make(self, name: str) -> pl.DataFrame: ...
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """A table as plain data."""
+        """A table as plain data.
+
+        Raises
+        ------
+        BentpipeError
+            There is no such table.
+        """
+        self._refuse_unknown(name)
         return self[name].to_dicts()
+
+    def _refuse_unknown(self, name: str) -> None:
+        if name not in self:
+            raise BentpipeError(unknown(name, "a table of this result", self))
 
     def scan(self, name: str) -> pl.LazyFrame:
         """A table of which only what is asked for is made."""
@@ -80,6 +92,7 @@ class GivenTables(LazyTables):
         return columns_frame(self._columns.pop(name))
 
     def rows(self, name: str) -> list[dict[str, Any]]:
+        self._refuse_unknown(name)
         columns = self._columns.get(name)
         if columns is None:
             return super().rows(name)
