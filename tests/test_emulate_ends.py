@@ -20,7 +20,7 @@ from bentpipe.errors import BentpipeError, EmulationError
 PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "5 ms", "queue": "83 packets"}
 SCENARIO = {"duration": "30 s", "link": {"path": PATH}, "flow": {"real": {"from": "a", "to": "b", "app": "port"}}}
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
-TRIES = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_ALL") else "6"))
+TRIES = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_ALL") else "3"))
 
 
 @pytest.fixture
