@@ -38,7 +38,7 @@ tcp.initial_window = "2 segments"
 tcp.initial_window = "10 segments"
 """
 NAMES = ("newreno", "sack", "westwood", "veno")
-TABLES = 40 if os.environ.get("BENTPIPE_ALL") else 12
+TABLES = 40 if os.environ.get("BENTPIPE_ALL") else 16
 """Random comparisons: each has a report, whose figures take most of the time."""
 ASKED = {
     "defaults": {"cc": NAMES, "replications": 5},
@@ -99,7 +99,7 @@ def test_a_report_says_what_its_comparison_says(ran):
         pairs = {frozenset(row[:2]) for row in of_goodput.filter("is_shown").select("sender", "other").iter_rows()}
         assert all(frozenset((best, other)) in pairs for other in worse)
         shown += len(pairs)
-    assert shown > TABLES
+    assert shown >= TABLES
 
 
 def arguments(asked):
