@@ -1,5 +1,5 @@
 //! Hosts of an emulation: namespaces of Linux with one device each, which no other process sees and which end with ours.
-//! What programs at them may do is in `confine`.
+//! `confine` has the limits of programs at them.
 //!
 //! Each call of the system that needs `unsafe` has its reason. Who calls [`isolate`] has one thread: a namespace
 //! of users cannot be left by several. Later each thread may have a [`Host`] of its own.
