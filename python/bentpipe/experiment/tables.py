@@ -72,7 +72,8 @@ class LazyTables(Mapping[str, "pl.DataFrame"]):
         return self[name].to_dicts()
 
     def _refuse_unknown(self, name: str) -> None:
-        if name not in self:
+        # Not in the mapping itself, which would make the table to find it.
+        if name not in self._made:
             raise BentpipeError(unknown(name, "a table of this result", self))
 
     def scan(self, name: str) -> pl.LazyFrame:
