@@ -8,7 +8,8 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import EmulationError
-from bentpipe.experiment import task, workers
+from bentpipe.experiment.execution import workers
+from bentpipe.experiment.single import task
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell has it ignored for what it starts in the background. Programs that tests interrupt would inherit that.

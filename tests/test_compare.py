@@ -14,7 +14,7 @@ from bentpipe import formatting
 from bentpipe.cli import render
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
-from bentpipe.experiment.compare import Comparison
+from bentpipe.experiment.results.comparison import Comparison
 from bentpipe.metrics import COLUMNS
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import estimate
@@ -176,7 +176,7 @@ def test_unknown_names_are_said_with_the_nearest(small):
 
 
 def test_an_interrupted_comparison_has_the_complete_replications(small, monkeypatch):
-    from bentpipe.experiment import measure
+    from bentpipe.experiment.single import measure
 
     finish = measure.outcome
     count = iter(range(100))

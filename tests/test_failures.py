@@ -10,9 +10,9 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.experiment.compare import Comparison
-from bentpipe.experiment.contrasts import judged, ranking
 from bentpipe.experiment.report import report
+from bentpipe.experiment.results.comparison import Comparison
+from bentpipe.experiment.results.contrasts import judged, ranking
 from bentpipe.metrics import COLUMNS, METRICS
 from bentpipe.plot.maps import axes_of
 from bentpipe.statistics.comparing import differences, sentence, statement

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment import hints
+from bentpipe.experiment.results import hints
 from bentpipe.statistics.power import least_shown, replications_for
 
 PLAIN = """

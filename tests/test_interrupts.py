@@ -11,7 +11,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import Interrupted
-from bentpipe.experiment.execution import AHEAD
+from bentpipe.experiment.execution.execution import AHEAD
 
 PATIENCE_S = 120
 """How long to wait for what must happen. No test depends on how long it takes."""

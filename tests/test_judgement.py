@@ -14,9 +14,9 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.compare import Comparison
 from bentpipe.experiment.report import report
-from bentpipe.experiment.swept import OfComparison
+from bentpipe.experiment.results.comparison import Comparison
+from bentpipe.experiment.results.swept import OfComparison
 from bentpipe.statistics.comparing import differences
 from bentpipe.statistics.judgement import CORRECTIONS, DEFAULT, STATISTICS, Judgement
 

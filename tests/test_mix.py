@@ -10,7 +10,9 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
-from bentpipe.experiment.mix import Mix, Plan, mix
+from bentpipe.experiment.mix import mix
+from bentpipe.experiment.results.mix import Mix
+from bentpipe.experiment.results.plan import Plan
 from bentpipe.statistics.judgement import Judgement
 
 

@@ -30,7 +30,7 @@ import bentpipe as bp
 from bentpipe.catalog import choices
 from bentpipe.cli import render
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.grid import Grid
+from bentpipe.experiment.design.grid import Grid
 from bentpipe.papers import claims, falsify, fingerprint, loading, pages, reproduce, verdicts
 from bentpipe.papers import lab as lab_module
 from bentpipe.papers.claims import Criterion

@@ -8,7 +8,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.experiment import measure
+from bentpipe.experiment.single import measure
 from bentpipe.metrics import COLUMNS
 
 RECORDED = Path(__file__).with_name("recorded.txt")

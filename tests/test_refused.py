@@ -115,7 +115,7 @@ def test_why_knows_before_the_run(
     def run(*_: Any, **__: Any) -> None:
         raise AssertionError("it was run")
 
-    monkeypatch.setattr("bentpipe.experiment.run.run", run)
+    monkeypatch.setattr("bentpipe.experiment.single.run.run", run)
     assert said in refused("why", "two.toml", *words)
     assert said in refused("why", "saved", *words)
 

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment import contrasts
 from bentpipe.experiment.report import report
+from bentpipe.experiment.results import contrasts
 from bentpipe.plot import sweep_figure
 from bentpipe.plot.axis import Axis, numbers
 from bentpipe.plot.sweeps import PANELS_MAX, Layout
@@ -377,7 +377,8 @@ def test_settings_that_differ_in_the_seventh_digit_are_two(tmp_path):
 
 
 def test_missing_and_failed_runs_are_shown(tmp_path, monkeypatch):
-    from bentpipe.experiment import task, workers
+    from bentpipe.experiment.execution import workers
+    from bentpipe.experiment.single import task
 
     done = task.execute
 

@@ -9,8 +9,8 @@ import pytest
 import bentpipe as bp
 from bentpipe import catalog, files, plot
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
-from bentpipe.experiment import run as run_module
-from bentpipe.experiment.result import TABLES
+from bentpipe.experiment.single import run as run_module
+from bentpipe.experiment.single.run_result import TABLES
 from bentpipe.plot import traces
 
 SERIES = ["cwnd_bytes", "queue_bytes"]

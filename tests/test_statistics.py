@@ -6,7 +6,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.compare import Comparison
+from bentpipe.experiment.results.comparison import Comparison
 from bentpipe.metrics import COLUMNS, METRICS, named
 from bentpipe.statistics import estimates
 from bentpipe.statistics.comparing import Difference, differences, sentence, statement

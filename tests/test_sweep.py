@@ -12,8 +12,9 @@ import bentpipe as bp
 from bentpipe import _core
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, RunError, ScenarioError
-from bentpipe.experiment import task, workers
-from bentpipe.experiment.design import Until, enough
+from bentpipe.experiment.design.design import Until, enough
+from bentpipe.experiment.execution import workers
+from bentpipe.experiment.single import task
 from bentpipe.progress import Progress
 from bentpipe.scenario import overrides
 from bentpipe.statistics.estimates import estimate

@@ -16,7 +16,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment import task
+from bentpipe.experiment.single import task
 
 pytest.importorskip("distributed")
 
@@ -253,7 +253,7 @@ def test_a_scheduler_that_disappears_ends_with_what_was_kept_and_the_command_tha
 
 
 def test_a_cluster_that_is_not_there_is_said(small, tmp_path, monkeypatch):
-    monkeypatch.setattr("bentpipe.experiment.workers.CONNECT_S", 0.5)
+    monkeypatch.setattr("bentpipe.experiment.execution.workers.CONNECT_S", 0.5)
     port = free_port()
     text = said(bp.sweep, small, RATES, on=f"dask://127.0.0.1:{port}", store=tmp_path / "store")
     assert text.startswith(f"there is no scheduler at 127.0.0.1:{port}\n  expected one that runs: dask scheduler\n")

@@ -20,11 +20,12 @@ import bentpipe as bp
 from bentpipe import _core
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment import measure, workers
-from bentpipe.experiment import store as stores
-from bentpipe.experiment.execution import Execution
-from bentpipe.experiment.grid import Grid, arguments
+from bentpipe.experiment.design.grid import Grid, arguments
+from bentpipe.experiment.execution import workers
+from bentpipe.experiment.execution.execution import Execution
 from bentpipe.experiment.report import report
+from bentpipe.experiment.single import measure
+from bentpipe.experiment.store import store as stores
 from bentpipe.metrics import COLUMNS
 
 VARY = {"link.down.error.rate": [0.002, 0.01]}

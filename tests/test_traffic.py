@@ -5,7 +5,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import catalog
-from bentpipe.experiment.result import RunResult
+from bentpipe.experiment.single.run_result import RunResult
 
 SMALL = {
     "title": "small web",

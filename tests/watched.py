@@ -22,7 +22,9 @@ PATIENCE_S = 600
 
 def watch(asked):
     """Put the notebook in."""
-    from bentpipe.experiment import store, task, workers
+    from bentpipe.experiment.execution import workers
+    from bentpipe.experiment.single import task
+    from bentpipe.experiment.store import store
 
     execute = workers.execute
     log = Path(asked["log"])

@@ -25,7 +25,7 @@ from bentpipe.metrics import METRICS
 from bentpipe.plot.style import style
 
 if TYPE_CHECKING:
-    from bentpipe.experiment.compare import Comparison
+    from bentpipe.experiment.results.comparison import Comparison
 
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 NUMBERS = GUIDES / "mitigations.json"

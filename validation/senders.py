@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from bentpipe.experiment.result import RunResult
+    from bentpipe.experiment.single.run_result import RunResult
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "senders"

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.experiment.run import advance
-from bentpipe.experiment.workers import cores
+from bentpipe.experiment.execution.workers import cores
+from bentpipe.experiment.single.run import advance
 from bentpipe.scenario.scenario import scenario_of
 
 SCENARIO = {

@@ -6,7 +6,7 @@ from typing import Any, final
 
 from typing_extensions import Self, disjoint_base
 
-from bentpipe.experiment.tables import Tables
+from bentpipe.experiment.single.tables import Tables
 
 __all__ = [
     "RESULTS",

@@ -59,7 +59,7 @@ class App(Group):
 
 def _leave_if_a_sender_hangs() -> None:
     """End the process at once where a congestion control in Python does not: its end would wait for it for ever."""
-    from bentpipe.experiment.threads import is_anyone_left
+    from bentpipe.experiment.single.threads import is_anyone_left
 
     if is_anyone_left():
         print("a congestion control in Python does not return, and ends with the process", file=sys.stderr)

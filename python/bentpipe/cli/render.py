@@ -9,7 +9,7 @@ from rich.text import Text
 
 from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
-from bentpipe.experiment import aside
+from bentpipe.experiment.store import aside
 from bentpipe.metrics import TRANSFERS, VERDICTS, named
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from bentpipe.experiment.compare import Comparison
-    from bentpipe.experiment.mix import Mix
-    from bentpipe.experiment.outcome import Result
-    from bentpipe.experiment.reporter import Report
-    from bentpipe.experiment.sweep import Sweep
+    from bentpipe.experiment.contract.reporter import Report
+    from bentpipe.experiment.contract.result import Result
+    from bentpipe.experiment.results.comparison import Comparison
+    from bentpipe.experiment.results.mix import Mix
+    from bentpipe.experiment.results.sweep import Sweep
     from bentpipe.papers.reproduce import Reproduction
     from bentpipe.scenario.scenario import Scenario
     from bentpipe.statistics.estimates import Estimate, Interval

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from bentpipe.experiment.result import RunResult
+    from bentpipe.experiment.single.run_result import RunResult
 
     Rows = list[dict[str, Any]]
 

@@ -67,7 +67,7 @@ def command(
 
     scenario = load(file, sets, seed, is_quiet=quiet)
     if cc is not None:
-        from bentpipe.experiment.run import with_sender
+        from bentpipe.experiment.single.run import with_sender
         from bentpipe.scenario import overrides
 
         overrides.refuse_replaced(overrides.pairs(sets), ["tcp.cc"], "--cc")
@@ -79,7 +79,7 @@ def command(
         wanted += PANELS
     scenario = scenario.with_series(wanted)
 
-    from bentpipe.experiment.run import run
+    from bentpipe.experiment.single.run import run
 
     titled = Title(scenario, is_shown=not (json or quiet))
     try:

@@ -15,7 +15,7 @@ from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places, print_result
 from bentpipe.cli.progress import Bar, load
 from bentpipe.errors import Interrupted, ScenarioError
-from bentpipe.experiment.options import SWEEP_CHARTS, sweep_charted
+from bentpipe.experiment.contract.options import SWEEP_CHARTS, sweep_charted
 from bentpipe.scenario import overrides
 from bentpipe.statistics.judgement import Judgement
 
@@ -109,7 +109,7 @@ def command(
     check_places(plot=plot)
     sweep_charted(chart)
     Judgement(statistic, confidence, correction)
-    from bentpipe.experiment.grid import arguments, varied_keys, with_axes
+    from bentpipe.experiment.design.grid import arguments, varied_keys, with_axes
     from bentpipe.scenario.scenario import STDIN, names_of
 
     place = store or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
@@ -133,7 +133,7 @@ def command(
         scenario = with_axes(lambda more: load(file, sets, seed, more=more, tables=tables_read, is_quiet=quiet), asked)
         overrides.refuse_replaced(given, varied_keys(scenario), "the sweep")
     from bentpipe.cli import render
-    from bentpipe.experiment.grid import sweep
+    from bentpipe.experiment.sweep import sweep
 
     try:
         with _as_typed(), Bar(is_quiet=quiet, is_summed_up=True) as bar:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from bentpipe.experiment.result import RunResult
-    from bentpipe.experiment.spent import Breakdown
-    from bentpipe.experiment.why import Explanation
+    from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.experiment.why.explanation import Explanation
+    from bentpipe.experiment.why.spent import Breakdown
 
 
 @click.command(
@@ -78,7 +78,7 @@ def command(
         with Bar(is_quiet=quiet or json) as bar:
             found = result.why(flow, tries=not no_try, progress=bar)
         return print_result(found.to_dict, lambda: (_hosts(result), *_breakdown(found)), json=json, quiet=quiet)
-    from bentpipe.experiment.why import why
+    from bentpipe.experiment.why.explanation import why
 
     told = why(result, flow or result.scenario.flow_names[0], at=at_s, start=start_s, end=end_s)
     return print_result(told.to_dict, lambda: (_hosts(result), *_parts(told)), json=json, quiet=quiet)
@@ -88,10 +88,11 @@ def _result(
     file: str, cc: str | None, sets: tuple[str, ...], seed: int | None, quiet: bool, asked: dict[str, Any]
 ) -> RunResult:
     """The run to explain. Unknown flows and times are refused before it."""
-    from bentpipe.experiment import spent, why
+    from bentpipe.experiment.why import explanation as why
+    from bentpipe.experiment.why import spent
 
     if Path(file).is_dir():
-        from bentpipe.experiment.result import RunResult
+        from bentpipe.experiment.single.run_result import RunResult
         from bentpipe.own import loading
 
         if sets or seed is not None:
@@ -104,7 +105,7 @@ def _result(
         saved = RunResult.load(file, classes)
         why.check(saved.scenario, **asked)
         return saved
-    from bentpipe.experiment.run import run
+    from bentpipe.experiment.single.run import run
 
     scenario = load(file, sets, seed, is_quiet=quiet)
     why.check(scenario, **asked)

@@ -21,7 +21,7 @@ from bentpipe.emulation import connections
 from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
-from bentpipe.experiment.result import RunResult
+from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import scenario_of
 

@@ -16,7 +16,7 @@ from bentpipe.emulation import packets, verdict
 from bentpipe.emulation.connections import of_flow
 from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out
 from bentpipe.errors import EmulationError
-from bentpipe.experiment.run import run
+from bentpipe.experiment.single.run import run
 from bentpipe.progress import Progress, watched
 from bentpipe.scenario.scenario import scenario_of
 from bentpipe.version import __version__
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bentpipe.emulation.emulate import Emulation
     from bentpipe.emulation.trust import Trust
-    from bentpipe.experiment.result import RunResult
+    from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario, Scenario
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import files, formatting
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.experiment.arms import Compared
-from bentpipe.experiment.compare import Comparison
-from bentpipe.experiment.mix import Mix
-from bentpipe.experiment.mixed import Mixed
-from bentpipe.experiment.provenance import of_run, of_sweep, titled
-from bentpipe.experiment.reporter import Report, Reporter, caption
-from bentpipe.experiment.result import FORM as RUN
-from bentpipe.experiment.result import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, RunResult, readable
-from bentpipe.experiment.sweep import Sweep
-from bentpipe.experiment.swept import OfComparison, OfSweep
+from bentpipe.experiment.contract.reporter import Report, Reporter, caption
+from bentpipe.experiment.results.comparison import VERB as COMPARE
+from bentpipe.experiment.results.comparison import Comparison
+from bentpipe.experiment.results.mix import VERB as MIX
+from bentpipe.experiment.results.mix import Mix
+from bentpipe.experiment.results.provenance import of_run, of_sweep, titled
+from bentpipe.experiment.results.sweep import Sweep
+from bentpipe.experiment.results.swept import OfComparison, OfSweep
+from bentpipe.experiment.single.run_result import FORM as RUN
+from bentpipe.experiment.single.run_result import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, RunResult, readable
 from bentpipe.plot.runs import PANELS
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled
@@ -26,7 +26,7 @@ from bentpipe.reports.tables import ROWS_MAX, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bentpipe.experiment.outcome import Result
+    from bentpipe.experiment.contract.result import Result
     from bentpipe.reports.page import Block
 
 FOLDER = "report"
@@ -68,9 +68,9 @@ def report(
                 f"{source} is one run: there is nothing to compare with {against}\n  leave --against out"
             )
         return _OfRun(RunResult.load(source)).write(place)
-    if against is None and Sweep.verb_of(source) == Mixed.verb:
+    if against is None and Sweep.verb_of(source) == MIX:
         return _OfMix(Mix.load(source)).write(place)
-    if Sweep.verb_of(source) == Compared.verb:
+    if Sweep.verb_of(source) == COMPARE:
         return OfComparison(Comparison.load(source, against)).write(place)
     return OfSweep(Sweep.load(source, against)).write(place)
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.execution import Execution
-from bentpipe.experiment.frames import column
-from bentpipe.experiment.grid import Grid, arguments
-from bentpipe.experiment.memory import Memory
-from bentpipe.experiment.store import Store
-from bentpipe.experiment.workers import Threads, cores
+from bentpipe.experiment.design.grid import Grid, arguments
+from bentpipe.experiment.execution.execution import Execution
+from bentpipe.experiment.execution.workers import Threads, cores
+from bentpipe.experiment.store.frames import column
+from bentpipe.experiment.store.memory import Memory
+from bentpipe.experiment.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.run import run
+from bentpipe.experiment.single.run import run
 from bentpipe.papers import engine
 from bentpipe.scenario.scenario import load
 from bentpipe.statistics.estimates import estimate
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from bentpipe.experiment.result import RunResult
-    from bentpipe.experiment.store import Store
+    from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.experiment.store.store import Store
     from bentpipe.scenario.scenario import Scenario
 
 T = TypeVar("T")

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.compare import Comparison
-    from bentpipe.experiment.result import RunResult
+    from bentpipe.experiment.results.comparison import Comparison
+    from bentpipe.experiment.single.run_result import RunResult
 
 RATES = ("goodput", "goodput_active", "throughput")
 """Metrics that the rate of the bottleneck limits."""

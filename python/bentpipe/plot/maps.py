@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.sweep import Sweep
+    from bentpipe.experiment.results.sweep import Sweep
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.samples import Counts
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.mix import Mix
+    from bentpipe.experiment.results.mix import Mix
 
 LOOKS = (*DASHES, "-.", ":")
 """Kinds of lines, so that four times as many senders as colours can be told apart."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.sweep import Sweep
+    from bentpipe.experiment.results.sweep import Sweep
     from bentpipe.statistics.estimates import Estimate, Interval
 
 DASHES = ("-", "--", ":", "-.")

@@ -1,0 +1,1 @@
+"""The contract of every experiment: results, reports, options, and the commands that repeat them."""

@@ -1,0 +1,37 @@
+"""Scenarios on days of the sky."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bentpipe.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bentpipe import _core
+
+
+def on_day(core: _core.Scenario, day: int) -> _core.Scenario:
+    """A scenario on a day of the sky.
+
+    Raises
+    ------
+    ScenarioError
+        It makes no sense on this day.
+    """
+    if day == 0:
+        return core
+    with located(day):
+        return core.on_day(day)
+
+
+@contextmanager
+def located(day: int) -> Iterator[None]:
+    """Errors of a scenario with the day of the sky, and how to do without it."""
+    try:
+        yield
+    except ScenarioError as error:
+        where = f"on day {day} of the sky, which replication {day} has; sky.day = 0 gives all replications the same day"
+        raise ScenarioError(*error.problems, where=where) from None

@@ -1,0 +1,57 @@
+"""What is compared, by name: congestion controls or cases, each the same scenario with other settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import ScenarioError
+from bentpipe.own import loading
+from bentpipe.scenario.overrides import checked_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bentpipe.own.loading import Sender
+    from bentpipe.scenario.scenario import Scenario
+
+
+def as_case(scenario: Scenario, name: str, sets: Mapping[str, Any]) -> Scenario:
+    """The scenario with the settings of a case.
+
+    Raises
+    ------
+    ScenarioError
+        They make no sense; problems have the name of the case as their place.
+    """
+    try:
+        return scenario.with_sets(sets)
+    except ScenarioError as error:
+        placed = (replace(each, place=each.place.replace("--set", f"case {name}:", 1)) for each in error.problems)
+        raise ScenarioError(*placed, where=error.where) from None
+
+
+def senders_of(
+    scenario: Scenario,
+    cc: Sender | Iterable[Sender] | None = None,
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, Scenario]:
+    """What is to be compared, by name, in the order asked for.
+
+    Raises
+    ------
+    ScenarioError
+        Both or neither are asked for, or one of them makes no sense.
+    """
+    if cc is not None and cases:
+        raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")
+    if cc is not None:
+        return {name: scenario.replace("tcp.cc", sender) for name, sender in loading.named(cc).items()}
+    checked_names(cases or (), "a case")
+    alternatives = {name: as_case(scenario, name, sets) for name, sets in cases.items()} if cases else scenario.cases
+    if not alternatives:
+        raise ScenarioError(
+            "nothing to compare: the scenario has no cases\n"
+            "  expected congestion controls, as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"
+        )
+    return alternatives

@@ -1,0 +1,96 @@
+"""When a point of an experiment has been run often enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.metrics import named
+from bentpipe.statistics.estimates import estimate
+from bentpipe.statistics.judgement import Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bentpipe.statistics.estimates import Estimate
+
+UNTIL_MAX = 100
+"""Runs of a point at most, with `until`, if nothing else is said; as in `[sweep]`."""
+GROWTH = 1.5
+"""A point that is not known well enough gets so many times the replications that it has."""
+
+
+@dataclass(frozen=True)
+class Until:
+    """When a point has been run often enough."""
+
+    metric: str
+    half_width: float
+    """Of the mean's 95 % interval at most, as a share of the mean; the judgement does not change it."""
+
+    @classmethod
+    def of(cls, written: Mapping[str, Any] | None) -> Until | None:
+        """As a scenario or a caller writes it, already checked for its shape."""
+        if written is None:
+            return None
+        until = cls(**written)
+        if until.half_width <= 0:
+            raise ScenarioError(
+                "a half width of 0: no interval becomes that narrow\n  expected a share above 0, such as 2 %"
+            )
+        return until
+
+    def is_met(self, found: Estimate) -> bool:
+        """Whether the interval of a mean is narrow enough."""
+        return (
+            found.mean is not None
+            and found.half_width is not None
+            and found.half_width <= self.half_width * abs(found.mean)
+        )
+
+
+def enough(values: NDArray[np.float64], until: Until, replications_max: int) -> int:
+    """How many replications a point is to have, by what those so far gave (NaN where there is no value).
+
+    To look often and stop at the first interval that is narrow enough would stop too early too often. Each look comes
+    after half as many runs again: with ten or more to begin with, 93 to 95 % of the final intervals hold the mean.
+    """
+    found = estimate(values, Judgement.confidence)
+    # Without a value there is nothing to know better.
+    if found.mean is None or until.is_met(found):
+        return len(values)
+    return max(len(values), min(math.ceil(len(values) * GROWTH), replications_max))
+
+
+def checked_until(until: Mapping[str, Any] | None, known: Callable[[str], object] = named) -> dict[str, Any] | None:
+    """`{"metric": "goodput", "half_width": "2 %"}`, as numbers.
+
+    Raises
+    ------
+    ScenarioError
+        Something else, or no such metric.
+    """
+    if until is None:
+        return None
+    expected = '\n  expected {"metric": "goodput", "half_width": "2 %"}'
+    if not hasattr(until, "items") or set(until) != {"metric", "half_width"}:
+        raise ScenarioError(f"until = {until!r}{expected}")
+    try:
+        known(until["metric"])
+    except BentpipeError as error:
+        raise ScenarioError(str(error)) from None
+    share = until["half_width"]
+    if isinstance(share, str):
+        number, percent, rest = share.partition("%")
+        try:
+            share = float(number) / (100 if percent else 1)
+        except ValueError:
+            rest = "?"
+        if rest.strip():
+            raise ScenarioError(f"until.half_width = {until['half_width']!r} is no share{expected}")
+    return {"metric": until["metric"], "half_width": float(share)}

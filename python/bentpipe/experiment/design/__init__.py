@@ -1,0 +1,1 @@
+"""What an experiment runs: points, each with its scenario, and how often."""

@@ -1,0 +1,45 @@
+"""What a comparison runs: congestion controls or cases, each the same scenario with other settings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.experiment.design.design import Arms
+from bentpipe.experiment.results.comparison import VERB, Comparison, complete
+from bentpipe.scenario.overrides import case_sets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bentpipe.experiment.results.sweep import Sweep
+
+
+class Compared(Arms["Comparison"]):
+    """What a comparison runs: the same seeds for every sender, as many as the one that needs most."""
+
+    verb = VERB
+    cases: Mapping[str, Mapping[str, Any]]
+    """Those that the scenario does not have itself."""
+
+    def result(self, sweep: Sweep) -> Comparison | None:
+        # Without a replication that every sender has finished there is nothing to compare.
+        return Comparison.of(sweep, self.scenario, self.arms) if complete(sweep) else None
+
+    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+        # Differences are taken in pairs.
+        return [max(super().grown(counts, so_far))] * len(counts)
+
+    def facts(self) -> dict[str, Any]:
+        (key,) = self.keys
+        named = [*case_sets(self.cases), (f"sweep.vary.{key}", list(self.arms))]
+        return {
+            "cases": json.loads(json.dumps(self.cases, default=str)),
+            "arms": {name: arm.resolved() for name, arm in self.arms.items()},
+            # With these, a sweep does the same runs.
+            "sets": [
+                *self.scenario.sets,
+                *((key, json.dumps(value, default=str)) for key, value in named),
+                *self.sets(),
+            ],
+        }

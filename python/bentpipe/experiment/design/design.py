@@ -1,0 +1,220 @@
+"""What is run: the points of an experiment, each with its scenario, and how often."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from bentpipe import arguments
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.contract.days import on_day
+from bentpipe.experiment.contract.until import UNTIL_MAX, Until, checked_until, enough
+from bentpipe.metrics import METRICS, named
+from bentpipe.own.loading import united
+from bentpipe.statistics.judgement import DEFAULT, Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from bentpipe import _core
+    from bentpipe.experiment.results.sweep import Sweep
+    from bentpipe.own.loading import Own
+    from bentpipe.scenario.scenario import Scenario
+
+R = TypeVar("R")
+
+KEPT_SCENARIOS = 1024
+"""Scenarios of points and days, ready to be run again with another seed. One takes some tens of kilobytes."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of an experiment: a scenario that is run with several seeds."""
+
+    index: int
+    values: dict[str, Any]
+    """What makes it differ from the others, by key."""
+    digest: str
+    """Hash of all that decides its results, but the seed and the day of the sky."""
+    has_days: bool
+    """Whether each replication has another day of the sky."""
+    shares_day: bool
+    """Whether all replications have the same day of the sky."""
+    is_random: bool
+    """Whether the seed decides more than the timing of hosts."""
+    notes: tuple[str, ...]
+    """On its scenario."""
+    hosts: Sequence[tuple[str, Sequence[str]]]
+    """As `Scenario.hosts`."""
+
+    @classmethod
+    def of(cls, index: int, values: dict[str, Any], core: _core.Scenario) -> Point:
+        """The point with this scenario."""
+        shares_day = core.has_sky and not core.has_days
+        return cls(index, values, core.digest, core.has_days, shares_day, core.is_random, tuple(core.notes), core.hosts)
+
+
+class Design(ABC, Generic[R]):
+    """What an experiment runs: points, each with several seeds, and what is kept of each run.
+
+    Attributes
+    ----------
+    verb : str
+        What made it.
+    scenario : Scenario
+    senders : mapping
+        By name, the classes of one's own that a run may name: congestion controls and functions of the network.
+    keys : list of str
+        What the values of points are of.
+    points : list of Point
+    seed : int
+        Replication k of a point has this seed + k, and day k of a sky whose day is open.
+    replications, replications_max : int
+        Runs of each point; at most, where `until` decides.
+    until : Until or None
+    metrics : list of str
+        What is reported.
+    tables : list of str
+        Tables of each run that are kept.
+    judgement : Judgement
+        Decides which differences are shown.
+    """
+
+    verb: ClassVar[str]
+    scenario: Scenario
+    senders: Mapping[str, Own]
+    keys: list[str]
+    points: list[Point]
+    seed: int
+    replications: int
+    replications_max: int
+    until: Until | None
+    metrics: list[str]
+    tables: list[str]
+    judgement: Judgement
+
+    @abstractmethod
+    def core(self, point: Point, day: int = 0) -> _core.Scenario:
+        """The scenario of a point for the core, on a day of the sky."""
+
+    @abstractmethod
+    def result(self, sweep: Sweep) -> R | None:
+        """What the verb returns, of the runs that have ended; None if that is not enough for one."""
+
+    def counts(self) -> list[int]:
+        """Runs of each point to begin with."""
+        return [self.replications] * len(self.points)
+
+    def replications_of(self, point: Point) -> tuple[int, int]:
+        """The first replication of the experiment that a point takes part in, and how many there are to the next."""
+        return 0, 1
+
+    def replication(self, point: Point, number: int) -> int:
+        """Which replication of the experiment a run of a point belongs to."""
+        first, step = self.replications_of(point)
+        return first + number * step
+
+    def day(self, point: Point, number: int) -> int:
+        """Day of the sky of a run of a point: the same for all points in a replication of the experiment."""
+        return self.replication(point, number) if point.has_days else 0
+
+    def digest(self, point: Point, day: int) -> str:
+        """Hash of all that decides a run of a point, but the seed.
+
+        Raises
+        ------
+        ScenarioError
+            The scenario makes no sense on this day: no satellite is in view, for example.
+        """
+        return point.digest if day == 0 else self.core(point, day).digest
+
+    def first_seed(self, point: Point) -> int:
+        """Of replication 0."""
+        return self.seed
+
+    def seeds(self, point: Point, numbers: Iterable[int]) -> list[int]:
+        """Of these runs of a point."""
+        first = self.first_seed(point)
+        return [(first + self.replication(point, number)) % 2**64 for number in numbers]
+
+    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+        """How many runs each point is to have, by what those so far gave; as many as there are: it is enough.
+
+        Decided when all runs so far have ended, and by them only, so that it does not depend on timing.
+        """
+        if self.until is None:
+            return list(counts)
+        values = so_far().values(self.until.metric).values()
+        return [enough(each, self.until, self.replications_max) for each in values]
+
+    def sets(self) -> list[tuple[str, str]]:
+        """How often each is run, as values over a scenario: with these, a sweep does the same runs."""
+        found = [("sweep.replications", str(self.replications))]
+        if self.until is not None:
+            text = f"{{metric = {json.dumps(self.until.metric)}, half_width = {self.until.half_width!r}}}"
+            found += [("sweep.until", text), ("sweep.replications_max", str(self.replications_max))]
+        return found
+
+    def facts(self) -> dict[str, Any]:
+        """What a reader of the results must know besides what all experiments have."""
+        return {}
+
+
+class Arms(Design[R]):
+    """Scenarios by name, each run with the same seeds."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        key: str,
+        arms: Mapping[str, Scenario],
+        *,
+        replications: int,
+        replications_max: int | None = None,
+        until: Mapping[str, Any] | None = None,
+        metrics: Sequence[str] = tuple(METRICS),
+        tables: Sequence[str] = (),
+        judgement: Judgement = DEFAULT,
+    ) -> None:
+        self.scenario, self.arms = scenario, dict(arms)
+        self.senders = united(*(arm.senders for arm in arms.values()))
+        self.keys, self.seed = [key], scenario.seed
+        # Time series would only cost memory here.
+        self._cores = [arm.replace("record.series", [])._core for arm in arms.values()]
+        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: on_day(self._cores[index], day))
+        self.points = [
+            Point.of(index, {key: name}, core) for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
+        ]
+        self.replications = replications
+        self.replications_max = replications if replications_max is None else replications_max
+        if until is not None and replications_max is None:
+            self.replications_max = max(replications, UNTIL_MAX)
+        self.until = Until.of(checked_until(until))
+        self.metrics, self.judgement = list(metrics), judgement
+        self.tables = with_tables(tables, [*metrics, *([self.until.metric] if self.until else [])])
+
+    def core(self, point: Point, day: int = 0) -> _core.Scenario:
+        return self._on_day(point.index, day)
+
+
+KEPT_TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams")
+"""Tables of each run that an experiment can keep."""
+
+
+def with_tables(tables: Sequence[str], metrics: Sequence[str]) -> list[str]:
+    """These tables, and those that the metrics need.
+
+    Raises
+    ------
+    BentpipeError
+        A run has no such table.
+    """
+    tables = [tables] if isinstance(tables, str) else arguments.texts("tables", tables)
+    for name in tables:
+        if name not in KEPT_TABLES:
+            raise BentpipeError(unknown(name, "a table of a run to keep", KEPT_TABLES))
+    return list(dict.fromkeys([*tables, *(table for name in metrics for table in named(name).tables)]))

@@ -1,0 +1,103 @@
+"""The runs of a mix: every order of places in turn, and each kind of flow alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.experiment.contract.commands import SENDERS_VARY
+from bentpipe.experiment.contract.until import UNTIL_MAX, Until, checked_until, enough
+from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point
+from bentpipe.experiment.results.mix import VERB, Mix, complete
+from bentpipe.experiment.results.quantities import quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bentpipe import _core
+    from bentpipe.experiment.results.plan import Plan
+    from bentpipe.experiment.results.sweep import Sweep
+    from bentpipe.scenario.scenario import Scenario
+    from bentpipe.statistics.judgement import Judgement
+
+PLANS_KEPT = 4
+"""Plans of days of the sky: a replication needs one for all its runs."""
+
+
+class Mixed(Design["Mix"]):
+    """Runs of a mix: the senders in each order of places, in turn, and all flows of one kind."""
+
+    verb = VERB
+    cases: Mapping[str, Mapping[str, Any]]
+    """Those that the scenario does not have itself."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        replications: int,
+        replications_max: int | None,
+        until: Mapping[str, Any] | None,
+        judgement: Judgement,
+        metrics: Sequence[str] = (),
+    ) -> None:
+        self.scenario, self.plan, self.senders = scenario, plan, plan.classes
+        self.judgement = judgement
+        self.replications = replications
+        self.replications_max = replications_max or (replications if until is None else max(replications, UNTIL_MAX))
+        self.until = Until.of(checked_until(until, quantity))
+        count = len(plan.names)
+        orders = [[(slot + turn) % count for slot in range(count)] for turn in range(count)]
+        own = [[kind] * count for kind in range(count)]
+        self.kinds = [*orders, *own]
+        self._plan_of = lru_cache(PLANS_KEPT)(plan.on_day)
+        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: self._plan_of(day).mixed(self.kinds[index])._core)
+        names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
+        # A mix is made of the resolved scenario, which has links in place of a sky.
+        (sky, *_) = members = [Point.of(0, {}, each._core) for each in plan.members.values()]
+        notes = tuple(dict.fromkeys(note for each in members for note in each.notes))
+        days = {"has_days": sky.has_days, "shares_day": sky.shares_day, "notes": notes}
+        self.points = [
+            replace(Point.of(index, {"senders": name}, self._on_day(index, 0)), **days)  # type: ignore[arg-type]
+            for index, name in enumerate(names)
+        ]
+        self.keys, self.seed = ["senders"], scenario.seed
+        self.metrics, self.asked, tables = ["goodput"], list(metrics), ["flows", "links"]
+        for name in [*metrics, *([self.until.metric] if self.until else [])]:
+            tables += getattr(quantity(name), "tables", ())
+        self.tables = list(dict.fromkeys(tables))
+
+    def core(self, point: Point, day: int = 0) -> _core.Scenario:
+        return self._on_day(point.index, day)
+
+    def result(self, sweep: Sweep) -> Mix | None:
+        return Mix.of(sweep, self.scenario, self.plan) if complete(sweep, self.plan) else None
+
+    def replications_of(self, point: Point) -> tuple[int, int]:
+        turns = len(self.plan.names)
+        return (point.index, turns) if point.index < turns else (0, 1)
+
+    def counts(self) -> list[int]:
+        return self._counts(self.replications)
+
+    def _counts(self, replications: int) -> list[int]:
+        """Count the runs of each point in a mix with these replications."""
+        return [len(range(first, replications, step)) for first, step in map(self.replications_of, self.points)]
+
+    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+        if self.until is None:
+            return list(counts)
+        mixed = Mix.of(so_far(), self.scenario, self.plan)
+        values = [mixed.values(name, self.until.metric) for name in self.plan.names]
+        return self._counts(max(enough(each, self.until, self.replications_max) for each in values))
+
+    def facts(self) -> dict[str, Any]:
+        plan = self.plan
+        return {
+            "sets": [*self.scenario.sets, (SENDERS_VARY, json.dumps(plan.names)), *self.sets()],
+            "cases": json.loads(json.dumps(self.cases, default=str)),
+            "asked": self.asked,
+            "plan": {"names": plan.names, "base": plan.base, "flows": plan.flows},
+        }

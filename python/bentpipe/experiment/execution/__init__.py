@@ -1,0 +1,1 @@
+"""Where the runs of an experiment are done."""

@@ -1,0 +1,306 @@
+"""Carrying out an experiment: what is missing is claimed, done, and kept at once."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from contextlib import closing, suppress
+from dataclasses import asdict
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from bentpipe import _core, forks
+from bentpipe.errors import BentpipeError, ClusterError, Interrupted, SenderError
+from bentpipe.experiment.contract.commands import own, run_command, sweep_command
+from bentpipe.experiment.contract.hosts import hosts_of
+from bentpipe.experiment.execution.workers import workers
+from bentpipe.experiment.results import hints
+from bentpipe.experiment.results.sweep import Sweep
+from bentpipe.experiment.single import task
+from bentpipe.experiment.single.threads import interruptible
+from bentpipe.experiment.store.memory import Memory
+from bentpipe.experiment.store.store import Store
+from bentpipe.progress import Progress
+from bentpipe.version import __version__
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from bentpipe.experiment.design.design import Design, Point
+    from bentpipe.experiment.execution.workers import Finished, Workers
+
+R = TypeVar("R")
+
+AHEAD = 2
+AHEAD_MAX = 128
+"""Runs handed out for each worker, so that none has to wait for the next: few of long ones, more of short ones."""
+
+
+def carry_out(
+    design: Design[R],
+    *,
+    store: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    on: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> R:
+    """Run a design: what its store does not have yet.
+
+    Parameters
+    ----------
+    design : Design
+    store : path, optional
+        A folder; made if it is not there. Without it, nothing is kept but the result.
+    jobs : int, optional
+        Runs at the same time; all cores if not given.
+    on : str, optional
+        `local:4` or `dask://HOST:PORT`: do the runs in processes of `dask.distributed`. The results are the same.
+    progress : callable, optional
+        Called several times a second.
+
+    Raises
+    ------
+    BentpipeError
+        The store or the cluster cannot be used, or every replication has a run that failed. What was finished is kept.
+    Interrupted
+        Ctrl-C; `result` has what was finished, and so has the store.
+    """
+    forks.refuse()
+    # The points are checked before there is a store: a design that makes no sense leaves nothing behind.
+    execution = Execution(design, progress)
+    with closing(workers(on, jobs)) as place, Memory() if store is None else Store(store) as opened:
+        try:
+            sweep = execution.run(opened, place)
+        finally:
+            opened.write()
+    found = design.result(sweep)
+    if found is None:
+        raise BentpipeError(f"no replication could be run as a whole\n  {sweep.failures[0]['message']}")
+    return found
+
+
+class Wanted(NamedTuple):
+    """A run that is wanted."""
+
+    point: Point
+    day: int
+    """Of the sky."""
+    seed: int
+
+
+class Execution(Generic[R]):
+    """An experiment under way."""
+
+    store: Store
+    place: Workers
+    check: Callable[[], None]
+    """Raises `KeyboardInterrupt` after a Ctrl-C that Python ignored."""
+
+    def __init__(self, design: Design[R], progress: Callable[[Progress], object] | None = None) -> None:
+        self.design = design
+        self.progress = Progress(make_result=lambda: design.result(self._so_far()))
+        self.notify = partial(progress or (lambda _: None), self.progress)
+        self.points = design.points
+        self.counts = design.counts()
+        self.runs: dict[str, Wanted] = {}
+        """By name, each run that is wanted so far."""
+        self.digests: dict[tuple[int, int], str] = {}
+        """Of each run of a point, by their numbers."""
+        # Days of the sky are checked as points are.
+        self.fresh = self._runs([(point, range(count)) for point, count in zip(self.points, self.counts, strict=True)])
+
+    def run(self, store: Store, place: Workers) -> Sweep:
+        """Do what is missing in a store; its Parquet files are written by who opened it."""
+        self.store, self.place = store, place
+        place.begin(self.design.senders)
+        self.progress.began_s = monotonic()
+        try:
+            with interruptible() as self.check:
+                self._all()
+        except KeyboardInterrupt:
+            # Whoever presses Ctrl-C again does not want to wait.
+            with suppress(KeyboardInterrupt):
+                self.place.close()
+            self._keep(self.place.finished(0))
+            done, total = self.progress.reused + self.progress.done, self.progress.total
+            result = self.design.result(self._so_far())
+            self.progress.make_result = lambda: result
+            message = f"interrupted after {done:,} of {total:,} runs" + (", which are kept" if self.store.lasts else "")
+            where = " and ".join(dict.fromkeys(self.place.interrupted))
+            raise Interrupted(message, lambda: result, where=where) from None
+        except ClusterError as error:
+            self._keep(self.place.finished(0))
+            raise self._goes_on(error) from None
+        sweep = self._so_far()
+        # The store will be closed.
+        self.progress.make_result = lambda: self.design.result(sweep)
+        return sweep
+
+    def _all(self) -> None:
+        while self.fresh:
+            self.store.begin(self._facts())
+            self._do(self.fresh)
+            have, self.counts = self.counts, self.design.grown(self.counts, self._so_far)
+            self.fresh = self._runs(
+                [(point, range(*counts)) for point, *counts in zip(self.points, have, self.counts, strict=True)]
+            )
+
+    def _runs(self, wanted: Sequence[tuple[Point, range]]) -> list[str]:
+        """Names of these runs of points: first replications first, so that a part covers the whole experiment."""
+        ranked = [
+            (self.design.replication(point, number), number, Wanted(point, self.design.day(point, number), seed))
+            for point, numbers in wanted
+            for number, seed in zip(numbers, self.design.seeds(point, numbers), strict=True)
+        ]
+        ranked.sort(key=lambda each: (each[0], each[2].point.index))
+        fresh = {}
+        for _, number, run in ranked:
+            digest = self.digests[run.point.index, number] = self.design.digest(run.point, run.day)
+            fresh[task.name(digest, run.seed)] = run
+            if run.day:
+                self._notify_of_days(len(fresh) / len(ranked))
+        self.runs |= fresh
+        return list(fresh)
+
+    def _notify_of_days(self, share: float) -> None:
+        """Report how many of the days of the sky are found, which may take longer than the runs."""
+        state = self.progress
+        had = state.total, state.doing, state.under_way
+        state.total, state.doing, state.under_way = 1, "finding paths over the sky", share
+        self.notify()
+        state.total, state.doing, state.under_way = had
+
+    def _is_random(self) -> bool:
+        """Whether replications differ in more than the timing of hosts."""
+        # A day of the sky may be like another one, as that of a slot over the equator without rain.
+        days = {(index, digest) for (index, _), digest in self.digests.items()}
+        return len(days) > len({index for index, _ in days}) or any(point.is_random for point in self.points)
+
+    def _so_far(self) -> Sweep:
+        return Sweep.of(self.store, self._facts())
+
+    def _do(self, wanted: Sequence[str]) -> None:
+        missing = self.store.missing({id_: self.runs[id_].point.values for id_ in wanted}, self.design.tables)
+        self.progress.total += len(wanted)
+        self.progress.reused += len(wanted) - len(missing)
+        left, running, ahead = dict.fromkeys(missing), 0, AHEAD
+        finished: list[Finished] = []
+        while True:
+            if running and len(finished) == running:
+                # Workers had nothing left to do.
+                ahead = min(2 * ahead, AHEAD_MAX)
+            running -= len(finished)
+            room = ahead * self.place.count - running
+            # A transaction takes as long as a short run.
+            with self.store.together():
+                self._keep(finished)
+                mine = self._claim(left, room) if left and room >= running else []
+            for done, outcome in finished:
+                if isinstance(outcome, SenderError):
+                    raise self._located(outcome, done.id) from outcome.__cause__
+                if isinstance(outcome, BaseException):
+                    raise outcome
+            for id_ in mine:
+                point, day, seed = self.runs[id_]
+                work = task.Task(id_, seed, tuple(self.design.tables))
+                self.place.submit(work, partial(self.design.core, point, day))
+            running += len(mine)
+            self.progress.running = min(running, self.place.count)
+            self.progress.under_way = self.place.under_way()
+            self.notify()
+            if not left and not running:
+                return
+            self.check()
+            finished = self.place.finished(running)
+
+    def _goes_on(self, error: ClusterError) -> ClusterError:
+        """The error with the number of runs in the store, and the command that continues."""
+        done, total = self.progress.reused + self.progress.done, self.progress.total
+        if not isinstance(self.store, Store):
+            return ClusterError(f"{error}: {done:,} of {total:,} runs were done\n  a store keeps them: --store FOLDER")
+        begin, _, _ = sweep_command(self._facts()).partition(" && ")
+        command = (
+            f"{begin} {shlex.join(['--store', str(self.store.folder)])}" if begin else "the same call with this store"
+        )
+        return ClusterError(
+            f"{error}: {done:,} of {total:,} runs are kept in {self.store.folder}\n"
+            f"  this goes on with them, here or with another --on:\n  {command}"
+        )
+
+    def _located(self, error: SenderError, id_: str) -> SenderError:
+        """With the run in which it was, and how to see it again."""
+        point, day, seed = self.runs[id_]
+        where = ", ".join(f"{key}={value}" for key, value in point.values.items())
+        again = run_command(self._facts(), {**point.values, **({"sky.day": day} if day else {})}, seed)
+        return SenderError(f"{error}\n\n  at the point {where}, with seed {seed}" + (f":\n  {again}" if again else ""))
+
+    def _claim(self, left: dict[str, None], count: int) -> list[str]:
+        """Up to so many of the runs that are left; they are not left any more, nor those that another process did."""
+        claimed = self.store.claim(left, count, self.design.tables)
+        for id_ in (*claimed.mine, *claimed.done, *claimed.failed):
+            del left[id_]
+        self.progress.done += len(claimed.done)
+        self.progress.failed += len(claimed.failed)
+        return claimed.mine
+
+    def _keep(self, finished: Sequence[Finished]) -> None:
+        """Commit what has ended."""
+        done = [(each.id, outcome) for each, outcome in finished if isinstance(outcome, bytes)]
+        failed = [(each.id, outcome.message) for each, outcome in finished if isinstance(outcome, task.Failure)]
+        for id_, _ in failed:
+            self._write_replay(id_)
+        self.store.keep(
+            [(id_, self.runs[id_].point.values, self.design.tables, record) for id_, record in done],
+            [(id_, self.runs[id_].point.values, message) for id_, message in failed],
+        )
+        self.progress.done += len(done)
+        self.progress.failed += len(failed)
+
+    def _write_replay(self, id_: str) -> None:
+        """A scenario that shows the failure again, beside the store."""
+        point, day, seed = self.runs[id_]
+        text = json.loads(self.design.core(point, day).to_json())
+        self.store.keep_replay(id_, json.dumps({**text, "seed": seed}, indent=1))
+
+    def _facts(self) -> dict[str, Any]:
+        """What a reader of the store must know of the experiment."""
+        design = self.design
+        facts = {
+            "verb": design.verb,
+            "title": design.scenario.title,
+            "source": design.scenario.source,
+            "sets": design.scenario.sets,
+            "scenario": design.scenario.resolved(),
+            "written": design.scenario.written,
+            "seed": design.seed,
+            "keys": design.keys,
+            "metrics": design.metrics,
+            "tables": design.tables,
+            **design.judgement.to_dict(),
+            "until": None if design.until is None else asdict(design.until),
+            "version": __version__,
+            "results": _core.RESULTS,
+            "hosts": hosts_of(point.hosts for point in self.points),
+            "senders": own(design.senders),
+            "aside": self.store.aside(),
+            "notes": hints.of_points(self.points, is_grid=design.verb == "sweep"),
+            "is_random": self._is_random(),
+            "shares_day": any(point.shares_day for point in self.points),
+            **design.facts(),
+            "points": [
+                [
+                    list(point.values.values()),
+                    point.digest,
+                    design.first_seed(point),
+                    count,
+                    *design.replications_of(point),
+                    # Where each run has another day, it has another digest.
+                    *([[self.digests[point.index, number] for number in range(count)]] if point.has_days else []),
+                ]
+                for point, count in zip(self.points, self.counts, strict=True)
+            ],
+        }
+        # As they are read back: without tuples, and without numbers of NumPy.
+        return dict(json.loads(json.dumps(facts, default=lambda value: value.tolist())))

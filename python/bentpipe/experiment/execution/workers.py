@@ -1,0 +1,307 @@
+"""Where runs are done: threads of this process, or a cluster that `dask.distributed` reaches."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import re
+import signal
+import threading
+import time
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib import import_module
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from bentpipe.errors import BentpipeError, ClusterError
+from bentpipe.experiment.single.task import Failure, build, execute, execute_text
+from bentpipe.experiment.single.threads import Pool
+from bentpipe.own import loading
+from bentpipe.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bentpipe import _core
+    from bentpipe.experiment.single.task import Task
+    from bentpipe.own.loading import Own
+
+    Outcome: TypeAlias = bytes | Failure | BaseException | None
+    """None if it was told to stop before the end."""
+    Finished: TypeAlias = tuple[Task, Outcome]
+    Done: TypeAlias = Future[bytes | Failure | None]
+
+POLL_S = 0.1
+PROCESSES_MAX = 1024
+CONNECT_S = 10
+LINGER_S = 0.02
+"""How long to wait for more after one has ended: to keep many short runs at once costs no more than one."""
+
+
+class Workers(Protocol):
+    """Does runs, in whatever order."""
+
+    @property
+    def count(self) -> int:
+        """Runs at the same time."""
+
+    def begin(self, senders: Mapping[str, Own]) -> None:
+        """Runs will follow that may name these classes of one's own."""
+
+    def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
+        """Hand out a run."""
+
+    def finished(self, running: int) -> list[Finished]:
+        """Runs that have ended since the last call, after waiting for one for a moment; so many can be expected."""
+
+    def under_way(self) -> float:
+        """Of runs that go on in this process, how much is done, in runs."""
+
+    def close(self) -> None:
+        """Stop what is running and wait for it."""
+
+    @property
+    def interrupted(self) -> list[str]:
+        """Where classes in Python were that did not stop by themselves."""
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def workers(on: str | None, jobs: int | None) -> Workers:
+    """What `--on` and `--jobs` ask for.
+
+    Raises
+    ------
+    BentpipeError
+        There is no such place, it cannot be reached, or `dask.distributed` is not installed.
+    """
+    if jobs is not None and not isinstance(jobs, Integral):
+        raise BentpipeError(f"jobs = {jobs!r}\n  expected a whole number")
+    if jobs is not None and jobs < 1:
+        raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
+    if on is None:
+        return Threads(jobs or cores())
+    if jobs is not None:
+        raise BentpipeError(f"--jobs {jobs} with --on {on}\n  expected one of them: the cluster knows its workers")
+    local = re.fullmatch(r"local:(\d{1,9})", on)
+    if local and not 1 <= int(local[1]) <= PROCESSES_MAX:
+        raise BentpipeError(f"--on {on}: {int(local[1])} processes\n  expected 1 to {PROCESSES_MAX}")
+    if local:
+        return Cluster(None, int(local[1]))
+    if on.startswith("dask://") and len(on) > len("dask://"):
+        return Cluster(on.removeprefix("dask://"))
+    raise BentpipeError(f"--on {on}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler")
+
+
+class _Queue:
+    """What has ended."""
+
+    def __init__(self) -> None:
+        self._ended: queue.SimpleQueue[tuple[Task, Done]] = queue.SimpleQueue()
+
+    def watch(self, task: Task, future: Done) -> None:
+        future.add_done_callback(lambda done: self._ended.put((task, done)))
+
+    def _outcomes(self, done: list[Done]) -> list[Outcome]:
+        return [self._outcome(each) for each in done]
+
+    def _outcome(self, done: Done) -> Outcome:
+        try:
+            return done.result()
+        except CancelledError:
+            return None
+        except BaseException as error:  # It is raised again where somebody waits for the run.
+            return error
+
+    def finished(self, running: int) -> list[Finished]:
+        found: list[tuple[Task, Done]] = []
+        end_s = time.monotonic() + POLL_S
+        while True:
+            # What has ended already is taken in any case.
+            wait_s = max(end_s - time.monotonic(), 0) if not found or len(found) < running else 0
+            try:
+                found.append(self._ended.get(timeout=wait_s))
+            except queue.Empty:
+                break
+            if len(found) == 1:
+                end_s = time.monotonic() + LINGER_S
+        outcomes = self._outcomes([done for _, done in found])
+        return [(task, outcome) for (task, _), outcome in zip(found, outcomes, strict=True)]
+
+
+class Threads(_Queue):
+    """Threads of this process: the core runs without Python's lock."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._count = count
+        self._pool = Pool(count)
+        self._shares: dict[str, float] = {}
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def begin(self, senders: Mapping[str, Own]) -> None:
+        """Threads have them already."""
+
+    def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
+        self.watch(task, self._pool.submit(partial(self._work, task, scenario)))
+
+    def close(self) -> None:
+        self._pool.close()
+
+    @property
+    def interrupted(self) -> list[str]:
+        return self._pool.interrupted
+
+    def under_way(self) -> float:
+        # A copy, because the threads change it.
+        return sum(self._shares.copy().values())
+
+    def _work(self, task: Task, scenario: Callable[[], _core.Scenario]) -> bytes | Failure | None:
+        if self._pool.is_stopped():
+            return None
+        try:
+            note = partial(self._shares.__setitem__, task.id)
+            return execute(scenario(), task.seed, task.tables, self._pool.is_stopped, note)
+        finally:
+            self._shares.pop(task.id, None)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are started within do not hear Ctrl-C, which is for us, who end them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class Cluster(_Queue):
+    """Workers of `dask.distributed`: here, or where a scheduler listens. A worker that dies costs what it was doing."""
+
+    def __init__(self, address: str | None, count: int = 0) -> None:
+        super().__init__()
+        self._senders: tuple[loading.Written, ...] = ()
+        try:
+            # As any, because only parts of it have types.
+            self._dask: Any = import_module("distributed")
+        except ImportError:
+            raise BentpipeError(
+                "--on needs dask.distributed, which is not installed\n  pip install 'bentpipe[cluster]'"
+            ) from None
+        self._cluster: Any = None
+        try:
+            if address is None:
+                with _deaf():
+                    self._cluster = self._dask.LocalCluster(
+                        n_workers=count,
+                        threads_per_worker=1,
+                        host="127.0.0.1",
+                        # Its own server listens in any case: on a free port, so that several can run.
+                        dashboard_address="127.0.0.1:0",
+                        # Its complaints about a slow event loop and the like are no business of who runs a sweep.
+                        silence_logs=logging.CRITICAL + 1,
+                        # A run takes the memory that it takes; to stop the worker would not help it.
+                        memory_limit=0,
+                    )
+            self._client: Any = self._dask.Client(self._cluster or address, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise BentpipeError(
+                f"there is no scheduler at {address}\n  expected one that runs: dask scheduler\n  {error}"
+            ) from error
+        if not self._workers():
+            self.close()
+            raise BentpipeError(f"the scheduler at {address} has no workers\n  start some: dask worker {address}")
+        # A worker that cannot read its task ends, and the scheduler would wait for others for ever.
+        tried = self._client.run(exec, "import bentpipe.experiment.single.task", on_error="return")
+        wrong = [(worker, why) for worker, why in tried.items() if why is not None]
+        if wrong:
+            self.close()
+            worker, why = wrong[0]
+            raise BentpipeError(
+                f"the worker {worker} cannot do runs: {why}\n  expected bentpipe {__version__} on every worker"
+            )
+
+    @property
+    def count(self) -> int:
+        return max(1, sum(int(worker["nthreads"]) for worker in self._workers()))
+
+    def _gone(self) -> ClusterError:
+        return ClusterError("the scheduler is gone" if self._cluster is None else "the processes of --on are gone")
+
+    def begin(self, senders: Mapping[str, Own]) -> None:
+        """Other processes read their source."""
+        self._senders = loading.written(senders)
+
+    def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
+        if self._client.status != "running":
+            raise self._gone()
+        future = self._client.submit(
+            execute_text,
+            scenario().to_json(),
+            task.seed,
+            task.tables,
+            build(),
+            self._senders,
+            # The name of a run is its key, so that two clients of a scheduler share it.
+            key=f"bentpipe-{'-'.join((task.id, *task.tables))}",
+        )
+        self.watch(task, future)
+
+    def under_way(self) -> float:
+        # Other processes say so when they have ended.
+        return 0.0
+
+    def close(self) -> None:
+        # Without a wait for a scheduler that is gone.
+        with suppress(OSError, TimeoutError):
+            self._client.close(timeout=CONNECT_S if self._client.status == "running" else 0)
+        if self._cluster is not None:
+            self._cluster.close()
+
+    @property
+    def interrupted(self) -> list[str]:
+        # Processes are ended, whatever they do.
+        return []
+
+    def _workers(self) -> list[dict[str, Any]]:
+        try:
+            return list(self._client.scheduler_info(n_workers=-1)["workers"].values())
+        except (KeyError, OSError):
+            # It knows of none since its scheduler went.
+            raise self._gone() from None
+
+    def _outcomes(self, done: list[Done]) -> list[Outcome]:
+        # All at once: to fetch one takes longer than a short run.
+        futures: list[Any] = list(done)
+        whole = [each for each in futures if each.status == "finished"]
+        try:
+            fetched = {each.key: result for each, result in zip(whole, self._client.gather(whole), strict=True)}
+        except Exception:  # Those who are to blame say so below.
+            fetched = {}
+        return [fetched[each.key] if each.key in fetched else self._outcome(each) for each in futures]
+
+    def _outcome(self, done: Done) -> Outcome:
+        if done.cancelled():
+            return self._gone()
+        outcome = super()._outcome(done)
+        if isinstance(outcome, self._dask.KilledWorker):
+            return Failure(f"the workers that did it died: {outcome}")
+        if isinstance(outcome, Exception) and not isinstance(outcome, BentpipeError):
+            return BentpipeError(
+                f"a worker cannot do runs: {type(outcome).__name__}: {outcome}\n"
+                f"  expected bentpipe {__version__} on every worker"
+            )
+        return outcome

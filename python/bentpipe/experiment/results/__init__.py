@@ -1,0 +1,1 @@
+"""What experiments of many runs gave, and what can be said of it."""

@@ -1,0 +1,495 @@
+"""Senders compared over the same replications: intervals, and what can be said with confidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe import files
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.contract.result import Result, column_shown
+from bentpipe.experiment.results import hints
+from bentpipe.experiment.results.ratios import RATIOS, baseline, ratio, ratio_rows
+from bentpipe.experiment.results.sweep import Sweep
+from bentpipe.experiment.single.measure import with_metrics
+from bentpipe.experiment.single.run import run
+from bentpipe.metrics import COLUMNS, METRICS, named
+from bentpipe.own import loading
+from bentpipe.scenario.scenario import Scenario, notes_of
+from bentpipe.statistics.comparing import differences, statement
+from bentpipe.statistics.estimates import least
+from bentpipe.statistics.judgement import DEFAULT, Judgement
+from bentpipe.statistics.samples import AtLeast, Sample, not_whole, ranked
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+    from bentpipe.metrics import Metric
+    from bentpipe.plot.style import Labels, Size
+    from bentpipe.statistics.comparing import Difference
+    from bentpipe.statistics.estimates import Estimate, Interval
+
+VERB = "compare"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(Result):
+    """Senders compared over the same replications.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    senders : tuple of str
+        Names of the congestion controls or cases, as asked for.
+    runs : polars.DataFrame
+        One row per replication and sender: `sender`, `replication`, `seed`, a column per metric, `completion_bound_s`
+        (what the completion time is at least, where it is missing) and `transfers_finished`.
+    metric : str
+        What `statements` are about.
+    version : str
+        Of bentpipe.
+    judgement : Judgement
+        Decides which differences are shown: `statistic`, `confidence`, `correction`, `against`, as in `compare`.
+    scenarios : mapping
+        By sender, the scenario that was run.
+    sweep : Sweep or None
+        All that was run, with failures, and the tables that were kept.
+    asked : tuple of str
+        The metrics that were asked for; the tables have these and the usual ones.
+    """
+
+    scenario: Scenario
+    senders: tuple[str, ...]
+    runs: pl.DataFrame
+    metric: str
+    version: str
+    judgement: Judgement = DEFAULT
+    scenarios: Mapping[str, Scenario] = field(default_factory=dict)
+    sweep: Sweep | None = None
+    asked: tuple[str, ...] = ()
+
+    @property
+    def against(self) -> str | None:
+        """The baseline of all differences; None for the best."""
+        return self.judgement.against
+
+    @property
+    def metrics(self) -> list[str]:
+        """The usual ones, and those that were asked for."""
+        return list(dict.fromkeys([*METRICS, *self.asked]))
+
+    @property
+    def kind(self) -> str:
+        """The kind of the compared things: `sender` or `case`."""
+        return "case" if self.sweep is not None and self.sweep.keys == ["case"] else "sender"
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], against: str | None = None) -> Comparison:
+        """What `save` wrote, or the comparison that was last begun in a store.
+
+        Congestion controls of one's own are named, and cannot be run again.
+
+        Parameters
+        ----------
+        folder : path
+        against : str, optional
+            The sender or case that every other one is compared with, instead of that of the comparison.
+
+        Raises
+        ------
+        BentpipeError
+            There is no comparison.
+        ScenarioError
+            `against` is no sender or case of it.
+        """
+        sweep = Sweep.load(folder, against, verb=VERB)
+        with files.reading(folder):
+            if not complete(sweep):
+                raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
+            arms = {
+                name: Scenario(text, source=name, senders=loading.absent(text))
+                for name, text in sweep.facts["arms"].items()
+            }
+            whole = sweep.facts["scenario"]
+            return cls.of(sweep, Scenario(whole, source=sweep.facts["source"], senders=loading.absent(whole)), arms)
+
+    @classmethod
+    def of(cls, sweep: Sweep, scenario: Scenario, scenarios: Mapping[str, Scenario]) -> Comparison:
+        """Of the replications that every sender has finished."""
+        (key,), facts = sweep.keys, sweep.facts
+        place = pl.DataFrame({"sender": list(scenarios), "place": range(len(scenarios))})
+        columns = [column for name in facts["metrics"] for column in named(name).columns]
+        runs = (
+            sweep.runs.filter(pl.col("replication").is_in(complete(sweep)))
+            .rename({key: "sender"})
+            .join(place, on="sender")
+            .sort("replication", "place")
+            .select("sender", "replication", "seed", *dict.fromkeys([*COLUMNS.values(), *columns]))
+        )
+        return cls(
+            scenario,
+            tuple(scenarios),
+            runs,
+            facts["metrics"][0],
+            facts["version"],
+            sweep.judgement,
+            scenarios,
+            sweep,
+            tuple(facts["metrics"]),
+        )
+
+    def joined(self, other: Comparison) -> Comparison:
+        """Both as one: other senders over the same replications of the same scenario.
+
+        Raises
+        ------
+        BentpipeError
+            They have other scenarios, other seeds, or a sender in common.
+        """
+        both = set(self.senders) & set(other.senders)
+        if self.scenario.digest != other.scenario.digest or self.seeds != other.seeds or both:
+            raise BentpipeError(
+                "these comparisons cannot be joined\n  expected the same scenario and seeds, and other senders"
+            )
+        columns = [name for name in self.runs.columns if name in other.runs.columns]
+        runs = pl.concat([each.runs.select(columns) for each in (self, other)]).sort("replication", maintain_order=True)
+        scenarios = {**self.scenarios, **other.scenarios}
+        asked = tuple(name for name in self.asked if name in other.metrics)
+        senders = self.senders + other.senders
+        return replace(self, senders=senders, runs=runs, scenarios=scenarios, sweep=None, asked=asked)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per sender and metric: `sender`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
+
+        `low` to `high` is the interval; null with too few replications. With the median as statistic, the column is
+        called `median`. `completed` of `due` is how many replications completed (of `fct`, `fct_p95` and `slowdown`:
+        how many transfers finished; of other metrics: how many replications have a value). Where `is_bound`, the mean
+        is larger than `mean`, because runs that did not complete count with the time that they had.
+        """
+        return pl.DataFrame(
+            [self._row(name, metric) for name in self.senders for metric in map(named, self.metrics)],
+            schema={
+                "sender": pl.String,
+                "metric": pl.String,
+                "unit": pl.String,
+                "replications": pl.Int64,
+                self.judgement.statistic: pl.Float64,
+                "low": pl.Float64,
+                "high": pl.Float64,
+                "completed": pl.Int64,
+                "due": pl.Int64,
+                "is_bound": pl.Boolean,
+            },
+        )
+
+    def _row(self, sender: str, metric: Metric) -> dict[str, Any]:
+        """Of `table`."""
+        sample = self.sample(sender, metric.name)
+        found = sample.estimate(self.judgement)
+        return {
+            "sender": sender,
+            "metric": metric.name,
+            "unit": metric.unit,
+            "replications": found.replications,
+            self.judgement.statistic: found.value,
+            "low": found.low,
+            "high": found.high,
+            "completed": sample.counts.done,
+            "due": sample.counts.due,
+            "is_bound": isinstance(found, AtLeast),
+        }
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Paired differences `sender - other` for each metric, of all pairs; with `against`, of each other one to it.
+
+        Columns `metric`, `sender`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
+        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean; null if that is zero), `effect` (Hedges'
+        g_z; null without spread), `magnitude` (of the effect, in a word), `p`, `p_adjusted` (over all tests of the
+        metric) and `is_shown` (`p_adjusted` below 1 - confidence). With the median as statistic it is `median` and
+        `median_pct`, and `effect` is Cliff's delta.
+
+        All these are of what both completed. Where one of them did not complete everything, `sender_completed` and
+        `other_completed` are how many did, `more_often` in how many replications the sender completed more, and
+        `less_often` less; `p_completed` (corrected like `p_adjusted`) and `is_completed_shown` are of the exact test of
+        these. Otherwise these columns are null.
+        """
+        return pl.DataFrame(
+            [row for name in self.metrics for row in self._rows(name)],
+            schema={
+                "metric": pl.String,
+                "sender": pl.String,
+                "other": pl.String,
+                "replications": pl.Int64,
+                self.judgement.statistic: pl.Float64,
+                "low": pl.Float64,
+                "high": pl.Float64,
+                f"{self.judgement.statistic}_pct": pl.Float64,
+                "low_pct": pl.Float64,
+                "high_pct": pl.Float64,
+                "effect": pl.Float64,
+                "magnitude": pl.String,
+                "p": pl.Float64,
+                "p_adjusted": pl.Float64,
+                "is_shown": pl.Boolean,
+                "sender_completed": pl.Int64,
+                "other_completed": pl.Int64,
+                "more_often": pl.Int64,
+                "less_often": pl.Int64,
+                "p_completed": pl.Float64,
+                "is_completed_shown": pl.Boolean,
+            },
+        )
+
+    @property
+    def statements(self) -> list[str]:
+        """Statements about the metric in plain words: the best sender, or `against`, with each other one."""
+        return self.statements_of(self.metric)
+
+    def statements_of(self, name: str) -> list[str]:
+        """Statements about any metric in plain words, corrected over the pairs of this metric."""
+        metric, judgement = named(name), self.judgement
+        order = self.order(name)
+        said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.senders) == 1 else []
+        why = "no flow has an end" if name == "completion" else "no run has a value"
+        said += [f"{each} has no {name}: {why}" for each in self.senders if each not in order]
+        if len(self.seeds) == 1:
+            said.append("one replication: no intervals, and any difference may be chance")
+        elif len(self.senders) > 1 and self._is_fixed():
+            said.append("all replications are equal: nothing that happens in this scenario is random")
+        elif (
+            len(self.senders) > 1
+            and judgement.statistic == "median"
+            and len(self.seeds) < (wanted := least(judgement.confidence))
+        ):
+            said.append(f"too few replications: medians need at least {wanted} for intervals of {judgement.level}")
+        found = self.judged(name, best=order[:1])
+        if self.against is not None:
+            pairs = [(each, self.against) for each in order if each != self.against and self.against in order]
+        else:
+            pairs = [(order[0], other) for other in order[1:]]
+        return said + [statement(*pair, found[pair], metric) for pair in pairs]
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """Notes on the scenarios, and hints on what the replications cover and can show."""
+        fairness = hints.of_fairness([self.scenario], self.asked)
+        if self.sweep is None:
+            return [*notes_of(self.scenarios.values()), *fairness]
+        facts, count = self.sweep.facts, len(self.senders)
+        tests = count - 1 if self.against is not None else count * (count - 1) // 2
+        # Medians have their own least number, and equal values have no spread.
+        is_said = self.judgement.statistic == "median" or self._is_fixed()
+        found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence)
+        return [*facts.get("notes", []), *fairness, *found]
+
+    @property
+    def has_days(self) -> bool:
+        """Whether each replication has another day of the sky."""
+        return self.sweep is not None and self.sweep.has_days
+
+    def order(self, metric: str | None = None) -> list[str]:
+        """The senders that have the metric, best first: by what they completed, then by the value."""
+        what = named(metric or self.metric)
+        return ranked(self._samples(what.name), what, self.judgement)
+
+    def unfinished(self, metric: str) -> str | None:
+        """Who did not complete everything, as a note to a table or figure; None if all did."""
+        what = named(metric)
+        counts = {name: sample.counts for name, sample in self._samples(metric).items() if sample.is_there}
+        return not_whole(what, counts)
+
+    @property
+    def seeds(self) -> list[int]:
+        """Of the replications, in order."""
+        return self.runs["seed"].unique(maintain_order=True).to_list()
+
+    def estimate(self, sender: str, metric: str) -> Estimate | Interval:
+        """Mean or median of a metric for one sender, with its interval; a bound where not every run completed."""
+        return self.sample(sender, metric).estimate(self.judgement)
+
+    def ratio(self, sender: str, other: str | None = None, metric: str | None = None) -> Interval:
+        """How many times as much a sender has as another: the geometric mean over pairs of equal seeds.
+
+        Parameters
+        ----------
+        sender : str
+        other : str, optional
+            The baseline; by default `against`.
+        metric : str, optional
+            By default that of the statements.
+
+        Raises
+        ------
+        BentpipeError
+            There is no baseline, not everything was completed, or a value is not above 0.
+        """
+        what, other = named(metric or self.metric), baseline(other or self.against)
+        samples = {name: self.sample(name, what.name) for name in (sender, other)}
+        return ratio(what, samples, sender, other, self.judgement.confidence)
+
+    @property
+    def ratios(self) -> pl.DataFrame:
+        """Ratios to `against` of each metric: `metric`, `sender`, `other`, `replications`, `ratio`, `low`, `high`.
+
+        Each interval is of one ratio by itself. Where there is none, `note` says why.
+
+        Raises
+        ------
+        BentpipeError
+            Nothing was named as `against`.
+        """
+        other, confidence = baseline(self.against), self.judgement.confidence
+        each = (ratio_rows(what, self._samples(what.name), other, confidence) for what in map(named, self.metrics))
+        return pl.DataFrame(list(chain.from_iterable(each)), schema=RATIOS)
+
+    def sample(self, sender: str, metric: str) -> Sample:
+        """A metric of one sender in each replication, with what was completed."""
+        what = named(metric)
+        if sender not in self.senders:
+            raise BentpipeError(unknown(sender, "one of those that are compared", self.senders))
+        rows = self._with(what).filter(pl.col("sender") == sender)
+        columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
+        return Sample.named(what.name, columns)
+
+    def _with(self, metric: Metric) -> pl.DataFrame:
+        """The runs with the columns of a metric."""
+        if set(metric.columns) <= set(self.runs.columns):
+            return self.runs
+        if self.sweep is None:
+            raise BentpipeError(unknown(metric.name, "a metric of these comparisons", self.metrics))
+        asked = {**self.sweep.facts, "metrics": [metric.name]}
+        runs = with_metrics(self.sweep.runs, self.sweep.tables, [metric])
+        return Comparison.of(replace(self.sweep, runs=runs, facts=asked), self.scenario, self.scenarios).runs
+
+    def values(self, sender: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """A metric of one sender in each replication, shape (replications,); NaN where missing."""
+        return self.sample(sender, metric).values
+
+    def plot(
+        self,
+        metric: str | None = None,
+        *,
+        is_ratio: bool = False,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A matplotlib figure: mean or median and interval of each sender, and the single runs; or windows over time.
+
+        Parameters
+        ----------
+        metric : str, optional
+            As in `compare`; by default that of the statements. `cwnd` draws the congestion window of each sender over
+            the first replication, which is run once more for it.
+        is_ratio : bool
+            Draw ratios to `against` instead.
+        size, title, labels : optional
+            Width and height in inches; a title instead of that of the scenario; `{"x": ..., "y": ...}` instead of the
+            labels of the axes.
+
+        Raises
+        ------
+        BentpipeError
+            No such metric, or no run has it.
+        """
+        from bentpipe.plot import comparison_figure, dressed, ratio_figure, windows_figure
+
+        if is_ratio:
+            figure = ratio_figure(self, metric or self.metric)
+        elif metric != "cwnd":
+            figure = comparison_figure(self, metric or self.metric)
+        else:
+            day = self.runs["replication"][0] if self.has_days else 0
+            scenarios = {name: each.on_day(day) for name, each in self.scenarios.items()}
+            runs = {name: run(each, seed=self.seeds[0], series="cwnd_bytes") for name, each in scenarios.items()}
+            figure = windows_figure(self, runs)
+        return dressed(figure, size, title, labels)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write all that `load` needs, with `table` and `differences` as Parquet; otherwise like `RunResult.save`."""
+        if self.sweep is None:
+            raise BentpipeError("comparisons that were joined cannot be saved\n  save each of them")
+        self.sweep.save(folder, {"table": self.table, "differences": self.differences})
+
+    @property
+    def hosts(self) -> str:
+        return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {
+            **self._provenance(),
+            "statements": self.statements,
+            "notes": self.notes,
+            "table": self.table.to_dicts(),
+            "differences": self.differences.to_dicts(),
+            **({} if self.against is None else {"ratios": self.ratios.to_dicts()}),
+            "runs": self.runs.to_dicts(),
+        }
+
+    def shown(self) -> tuple[list[str], list[list[str]], int]:
+        """A row per sender, a column per metric that any has."""
+        columns = [[self.kind, *self.senders]]
+        for what in map(named, self.metrics):
+            found = [self.estimate(name, what.name) for name in self.senders]
+            if any(each.value is not None for each in found):
+                columns.append(column_shown(what.name, what.unit, found))
+        head, *rows = map(list, zip(*columns, strict=True))
+        return head, rows, 1
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"
+        )
+
+    def _provenance(self) -> dict[str, Any]:
+        return {
+            "title": self.scenario.title,
+            "senders": list(self.senders),
+            "seed": self.scenario.seed,
+            "replications": len(self.seeds),
+            "metric": self.metric,
+            **self.judgement.to_dict(),
+            "version": self.version,
+            "hosts": self.hosts,
+            "digest": self.scenario.digest,
+        }
+
+    def _is_fixed(self) -> bool:
+        return self.runs.drop("replication", "seed").n_unique() == len(self.senders)
+
+    def _samples(self, metric: str) -> dict[str, Sample]:
+        return {name: self.sample(name, metric) for name in self.senders}
+
+    def judged(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
+        """By sender and other, for one metric. `best` comes first in its pairs; the correction is over all pairs."""
+        values = self._samples(metric)
+        if self.against is not None:
+            pairs = [(name, self.against) for name in self.senders if name != self.against]
+        else:
+            pairs = list(combinations([*best, *(name for name in self.senders if name not in best)], 2))
+        found = differences([(values[one], values[other]) for one, other in pairs], self.judgement)
+        return dict(zip(pairs, found, strict=True))
+
+    def _rows(self, metric: str) -> list[dict[str, Any]]:
+        """Rows of `differences` for one metric."""
+        return [
+            {"metric": metric, "sender": sender, "other": other, **found.to_dict()}
+            for (sender, other), found in self.judged(metric).items()
+        ]
+
+
+def complete(sweep: Sweep) -> list[int]:
+    """The replications that every sender has finished."""
+    counts = sweep.runs["replication"].value_counts()
+    return sorted(counts.filter(pl.col("count") == sweep.points.height)["replication"].to_list())

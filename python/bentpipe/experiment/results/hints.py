@@ -1,0 +1,85 @@
+"""Hints on experiments: the coverage of intervals, and the power of replications. They are among the notes of results.
+
+Hints on a scenario that need no run are the core's (`crates/sim/src/spec/hints.rs`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.formatting import count
+from bentpipe.statistics.judgement import Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bentpipe.experiment.design.design import Point
+    from bentpipe.scenario.scenario import Scenario
+
+FAR = 2.0
+"""Standard deviations: where only larger differences can be shown, replications are few."""
+NOTES_MAX = 8
+"""Notes on the points of a grid that are listed."""
+
+
+def of_points(points: Sequence[Point], *, is_grid: bool) -> list[str]:
+    """The notes on the scenarios, each once; of a grid with the number of points, if not all have it."""
+    counts = Counter(note for point in points for note in point.notes)
+    found = [
+        note if of == len(points) or not is_grid else f"{note} (at {of} of {count(len(points), 'point')})"
+        for note, of in counts.items()
+    ]
+    more = len(found) - NOTES_MAX
+    rest = [f"{count(more, 'more note')}; bentpipe check shows those of a scenario"] if more > 0 else []
+    return [*found[:NOTES_MAX], *rest]
+
+
+def of_replications(
+    facts: Mapping[str, Any], replications: int, tests: int, confidence: float = Judgement.confidence
+) -> list[str]:
+    """The coverage and the power of the replications of an experiment.
+
+    Parameters
+    ----------
+    facts : mapping
+        Facts of the experiment.
+    replications : int
+        Runs of each point.
+    tests : int
+        Comparisons that are corrected together; 0: nothing is compared.
+    confidence : float
+    """
+    if replications < 2:
+        return []
+    found = []
+    if not facts.get("is_random", True):
+        found.append(
+            "only the timing of hosts is random here: intervals cover that alone, not other losses, loads or paths"
+        )
+    if facts.get("shares_day", False):
+        found.append("all replications share one day of the sky (sky.day): intervals do not cover other days")
+    return found + _too_few(replications, tests, confidence)
+
+
+def _too_few(replications: int, tests: int, confidence: float) -> list[str]:
+    if tests < 1:
+        return []
+    from bentpipe.statistics.power import LARGE, least_shown, replications_for
+
+    least = least_shown(replications, confidence, tests)
+    if least <= FAR:
+        return []
+    wanted = replications_for(LARGE, confidence, tests)
+    return [
+        f"{replications} replications show only differences above {float(f'{least:.2g}'):g} standard deviations; "
+        f"{wanted} show those above {LARGE:g}"
+    ]
+
+
+def of_fairness(scenarios: Iterable[Scenario], metrics: Sequence[str]) -> list[str]:
+    """A hint if the metrics include Jain's index, and flows are of different kinds."""
+    kinds = sorted({kind for scenario in scenarios for kind in scenario.flow_kinds})
+    if "jain" not in metrics or len(kinds) < 2:
+        return []
+    return [f"jain is over flows of different kinds ({', '.join(kinds)}), whose goodputs are not meant to be equal"]

@@ -1,0 +1,461 @@
+"""Different senders in one run: how they share a path, who starves whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe import files, formatting
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.contract import options
+from bentpipe.experiment.contract.result import Result, column_shown
+from bentpipe.experiment.results import hints
+from bentpipe.experiment.results.plan import Plan
+from bentpipe.experiment.results.quantities import QUANTITIES, Quantity, quantity
+from bentpipe.experiment.results.sweep import Sweep
+from bentpipe.experiment.single.measure import with_metrics
+from bentpipe.experiment.single.run import run
+from bentpipe.metrics import Metric, jain
+from bentpipe.own.loading import absent
+from bentpipe.scenario.scenario import Scenario
+from bentpipe.statistics.correction import adjusted
+from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
+from bentpipe.statistics.samples import Sample
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.plot.style import Labels, Size
+    from bentpipe.statistics.estimates import Interval
+    from bentpipe.statistics.judgement import Judgement
+
+    Values = NDArray[np.float64]
+
+VERB = "mix"
+TESTS = 3
+"""Questions that are tested of each sender."""
+STARVED = 0.5
+"""Below so much of its fair share a sender is called starved, if that is known and it gets more among its own kind."""
+
+
+@dataclass(frozen=True)
+class Flows:
+    """What a mix looks at in a run: a value per flow."""
+
+    values: dict[str, Values]
+    names: list[str]
+    utilisation: float
+
+    @classmethod
+    def of(cls, flows: pl.DataFrame, links: pl.DataFrame) -> Flows:
+        """From the tables of the run."""
+        columns = ("goodput_bps", "sent_bytes", "retransmitted_bytes", "timeouts", "rtt_p50_s")
+        values = {name: np.array(flows[name].to_list(), dtype=np.float64) for name in columns}
+        largest = links["utilisation"].max()
+        return cls(values, flows["flow"].to_list(), np.nan if largest is None else float(largest))  # type: ignore[arg-type]
+
+
+def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A row per replication and sender, and a row per replication."""
+    rows: list[dict[str, Any]] = []
+    totals: list[dict[str, Any]] = []
+    for k, (mixed, *own) in complete.items():
+        senders = plan.senders(k)
+        of = np.array([plan.names.index(senders[name]) if name in senders else -1 for name in mixed.names])
+        goodput = mixed.values["goodput_bps"]
+        total = float(goodput[of >= 0].sum())
+        sums = [float(goodput[of == place].sum()) for place in range(len(plan.names))]
+        for place, name in enumerate(plan.names):
+            sent = mixed.values["sent_bytes"][of == place].sum()
+            resent = mixed.values["retransmitted_bytes"][of == place].sum()
+            rtt = mixed.values["rtt_p50_s"][of == place]
+            rtt = rtt[~np.isnan(rtt)]
+            rows.append(
+                {
+                    "sender": name,
+                    "replication": k,
+                    "seed": seeds[k],
+                    "flows": int((of == place).sum()),
+                    "goodput_bps": sums[place],
+                    "share": sums[place] / total if total else None,
+                    "own_bps": float(own[place].values["goodput_bps"][of >= 0].sum()) / len(plan.names),
+                    "retransmitted_pct": float(100 * resent / sent) if sent else None,
+                    "timeouts": float(mixed.values["timeouts"][of == place].sum()),
+                    "rtt_p50_s": float(rtt.mean()) if len(rtt) else None,
+                }
+            )
+        totals.append(
+            {
+                "replication": k,
+                "seed": seeds[k],
+                "goodput_bps": total,
+                "jain_senders": jain(sums),
+                "jain_flows": jain(goodput[of >= 0].tolist()),
+                "utilisation": mixed.utilisation,
+            }
+        )
+    whole = {"replication": pl.Int64, "seed": pl.UInt64}
+    reals = {quantity.column: pl.Float64 for quantity in QUANTITIES.values()}
+    each = {"sender": pl.String, **whole, "flows": pl.Int64, **reals}
+    every = whole | dict.fromkeys(("goodput_bps", "jain_senders", "jain_flows", "utilisation"), pl.Float64)
+    return pl.DataFrame(rows, schema=each), pl.DataFrame(totals, schema=every).fill_nan(None)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Mix(Result):
+    """Senders that shared the same runs.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        As asked for, without the copies of its flows; `scenario_of` has them.
+    plan : Plan
+    runs : polars.DataFrame
+        One row per replication and sender: `sender`, `replication`, `seed`, `flows` (how many are of this sender),
+        `goodput_bps`, `share`, `own_bps`, `retransmitted_pct`, `timeouts`, `rtt_p50_s`; see `QUANTITIES`.
+    totals : polars.DataFrame
+        One row per replication: `goodput_bps` of all flows in the mix, Jain's index of the senders' goodput
+        (`jain_senders`) and of the flows' (`jain_flows`), `utilisation` of the busiest link.
+    judgement : Judgement
+        Its `confidence` and `correction` decide which differences are shown.
+    version : str
+        Of bentpipe.
+    """
+
+    scenario: Scenario
+    plan: Plan
+    runs: pl.DataFrame
+    totals: pl.DataFrame
+    judgement: Judgement
+    version: str
+    sweep: Sweep | None = None
+    """All that was run."""
+    asked: tuple[str, ...] = ()
+    """Metrics that the tables have besides `QUANTITIES`."""
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Mix:
+        """What `save` wrote, or the mix that was last begun in a store.
+
+        Congestion controls of one's own are named, and cannot be run again.
+
+        Raises
+        ------
+        BentpipeError
+            There is no mix.
+        """
+        sweep = Sweep.load(folder, verb=VERB)
+        with files.reading(folder):
+            facts = sweep.facts
+            text = facts["scenario"]
+            scenario = Scenario(text, source=facts["source"], senders=absent(text))
+            written = facts["plan"]
+            # Each sender's copy of the same flow.
+            copies = [flow for flows in written["flows"] for flow in flows.values()]
+            classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
+            plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
+            if not complete(sweep, plan):
+                raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
+            return cls.of(sweep, scenario, plan)
+
+    @classmethod
+    def of(cls, sweep: Sweep, scenario: Scenario, plan: Plan) -> Mix:
+        """Of the replications of which all runs have ended."""
+        flows, links = (sweep.kept(name).partition_by("run", as_dict=True) for name in ("flows", "links"))
+        runs: dict[int, list[Flows]] = {k: [] for k in complete(sweep, plan)}
+        seeds: dict[int, int] = {}
+        # The mix of a replication comes before those of one kind.
+        for row in sweep.runs.sort("replication", "point").iter_rows(named=True):
+            if (k := row["replication"]) in runs:
+                runs[k].append(Flows.of(flows[row["run"],], links[row["run"],]))
+                seeds[k] = row["seed"]
+        tables = _tables(plan, seeds, runs)
+        facts = sweep.facts
+        asked = tuple(facts["asked"])
+        found = cls(scenario, plan, *tables, sweep.judgement, facts["version"], sweep, asked)
+        return replace(found, runs=found._with([quantity(name) for name in asked]))
+
+    def _with(self, wanted: Iterable[Quantity | Metric]) -> pl.DataFrame:
+        """The runs with columns of these metrics, of all flows of each sender."""
+        new = [each for each in wanted if isinstance(each, Metric) and not set(each.columns) <= set(self.runs.columns)]
+        if not new or self.sweep is None:
+            return self.runs
+        rows = [
+            (k, flow, entry, sender)
+            for k in self.totals["replication"]
+            for flow, (entry, sender) in self.plan.copies(k).items()
+        ]
+        schema = {"replication": pl.Int64, "flow": pl.String, "entry": pl.String, "sender": pl.String}
+        owners = pl.DataFrame(rows, schema=schema, orient="row")
+        kept = {}
+        for name, table in self.sweep.tables.items():
+            mixed = table.filter(pl.col("point") < len(self.senders))
+            if "flow" in mixed.columns:
+                # A copy has the name of the flow that it is a copy of.
+                mixed = mixed.join(owners, on=["replication", "flow"], maintain_order="left").drop("flow")
+                mixed = mixed.rename({"entry": "flow"})
+            kept[name] = mixed
+        return with_metrics(self.runs, kept, new, ("sender", "replication"))
+
+    @property
+    def senders(self) -> tuple[str, ...]:
+        """Names as asked for."""
+        return self.plan.names
+
+    @property
+    def seeds(self) -> list[int]:
+        """Of the replications, in order."""
+        return self.totals["seed"].to_list()
+
+    @property
+    def fair(self) -> float:
+        """The share that each sender would have if all had the same."""
+        return 1 / len(self.senders)
+
+    @property
+    def quantities(self) -> dict[str, Quantity | Metric]:
+        """By name, what the tables have of each sender."""
+        return {name: quantity(name) for name in (*QUANTITIES, *self.asked)}
+
+    def estimate(self, sender: str, name: str) -> Estimate:
+        """Mean of one of `QUANTITIES` or of a metric of flows for one sender, with Student's interval."""
+        return self.sample(sender, name).estimate(self.judgement)  # type: ignore[return-value]
+
+    def of_own(self, sender: str) -> Interval:
+        """What a sender gets here over what it gets among its own kind: ratio of means, with a bootstrap interval."""
+        return ratio_of_means(self.values(sender, "goodput"), self.values(sender, "own"), self.judgement.confidence)
+
+    def total(self, column: str) -> Estimate:
+        """Mean of a column of `totals`, with Student's interval."""
+        return estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
+
+    def values(self, sender: str, name: str) -> Values:
+        """What `estimate` is of in each replication, shape (replications,); NaN where missing."""
+        return self.sample(sender, name).values
+
+    def sample(self, sender: str, name: str) -> Sample:
+        """One of `QUANTITIES` or a metric of one sender in each replication, with what was completed."""
+        what = quantity(name)
+        if sender not in self.senders:
+            raise BentpipeError(unknown(sender, "a sender of this mix", self.senders))
+        rows = self._with([what]).filter(pl.col("sender") == sender)
+        if isinstance(what, Quantity):
+            return Sample.of(np.array(rows[what.column].to_list(), dtype=np.float64))
+        columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
+        return Sample.named(what, columns)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per sender and quantity: `sender`, `quantity`, `unit`, `replications`, `mean`, `low`, `high`.
+
+        Besides `quantities` there is `of_own`, the ratio of `goodput` to `own`.
+        """
+        found = [
+            (name, called, what.unit, self.estimate(name, called))
+            for name in self.senders
+            for called, what in self.quantities.items()
+        ]
+        rows = [(*row, each.replications, each.value, each.low, each.high) for *row, each in found]
+        for name in self.senders:
+            ratio = self.of_own(name)
+            rows.append((name, "of_own", "1", ratio.replications, ratio.value, ratio.low, ratio.high))
+        schema = {"sender": pl.String, "quantity": pl.String, "unit": pl.String, "replications": pl.Int64}
+        return pl.DataFrame(rows, schema=schema | dict.fromkeys(("mean", "low", "high"), pl.Float64), orient="row")
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Each sender's share less a fair one: `sender`, `replications`, `mean`, `low`, `high`, `p`."""
+        level = self.judgement.confidence
+        found = [(name, estimate(self.values(name, "share") - self.fair, level)) for name in self.senders]
+        rows = [(name, each.replications, each.value, each.low, each.high, each.p) for name, each in found]
+        schema = {"sender": pl.String, "replications": pl.Int64}
+        return pl.DataFrame(rows, schema=schema | dict.fromkeys(("mean", "low", "high", "p"), pl.Float64), orient="row")
+
+    @property
+    def statements(self) -> list[str]:
+        """What can be said, in plain words: who gets more than a fair share, who is starved, and by whom."""
+        said = []
+        if len(self.seeds) == 1:
+            said.append("one replication: no intervals, and any difference may be chance")
+        shares = {name: self.estimate(name, "share") for name in self.senders}
+        order = sorted(self.senders, key=lambda name: -(shares[name].mean or 0))
+        if any(shares[name].mean is None for name in order):
+            return [*said, "nothing was delivered in any run"]
+        tests = self._tests()
+        winners = [name for name in order if tests[name]["fair"] and (shares[name].mean or 0) > self.fair]
+        for name in order:
+            share = shares[name]
+            by, margin = formatting.mean_and_margin(
+                100 * (share.mean or 0), None if share.half_width is None else 100 * share.half_width
+            )
+            amount = f"{by} % of the goodput" if margin is None else f"{by} % (±{margin} %) of the goodput"
+            said.append(self._sentence(name, amount, tests[name], winners))
+        return said
+
+    def _sentence(self, name: str, amount: str, tests: dict[str, bool], winners: list[str]) -> str:
+        fair = f"{100 * self.fair:.3g} %"
+        among = self.estimate(name, "own").mean
+        ratio = (self.estimate(name, "goodput").mean or 0) / among if among else None
+        often = "" if ratio is None else f"{ratio:.3g} times" if ratio > 1 else f"{100 * ratio:.3g} % of"
+        own = f"that is {often} what it gets among its own kind" if often else ""
+        mean = self.estimate(name, "share").mean or 0
+        if len(self.seeds) == 1:
+            return f"{name} gets {amount}, {fair} is fair" + (f"; {own}" if own else "")
+        if not tests["fair"]:
+            text = f"{name} gets {amount}: no difference from a fair {fair} can be shown"
+        elif mean > self.fair:
+            text = f"{name} gets {amount}, more than a fair {fair}"
+        elif tests["starved"] and tests["taken"]:
+            by = f" by {' and '.join(filter(None, [', '.join(winners[:-1]), winners[-1]]))}" if winners else ""
+            text = f"{name} is starved{by}: {amount} where {fair} is fair"
+        else:
+            text = f"{name} gets {amount}, less than a fair {fair}"
+        if own and mean < self.fair and tests["fair"] and not tests["taken"]:
+            return f"{text}, but no less than among its own kind can be shown ({100 * (ratio or 0):.3g} %)"
+        return text + (f"; {own}" if own else "")
+
+    def _tests(self) -> dict[str, dict[str, bool]]:
+        """For each sender: is its share not the fair one; is it below half of that; has it less than among its own."""
+        asked: list[tuple[str, str, float | None, bool]] = []
+        for name in self.senders:
+            share, goodput, own = (self.values(name, what) for what in ("share", "goodput", "own"))
+            for what, values in (
+                ("fair", share - self.fair),
+                ("starved", share - STARVED * self.fair),
+                ("taken", goodput - own),
+            ):
+                found = estimate(values, self.judgement.confidence)
+                asked.append((name, what, found.p, what == "fair" or (found.mean or 0) < 0))
+        corrected = adjusted([p for _, _, p, _ in asked], self.judgement.correction)
+        tests: dict[str, dict[str, bool]] = {name: {} for name in self.senders}
+        for (name, what, _, is_below), p in zip(asked, corrected, strict=True):
+            tests[name][what] = is_below and bool(self.judgement.is_shown(p))
+        return tests
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """Notes on the scenario, and hints on what the replications cover and can show."""
+        facts: Mapping[str, Any] = {} if self.sweep is None else self.sweep.facts
+        tests = TESTS * len(self.senders)
+        return [
+            *facts.get("notes", []),
+            *hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence),
+        ]
+
+    @property
+    def has_days(self) -> bool:
+        """Whether each replication has another day of the sky."""
+        return self.sweep is not None and self.sweep.has_days
+
+    def scenario_of(self, replication: int = 0) -> Scenario:
+        """The scenario of a replication: copies of the flows, each with its sender, and the seed."""
+        count = len(self.senders)
+        kinds = [(slot + replication) % count for slot in range(count)]
+        # A mix that was read does not know, and its first day is that of all unless the runs have others.
+        day = replication if self.has_days else 0
+        return self.plan.on_day(day).mixed(kinds).with_seed((self.scenario.seed + replication) % 2**64)
+
+    def senders_of(self, replication: int = 0) -> dict[str, str]:
+        """By name of a flow in a replication, its sender; flows that do not take part are not there."""
+        return self.plan.senders(replication)
+
+    def run(self, replication: int = 0, series: str | Iterable[str] = ()) -> RunResult:
+        """A replication once more, with all its tables and with time series."""
+        return run(self.scenario_of(replication), series=series)
+
+    def plot(
+        self,
+        chart: str = "all",
+        *,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A matplotlib figure.
+
+        Parameters
+        ----------
+        chart : str
+            `share`: the share of each sender, with interval, and what would be fair; `goodput`: with interval, single
+            runs, and what it gets among its own kind; `cwnd`: congestion window over time of each flow of the first
+            replication, which is run for it; `all`: all three.
+        size, title, labels : optional
+            As in `Comparison.plot`; labels where there is one panel.
+
+        Raises
+        ------
+        BentpipeError
+            No such chart.
+        """
+        if chart not in options.MIX_CHARTS:
+            raise BentpipeError(unknown(chart, "a chart of a mix", options.MIX_CHARTS))
+        from bentpipe.plot import dressed, mix_figure
+
+        return dressed(mix_figure(self, chart), size, title, labels)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write all that `load` needs, with `table` and `totals` as Parquet; otherwise like `RunResult.save`."""
+        assert self.sweep is not None, "a mix is made of runs"
+        self.sweep.save(folder, {"table": self.table, "totals": self.totals})
+
+    @property
+    def hosts(self) -> str:
+        return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {
+            **self._provenance(),
+            "statements": self.statements,
+            "notes": self.notes,
+            "table": self.table.to_dicts(),
+            "totals": self.totals.to_dicts(),
+            "runs": self.runs.to_dicts(),
+        }
+
+    def shown(self) -> tuple[list[str], list[list[str]], int]:
+        """A row per sender, a column per quantity."""
+        columns = [["sender", *self.senders]]
+        for name, what in self.quantities.items():
+            columns.append(column_shown(name, what.unit, [self.estimate(sender, name) for sender in self.senders]))
+        head, *rows = map(list, zip(*columns, strict=True))
+        return head, rows, 1
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        # Windows would need another run.
+        return notebook.page(
+            f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], lambda: self.plot("goodput")
+        )
+
+    def __repr__(self) -> str:
+        return f"<Mix {self.scenario.title!r}, {len(self.seeds)} replications: " + "; ".join(self.statements) + ">"
+
+    def _provenance(self) -> dict[str, Any]:
+        return {
+            "title": self.scenario.title,
+            "senders": list(self.senders),
+            "seed": self.scenario.seed,
+            "replications": len(self.seeds),
+            "confidence": self.judgement.confidence,
+            "correction": self.judgement.correction,
+            "version": self.version,
+            "hosts": self.hosts,
+            "digest": self.scenario.digest,
+        }
+
+
+def complete(sweep: Sweep, plan: Plan) -> list[int]:
+    """List the replications whose runs have all ended."""
+    counts = sweep.runs["replication"].value_counts()
+    return sorted(counts.filter(pl.col("count") == len(plan.names) + 1)["replication"].to_list())

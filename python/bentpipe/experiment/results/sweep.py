@@ -1,0 +1,537 @@
+"""Sweeps: a grid of experiments, and what it gave: a row per run, intervals per point, and what can be said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe import files, formatting
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.contract import options
+from bentpipe.experiment.contract.result import Result, column_shown
+from bentpipe.experiment.contract.until import Until
+from bentpipe.experiment.results import hints
+from bentpipe.experiment.results.contrasts import (
+    Compared,
+    Contrast,
+    best_of,
+    paired,
+    preferred,
+    ranking,
+    sender_of,
+)
+from bentpipe.experiment.results.ratios import baseline, ratio_row
+from bentpipe.experiment.results.rows import difference_rows, ranked_row
+from bentpipe.experiment.single import task
+from bentpipe.experiment.single.measure import with_metrics
+from bentpipe.experiment.store.frames import column
+from bentpipe.experiment.store.store import FAILURES, Store
+from bentpipe.metrics import COLUMNS, named, named_point
+from bentpipe.statistics.estimates import estimate
+from bentpipe.statistics.judgement import Judgement
+from bentpipe.statistics.samples import NAMED_MAX, AtLeast, Counts, Sample, not_whole
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from bentpipe.experiment.results.contrasts import Choice, Ranked
+    from bentpipe.plot.style import Labels, Size
+    from bentpipe.statistics.estimates import Estimate, Interval
+
+    Values = NDArray[np.float64]
+
+FORM = "bentpipe experiment"
+SHOWN_MAX = 60
+"""Points in a table of a notebook."""
+WITHOUT_DAYS = 6
+"""Values that `facts` have of a point whose replications share the day of the sky; of others also a digest per run."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Sweep(Result):
+    """The result of a sweep: all runs of its grid that are in the store.
+
+    Attributes
+    ----------
+    title : str
+        Of the scenario.
+    keys : list of str
+        Keys of the scenario that vary.
+    metrics : list of str
+        What is reported.
+    points : polars.DataFrame
+        One row per point of the grid: `point` (its number), a column per key, `replications` (wanted).
+    runs : polars.DataFrame
+        One row per run: `point`, a column per key, `replication`, `seed`, `run` (its name), a column per metric.
+    failures : list of dict
+        Runs that failed: `id`, `parameters`, `message`, `replay` (a scenario file that shows it again).
+    facts : dict
+        Where the sweep is from: `source`, `sets`, `scenario` (resolved), `seed`, `version`, `versions` (that made the
+        runs), `results` (their number, see `docs/concepts/results.md`), `senders` (by name, of each congestion control
+        of one's own its `class`, as `FILE.py:CLASS`, and a hash of its `code`), `aside` (runs in the store that another
+        simulator gave, and that are not used: `results`, `runs`, `versions`, `folder`).
+    tables : dict of polars.DataFrame
+        Those that were kept of each run, see `kept`.
+    """
+
+    title: str
+    keys: list[str]
+    metrics: list[str]
+    points: pl.DataFrame
+    runs: pl.DataFrame
+    failures: list[dict[str, str]]
+    facts: dict[str, Any]
+    tables: dict[str, pl.DataFrame]
+    _contrasts: dict[str, list[Contrast]] = field(default_factory=dict, init=False)
+    """By metric, those that were asked for: in a large grid they take seconds."""
+    _samples: dict[str, dict[int, Sample]] = field(default_factory=dict, init=False)
+    _rankings: dict[str, list[Ranked]] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], against: str | None = None, verb: str | None = None) -> Sweep:
+        """What `save` wrote, or what was last begun in a store, which is only read.
+
+        Parameters
+        ----------
+        folder : path
+        against : str, optional
+            The sender or case that every other one is compared with, instead of what the sweep says.
+        verb : str, optional
+            What made it: `sweep`, `compare` or `mix`. If not given, one whose points are of a grid.
+
+        Raises
+        ------
+        BentpipeError
+            It is not a store, of another version, or damaged.
+        ScenarioError
+            `against` is no sender or case of it.
+        """
+        with files.reading(folder):
+            if (Path(folder) / files.PROVENANCE).is_file():
+                found = cls._loaded(folder)
+            else:
+                with Store(folder, is_read_only=True) as store:
+                    found = cls.of(store)
+        known = ("sweep", "compare") if verb is None else (verb,)
+        if found.facts["verb"] not in known:
+            raise BentpipeError(
+                f"{folder} has the runs of a {found.facts['verb']}\n  expected those of a {' or '.join(known)}"
+            )
+        if against is not None:
+            sender = sender_of(found.points, found.keys)
+            names = [] if sender is None else found.points[sender].unique(maintain_order=True).to_list()
+            found.facts["against"] = found.facts["report_against"] = options.one_of(against, names)
+        return found
+
+    @staticmethod
+    def verb_of(folder: str | os.PathLike[str]) -> str | None:
+        """What made the runs in a folder; None if there are none."""
+        try:
+            if (Path(folder) / files.PROVENANCE).is_file():
+                facts: dict[str, Any] | None = files.provenance(folder, FORM)
+            else:
+                with Store(folder, is_read_only=True) as store:
+                    facts = store.begun()
+        except (BentpipeError, OSError):
+            return None
+        return None if facts is None or "verb" not in facts else str(facts["verb"])
+
+    @classmethod
+    def of(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
+        """A sweep in an open store, which `facts` describe as `Store.begun` has them: the one that was last begun."""
+        facts = facts or store.begun()
+        if facts is None:
+            raise store.has_no_sweep()
+        keys, written = facts["keys"], facts["points"]
+        points = _points(facts)
+        # Two points may have runs in common, such as seeds 1 and 2 with two replications.
+        wanted = [
+            (task.name(of_days[0][number] if of_days else digest, (first + k) % 2**64), index, k)
+            for index, (_, digest, first, count, start, step, *of_days) in enumerate(written)
+            for number, k in enumerate(range(start, start + count * step, step))
+        ]
+        names = {id_ for id_, *_ in wanted}
+        place = pl.DataFrame(
+            wanted,
+            schema={"run": pl.String, "point": pl.Int64, "replication": pl.Int64},
+            orient="row",
+        )
+        frames = store.frames(facts["tables"], names)
+        metrics = list(COLUMNS.values())
+        # A seed that is varied is where a point begins; each run shows its own.
+        of_points = [key for key in keys if key != "seed"]
+        runs = (
+            place.join(frames["runs"].select("run", "seed", *metrics), on="run", how="inner", maintain_order="left")
+            .join(points.select("point", *of_points), on="point", maintain_order="left")
+            .select("point", *of_points, "replication", "seed", "run", *metrics)
+        )
+        tables = {
+            name: runs.select("point", *of_points, "replication", "run").join(
+                frame, on="run", maintain_order="left_right"
+            )
+            for name, frame in frames.items()
+            if name != "runs"
+        }
+        runs = with_metrics(runs, tables, map(named, facts["metrics"]))
+        failures = [
+            {**failure, "replay": str(store.folder / FAILURES / f"{failure['id']}.json")}
+            for failure in store.failures()
+            if failure["id"] in names
+        ]
+        own = dict(facts)
+        of_runs = frames["runs"].join(place.select("run").unique(), on="run", how="semi")["version"]
+        own["versions"] = of_runs.unique().sort().to_list()
+        return cls(facts["title"], keys, facts["metrics"], points, runs, failures, own, tables)
+
+    @classmethod
+    def _loaded(cls, folder: str | os.PathLike[str]) -> Sweep:
+        """What `save` wrote."""
+        facts = files.provenance(folder, FORM)
+        tables = {name: files.table(folder, name) for name in facts["tables"]}
+        runs, failures = files.table(folder, "runs"), facts.pop("failures")
+        return cls(facts["title"], facts["keys"], facts["metrics"], _points(facts), runs, failures, facts, tables)
+
+    def save(self, folder: str | os.PathLike[str], beside: Mapping[str, pl.DataFrame] | None = None) -> None:
+        """Write the runs, the tables that were kept, and where they are from; otherwise like `RunResult.save`.
+
+        Parameters
+        ----------
+        beside : mapping, optional
+            More tables, for whoever reads the folder without bentpipe.
+        """
+        files.write(
+            folder,
+            FORM,
+            tables={"runs": self.runs, **self.tables, **({"table": self.table} if beside is None else beside)},
+            scenario=self.facts["scenario"],
+            provenance={**self.facts, "failures": self.failures},
+        )
+
+    def kept(self, name: str) -> pl.DataFrame:
+        """A table of all runs that was kept (`flows`, `links`, ...): its columns, the point's in front.
+
+        Raises
+        ------
+        KeyError
+            The sweep did not ask for it.
+        """
+        return self.tables[name]
+
+    @property
+    def missing(self) -> int:
+        """Runs that are wanted and not there: not done yet, or failed."""
+        return int(self.points["replications"].sum()) - self.runs.height
+
+    @property
+    def judgement(self) -> Judgement:
+        """Decides which differences are shown."""
+        return Judgement.of(self.facts)
+
+    @property
+    def against(self) -> str | None:
+        """The sender or case that every other one is compared with; None for the best."""
+        return self.judgement.against
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row per point: the keys, `replications` (with a value), of each metric the mean or median, `_low`, `_high`.
+
+        `_low` to `_high` is the interval; null with too few replications. Where a metric is of what was
+        completed (`completion`, and times of transfers), `_completed` of `_due` were, and where `_is_bound`, the mean
+        is larger than what stands there, as runs that did not complete count with the time that they had.
+        """
+        found = {named(name).column: self.estimates(name) for name in self.metrics}
+        first = next(iter(found.values()))
+        frame = self.points.with_columns(
+            pl.Series("replications", [each.replications for each in first], dtype=pl.Int64),
+            *(
+                pl.Series(f"{column}{end}", [getattr(each, of) for each in estimates], dtype=pl.Float64)
+                for column, estimates in found.items()
+                for end, of in (("", "value"), ("_low", "low"), ("_high", "high"))
+            ),
+        )
+        for name in (name for name in self.metrics if named(name).is_counted):
+            counts, column = self.counts(name), named(name).column
+            is_bound = [isinstance(each, AtLeast) for each in found[column]]
+            frame = frame.with_columns(
+                pl.Series(f"{column}_completed", [each.done for each in counts], dtype=pl.Int64),
+                pl.Series(f"{column}_due", [each.due for each in counts], dtype=pl.Int64),
+                pl.Series(f"{column}_is_bound", is_bound, dtype=pl.Boolean),
+            )
+        return frame
+
+    def estimates(self, metric: str) -> list[Estimate | Interval]:
+        """The mean or median of a metric at each point of the grid, with its interval.
+
+        A bound (`AtLeast`) where not every run completed.
+        """
+        samples = self.samples(metric)
+        return [samples[point].estimate(self.judgement) for point in self.points["point"]]
+
+    def counts(self, metric: str) -> list[Counts]:
+        """How much was completed at each point."""
+        samples = self.samples(metric)
+        return [samples[point].counts for point in self.points["point"]]
+
+    def samples(self, metric: str) -> dict[int, Sample]:
+        """By point, a metric in each replication that is wanted, with what was completed."""
+        if metric not in self._samples:
+            wanted = self.points.select("point", "replications").iter_rows()
+            what = named(metric)
+            runs = with_metrics(self.runs, self.tables, [what])
+            columns = ("replication", *what.columns)
+            found = {point: {name: np.full(count, np.nan) for name in columns} for point, count in wanted}
+            for point, replication, *values in runs.select("point", *columns).iter_rows():
+                for name, value in zip(columns, (replication, *values), strict=True):
+                    found[point][name][replication] = np.nan if value is None else value
+            self._samples[metric] = {point: Sample.named(metric, each) for point, each in found.items()}
+        return self._samples[metric]
+
+    def values(self, metric: str) -> dict[int, Values]:
+        """By point, a metric in each replication that is wanted; NaN where a run is missing or has no value."""
+        return {point: sample.values for point, sample in self.samples(metric).items()}
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """Notes on the scenarios of the points, and hints on what the replications cover and can show."""
+        facts, replications = self.facts, max(self.points["replications"].to_list())
+        contrasts = self.contrasts(self.metrics[0]) if replications > 1 else []
+        # Without senders or cases, each point is compared with the best one.
+        tests = sum(len(each.differences) for each in contrasts) or self.points.height - 1
+        return [*facts.get("notes", []), *hints.of_replications(facts, replications, tests)]
+
+    @property
+    def has_days(self) -> bool:
+        """Whether each replication has another day of the sky, at some point at least."""
+        return any(len(point) > WITHOUT_DAYS for point in self.facts.get("points", ()))
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """What `statements_of` says of senders or cases, for every reported metric, as a row per contrast."""
+        rows = [{"metric": name, **row} for name in self.metrics for row in difference_rows(self.contrasts(name))]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def statements(self) -> list[str]:
+        """What can be said with confidence about the first metric that is reported, in plain words."""
+        return self.statements_of(self.metrics[0])
+
+    def estimate(self, point: int, metric: str) -> Estimate | Interval:
+        """The mean or median of a metric at a point of the grid, by its number, with its interval."""
+        return self.estimates(metric)[point]
+
+    def statements_of(self, metric: str) -> list[str]:
+        """What can be said with confidence about a metric, in plain words.
+
+        Where senders (`tcp.cc`) or cases vary, the best, or `against`, is compared with each other one at each
+        combination of the other keys, in pairs of equal seeds and corrected for all of these. Then the best and
+        the worst point of the grid are named.
+        """
+        what = named(metric)
+        order = self.ranking(what.name)
+        if not order:
+            return [f"there is no {what.name} in any of the runs"]
+        count = max(self.points["replications"].to_list())
+        said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
+        if sender_of(self.points, self.keys) is not None:
+            said += self._contrasted(what.name)
+        # Where only senders vary, the best against each other one has said it.
+        is_said = self.against is None and len(self._compared(what.name).settings) == 1
+        return said + ([] if is_said else self.best(what.name)) + self._unknown(what.name)
+
+    def best(self, metric: str) -> list[str]:
+        """Which point is best, which are not shown to be worse, which is worst; which sender at how many settings."""
+        order = self.ranking(metric)
+        choices = self.choices(metric)
+        said = list(best_of(order, self.points, self.keys, named(metric))) if order else []
+        is_known = max(self.points["replications"].to_list()) > 1
+        return said + ([preferred(choices, named(metric))] if len(choices) > 1 and is_known else [])
+
+    def ranking(self, metric: str) -> list[Ranked]:
+        """All points that have the metric, best first: by what was completed, then by the mean."""
+        if metric not in self._rankings:
+            self._rankings[metric] = ranking(self.samples(metric), named(metric), self.judgement)
+        return self._rankings[metric]
+
+    def choices(self, metric: str) -> list[Choice]:
+        """At each setting of the other keys the best sender or case, and which are not shown to be worse."""
+        compared = self._compared(metric)
+        return compared.choices() if compared.sender is not None else []
+
+    def unfinished(self, metric: str) -> str | None:
+        """Where not everything was completed, as a note; None if all was."""
+        names = {row["point"]: named_point(row, self.keys) for row in self.points.iter_rows(named=True)}
+        there = [(names[point], sample.counts) for point, sample in self.samples(metric).items() if sample.is_there]
+        held = [(name, counts) for name, counts in there if not counts.is_whole]
+        if len(held) > NAMED_MAX:
+            held = [
+                (
+                    f"{len(held)} of {len(there)} points",
+                    Counts(*map(sum, zip(*(each for _, each in held), strict=True))),
+                )
+            ]
+        return not_whole(named(metric), dict(held))
+
+    @property
+    def ratios(self) -> pl.DataFrame:
+        """Ratios to `against` of each reported metric, at each setting of the other keys, in pairs of equal seeds.
+
+        Columns `metric`, `sender`, `other`, a column per key, `replications`, `ratio`, `low`, `high` and `note`, as
+        those of `Comparison.ratios`.
+
+        Raises
+        ------
+        BentpipeError
+            Nothing was named as `against`.
+        """
+        other, rows = baseline(self.against), []
+        for what in map(named, self.metrics):
+            compared = self._compared(what.name)
+            for at, settings in compared.settings.items():
+                samples = {name: found[at] for name, found in compared.samples.items() if at in found}
+                for sender in samples if other in samples else ():
+                    if sender != other:
+                        pair = dict(zip((sender, other), paired(samples[sender], samples[other]), strict=True))
+                        rows.append({**ratio_row(what, pair, sender, other, self.judgement.confidence), **settings})
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        first = ["metric", "sender", "other"]
+        last = ["replications", "ratio", "low", "high", "note"]
+        return frame.select(*first, *(name for name in frame.columns if name not in first + last), *last)
+
+    def plot(
+        self,
+        metric: str | None = None,
+        chart: str = "lines",
+        *,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A matplotlib figure.
+
+        Parameters
+        ----------
+        metric : str, optional
+            The first that is reported if not given.
+        chart : str
+            `lines`: mean or median and interval over the key that varies most, a line per combination; `map`: mean or
+            median over two keys, a panel per sender and combination of the others.
+        size, title, labels : optional
+            As in `Comparison.plot`.
+
+        Raises
+        ------
+        BentpipeError
+            No such metric or chart, no run has the metric, or for a map fewer than two keys besides the sender vary.
+        """
+        from bentpipe.plot import draw_map, dressed, sweep_figure
+
+        options.sweep_charted(chart)
+        what = named(metric or self.metrics[0])
+        if chart == "lines":
+            return dressed(sweep_figure(self, what.name), size, title, labels)
+        drawn = draw_map(self, what, self.estimates(what.name))
+        if drawn is None:
+            raise BentpipeError(
+                "a map of a sweep in which fewer than two keys besides the sender vary\n  expected --chart lines"
+            )
+        return dressed(drawn.figure, size, title, labels)
+
+    @property
+    def hosts(self) -> str:
+        return str(self.facts["hosts"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it but the kept tables as plain data, fit for JSON."""
+        return {
+            "title": self.title,
+            **{
+                key: self.facts[key]
+                for key in ("source", "sets", "seed", "version", "results", "hosts", "senders", "aside")
+            },
+            "keys": self.keys,
+            "metrics": self.metrics,
+            **self.judgement.to_dict(),
+            "statements": self.statements,
+            "notes": self.notes,
+            "best": {name: self.best(name) for name in self.metrics},
+            "ranking": {name: self._ranking_rows(name) for name in self.metrics},
+            "differences": {name: difference_rows(self.contrasts(name)) for name in self.metrics},
+            **({} if self.against is None else {"ratios": self.ratios.to_dicts()}),
+            "summary": self.table.to_dicts(),
+            "runs": self.runs.to_dicts(),
+            "missing": self.missing,
+            "failures": self.failures,
+        }
+
+    def shown(self) -> tuple[list[str], list[list[str]], int]:
+        """A row per point, of a large grid the first ones; a column per key and per metric that is reported."""
+        columns = [
+            [formatting.short_key(key, self.keys), *map(formatting.setting, self.points[key])] for key in self.keys
+        ]
+        columns += [column_shown(name, named(name).unit, self.estimates(name)) for name in self.metrics]
+        head, *rows = map(list, zip(*columns, strict=True))
+        return head, rows[:SHOWN_MAX], len(self.keys)
+
+    def __repr__(self) -> str:
+        return f"<Sweep {self.title!r}: {self.points.height} points, {self.runs.height} runs of {', '.join(self.keys)}>"
+
+    def contrasts(self, metric: str) -> list[Contrast]:
+        """The best sender (or case) against each other one, or each other one `against` one.
+
+        Empty where none vary, or only one has the metric. All differences are corrected together.
+        """
+        if metric not in self._contrasts:
+            compared = self._compared(metric)
+            self._contrasts[metric] = compared.contrasts() if compared.sender is not None else []
+        return self._contrasts[metric]
+
+    def _compared(self, metric: str) -> Compared:
+        return Compared(self.points, self.keys, self.samples(metric), named(metric), self.judgement)
+
+    def _ranking_rows(self, metric: str) -> list[dict[str, Any]]:
+        rows = {row["point"]: {key: row[key] for key in self.keys} for row in self.points.iter_rows(named=True)}
+        return [{"rank": at, **rows[each.point], **ranked_row(each)} for at, each in enumerate(self.ranking(metric), 1)]
+
+    def _unknown(self, metric: str) -> list[str]:
+        """Where it was to be known better than it is."""
+        until = self.facts.get("until")
+        if until is None or until["metric"] != metric:
+            return []
+        # The intervals that `until` looked at.
+        found = [estimate(values, Judgement.confidence) for values in self.values(metric).values()]
+        wide = sum(each.mean is not None and not Until(**until).is_met(each) for each in found)
+        if not wide:
+            return []
+        most = max(each.replications for each in found)
+        return [
+            f"the interval of {metric} is still wider than ± {100 * until['half_width']:g} % at {wide} of"
+            f" {len(found)} points, after at most {most} runs of each"
+        ]
+
+    def _contrasted(self, metric: str) -> list[str]:
+        contrasts = self.contrasts(metric)
+        if contrasts:
+            return [str(contrast) for contrast in contrasts]
+        samples = self._compared(metric).samples
+        names = [name for name, found in samples.items() if any(each.is_there for each in found.values())]
+        if self.against is not None and self.against not in names:
+            return [f"{self.against} has no {metric}: there is nothing to compare with it"]
+        return [f"only {names[0]} has a {metric}: there is nothing to compare it with"]
+
+
+def _points(facts: Mapping[str, Any]) -> pl.DataFrame:
+    """A row per point: its number, the values of the keys, how many runs are wanted."""
+    written = facts["points"]
+    return pl.DataFrame({"point": range(len(written))}, schema={"point": pl.Int64}).with_columns(
+        *(column(key, [row[0][at] for row in written]) for at, key in enumerate(facts["keys"])),
+        pl.Series("replications", [row[3] for row in written], dtype=pl.Int64),
+    )

@@ -1,0 +1,190 @@
+"""The metrics of a run, computed from the core's tables. Apart from `metrics`, whose names are needed without NumPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bentpipe.errors import BentpipeError
+from bentpipe.metrics import matching
+from bentpipe.statistics.quality import PACKETISATION_S, mos, r_factor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from bentpipe.experiment.single.tables import Columns, Tables
+    from bentpipe.metrics import Metric
+
+
+def outcome(tables: Tables) -> dict[str, float]:
+    """What is kept of one run, by the names of `metrics.COLUMNS`; NaN where missing."""
+    flows, links, summary = tables["flows"], tables["links"], tables["summary"]
+    sent = numbers(flows, "sent_bytes").sum()
+    rtt = numbers(flows, "rtt_p50_s")
+    rtt = rtt[~np.isnan(rtt)]
+    utilisation = numbers(links, "utilisation")
+    unfinished = float(numbers(summary, "transfers_unfinished")[0] + numbers(summary, "transfers_failed")[0])
+    has_transfers = len(numbers(tables["completions"], "transfers")) > 0
+    return {
+        "goodput": float(numbers(summary, "goodput_bps")[0]),
+        "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
+        "jain": float(numbers(summary, "jain")[0]),
+        "completion": float(numbers(summary, "completion_mean_s")[0]),
+        "resent": float(100 * numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
+        "timeouts": float(numbers(flows, "timeouts").sum()),
+        "lost": float(numbers(summary, "lost_packets")[0]),
+        "rtt": float(rtt.mean()) if len(rtt) else np.nan,
+        "fct": float(numbers(summary, "transfer_mean_s")[0]),
+        "fct_p95": float(numbers(summary, "transfer_p95_s")[0]),
+        "slowdown": float(numbers(summary, "slowdown_mean")[0]),
+        "needless": float((numbers(flows, "spurious_reductions") + numbers(flows, "error_reductions")).sum()),
+        "unheeded": float(numbers(flows, "congestion_taken_for_errors").sum()),
+        "unfinished": unfinished if has_transfers else np.nan,
+        "completion_bound": float(numbers(summary, "completion_bound_s")[0]),
+        "finished": float(numbers(summary, "transfers")[0]) if has_transfers else np.nan,
+    }
+
+
+def numbers(columns: Columns, name: str) -> NDArray[np.float64]:
+    """A column; NaN where missing."""
+    values = columns[name]
+    if isinstance(values, list):
+        raise TypeError(f"{name} is text")
+    dtype, content = values
+    return np.frombuffer(content, dtype=dtype).astype(np.float64)
+
+
+def with_metrics(
+    runs: pl.DataFrame,
+    kept: Mapping[str, pl.DataFrame],
+    wanted: Iterable[Metric],
+    keys: Sequence[str] = ("point", "replication"),
+) -> pl.DataFrame:
+    """A table of runs with the columns of these metrics, worked out from tables that were kept of each run.
+
+    Parameters
+    ----------
+    runs : polars.DataFrame
+        With the columns `keys`.
+    kept : mapping
+        By name, the tables of all runs, with the same columns.
+    wanted : iterable of Metric
+    keys : sequence of str
+        What tells one row of `runs` from another.
+
+    Raises
+    ------
+    BentpipeError
+        A table that a metric needs was not kept.
+    """
+    for metric in wanted:
+        if metric.source is None or set(metric.columns) <= set(runs.columns):
+            continue
+        missing = [table for table in metric.tables if table not in kept]
+        if missing:
+            raise BentpipeError(
+                f"{metric.name} is of the table {missing[0]}, which was not kept of these runs\n"
+                f"  expected it among the metrics that were asked for: --metric {metric.name}"
+            )
+        runs = _joined(runs, kept, metric, list(keys))
+    return runs
+
+
+def _joined(runs: pl.DataFrame, kept: Mapping[str, pl.DataFrame], metric: Metric, keys: list[str]) -> pl.DataFrame:
+    import polars as pl
+
+    assert metric.source is not None, "asked only of those that have one"
+    table, column, how = metric.source
+    rows = kept[table]
+    if table == "completions":
+        rows = rows.filter(pl.col("sizes") == "all")
+    if metric.of:
+        have = [kept[name] for name in metric.tables]
+        names = {name for frame in have for at in ("flow", "link") if at in frame.columns for name in frame[at]}
+        wanted = matching(metric.of, names)
+        rows = rows.filter(
+            pl.any_horizontal(pl.col(name).is_in(wanted) for name in ("flow", "link", "where") if name in rows.columns)
+        )
+    if metric.is_completion:
+        shared = [key for key in keys if key in kept["summary"].columns]
+        ends = kept["summary"].select(*shared, "simulated_s")
+        rows = rows.join(ends, on=shared, maintain_order="left")
+    exprs = {metric.column: worked_out()[column] if how == "ratio" else _taken(how, column, table)}
+    if metric.is_completion:
+        had = pl.col(column).fill_null(pl.col("simulated_s") - pl.col("start_s").fill_null(pl.col("simulated_s")))
+        # Missing where one of the flows did not complete: a mean over the others would praise failing.
+        exprs[metric.column] = pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).mean())
+        exprs[metric.bound] = had.mean()
+    elif metric.is_of_transfers and table == "completions":
+        exprs[metric.finished] = pl.col("transfers").sum()
+        exprs[metric.unfinished] = pl.col("failed").sum() + pl.col("unfinished").sum()
+    found = rows.group_by(*keys, maintain_order=True).agg(
+        expr.cast(pl.Float64).fill_nan(None).alias(name) for name, expr in exprs.items() if name not in runs.columns
+    )
+    runs = runs.join(found, on=keys, how="left", maintain_order="left")
+    # Where nothing was lost, there are no rows.
+    return runs.with_columns(pl.col(metric.column).fill_null(0)) if table == "drops" else runs
+
+
+def _taken(how: str, column: str, table: str) -> pl.Expr:
+    import polars as pl
+
+    value = pl.col(column)
+    if how == "mean" and table == "completions":
+        # Each transfer counts once, not each flow.
+        weight = pl.when(value.is_not_null()).then(pl.col("transfers"))
+        return (value * weight).sum() / weight.sum()
+    if how == "sum":
+        # A sum over nothing is no zero.
+        return pl.when(value.is_not_null().any()).then(value.sum())
+    taken: pl.Expr = getattr(value, how)()
+    return taken
+
+
+def worked_out() -> dict[str, pl.Expr]:
+    """By name, the metrics that are worked out from several columns: ratios of sums, not means of ratios."""
+    import polars as pl
+
+    def total(name: str) -> pl.Expr:
+        return pl.col(name).sum()
+
+    sent, arrived = total("sent_packets"), total("arrived_packets")
+    # Of each flow, the bytes of its packets with headers follow from its information efficiency.
+    share = pl.col("information_efficiency") * pl.col("sent_packets") / pl.col("arrived_packets")
+    wire = (pl.col("sent_bytes") / share).sum()
+    least = pl.col("rtt_min_s")
+    return {
+        "resent": 100 * total("retransmitted_bytes") / total("sent_bytes"),
+        "tcp_efficiency": 100 * (total("sent_bytes") - total("retransmitted_bytes")) / total("sent_bytes"),
+        "information_efficiency": total("sent_bytes") / wire * arrived / sent,
+        "overhead": 100 * (1 - total("delivered_bytes") / wire),
+        "packet_delivery": arrived / sent,
+        "buffer_delay": 100 * ((pl.col("rtt_mean_s") - least) / least).mean(),
+        "errors_per_packet": total("corrupted_packets") / total("carried_packets"),
+        "errors_per_bit": total("corrupted_packets") / (8 * total("carried_bytes")),
+        "loss": 100 * total("lost_packets") / total("sent_packets"),
+        "r_factor": _of_calls(r_factor),
+        "mos": _of_calls(lambda delay_s, loss_pct: mos(r_factor(delay_s, loss_pct))),
+        "needless": total("spurious_reductions") + total("error_reductions"),
+        "unheeded": total("congestion_taken_for_errors"),
+        "lost": total("packets"),
+        "unfinished": total("failed") + total("unfinished"),
+    }
+
+
+def _of_calls(rating: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]) -> pl.Expr:
+    """Mean over calls, each played late enough for 99 of 100 packets to be in time."""
+    import polars as pl
+
+    def rate(calls: pl.Series) -> pl.Series:
+        columns = calls.struct
+        delay_s = columns.field("delay_p99_s").cast(pl.Float64).to_numpy() + PACKETISATION_S
+        rated = rating(delay_s, columns.field("loss_pct").cast(pl.Float64).to_numpy())
+        return pl.Series(rated, dtype=pl.Float64)
+
+    calls = pl.struct("delay_p99_s", "loss_pct")
+    return calls.map_batches(rate, return_dtype=pl.Float64).fill_nan(None).mean()

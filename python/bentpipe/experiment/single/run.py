@@ -1,0 +1,168 @@
+"""Running one scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bentpipe import _core, arguments, files, forks
+from bentpipe.errors import Interrupted, ScenarioError
+from bentpipe.experiment.contract import options
+from bentpipe.experiment.contract.senders import senders_of
+from bentpipe.progress import Progress, telling, watched
+from bentpipe.scenario.scenario import scenario_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+
+    from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.own.loading import Function, Sender
+    from bentpipe.progress import Wish
+    from bentpipe.scenario.scenario import AnyScenario, Scenario
+    from bentpipe.scenario.writing import Sets
+
+EVENTS_AT_ONCE = 20_000
+"""Some milliseconds of work: Ctrl-C and progress are looked at in between."""
+
+
+@options.formerly(senders="cc")
+def run(
+    scenario: AnyScenario,
+    sets: Sets = (),
+    *,
+    cc: Sender | None = None,
+    middlebox: Mapping[str, Function | Iterable[Function]] | None = None,
+    seed: int | None = None,
+    series: str | Iterable[str] = (),
+    pcap: str | os.PathLike[str] | None = None,
+    progress: Wish = None,
+) -> RunResult:
+    """Simulate a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario, dict, path or name
+        Other than a `Scenario`: the content of a scenario file, or what `load` takes.
+    sets : mapping or pairs, optional
+        Values to put over those of the scenario, by dotted key, as for `load`: `{"link.feeder.rate": "5 Mbit/s"}`.
+    cc : str or class, optional
+        A congestion control in the place of `[tcp] cc`: its name, a class that extends `CongestionControl`, or
+        `FILE.py:CLASS`. A flow that names its own keeps it.
+    middlebox : mapping, optional
+        By node, functions of the network to stand there behind those that the scenario has: a class that extends
+        `Middlebox`, `FILE.py:CLASS`, a table as in a scenario, or a list of these.
+    seed : int, optional
+        Instead of the scenario's own.
+    series : str or iterable of str, optional
+        Time series to record besides those that the scenario asks for; see `bentpipe list series`.
+    pcap : path, optional
+        Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`, which Wireshark
+        opens. They have the headers of the packets; a packet that was lost has the cause as a comment. The result is
+        the same as without.
+    progress : callable or bool, optional
+        Called several times a second with a `Progress`. True: a bar, in a notebook or on the terminal. False: none.
+        By default, notebooks show one for work of more than a second.
+
+    Returns
+    -------
+    RunResult
+        Depends on the scenario, the seed and the version of bentpipe, and on nothing else.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such series, or no valid scenario.
+    Interrupted
+        Ctrl-C; `result` holds the run until then, its `stop` is `interrupted`.
+    SenderError
+        A class in Python failed. There is no result.
+    RunError
+        A bug in bentpipe.
+    """
+    forks.refuse()
+    scenario = scenario_of(scenario, sets)
+    if cc is not None:
+        scenario = with_sender(scenario, cc)
+    if middlebox is not None:
+        scenario = with_functions(scenario, middlebox)
+    if seed is not None:
+        scenario = scenario.with_seed(seed)
+    scenario = scenario.with_series(series)
+    captures = None if pcap is None else files.captures(pcap)
+    with watched(progress) as watch:
+        with telling(watch, "building the network"):
+            simulation = _core.Run(scenario._core, pcap=captures)
+        try:
+            advance(simulation, watch and _notes(simulation, watch))
+        except KeyboardInterrupt as interrupt:
+            simulation.interrupt()
+            message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
+            raise Interrupted(message, lambda: _result(scenario, simulation), where=str(interrupt)) from None
+        with telling(watch, "making the tables"):
+            return _result(scenario, simulation)
+
+
+def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
+    """The scenario with another congestion control.
+
+    Raises
+    ------
+    ScenarioError
+        It is not known, is several, or no flow would take it.
+    """
+    found = list(senders_of(scenario, cc).values())
+    if len(found) != 1:
+        raise ScenarioError(f"{len(found)} congestion controls for one run\n  expected one: compare takes many")
+    return found[0]
+
+
+def with_functions(scenario: Scenario, middlebox: Mapping[str, Function | Iterable[Function]]) -> Scenario:
+    """The scenario with more functions at nodes.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such node, or a function cannot stand there.
+    """
+    nodes = scenario.to_dict().get("node", {})
+    places = {}
+    expected = "nodes, each with a class, a kind, a table or a list of them: {'gateway': Shed}"
+    for node, given in arguments.mapping("middlebox", middlebox, expected).items():
+        is_list = hasattr(given, "__iter__") and not (isinstance(given, (str, type)) or hasattr(given, "items"))
+        more = [*given] if is_list else [given]
+        name = f'"{node}"' if "." in node else node
+        places[f"node.{name}.middlebox.replace"] = [*nodes.get(node, {}).get("middlebox", []), *more]
+    return scenario.with_sets(places)
+
+
+def advance(
+    simulation: _core.Run,
+    progress: Callable[[float], object] | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Run to the end, or until told to stop; whether the end was reached."""
+    while not simulation.is_done:
+        if is_stopped():
+            return False
+        simulation.advance(EVENTS_AT_ONCE)
+        if progress is not None:
+            progress(simulation.progress)
+    return True
+
+
+def _notes(simulation: _core.Run, progress: Callable[[Progress], object]) -> Callable[[float], object]:
+    """What to call with the share of a run that is done."""
+    how_far = Progress(total=1)
+
+    def note(share: float) -> None:
+        how_far.under_way, how_far.simulated_s = share, simulation.simulated_s
+        progress(how_far)
+
+    return note
+
+
+def _result(scenario: Scenario, simulation: _core.Run) -> RunResult:
+    # Imported here so that the first lines of output need not wait for the tables' library.
+    from bentpipe.experiment.single.run_result import RunResult
+
+    return RunResult.from_tables(scenario, simulation.finish())

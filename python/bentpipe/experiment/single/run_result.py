@@ -1,0 +1,594 @@
+"""What a run gave: tables, time series, and all that is needed to run it again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from bentpipe import _core, arguments, files, formatting
+from bentpipe.catalog import dictionary, unknown
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.contract import options
+from bentpipe.experiment.contract.hosts import hosts_of
+from bentpipe.experiment.contract.result import Result
+from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
+from bentpipe.metrics import COLUMNS, named
+from bentpipe.own import loading
+from bentpipe.scenario.scenario import Scenario
+from bentpipe.statistics.judgement import Judgement
+from bentpipe.version import __version__
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from bentpipe.experiment.results.comparison import Comparison
+    from bentpipe.experiment.single.tables import Tables
+    from bentpipe.experiment.why.explanation import Explanation
+    from bentpipe.experiment.why.spent import Breakdown
+    from bentpipe.own.loading import Function, Sender
+    from bentpipe.plot.style import Labels, Size
+    from bentpipe.progress import Wish
+    from bentpipe.statistics.estimates import Estimate, Interval
+    from bentpipe.statistics.quality import Stalls
+    from bentpipe.statistics.steady import Steady
+
+FORM = "bentpipe run"
+LEVELS_MAX = 1_000_000
+"""Intervals over which `steady` averages a series that has a row per change."""
+SHOWN_FLOWS = {
+    "flow": "flow",
+    "cc": "cc",
+    "outcome": "outcome",
+    "goodput_bps": "goodput",
+    "completion_s": "completion",
+    "rtt_p50_s": "median RTT",
+    "rtt_p95_s": "95 % RTT",
+    "retransmissions": "retransmissions",
+    "timeouts": "timeouts",
+}
+"""Columns that a notebook shows, by their headings."""
+SHOWN_DROPS = {"where": "where", "flow": "flow", "cause": "cause", "packets": "packets", "bytes": "bytes"}
+"""Columns that a report shows, as the others a notebook, too."""
+SHOWN_LINKS = {
+    "link": "link",
+    "utilisation": "utilisation",
+    "carried_bps": "carried",
+    "queue_p50_s": "median wait",
+    "queue_p95_s": "95 % wait",
+    "dropped_packets": "dropped",
+    "corrupted_packets": "corrupted",
+}
+TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
+
+
+class _Table:
+    """One of the tables of a result, as its attribute."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, result: RunResult | None, owner: type) -> pl.DataFrame:
+        if result is None:
+            raise AttributeError(self._name)
+        return result.tables[self._name]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RunResult(Result):
+    """The result of one run.
+
+    Column names carry their units; `bentpipe.catalog.dictionary()` says what each column means. A value that does
+    not exist, such as the completion time of an unfinished transfer, is null.
+
+    As a result like all others it is one replication: `table` and `estimate` give the metrics without intervals, and
+    `differences` has the columns of a comparison and no rows.
+
+    Attributes
+    ----------
+    flows, links, drops : polars.DataFrame
+        One row per flow; per link and direction; per place, flow and cause of loss.
+    completions, transfers, datagrams : polars.DataFrame
+        Of flows that make several transfers: one row per flow and class of sizes, and one per transfer, up to a limit.
+        Of flows of datagrams: one row each.
+    summary : polars.DataFrame
+        One row: the run as a whole.
+    events : polars.DataFrame
+        Columns `time_s`, `flow`, `event`, `value`; empty unless the series `events` was recorded.
+    scenario : Scenario
+        What was run; running it again gives the same tables.
+    seed : int
+        Seed of all random streams of the run.
+    version : str
+        Of bentpipe.
+    notes : tuple of str
+        What the reader of the tables should know.
+    """
+
+    scenario: Scenario
+    tables: LazyTables
+    recorded: Mapping[str, pl.DataFrame]
+    notes: tuple[str, ...]
+    version: str
+
+    flows = _Table()
+    links = _Table()
+    drops = _Table()
+    completions = _Table()
+    transfers = _Table()
+    datagrams = _Table()
+    summary = _Table()
+    events = _Table()
+
+    @classmethod
+    def from_tables(cls, scenario: Scenario, tables: Tables) -> RunResult:
+        """From what the core's run returns."""
+        return cls(
+            scenario=scenario,
+            tables=GivenTables({name: tables[name] for name in TABLES}),  # type: ignore[literal-required]
+            recorded=GivenTables(tables["series"]),
+            # Hints on the scenario are no part of the core's tables.
+            notes=tuple(dict.fromkeys([*tables["notes"], *scenario.notes])),
+            version=__version__,
+        )
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], classes: Iterable[Sender | Function] = ()) -> RunResult:
+        """Open what `save` wrote. Tables and series are read when they are first asked for.
+
+        Parameters
+        ----------
+        folder : path
+        classes : iterable of classes or str, optional
+            Your classes that the run had, or `FILE.py:CLASS`: only needed to run its scenario again.
+
+        Raises
+        ------
+        BentpipeError
+            The folder is not the result of a run, or was made with other classes.
+        """
+        with files.reading(folder):
+            provenance = files.provenance(folder, FORM)
+            # Read later, wherever the process is then.
+            folder = Path(folder).absolute()
+            text = (folder / "scenario.toml").read_text(encoding="utf-8")
+            senders = loading.present(text, classes)
+            scenario = Scenario(text, source=str(folder / "scenario.toml"), senders=senders)
+            # Digests of other versions differ, and those of classes that are not given.
+            is_comparable = provenance["version"] == __version__ and not senders
+            if is_comparable and (scenario.digest, scenario.seed) != (provenance["digest"], provenance["seed"]):
+                raise ValueError("scenario.toml is not the scenario that was run")
+            return cls(
+                scenario=scenario,
+                tables=SavedTables(folder, {name: name for name in TABLES}),
+                recorded=SavedTables(folder, {name: f"series-{name}" for name in provenance["series"]}),
+                notes=tuple(provenance["notes"]),
+                version=provenance["version"],
+            )
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write Parquet tables, `scenario.toml` and `provenance.json` into a folder.
+
+        The folder appears complete or not at all; a result that was there before is replaced. Equal results are
+        equal files, byte for byte.
+
+        Raises
+        ------
+        BentpipeError
+            There is something else in that place.
+        """
+        files.write(
+            folder,
+            FORM,
+            tables=dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
+            scenario=self.scenario.resolved(),
+            provenance={**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
+        )
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:  # type: ignore[override]
+        """One row: `replication` (0), `seed`, and the columns of the metrics as in `Comparison.runs`."""
+        import polars as pl
+
+        from bentpipe.experiment.single import measure
+
+        content: Any = {name: columns_of(self.tables[name]) for name in TABLES if name != "events"}
+        found = measure.outcome(content)
+        values = {COLUMNS[name]: pl.Series([value], dtype=pl.Float64).fill_nan(None) for name, value in found.items()}
+        place = {"replication": [0], "seed": pl.Series([self.seed], dtype=pl.UInt64)}
+        return pl.DataFrame({**place, **values})
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per metric, with the columns of `Comparison.table`; `low` and `high` are null."""
+        return self._alone().table.drop("sender")
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Without rows, as there is nothing to compare with; the columns are those of `Comparison.differences`."""
+        return self._alone().differences
+
+    @property
+    def statements(self) -> list[str]:
+        """What the reader should know: that one run has no intervals, and the notes."""
+        return ["one run: no intervals, and another seed may give other values", *self.notes]
+
+    def estimate(self, metric: str) -> Estimate | Interval:
+        """A metric (`bentpipe list metrics`; `fct:web` of a flow) as an estimate of one replication: no interval.
+
+        Raises
+        ------
+        BentpipeError
+            There is no such metric, flow or link.
+        """
+        import polars as pl
+
+        from bentpipe.experiment.single import measure
+
+        options.checked_of([metric], self.scenario)
+        replication = pl.lit(0, dtype=pl.Int64).alias("replication")
+        kept = {name: self.tables[name].with_columns(replication) for name in named(metric).tables}
+        return self._alone(measure.with_metrics(self.runs, kept, [named(metric)], ["replication"])).estimate(
+            "run", metric
+        )
+
+    def _alone(self, runs: pl.DataFrame | None = None) -> Comparison:
+        """The comparison that has only this run."""
+        import polars as pl
+
+        from bentpipe.experiment.results.comparison import Comparison
+
+        runs = (self.runs if runs is None else runs).select(pl.lit("run").alias("sender"), pl.all())
+        return Comparison(self.scenario, ("run",), runs, "goodput", self.version)
+
+    def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
+        """One recorded time series.
+
+        Parameters
+        ----------
+        name : str
+            Such as `cwnd_bytes`; see `bentpipe list series`.
+        flow, link : str, optional
+            Only the rows of this flow, or of this link and direction.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns `time_s` (simulated seconds), `flow` or `link`, and the series by its own name, in order of time.
+            `decisions` have the columns of `events`, `losses` and `critical_path` those of
+            `bentpipe.catalog.dictionary()`.
+
+        Raises
+        ------
+        BentpipeError
+            The series was not recorded, or there is no such flow or link; the text lists those that there are.
+        """
+        import polars as pl
+
+        if name not in self.recorded:
+            raise BentpipeError(unknown(name, "a series that was recorded", self.recorded))
+        table = self.recorded[name]
+        asked = {"flow": (flow, self.scenario.flow_names), "link": (link, self.scenario.link_names)}
+        for entity, (wanted, known) in asked.items():
+            if wanted is None:
+                continue
+            # Losses are of a flow and of a place, which may be a link.
+            column = "where" if entity == "link" and "where" in table.columns else entity
+            if column not in table.columns:
+                raise BentpipeError(f"{name} is not a series of {entity}s")
+            if wanted not in known:
+                raise BentpipeError(unknown(wanted, f"a {entity} of this scenario", known))
+            table = table.filter(pl.col(column) == wanted)
+        return table
+
+    def stalls(self, flow: str, rate_bps: float, buffer_s: float = 2.0) -> Stalls:
+        """Play a video from what a flow delivered, from the series `goodput_bps` (`statistics.quality.stalls`)."""
+        from bentpipe.statistics.quality import stalls
+
+        table = self.series("goodput_bps", flow=flow)
+        return stalls(table["time_s"].to_list(), table["goodput_bps"].to_list(), rate_bps, buffer_s)
+
+    def at(self, time_s: float) -> dict[str, dict[str, float]]:
+        """The values of all recorded series at an instant.
+
+        Parameters
+        ----------
+        time_s : float
+            Simulated seconds.
+
+        Returns
+        -------
+        dict
+            Series to a dict of flow or link to value; without those that have none yet. A value holds until the next
+            row. A rate that is sampled is the one of the interval that the instant is in. `losses` and `decisions`,
+            which are lists of what happened, are not among them.
+
+        Raises
+        ------
+        BentpipeError
+            The run has no such instant.
+        """
+        import polars as pl
+
+        if not 0 <= arguments.number("time_s", time_s) <= self.simulated_s:
+            raise BentpipeError(f"at {time_s} s\n  expected 0 to {self.simulated_s} s, which the run has")
+        values: dict[str, dict[str, float]] = {}
+        for entry in dictionary()["series"]:
+            name, entity = entry["name"], entry["entity"]
+            if name not in self.recorded:
+                continue
+            rows, time = self._scan(name), pl.col("time_s")
+            if entry["sampled"] and entry["unit"] == "bit/s":
+                # A row is about the interval before it.
+                found = rows.filter(time >= time_s - 1e-9 * (1 + time_s)).group_by(entity, maintain_order=True).first()
+            else:
+                found = rows.filter(time <= time_s).group_by(entity, maintain_order=True).last()
+            values[name] = dict(found.select(entity, name).collect().iter_rows())
+        return values
+
+    @overload
+    def why(self, flow: str | None = None, *, tries: bool = True, progress: Wish = None) -> Breakdown: ...
+    @overload
+    def why(self, flow: str, *, at: float) -> Explanation: ...
+    @overload
+    def why(self, flow: str, *, start: float, end: float) -> Explanation: ...
+    def why(
+        self,
+        flow: str | None = None,
+        *,
+        at: float | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        tries: bool = True,
+        progress: Wish = None,
+    ) -> Explanation | Breakdown:
+        """Explain the time of transfers and datagrams, or the events of a flow at a time.
+
+        Parameters
+        ----------
+        flow : str, optional
+            With a time, the flow. Without one, the entry to which the answer is limited; by default it is of all.
+        at : float, optional
+            Simulated seconds; the window is four round trips around it, a second at least.
+        start, end : float, optional
+            The window itself, instead of `at`.
+        tries : bool
+            Without a time: try remedies for the largest parts, each in one more run with the same seed.
+        progress : callable or bool, optional
+            Progress of the runs, as for `run`.
+
+        Returns
+        -------
+        Breakdown or Explanation
+            Without a time, for each kind of flow the parts of its mean time, who filled the queues, and remedies by how
+            much they helped. With one, a line for each happening, and a sentence about all. Where the series that this
+            needs were not recorded, the scenario is run again with the same seed: `critical_path` without a time, else
+            `losses`, `decisions`, `limited_by` and `cwnd_bytes`.
+
+        Raises
+        ------
+        BentpipeError
+            There is no such flow, or no such time in the run; or it was saved without these series and with a class of
+            your own, which `load` was not given.
+        """
+        from bentpipe.experiment.why.explanation import check, why
+
+        if flow is None and (at, start, end) != (None, None, None):
+            raise BentpipeError("a time of no flow\n  expected the flow, too: why(FLOW, at=72)")
+        check(self.scenario, flow, at=at, start=start, end=end)
+        if flow is None or (at is None and start is None):
+            from bentpipe.experiment.why.spent import breakdown
+
+            return breakdown(self, flow, tries=tries, progress=progress)
+        return why(self, flow, at=at, start=start, end=end)
+
+    def _scan(self, name: str) -> pl.LazyFrame:
+        return self.recorded.scan(name) if isinstance(self.recorded, LazyTables) else self.recorded[name].lazy()
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """One of the tables as plain data: a dict for each row, None where a value is missing."""
+        return self.tables.rows(table)
+
+    def plot(
+        self,
+        start_s: float = 0.0,
+        end_s: float | None = None,
+        *,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """A figure of the recorded series: goodput, congestion windows and queues over time, a panel each.
+
+        Parameters
+        ----------
+        start_s, end_s : float, optional
+            The part of the run to show; the whole without them.
+        size, title, labels : optional
+            Width and height in inches; a title instead of that of the scenario; `{"x": ..., "y": ...}` instead of the
+            labels of the axes, of which `y` is for a figure of one series.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            `savefig` writes it to a file.
+
+        Raises
+        ------
+        BentpipeError
+            None of these series was recorded, or there is no such part.
+        """
+        from bentpipe.plot import dressed, run_figure
+
+        if isinstance(start_s, str):
+            raise BentpipeError(
+                f"plot({start_s!r}): the first argument is where the part of the run begins\n"
+                "  expected seconds; the figure has what was recorded, such as run(..., series='queue_bytes')"
+            )
+        end_s = self.simulated_s if end_s is None else end_s
+        if not 0 <= start_s < end_s:
+            raise BentpipeError(f"from {start_s} s to {end_s} s\n  expected an end after the start")
+        figure = run_figure(self)
+        figure.axes[-1].set_xlim(start_s, end_s)
+        return dressed(figure, size, title, labels)
+
+    def steady(
+        self,
+        name: str,
+        *,
+        flow: str | None = None,
+        link: str | None = None,
+        after: str | float = "mser",
+        confidence: float = Judgement.confidence,
+    ) -> Steady:
+        """Mean of a recorded series after the warm-up, with an interval, from this one run.
+
+        A flow counts from its start to its completion. Series that have a row per change are averaged over intervals of
+        `record.interval`. The interval is by batch means: it is about one run that goes on for ever, not about seeds.
+
+        Parameters
+        ----------
+        name : str
+            Such as `goodput_bps`.
+        flow, link : str, optional
+            Of which one; may be left out if there is only one.
+        after : "mser" or float
+            The warm-up ends where MSER-5 says, or after so many seconds from the start of the run.
+        confidence : float
+
+        Returns
+        -------
+        Steady
+            Its `mean` is None where the series does not settle; its `note` says why, or what else to know.
+
+        Raises
+        ------
+        BentpipeError
+            As `series`; several flows or links and none is named; `after` or `confidence` makes no sense.
+        """
+        import polars as pl
+
+        # scipy is not needed for anything else here.
+        from bentpipe.statistics import steady
+
+        entry = next((entry for entry in dictionary()["series"] if entry["name"] == name), None)
+        if entry is None or name not in self.recorded:
+            raise BentpipeError(unknown(name, "a series that was recorded", self.recorded))
+        if isinstance(after, str) and after != "mser":
+            raise BentpipeError(f"after = {after!r}\n  expected 'mser' or a number of seconds")
+        if not isinstance(after, str) and not 0 <= after < math.inf:
+            raise BentpipeError(f"after = {after}\n  expected 'mser' or a number of seconds, at least 0")
+        Judgement(confidence=confidence)
+        entity = entry["entity"]
+        table = self.series(name, flow, link)
+        present = table[entity].unique(maintain_order=True).to_list()
+        if len(present) > 1:
+            raise BentpipeError(f"{name} of which {entity}?\n  expected one of {', '.join(sorted(present))}")
+        times, values = table["time_s"].to_numpy(), table[name].to_numpy()
+        interval_s = _interval_s(self.scenario)
+        start_s, end_s = 0.0, self.simulated_s
+        if entity == "flow" and present:
+            row = self.flows.row(by_predicate=pl.col("flow") == present[0], named=True)
+            start_s = row["start_s"] or 0.0
+            end_s = min(end_s, start_s + (row["completion_s"] or math.inf))
+        if not entry["sampled"]:
+            interval_s = max(interval_s, end_s / LEVELS_MAX)
+            times, values = steady.levels(times, values, interval_s, end_s)
+        # A row is about the interval before it.
+        within = (times > start_s + (1 - 1e-9) * interval_s) & (times <= end_s + 1e-9)
+        asked = None if isinstance(after, str) else after
+        return steady.steady(times[within], values[within], after=asked, confidence=confidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON: tables as lists of rows, series as dicts of lists."""
+        return {
+            **self._provenance(),
+            "notes": list(self.notes),
+            "statements": self.statements,
+            "table": self.table.to_dicts(),
+            "summary": self.summary.to_dicts()[0],
+            "flows": self.flows.to_dicts(),
+            "links": self.links.to_dicts(),
+            "drops": self.drops.to_dicts(),
+            "completions": self.completions.to_dicts(),
+            "transfers": self.transfers.to_dict(as_series=False),
+            "datagrams": self.datagrams.to_dicts(),
+            "events": self.events.to_dict(as_series=False),
+            "series": {name: table.to_dict(as_series=False) for name, table in self.recorded.items()},
+        }
+
+    @property
+    def hosts(self) -> str:
+        return hosts_of([self.scenario.hosts])
+
+    @property
+    def seed(self) -> int:
+        return self.scenario.seed
+
+    @property
+    def stop(self) -> str:
+        """Why the run ended: `time-limit`, `completed` or `interrupted`."""
+        return str(self.rows("summary")[0]["stop"])
+
+    @property
+    def simulated_s(self) -> float:
+        """Simulated seconds at the end."""
+        return float(self.rows("summary")[0]["simulated_s"])
+
+    def _provenance(self) -> dict[str, Any]:
+        return {
+            "title": self.scenario.title,
+            "seed": self.seed,
+            "version": self.version,
+            "hosts": self.hosts,
+            "digest": self.scenario.digest,
+            # A run that was interrupted is a part of one.
+            "stop": self.stop,
+        }
+
+    def __repr__(self) -> str:
+        goodput = self.summary["goodput_bps"][0] or 0.0
+        return (
+            f"<RunResult {self.scenario.title!r}, seed {self.seed}: {formatting.count(self.flows.height, 'flow')}, "
+            f"{goodput / 1e6:.3g} Mbit/s, {self.stop} at {self.simulated_s:g} s>"
+        )
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
+        ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
+        head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
+        tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
+        return notebook.page(head, tables, self.statements, self.plot)
+
+
+def readable(
+    table: pl.DataFrame, name: str, columns: Mapping[str, str]
+) -> tuple[list[str], list[tuple[str, ...]], int]:
+    """Columns of a table with prefixes and as many digits as matter: headings, rows, and how many columns are text."""
+    units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[name]}
+    texts = sum(not units[column] for column in columns)
+    heads, cells = [], []
+    for column, head in columns.items():
+        if not units[column]:
+            heads.append(head)
+            cells.append(table[column].to_list())
+            continue
+        shown, unit = formatting.column(table[column].to_list(), units[column])
+        heads.append(f"{head} ({unit})" if unit else head)
+        cells.append(shown)
+    return heads, list(zip(*cells, strict=True)), texts
+
+
+def _interval_s(scenario: Scenario) -> float:
+    """Time between samples of its series."""
+    found = _core.quantity(scenario.to_dict()["record"]["interval"])
+    assert found is not None, "the scenario is valid"
+    return found[0]

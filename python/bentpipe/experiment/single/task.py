@@ -1,0 +1,130 @@
+"""One run of a sweep, wherever it is done: from a scenario and a seed to the bytes that are kept of it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bentpipe import _core
+from bentpipe.errors import BentpipeError, SenderError
+from bentpipe.experiment.single import measure
+from bentpipe.experiment.single.run import advance
+from bentpipe.experiment.single.threads import raised_by_sender
+from bentpipe.metrics import COLUMNS
+from bentpipe.own import loading
+from bentpipe.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bentpipe.experiment.single.tables import Columns
+
+
+def name(digest: str, seed: int) -> str:
+    """The name of a run: equal names, equal results."""
+    return f"r{_core.RESULTS}-{digest}-{seed}"
+
+
+class Task(NamedTuple):
+    """A run to do."""
+
+    id: str
+    seed: int
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that cannot be done, because of a bug in bentpipe or too little memory."""
+
+    message: str
+
+
+def execute(
+    scenario: _core.Scenario,
+    seed: int,
+    tables: Sequence[str],
+    is_stopped: Callable[[], bool] = lambda: False,
+    progress: Callable[[float], object] | None = None,
+) -> bytes | Failure | None:
+    """Run a scenario and pack what is kept of it; None if told to stop before the end."""
+    try:
+        simulation = _core.Run(scenario, seed)
+        if not advance(simulation, progress, is_stopped):
+            return None
+        found = simulation.finish()
+    except SenderError:
+        # Somebody has to mend it, and then it is another sender, whose runs have other names.
+        raise
+    except (BentpipeError, MemoryError) as error:
+        return Failure(str(error) or "not enough memory")
+    values = measure.outcome(found)
+    kept = {table: _packed(found[table]) for table in tables}  # type: ignore[literal-required]
+    record = {
+        "seed": seed,
+        "version": __version__,
+        # JSON has no NaN.
+        "values": {metric: None if math.isnan(values[metric]) else values[metric] for metric in COLUMNS},
+        "tables": kept,
+    }
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
+
+
+def build() -> str:
+    """What must be the same wherever runs of a sweep are done."""
+    return f"{__version__}, results {_core.RESULTS}"
+
+
+def execute_text(
+    text: str, seed: int, tables: Sequence[str], version: str, senders: Sequence[loading.Written] = ()
+) -> bytes | Failure | None:
+    """The same on another machine, where the scenario arrives as JSON, and what it names of one's own as source.
+
+    `version` is what `build` said where the sweep was begun.
+    """
+    if version != build():
+        raise BentpipeError(
+            f"a worker has bentpipe {build()}, and the sweep is by {version}\n  expected the same version everywhere"
+        )
+    try:
+        return execute(_scenario(text, tuple(senders)), seed, tables)
+    except KeyboardInterrupt as interrupt:
+        # Workers hear no signals.
+        raise raised_by_sender(interrupt) from None
+
+
+@lru_cache(64)
+def _scenario(text: str, senders: tuple[loading.Written, ...]) -> _core.Scenario:
+    return _core.Scenario.from_json(text, "scenario", [], None, loading.given(loading.read(senders)))
+
+
+def unpacked(record: bytes) -> dict[str, Any]:
+    """What `execute` packed; tables are columns of lists or (dtype, bytes)."""
+    content: dict[str, Any] = json.loads(record)
+    for columns in content["tables"].values():
+        for column, values in columns.items():
+            if isinstance(values, dict):
+                columns[column] = (values["dtype"], base64.b64decode(values["bytes"]))
+    return content
+
+
+def united(older: bytes | None, newer: bytes) -> bytes:
+    """A record with the tables of an older one of the same run besides its own."""
+    if older is None:
+        return newer
+    content = json.loads(newer)
+    content["tables"] = {**json.loads(older)["tables"], **content["tables"]}
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _packed(columns: Columns) -> dict[str, Any]:
+    return {
+        column: values
+        if isinstance(values, list)
+        else {"dtype": values[0], "bytes": base64.b64encode(values[1]).decode()}
+        for column, values in columns.items()
+    }

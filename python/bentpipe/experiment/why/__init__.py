@@ -1,0 +1,1 @@
+"""Where the time of a flow went, and what happened to it."""

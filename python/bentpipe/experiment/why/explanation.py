@@ -1,0 +1,473 @@
+"""What happened to a flow at a time, in order and in plain words.
+
+Losses and what caused them, what the sender made of them, changes of the path, and waits for others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from bentpipe import _core, arguments, formatting
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
+from bentpipe.own.hooks import Absent
+from bentpipe.own.sender import CongestionControl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.scenario.scenario import Scenario
+
+SERIES = ("losses", "decisions", "limited_by", "cwnd_bytes")
+"""What an explanation is made from. A result that has all of them is not run again."""
+LEAST_S = 0.5
+"""Half of the window around an instant, at least; otherwise four round trips."""
+CAUSES = {
+    "bit-error": "bits in error",
+    "queue-overflow": "its queue was full",
+    "early-drop": "its queue management dropped early",
+    "forced-drop": "its queue was beyond the upper threshold",
+    "outage": "it was down",
+    "handover": "it was taken away",
+    "route-missing": "there was no route on",
+    "too-big": "the next link takes no packet of that size",
+    "no-listener": "the host did not listen",
+    "policy": "a function of the node dropped on purpose",
+    "link-loss": "errors of the link",
+    "push-out": "packets of a higher class took the room in its queue",
+}
+CONGESTION = ("queue-overflow", "early-drop", "forced-drop", "push-out", "policy")
+"""As in the columns of loss verdicts: all other causes are those of links."""
+PROXIES = ("split", "satpep", "spoof")
+"""Functions that acknowledge data themselves, with a window of their own, and repair what is lost behind them."""
+CHANGES_MOST = 8
+"""Changes of one key of a link that are told one by one; of more it is told how many there are."""
+SHARE_LEAST = 0.05
+"""Of the time, for a limit to be told in the summary."""
+LIMITS = (
+    "nothing",
+    "the start of the connection",
+    "the congestion window",
+    "the receiver's window",
+    "the send buffer",
+    "the application, which had nothing to send",
+    "fast recovery",
+    "the retransmission timer",
+)
+"""What keeps a sender from sending, by the number in `limited_by`."""
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """What happened to a flow in a window of time.
+
+    Attributes
+    ----------
+    flow : str
+    start_s, end_s : float
+        The window, simulated seconds.
+    happenings : tuple of (float, str)
+        When, and what, in order of time.
+    summary : str
+        One sentence about all of it.
+    """
+
+    flow: str
+    start_s: float
+    end_s: float
+    happenings: tuple[tuple[float, str], ...]
+    summary: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        happenings = [{"time_s": time_s, "what": what} for time_s, what in self.happenings]
+        window = {"flow": self.flow, "start_s": self.start_s, "end_s": self.end_s}
+        return {**window, "happenings": happenings, "summary": self.summary}
+
+    def __repr__(self) -> str:
+        happened = formatting.count(len(self.happenings), "happening")
+        return f"<Explanation of {self.flow}, {self.start_s:g} s to {self.end_s:g} s, {happened}: {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        rows = [[f"{time_s:.4f}", what] for time_s, what in self.happenings]
+        return notebook.page("", [(["time (s)", "what happened"], rows, 2)], [self.summary])
+
+    def __str__(self) -> str:
+        lines = [f"{time_s:10.4f} s  {what}" for time_s, what in self.happenings]
+        return "\n".join([*lines, self.summary])
+
+
+def why(
+    result: RunResult, flow: str, *, at: float | None = None, start: float | None = None, end: float | None = None
+) -> Explanation:
+    """Explain a time of a flow; see `RunResult.why`."""
+    check(result.scenario, flow, at=at, start=start, end=end)
+    start_s, end_s = _window(result, flow, at, start, end)
+    if not all(name in result.recorded for name in SERIES):
+        from bentpipe.experiment.single.run import run
+
+        refuse_absent(result.scenario, *SERIES)
+        result = run(result.scenario, series=SERIES)
+    return _Story(result, flow, start_s, end_s).told()
+
+
+def check(
+    scenario: Scenario,
+    flow: str | None,
+    *,
+    at: float | None = None,
+    start: float | None = None,
+    end: float | None = None,
+) -> None:
+    """Refuse what no run of the scenario could answer, before there is one.
+
+    Raises
+    ------
+    BentpipeError
+        An unknown flow, a time outside the run, or a time without a flow.
+    """
+    from bentpipe.experiment.why.spent import entries_of
+
+    times = {name: value for name, value in (("at", at), ("start", start), ("end", end)) if value is not None}
+    # An entry with a count is several flows; only the whole run takes all of them.
+    known = [*scenario.flow_names, *([] if times else entries_of(scenario.to_dict()["flow"]).values())]
+    if flow is not None and arguments.text("flow", flow) not in known:
+        raise BentpipeError(unknown(flow, "a flow of this scenario", dict.fromkeys(known)))
+    if not times:
+        return
+    latest = scenario.duration_s
+    if set(times) not in ({"at"}, {"start", "end"}):
+        given = ", ".join(f"{name} = {value}" for name, value in times.items())
+        raise BentpipeError(f"{given}: no window of time\n  expected at, or both start and end (--from and --to)")
+    for name, value in times.items():
+        if not 0 <= arguments.number(name, value) <= latest:
+            raise BentpipeError(f"{name} = {value:g} s\n  expected a time from 0 to {latest:g} s, which the run has")
+    if start is not None and end is not None and not start < end:
+        raise BentpipeError(f"start = {start:g} s, end = {end:g} s\n  expected an end after the start")
+    if flow is None and len(scenario.flow_names) > 1:
+        raise BentpipeError(f"which flow?\n  known: {', '.join(scenario.flow_names[:8])}")
+
+
+def refuse_absent(scenario: Scenario, *series: str) -> None:
+    """A run that was saved without a class cannot be run again without it."""
+    absent = {name: cls for name, cls in scenario.senders.items() if issubclass(cls, Absent)}
+    if not absent:
+        return
+    ways = [f"a run saved with --series {','.join(series)}", f"RunResult.load(FOLDER, classes=[{', '.join(absent)}])"]
+    if all(issubclass(cls, CongestionControl) for cls in absent.values()):
+        ways.insert(0, " ".join(f"--cc FILE.py:{name}" for name in absent))
+    raise BentpipeError(
+        f"the saved run lacks the series that explain it, and cannot be run again without {listed([*absent])}\n"
+        f"  expected {', or '.join(ways)}"
+    )
+
+
+def _window(
+    result: RunResult, flow: str, at: float | None, start: float | None, end: float | None
+) -> tuple[float, float]:
+    latest = result.simulated_s
+    if at is not None:
+        row = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)
+        half = max(LEAST_S, 4 * (row["rtt_p50_s"] or 0.0))
+        if 0 <= at <= latest:
+            return max(0.0, at - half), min(latest, at + half)
+        start = end = at
+    assert start is not None
+    assert end is not None
+    if not 0 <= start < end <= latest:
+        asked = f"at {at:g} s" if at is not None else f"from {start:g} s to {end:g} s"
+        raise BentpipeError(f"{asked}\n  expected a time from 0 to {latest:g} s, which the run has")
+    return start, end
+
+
+class _Story:
+    """The happenings of a window, and what they amount to."""
+
+    def __init__(self, result: RunResult, flow: str, start_s: float, end_s: float) -> None:
+        self.result, self.flow, self.start_s, self.end_s = result, flow, start_s, end_s
+        self.content = result.scenario.to_dict()
+        self.losses = result.series("losses", flow)
+        self.decisions = result.series("decisions", flow)
+        self.rtt_s = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)["rtt_p50_s"] or 0.0
+
+    def told(self) -> Explanation:
+        # Of one instant, what may have caused the rest comes first; a loss is heard of later.
+        parts = (
+            self._changes(),
+            self._outages(),
+            self._profiles(),
+            self._decisions(),
+            self._retransmissions(),
+            self._losses(),
+            self._waits(),
+        )
+        happenings = sorted((each for part in parts for each in part), key=lambda each: each[0])
+        return Explanation(self.flow, self.start_s, self.end_s, tuple(happenings), self._summary())
+
+    def _within(self, table: pl.DataFrame) -> pl.DataFrame:
+        return table.filter(pl.col("time_s").is_between(self.start_s, self.end_s))
+
+    def _changes(self) -> Iterator[tuple[float, str]]:
+        for change in self.content.get("at", ()):
+            time_s = _seconds(change["time"])
+            if not self.start_s <= time_s <= self.end_s:
+                continue
+            said = [f"{', '.join(change[key])} {what}" for key, what in _CHANGES.items() if change.get(key)]
+            said += [f"{each['from']} hands over to {each['to']}" for each in change.get("handover", ())]
+            said += [f"{each['flow']} gets another route" for each in change.get("install", ())]
+            said += [f"{name} has no route any more" for name in change.get("withdraw", ())]
+            yield time_s, "handover: " + "; ".join(said)
+
+    def _sides(self, key: str) -> Iterator[tuple[str, Any]]:
+        """What each link has at a key: of one that has the same in both directions once, by its own name."""
+        for name, link in self.content["link"].items():
+            there, back = (link.get(side, {}).get(key, link.get(key)) for side in ("forward", "reverse"))
+            if there == back:
+                yield name, there
+            else:
+                yield from ((f"{name}.forward", there), (f"{name}.reverse", back))
+
+    def _outages(self) -> Iterator[tuple[float, str]]:
+        for name, outage in self._sides("outage"):
+            if not isinstance(outage, dict) or "spans" not in outage:
+                continue
+            period_s = _seconds(outage["every"]) if "every" in outage else 0.0
+            for first, last in outage["spans"]:
+                length_s = _seconds(last) - _seconds(first)
+                for begin_s in self._repeated(_seconds(first), period_s, length_s):
+                    yield begin_s, f"{name} is down for {formatting.quantity(length_s, 's')}"
+
+    def _repeated(self, first_s: float, period_s: float, length_s: float = 0.0) -> Iterator[float]:
+        """When something of this length begins that is under way in the window; with a period it comes again."""
+        begin_s = first_s
+        if period_s and begin_s + length_s < self.start_s:
+            begin_s += period_s * int((self.start_s - begin_s) // period_s)
+        while begin_s <= self.end_s:
+            if begin_s + length_s >= self.start_s:
+                yield begin_s
+            if not period_s:
+                break
+            begin_s += period_s
+
+    def _profiles(self) -> Iterator[tuple[float, str]]:
+        """Delays, rates and error rates that change by a list of points."""
+        for key, what in (("delay", "the delay"), ("rate", "the rate"), ("error", "the error rate")):
+            for name, profile in self._sides(key):
+                if isinstance(profile, dict) and isinstance(profile.get("points"), list):
+                    yield from self._steps(f"{what} of {name}", profile)
+
+    def _steps(self, what: str, profile: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
+        points = [(_seconds(time), value) for time, value in profile["points"]]
+        period_s = _seconds(profile["every"]) if "every" in profile else 0.0
+        # What is there from the start changes when the list begins again.
+        before = [points[-1 if period_s else 0], *points[:-1]]
+        steps = [
+            (at_s, old, new)
+            for (first_s, new), (_, old) in zip(points, before, strict=True)
+            for at_s in self._repeated(first_s, period_s)
+            if old != new and at_s > 0
+        ]
+        steps.sort(key=lambda step: step[0])
+        is_gradual = profile.get("interpolate") == "linear"
+        if len(steps) > CHANGES_MOST:
+            yield steps[0][0], f"{what} changes {len(steps)} times, until {steps[-1][0]:.4f} s"
+        elif is_gradual:
+            yield from ((at_s, f"{what} is {new}, and changes from here on") for at_s, _, new in steps)
+        else:
+            yield from ((at_s, f"{what} changes from {old} to {new}") for at_s, old, new in steps)
+
+    def _losses(self) -> Iterator[tuple[float, str]]:
+        """Losses of one kind that follow one another within a round trip are one happening."""
+        groups: list[dict[str, Any]] = []
+        latest: dict[tuple[str, str, bool], dict[str, Any]] = {}
+        for row in self._within(self.losses).iter_rows(named=True):
+            key = (row["where"], row["cause"], row["data_bytes"] > 0)
+            last = latest.get(key)
+            if last is not None and row["time_s"] - last["end"] <= max(self.rtt_s, 1e-3):
+                last["end"], last["count"] = row["time_s"], last["count"] + 1
+            else:
+                latest[key] = {"key": key, "time": row["time_s"], "end": row["time_s"], "count": 1}
+                groups.append(latest[key])
+        for group in groups:
+            where, cause, has_data = group["key"]
+            data = "with data" if has_data else "without data"
+            what = f"{formatting.count(group['count'], 'packet')} {data}"
+            until = f", until {group['end']:.4f} s" if group["end"] > group["time"] else ""
+            yield group["time"], f"lost: {what} {self._place(where, cause)}{until}"
+
+    def _place(self, where: str, cause: str) -> str:
+        """Where it was lost and why. Bits are wrong on a link, and the packet ends at the node where that leads."""
+        why = CAUSES.get(cause, cause)
+        if cause != "bit-error":
+            return f"at {where}: {why}"
+        corrupting = self.result.links.filter(pl.col("corrupted_packets") > 0)["link"].to_list()
+        here = [name for name in corrupting if self._end(name) == where] or corrupting
+        return f"at {where}: {why} on {' or '.join(here)}" if here else f"at {where}: {why}"
+
+    def _end(self, direction: str) -> str | None:
+        """The node that a direction of a link leads to, where the entry is a link by itself."""
+        name, _, side = direction.rpartition(".")
+        link = self.content["link"].get(name, {})
+        end: str | None = link.get("to" if side == "forward" else "from")
+        return end
+
+    def _lost_before(self, offset: float, time_s: float) -> str | None:
+        """Why the data at this offset had to be retransmitted; none if the network lost none of them."""
+        hit = self.losses.filter(
+            (pl.col("time_s") < time_s)
+            & (pl.col("offset_bytes") <= offset)
+            & (pl.col("offset_bytes") + pl.col("data_bytes") > offset)
+        )
+        if hit.is_empty():
+            return None
+        row = hit.row(-1, named=True)
+        return f", because its packet was lost {self._place(row['where'], row['cause'])}, at {row['time_s']:.4f} s"
+
+    def _nothing_lost(self, time_s: float) -> str:
+        since_s = max(0.0, time_s - max(3.0, 4 * self.rtt_s))
+        acks = self.losses.filter(pl.col("time_s").is_between(since_s, time_s) & (pl.col("data_bytes") == 0)).height
+        if acks:
+            without = f"{formatting.count(acks, 'packet')} without data, such as ACKs, since {since_s:.4f} s"
+            return f"; no packet of it was lost, but {without}"
+        return "; no packet of it was lost: the answer came late or out of order"
+
+    def _decisions(self) -> Iterator[tuple[float, str]]:
+        for row in self._within(self.decisions).iter_rows(named=True):
+            time_s, event, value = row["time_s"], row["event"], row["value"]
+            if event in ("fast_retransmit", "timeout"):
+                reason = self._lost_before(value, time_s) or self._nothing_lost(time_s)
+                yield time_s, f"{_EVENTS[event]} for the data at {value}{reason}"
+            elif event in ("reduction", "no_reduction"):
+                yield time_s, f"{_EVENTS[event]}; {self._window_at(time_s)}"
+            elif event in _EVENTS:
+                yield time_s, _EVENTS[event]
+
+    def _retransmissions(self) -> Iterator[tuple[float, str]]:
+        """Those that follow one another within a round trip are one happening."""
+        table = self._within(self.decisions).filter(pl.col("event") == "retransmission")
+        groups: list[list[float]] = []
+        for time_s in table["time_s"]:
+            if groups and time_s - groups[-1][-1] <= max(self.rtt_s, 1e-3):
+                groups[-1].append(time_s)
+            else:
+                groups.append([time_s])
+        for times in groups:
+            until = f", until {times[-1]:.4f} s" if times[-1] > times[0] else ""
+            yield times[0], f"{formatting.count(len(times), 'segment')} retransmitted{until}"
+
+    def _window_at(self, time_s: float) -> str:
+        table = self.result.series("cwnd_bytes", self.flow)
+        before = table.filter(pl.col("time_s") < time_s)["cwnd_bytes"]
+        after = table.filter(pl.col("time_s").is_between(time_s, time_s + max(self.rtt_s, 1e-3)))["cwnd_bytes"]
+        if before.is_empty() or after.is_empty():
+            return "the congestion window stays"
+        least: float = after.min()  # type: ignore[assignment]
+        old, new = (formatting.quantity(each, "B") for each in (before[-1], least))
+        if least >= before[-1]:
+            return f"the congestion window stays at {old}"
+        return f"the congestion window falls from {old} to {new} in a round trip"
+
+    def _spans(self) -> list[tuple[float, float, int]]:
+        """What limited the sender in the window: start, end, number of the limit."""
+        table = self.result.series("limited_by", self.flow)
+        if table.is_empty():
+            # Datagrams wait for nothing.
+            return []
+        times, limits = table["time_s"].to_list(), [int(limit) for limit in table["limited_by"]]
+        ends = [*times[1:], self.result.simulated_s]
+        spans = zip(times, ends, limits, strict=True)
+        cut = ((max(begin, self.start_s), min(end, self.end_s), limit) for begin, end, limit in spans)
+        return [(begin, end, limit) for begin, end, limit in cut if end > begin]
+
+    def _waits(self) -> Iterator[tuple[float, str]]:
+        """Times in which the application or the receiver kept the sender from sending, of a round trip at least."""
+        for begin_s, end_s, limit in self._spans():
+            lasted = f"for {formatting.quantity(end_s - begin_s, 's')}"
+            if end_s - begin_s < max(self.rtt_s, 1e-3):
+                continue
+            if limit == LIMITS.index("the application, which had nothing to send"):
+                yield begin_s, f"the application had nothing to send {lasted}"
+            elif limit == LIMITS.index("the receiver's window"):
+                yield begin_s, f"the window that is advertised held the sender back {lasted}{self._proxies()}"
+            elif limit == LIMITS.index("the send buffer"):
+                yield begin_s, f"the send buffer was full {lasted}"
+
+    def _proxies(self) -> str:
+        """A proxy advertises a window of its own: its buffer is what was full."""
+        found = self._on_the_way()
+        return f" (the buffer of {' or '.join(found)} was full)" if found else ""
+
+    def _on_the_way(self) -> list[str]:
+        """Proxies at the nodes that the flow passes."""
+        nodes: Mapping[str, Any] = self.content.get("node", {})
+        flow: Mapping[str, Any] = self.content["flow"][self.flow]
+        passed = {name for key in ("route", "reverse_route") for name in flow.get(key, ())} or set(nodes)
+        return [
+            f"{each['kind']} at {name}"
+            for name, node in nodes.items()
+            for each in node.get("middlebox", ())
+            if name in passed and each["kind"] in PROXIES
+        ]
+
+    def _summary(self) -> str:
+        lost = self._within(self.losses).filter(pl.col("data_bytes") > 0)
+        by_congestion = lost.filter(pl.col("cause").is_in(CONGESTION)).height
+        events = self._within(self.decisions)["event"].to_list()
+        said = []
+        if lost.is_empty():
+            said.append("lost no data")
+        else:
+            said.append(f"lost {by_congestion} packets to congestion and {lost.height - by_congestion} on links")
+        for event, what in (("reduction", "reduced its window"), ("timeout", "waited for its retransmission timer")):
+            if event in events:
+                said.append(f"{what} {formatting.count(events.count(event), 'time')}")
+        text = f"From {self.start_s:g} s to {self.end_s:g} s {self.flow} {listed(said)}."
+        if proxies := self._on_the_way():
+            text += f" What is lost behind {listed(proxies)} is repaired from there."
+        shares: dict[int, float] = {}
+        for begin_s, end_s, limit in self._spans():
+            shares[limit] = shares.get(limit, 0.0) + end_s - begin_s
+        whole = sum(shares.values())
+        told = sorted((each for each in shares if shares[each] >= SHARE_LEAST * whole), key=lambda each: -shares[each])
+        if self.flow in self.result.datagrams["flow"]:
+            text += " It sends datagrams, which wait for no window and are not repeated."
+        if told:
+            limits = listed([f"{LIMITS[each]} ({100 * shares[each] / whole:.0f} % of the time)" for each in told])
+            text += f" It was limited by {limits}."
+        return text
+
+
+_CHANGES = {"up": "comes back", "down": "is taken away"}
+_EVENTS = {
+    "established": "the connection is open",
+    "fast_retransmit": "recovery begins",
+    "timeout": "the retransmission timer expires",
+    "recovery_exit": "recovery ends",
+    "slow_start_exit": "slow start ends",
+    "undo": "the sender finds the last loss spurious, and restores its state",
+    "reduction": "the sender takes the loss for congestion",
+    "no_reduction": "the sender takes the loss for an error of a link, and does not reduce its window",
+    "ecn_reduction": "ECN marks reduce the congestion window",
+    "zero_window": "the window that the receiver advertises closes",
+    "completed": "all data are acknowledged",
+    "transfer": "a transfer is complete",
+    "aborted": "the connection gives up",
+}
+
+
+def listed(parts: list[str]) -> str:
+    """With commas, and an *and* before the last."""
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _seconds(text: str) -> float:
+    found = _core.quantity(text)
+    assert found is not None, "the scenario is valid"
+    return found[0]

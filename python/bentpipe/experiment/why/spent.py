@@ -1,0 +1,345 @@
+"""The time of each kind of flow, in parts that add up, the largest first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from bentpipe import formatting
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.why.explanation import CAUSES, listed, refuse_absent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.experiment.why.remedies import Remedy
+    from bentpipe.progress import Wish
+
+SERIES = "critical_path"
+"""The series of a breakdown. A result that has it is not run again."""
+SMALL = 0.01
+"""Parts below this share of the time are shown as one."""
+NOUNS = {
+    "page": "page",
+    "request-response": "exchange",
+    "bulk": "transfer",
+    "arrivals": "transfer",
+    "records": "record",
+    "file": "file",
+}
+"""A transfer of each kind of application that has an end."""
+TRIPS = {
+    "opening": "handshakes and requests",
+    "exchange": "handshakes and requests",
+    "slow-start": "waiting for ACKs in slow start",
+    "window": "waiting for ACKs to move the congestion window",
+    "receive-window": "waiting for the receiver's window",
+    "send-buffer": "waiting for room in the send buffer",
+    "repair": "repairing losses",
+}
+"""Parts in which packets travel, one round trip after the other."""
+WAITS = {
+    "timeout": "waiting for the retransmission timer",
+    "delayed-ack": "waiting for delayed ACKs",
+    "pacing": "spacing packets",
+    "application": "waiting for the application",
+    "rest": "not explained by any packet",
+}
+WAY = "propagation and processing on the way"
+"""The propagation of a datagram, which has no answer."""
+
+
+@dataclass(frozen=True)
+class TimePart:
+    """A part of the time of a kind of flow.
+
+    Attributes
+    ----------
+    part : str
+        `queue`, `transmission`, `slow-start` and so on; opening and exchange are one.
+    where : str
+        The link or node; empty if it is of the whole path.
+    time_s : float
+        Mean per transfer or datagram.
+    share : float
+        Share of all its time, 0 to 1.
+    round_trips : float
+        Mean number per transfer.
+    by : dict
+        Of the wait in a queue: flow to its share, the largest first.
+    """
+
+    part: str
+    where: str
+    time_s: float
+    share: float
+    round_trips: float
+    by: Mapping[str, float]
+
+    @property
+    def what(self) -> str:
+        """The part in plain words."""
+        if self.part == "queue":
+            fillers = [f"{name} ({formatting.percent(share)})" for name, share in self.by.items() if share >= SMALL]
+            return f"waiting in the queue of {self.where}, filled by {listed(fillers)}"
+        if self.part == "transmission":
+            return f"sending its own bytes on {self.where}"
+        if self.part == "outage":
+            return f"waiting for {self.where}, which sent nothing"
+        if self.part == "middlebox":
+            return f"held by a middlebox at {self.where}"
+        if self.part == "way":
+            return WAY
+        if self.part in TRIPS:
+            return f"{TRIPS[self.part]} ({formatting.count_mean(self.round_trips, 'round trip')})"
+        return WAITS[self.part]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data."""
+        place = {"part": self.part, "where": self.where, "what": self.what}
+        numbers = {"time_s": self.time_s, "share": self.share, "round_trips": self.round_trips}
+        return {**place, **numbers, "by": dict(self.by)}
+
+
+@dataclass(frozen=True)
+class FlowTime:
+    """The time of the flows of one kind.
+
+    Attributes
+    ----------
+    flow : str
+        The entry of the scenario, of which there may be many.
+    noun : str
+        Name of a transfer: `page`, `packet` and so on; empty for a flow that never ends.
+    count : int
+        Number of transfers.
+    time_s : float
+        Mean per transfer; for a flow that never ends, the time until the last packet arrived.
+    parts : tuple of TimePart
+        They add up to `time_s`; the largest comes first.
+    said : str
+        Goodput, losses, and the number of unfinished transfers.
+    names : tuple of str
+        The flows themselves.
+    """
+
+    flow: str
+    noun: str
+    count: int
+    time_s: float
+    parts: tuple[TimePart, ...]
+    said: str
+    names: tuple[str, ...] = ()
+
+    @property
+    def head(self) -> str:
+        """The measured time in words."""
+        time = formatting.quantity(self.time_s, "s")
+        if not self.noun:
+            return f"{self.flow}: {time} of sending. {self.said}".rstrip()
+        on_average = f" on average of {self.count:,}" if self.count > 1 else ""
+        flows = f" ({len(self.names)} flows)" if len(self.names) > 1 else ""
+        article = "an" if self.noun[0] in "aeiou" else "a"
+        return f"{self.flow}{flows}: {article} {self.noun} takes {time}{on_average}. {self.said}".rstrip()
+
+    @property
+    def shown(self) -> list[tuple[float, float, str]]:
+        """Seconds, share and words of each part; small ones are one."""
+        large = [part for part in self.parts if part.share >= SMALL]
+        rows = [(part.time_s, part.share, part.what) for part in large]
+        small = [part for part in self.parts if part.share < SMALL]
+        if small:
+            rows.append((sum(part.time_s for part in small), sum(part.share for part in small), "all else"))
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data."""
+        numbers = {"count": self.count, "time_s": self.time_s}
+        parts = [part.to_dict() for part in self.parts]
+        return {"flow": self.flow, "noun": self.noun, **numbers, "said": self.said, "parts": parts}
+
+
+@dataclass(frozen=True, repr=False)
+class Breakdown:
+    """The time of each kind of flow by its use, and changes that may help.
+
+    Attributes
+    ----------
+    flows : tuple of FlowTime
+        One for each entry of the scenario whose flows have sent anything.
+    remedies : tuple of Remedy
+        Changes that were tried, by their effect.
+    missing : tuple of str
+        Kinds of flows without a complete transfer or datagram.
+    """
+
+    flows: tuple[FlowTime, ...]
+    remedies: tuple[Remedy, ...]
+    missing: tuple[str, ...]
+
+    def __getitem__(self, flow: str) -> FlowTime:
+        """The time of one kind."""
+        for each in self.flows:
+            if each.flow == flow:
+                return each
+        raise BentpipeError(unknown(flow, "a flow of this breakdown", [each.flow for each in self.flows]))
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes for the reader."""
+        return [f"{name}: nothing has come to its end, so there is no time to explain" for name in self.missing]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {
+            "flows": [each.to_dict() for each in self.flows],
+            "remedies": [each.to_dict() for each in self.remedies],
+            "notes": self.notes,
+        }
+
+    def __repr__(self) -> str:
+        heads = "; ".join(f"{each.flow} {formatting.quantity(each.time_s, 's')}" for each in self.flows)
+        return f"<Breakdown of {heads}; {len(self.remedies)} changes tried>"
+
+    def __str__(self) -> str:
+        lines = []
+        for each in self.flows:
+            lines.append(each.head)
+            lines += [f"{formatting.quantity(s, 's'):>10}  {formatting.percent(r):>5}  {w}" for s, r, w in each.shown]
+        return "\n".join([*lines, *map(str, self.remedies), *self.notes])
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        heads = ["time", "share", "part"]
+        text = ""
+        for each in self.flows:
+            rows = [[formatting.quantity(s, "s"), formatting.percent(share), what] for s, share, what in each.shown]
+            text += notebook.page(each.head, [(heads, rows, 0)])
+        if self.remedies:
+            rows = [[each.name, each.effect, each.command] for each in self.remedies]
+            text += notebook.page("What to try", [(["change", "effect in one run", "command"], rows, 3)])
+        return text + notebook.page("", [], self.notes)
+
+
+def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progress: Wish = None) -> Breakdown:
+    """Break down the time of each kind of flow; see `RunResult.why`."""
+    from bentpipe.experiment.why.remedies import tried
+
+    scenario = result.scenario
+    flows = scenario.to_dict()["flow"]
+    entries = entries_of(flows)
+    chosen = list(dict.fromkeys(entries.values())) if only is None else [entries.get(only, only)]
+    if not set(chosen) <= set(entries.values()):
+        raise BentpipeError(unknown(chosen[0], "a flow of this scenario", [*dict.fromkeys(entries.values())]))
+    if SERIES not in result.recorded:
+        from bentpipe.experiment.single.run import run
+
+        refuse_absent(scenario, SERIES)
+        result = run(scenario, series=SERIES, progress=progress)
+    table = result.recorded[SERIES].with_columns(
+        pl.col("flow").replace_strict(entries).alias("entry"),
+        pl.col("by").replace_strict({**entries, "": ""}).alias("by"),
+    )
+    names = {entry: tuple(name for name in entries if entries[name] == entry) for entry in chosen}
+    found = tuple(
+        _flow_time(result, entry, flows[names[entry][0]], names[entry], rows)
+        for entry in chosen
+        if (rows := table.filter(pl.col("entry") == entry)).height
+    )
+    named = {each.flow for each in found}
+    missing = tuple(entry for entry in chosen if entry not in named and kind_of(flows[names[entry][0]]) != "port")
+    return Breakdown(found, tuple(tried(result, found, progress)) if tries else (), missing)
+
+
+def entries_of(flows: Mapping[str, Any]) -> dict[str, str]:
+    """By name, the kind of each flow: flows of one kind differ in nodes and in the numbers in their names.
+
+    >>> web, call = {"app": {"kind": "page"}}, {"app": {"kind": "cbr"}}
+    >>> entries_of({"call": call, "web1": web, "web2": web, "u1-x": web, "u2-x": web})
+    {'call': 'call', 'web1': 'web', 'web2': 'web', 'u1-x': 'u{n}-x', 'u2-x': 'u{n}-x'}
+    """
+    kinds: dict[str, list[str]] = {}
+    for name, flow in flows.items():
+        what = {key: flow.get(key) for key in ("app", "tcp", "class")}
+        kinds.setdefault(re.sub(r"\d+", "{n}", name) + repr(what), []).append(name)
+    found = {}
+    for names in kinds.values():
+        pattern = re.sub(r"\d+", "{n}", names[0])
+        is_free = pattern.removesuffix("{n}") not in flows
+        for name in names:
+            found[name] = pattern.removesuffix("{n}") if len(names) > 1 and is_free else name
+    return {name: found[name] for name in flows}
+
+
+def kind_of(flow: Mapping[str, Any]) -> str:
+    """The kind of an entry's application."""
+    app = flow.get("app", "greedy")
+    return str(app["kind"] if isinstance(app, dict) else app)
+
+
+def _flow_time(
+    result: RunResult, entry: str, flow: Mapping[str, Any], names: Sequence[str], rows: pl.DataFrame
+) -> FlowTime:
+    datagrams = result.datagrams.filter(pl.col("flow").is_in(names))
+    is_datagrams = datagrams.height > 0
+    noun = "packet" if is_datagrams else NOUNS.get(kind_of(flow), "")
+    count = int(rows.unique("flow")["transfers"].sum())
+    total_s = float(rows["total_s"].sum())
+    parts = _parts(rows, count, total_s, is_datagrams=is_datagrams)
+    said = [*_goodput(result, names, noun), *_losses(result, names), *_unfinished(result, names)]
+    return FlowTime(entry, noun, count, total_s / count, tuple(parts), " ".join(said), tuple(names))
+
+
+def _parts(rows: pl.DataFrame, count: int, total_s: float, *, is_datagrams: bool) -> list[TimePart]:
+    together = {"opening": "exchange"} | ({"exchange": "way"} if is_datagrams else {})
+    rows = rows.with_columns(pl.col("part").replace(together))
+    found = []
+    for (part, where), group in rows.group_by("part", "where", maintain_order=True):
+        time_s = float(group["total_s"].sum())
+        by = group.group_by("by", maintain_order=True).agg(pl.col("total_s").sum()).sort("total_s", descending=True)
+        fillers = {name: s / time_s for name, s in by.iter_rows() if name and time_s > 0}
+        trips = float(group["trips"].sum()) / (2 * count)
+        share = time_s / total_s if total_s > 0 else 0.0
+        found.append(TimePart(str(part), str(where), time_s / count, share, trips, fillers))
+    return sorted(found, key=lambda each: -each.time_s)
+
+
+def _goodput(result: RunResult, names: Sequence[str], noun: str) -> list[str]:
+    if noun == "packet":
+        return []
+    rates = result.flows.filter(pl.col("flow").is_in(names))["goodput_active_bps"].drop_nulls()
+    if noun not in ("", "file") or rates.is_empty():
+        return []
+    mean: float = rates.mean()  # type: ignore[assignment]
+    each = " each" if len(rates) > 1 else ""
+    return [f"Goodput: {formatting.quantity(mean, 'bit/s')}{each}."]
+
+
+def _losses(result: RunResult, names: Sequence[str]) -> list[str]:
+    drops = result.drops.filter(pl.col("flow").is_in(names))
+    lost = int(drops["packets"].sum()) if drops.height else 0
+    if not lost:
+        return []
+    groups = drops.group_by("where", "cause", maintain_order=True).agg(pl.col("packets").sum())
+    top = groups.sort("packets", descending=True).head(2)
+    places = [(n, f"at {where} ({CAUSES.get(cause, cause)})") for where, cause, n in top.iter_rows()]
+    if elsewhere := lost - int(top["packets"].sum()):
+        places.append((elsewhere, "elsewhere"))
+    datagrams = result.datagrams.filter(pl.col("flow").is_in(names))
+    sent = int(datagrams["sent_packets"].sum()) if datagrams.height else 0
+    share = f" ({formatting.percent(lost / sent)})" if sent else ""
+    if len(places) == 1:
+        return [f"Packets lost: {lost:,}{share} {places[0][1]}."]
+    return [f"Packets lost: {lost:,}{share}; {listed([f'{n:,} {place}' for n, place in places])}."]
+
+
+def _unfinished(result: RunResult, names: Sequence[str]) -> list[str]:
+    rows = result.completions.filter(pl.col("flow").is_in(names) & (pl.col("sizes") == "all"))
+    unfinished = sum(int(rows[column].sum()) for column in ("unfinished", "failed")) if rows.height else 0
+    return [f"Not finished, and not counted: {unfinished:,}."] if unfinished else []
