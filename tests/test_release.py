@@ -57,8 +57,14 @@ def test_each_file_of_the_project_says_the_same_version():
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert cargo["version"] == bp.__version__
-    assert re.findall(r"(?m)^version: (.*)$", citation) == [bp.__version__]
-    assert f'repository-code: "{cargo["repository"]}"' in citation
+    cited = yaml.safe_load(citation)
+    assert str(cited["version"]) == bp.__version__
+    assert cited["repository-code"] == cargo["repository"]
+    assert cited["url"] == PROJECT["urls"]["Documentation"]
+    assert [each["name"] for each in cited["authors"]] == [each["name"] for each in PROJECT["authors"]]
+    assert cited["keywords"] == PROJECT["keywords"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^## (\d\S*) \((.*)\)$", changes)[0] == (cited["version"], str(cited["date-released"]))
     assert PROJECT["urls"]["Repository"] == cargo["repository"]
 
 
@@ -94,6 +100,26 @@ def test_workflows_parse_and_say_that_they_are_untested(path):
     assert text.startswith("# Untested: ")
     # YAML 1.1 takes the key `on` for true.
     assert {"name", True, "permissions", "jobs"} <= yaml.safe_load(text).keys()
+
+
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs" / "develop").glob("*.md"))]
+
+
+FOLDERS = ("crates", "python", "docs", "tests", "validation", "tools", "examples", "bench")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_for_contributors_name_what_is_there(page):
+    """Targets of make, scripts, files and tests in code, and links between the pages of the repository."""
+    text = page.read_text(encoding="utf-8")
+    code = "\n".join("".join(each) for each in re.findall(r"(?ms)^ *```\w*\n(.*?)^ *```|`([^`\n]+)`", text))
+    targets = set(re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8")))
+    assert set(re.findall(r"(?m)^make ([a-z]+)", code)) <= targets
+    paths = re.findall(rf"(?<![\w./])((?:{'|'.join(FOLDERS)})/[\w./-]*[\w/])", code)
+    # A word in capitals is for the reader to replace.
+    assert [path for path in paths if path == path.lower() and not (ROOT / path).exists()] == []
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if ":" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_settings_of_tools_parse():
