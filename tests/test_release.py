@@ -11,12 +11,16 @@ import yaml
 
 import bentpipe as bp
 
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tools")]
+
+from absolute_links import absolute  # noqa: E402
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "python").rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 POSIX_ONLY = {"curses", "fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}
@@ -76,6 +80,16 @@ def test_the_index_has_a_readme_a_licence_and_where_to_ask():
     assert {each.split(", ")[0] for each in found.get_all("Project-URL")} == PROJECT["urls"].keys()
     assert found["Description-Content-Type"].startswith("text/markdown")
     assert found["Description"] or found.get_payload()
+
+
+def test_the_page_on_the_index_has_no_relative_links():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = absolute(readme, "https://github.com/a/b", "1.2.3")
+    links = ["".join(link) for link in re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", found)]
+    assert all(link.startswith(("https://", "#")) for link in links)
+    assert "https://raw.githubusercontent.com/a/b/v1.2.3/docs/assets/logo.svg" in links
+    assert "https://github.com/a/b/blob/v1.2.3/docs/guides/emulate.md#a-proxy-on-the-way" in links
+    assert absolute(found, "https://github.com/a/b", "1.2.3") == found
 
 
 @pytest.mark.parametrize("name", ["constraints.txt", "Cargo.lock"])
