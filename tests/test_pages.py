@@ -3,8 +3,12 @@
 import json
 
 import pytest
+from PIL import Image
 
+from bentpipe.plot import save
+from bentpipe.plot.style import sheet
 from tools.docs import __main__ as pages
+from tools.docs import pictures
 from tools.docs.regions import put
 from validation import kept
 
@@ -12,6 +16,25 @@ from validation import kept
 @pytest.mark.parametrize("name", pages.MAKERS)
 def test_pages_are_current(name):
     assert pages.stale(name) == [], f"python -m tools.docs {name}"
+
+
+def test_figures_have_a_palette():
+    assert list(pictures.large(pages.DOCS)) == [], "python -m tools.docs"
+
+
+def test_a_figure_gets_a_palette_and_keeps_its_description(tmp_path):
+    file = tmp_path / "a.png"
+    figure = sheet(2, 2)
+    figure.subplots().plot([0, 1], [0, 1])
+    save(figure, file, note="two points", dpi=100)
+    size = file.stat().st_size
+    assert list(pictures.large(tmp_path)) == [file]
+    pictures.shrink(file)
+    assert list(pictures.large(tmp_path)) == []
+    assert file.stat().st_size < size
+    with Image.open(file) as picture:
+        assert picture.size == (200, 200)
+        assert picture.info["Description"] == "two points"
 
 
 def test_no_page_has_two_makers():
