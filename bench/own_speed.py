@@ -1,4 +1,4 @@
-"""How many ACKs per second a congestion control in Python takes, and packets a function of the network.
+"""Measures ACKs per second of a congestion control in Python, and packets per second of a middlebox in Python.
 
 A path without losses where every segment is acknowledged, so that nearly all is ACKs in congestion avoidance; for
 functions the same path through a node.
@@ -46,7 +46,7 @@ class Inherits(bp.CongestionControl):
 
 
 class Helpers(bp.CongestionControl):
-    """Reno by what the base class offers."""
+    """Reno with the methods of the base class."""
 
     def on_ack(self, ack, path):
         left = self.slow_start(ack, path)
@@ -115,7 +115,7 @@ def taken(scenario: bp.Scenario) -> float:
 
 
 def functions() -> None:
-    """Likewise, of functions at a node half way."""
+    """Packets per second of middleboxes at a node half way."""
     path = PATH.replace("DURATION", "5 s").replace('to = "b"\nrate', 'to = "node"\nrate')
     scenario = bp.loads(path + SECOND_HOP)
     bp.run(scenario, middlebox={"node": Passed})

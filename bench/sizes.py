@@ -46,7 +46,7 @@ def flows(count: int) -> str:
 
 
 def links(count: int) -> str:
-    """A ring of so many routers; 10,000 flows of two segments, from each router or the first 10,000, over four hops."""
+    """A ring of `count` routers; 10,000 flows of two segments, from each router or the first 10,000, over four hops."""
     sources = min(count, 10_000)
     text = [f'duration = "2 s"\n{TCP}receive_buffer = "2 segments"\n']
     for at in range(count):
@@ -65,7 +65,7 @@ def links(count: int) -> str:
 
 
 def window(count: int) -> str:
-    """One flow that fills a path of so many packets, half a second long."""
+    """One flow that fills a path of `count` packets, half a second long."""
     rate_bps = count * 1500 * 8 / 0.5
     return (
         f'duration = "{max(5.0, 2e6 / (3 * count)):.3f} s"\n{TCP}smss = "1460 B"\nreceive_buffer = "{count} segments"\n'

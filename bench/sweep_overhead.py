@@ -1,9 +1,9 @@
-"""What a sweep costs besides the simulator: 10,000 runs of 1 ms each, from the first to the files.
+"""Measures the cost of a sweep besides the simulator: 10,000 runs of 1 ms each, from the first to the files.
 
     python -m bench.sweep_overhead [RUNS]
 
-Two shares of the time of all cores are printed: how much threads spent in the simulator (making, advancing and
-finishing runs), and how much the same runs would have taken alone, which is less where cores share caches and clock.
+It prints two shares of the time of all cores: the time of threads in the simulator (making, advancing and finishing
+runs), and the time of the same runs alone. The second is less if cores share caches and clock.
 On a machine that does other work, too, look at the share of this process's own time.
 """
 
@@ -86,7 +86,7 @@ def main(runs: int) -> None:
         scenario = scenario.replace("duration", f"{scenario.duration_s * factor:.3g} s")
     each_s = alone_s(scenario)
     print(f"a run alone: {each_s * 1e3:.3f} ms ({scenario.duration_s:g} s simulated)")
-    # Whatever is loaded when first needed is no part of what a run costs.
+    # The first sweep loads modules; runs do not pay for that.
     vary = {"link.up.queue": QUEUES}
     bp.sweep(scenario, vary, replications=1)
     _core.Run = Timed  # type: ignore[misc, assignment]

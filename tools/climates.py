@@ -1,10 +1,10 @@
-"""Makes the climates of the cities: what ITU-R's maps of the world have at each of them.
+"""Makes the climates of the cities from ITU-R's maps of the world.
 
     python tools/climates.py      # needs the package `itur`, which has the maps; nothing else here does
 
-Rain is that of P.837-7 and P.839-4, the ground that of P.1511, air that of P.1510-1 and P.836-6 (mean of the year),
-the wet term of the refractivity that of P.453-14 (median), water vapour in the column over the ground that of P.836-6,
-water in clouds, reduced to 0 °C, that of P.840-8.
+Rain is that of P.837-7 and P.839-4, and the ground that of P.1511. Air is that of P.1510-1 and P.836-6 (mean of the
+year). The wet term of the refractivity is that of P.453-14 (median), water vapour in the column over the ground that of
+P.836-6, and water in clouds, reduced to 0 °C, that of P.840-8.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def measured(folder: Path) -> dict[str, Any]:
 def main() -> None:
     """Measure and keep the numbers."""
     if len(sys.argv) != 2:
-        raise SystemExit("expected the folder with the catalogues: python -m validation.elements FOLDER")
+        raise SystemExit("error: expected the folder with the catalogues: python -m validation.elements FOLDER")
     kept.save("elements", measured(Path(sys.argv[1])))
 
 

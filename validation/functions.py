@@ -171,7 +171,7 @@ def main() -> None:
     """Measure what is asked for."""
     asked = sys.argv[1:]
     if unknown := [name for name in asked if name not in (*PLACES, "all")]:
-        raise SystemExit(f"no such function: {', '.join(unknown)}\n  known: {', '.join(PLACES)}")
+        raise SystemExit(f"error: no such function: {', '.join(unknown)}\n  known: {', '.join(PLACES)}")
     numbers = kept.load("functions")
     for name in PLACES:
         if name not in numbers or name in asked or "all" in asked:

@@ -334,10 +334,10 @@ def numbers(mitigation: Mitigation, comparison: Comparison) -> dict[str, list[fl
 
 
 def main() -> None:
-    """Measure and draw what is asked for."""
+    """Measure and draw the named mitigations."""
     asked, known = sys.argv[1:], [each.name for each in MITIGATIONS]
     if unknown := [name for name in asked if name not in known]:
-        raise SystemExit(f"no such mitigation: {', '.join(unknown)}\n  known: {', '.join(known)}")
+        raise SystemExit(f"error: no such mitigation: {', '.join(unknown)}\n  known: {', '.join(known)}")
     FIGURES.mkdir(exist_ok=True)
     found = kept.load("mitigations")
     for each in MITIGATIONS:

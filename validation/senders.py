@@ -266,7 +266,7 @@ def main() -> None:
     known = [choice["name"] for choice in bp.choices()["cc"]]
     asked = sys.argv[1:]
     if unknown := [name for name in asked if name not in (*known, "all")]:
-        raise SystemExit(f"no such congestion control: {', '.join(unknown)}\n  known: {', '.join(known)}")
+        raise SystemExit(f"error: no such congestion control: {', '.join(unknown)}\n  known: {', '.join(known)}")
     numbers = kept.load("senders")
     wanted = known if "all" in asked else asked or [name for name in known if name not in numbers]
     for name in wanted:

@@ -325,7 +325,7 @@ def main() -> None:
     """Measure what is asked for."""
     asked = sys.argv[1:]
     if unknown := [name for name in asked if name not in PARTS]:
-        raise SystemExit(f"no such part: {', '.join(unknown)}\n  known: {', '.join(PARTS)}")
+        raise SystemExit(f"error: no such part: {', '.join(unknown)}\n  known: {', '.join(PARTS)}")
     found = kept.load("sky")
     for name in asked or PARTS:
         found[name] = PARTS[name]()

@@ -1,4 +1,4 @@
-"""Makes the pages "Senders against ns-2 and their closed forms" and "Sharing"."""
+"""Makes the pages "Congestion controls against ns-2 and their closed forms" and "Sharing"."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def senders_page(found: dict[str, Any]) -> str:
         causes.append(text)
     at = agreement.LOSS.index("1e-2")
     return f"""{HEAD}
-# Senders against ns-2 and their closed forms
+# Congestion controls against ns-2 and their closed forms
 
 `python -m validation.agreement s1 response` measures it again; [Agreement with ns-2](ns2.md) has the senders that are
 ns-2's own, and how the two are configured alike.
@@ -80,20 +80,20 @@ selective acknowledgements. Ours are the senders as they are specified, with the
 ns-2's modules were not read for this: a cause is what we know or infer of them, and its proof is that the same
 setting here gives what ns-2 gives. "ours" and "with these settings" are means of the same seeds.
 
-One cause is common to all modules: the kernel around them. ns-2 shows it without us: at a loss rate of 0.01 its own
-SACK sender has {s1["ns2"]["own sack"][at]:.3f}, and Reno's module, with the same law, {s1["ns2"]["reno"][at]:.3f}.
-That kernel counts windows in whole segments; it is in slow start while the window *equals* the threshold, so that a
-segment is added at once after each recovery (RFC 5681 §3.1 allows both); it repairs lost retransmissions without a
-timeout; its timer is never shorter than the round trip and 200 ms. Here that is {setting_list(agreement.KERNEL)}, and
+One cause is common to all modules: the kernel around them. ns-2 itself shows it at a loss rate of 0.01. Its own
+SACK sender reaches {s1["ns2"]["own sack"][at]:.3f}, and Reno's module, with the same law, {s1["ns2"]["reno"][at]:.3f}.
+That kernel counts windows in whole segments. It is in slow start while the window *equals* the threshold, so that a
+segment is added immediately after each recovery (RFC 5681 §3.1 allows both). It repairs lost retransmissions without a
+timeout. Its timer is never shorter than the round trip and 200 ms. Here that is {setting_list(agreement.KERNEL)}, and
 takes our Reno from {s1["ours"]["reno"][at]:.3f} to {s1["kernel"][at]:.3f}. It is not all of it: at 0.1 it is
 too good ({s1["kernel"][-2]:.3f}, ns-2 {s1["ns2"]["reno"][-2]:.3f}), as RACK finds losses that the kernel leaves to its
-timer. The preset has what ns-2's own senders do.
+timer. The preset follows the senders that ns-2 itself has.
 
 {"".join(causes)}{response_part(found["response"])}"""
 
 
 def settings(cause: agreement.Cause) -> str:
-    """Those that make ours as theirs."""
+    """The settings that make ours as theirs."""
     cc = ", ".join(f"{key} = {value}" for key, value in toml(cause.cc))
     name = agreement.MODULES[cause.module]
     parts = [f'`cc = {{ kind = "{name}", {cc} }}`'] if cc else []
@@ -131,7 +131,7 @@ def response_part(found: dict[str, Any]) -> str:
     ]
     return f"""## Response functions
 
-`validation/response.toml`: one sender on a path of 100 ms on which nothing queues; one of 1/p packets is lost,
+`validation/response.toml`: one sender on a path of 100 ms on which nothing queues. One of 1/p packets is lost,
 periodically, the first when slow start has reached the window at which the formula's cycle ends. Mean window of the
 second half of the run, in segments. The formulas leave out the round trip in which a loss is repaired and nothing
 is added, except Scalable's, whose cycle has only 13; so measured windows are a little smaller where cycles are
@@ -144,8 +144,8 @@ formulas give it.
 
 ## Hybla does not depend on the round trip
 
-In congestion avoidance Hybla adds ρ² segments per round trip, ρ = RTT / 25 ms, so that its rate grows by 1 / (25
-ms)² = 1600 segments per second in each second, whatever the path; Reno's by 1 / RTT². The same path without losses,
+In congestion avoidance Hybla adds ρ² segments per round trip, ρ = RTT / 25 ms. So its rate grows by 1 / (25 ms)² =
+1600 segments per second in each second, on any path, and Reno's rate by 1 / RTT². The same path without losses,
 seconds 20 to 30:
 
 {table(["sender", "round trip", "measured", "closed form"], growths)}"""
@@ -161,7 +161,7 @@ def growth_expected(cc: str, rtt_ms: int) -> float:
 
 
 def sharing_page(found: dict[str, Any]) -> str:
-    """How long two flows of the same sender take to share."""
+    """The time until two flows of the same sender share."""
     cases = [(route, later_s) for route in agreement.ROUTES for later_s in (0, agreement.LATER_S)]
     rows = []
     for sender, by_case in found["sharing"].items():
@@ -180,14 +180,14 @@ def sharing_page(found: dict[str, Any]) -> str:
 `validation/sharing.toml`: two flows that never end share 10 Mbit/s and a drop-tail queue of one bandwidth-delay
 product, over a round trip of {leo.rtt_ms} ms (a low orbit, or a line on the ground) and of {geo.rtt_ms} ms
 (geostationary). They start together, or the second {agreement.LATER_S} s after the first, each within half a second.
-From the start of the second on, for {leo.duration_s} s and {geo.duration_s} s, what each delivers in windows of
-{leo.window_s} s and {geo.window_s} s gives Jain's index.
+From the start of the second on, for {leo.duration_s} s and {geo.duration_s} s, the bytes that each delivers in windows
+of {leo.window_s} s and {geo.window_s} s give Jain's index.
 
 Each cell is the time after which Jain's index stays at {agreement.FAIR} or above to the end, in the slowest of
 {agreement.SHARING_SEEDS} seeds; 0 s is from the first window. Where in some seed it falls below in the last quarter,
-the two do not converge in that sense: "on average" says that over the whole second half the index is {agreement.FAIR}
-or more, "no" that it is not even that. Behind it stand that index and the share of the windows of the second half
-that were fair, means of the seeds. An index of 0.9 is a share of two to one, 0.5 that one of the two starves.
+the two do not converge in that sense. "On average" means that over the whole second half the index is {agreement.FAIR}
+or more, "no" that it is below. That index follows, and the share of fair windows in the second half, means of the
+seeds. An index of 0.9 is a share of two to one, 0.5 that one of the two starves.
 
 {table(head, rows)}
 The numbers of `bbr3` over GEO are unconfirmed. They follow from the draft as coded: both flows' long-term bounds sit
@@ -196,7 +196,7 @@ where their overflows left them, and nothing lowers the larger one. No second im
 
 
 def verdict(seeds: dict[str, list[Any]]) -> str:
-    """Of one case.
+    """The cell of one case.
 
     >>> verdict({"settles_s": [0, 30], "fair": [1, 1], "late": [1, 1]})
     '30 s'

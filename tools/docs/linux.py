@@ -43,13 +43,14 @@ The receive buffer is 32 MB on both sides here, so that no buffer limits the flo
 automatic buffers: up to 3 MiB at the receiver and 4 MiB at the sender, or four bandwidth-delay products where the path
 needs more.
 
-What differs: `bbr` over 50 ms has a smaller window and a shorter queue than the kernel's, `cubic` at 1 % of loss is a
-little faster, and smoothed round trips under loss are one to three milliseconds longer, as they come from timestamps
-here and from the instants of ACKs there. The causes of the first two are not known. TCP small queues, transmissions in
-units of two segments, compressed SACKs and the thinning of ACKs above 1 Gbit/s are not modelled.
+Three differences are left. `bbr` over 50 ms has a smaller window and a shorter queue than the kernel's. `cubic` at 1 %
+of loss is a little faster. Smoothed round trips under loss are one to three milliseconds longer, as they come from
+timestamps here and from the instants of ACKs there. The causes of the first two are not known. TCP small queues,
+transmissions in units of two segments, compressed SACKs and the thinning of ACKs above 1 Gbit/s are not modelled.
 
 The other presets have no kernel beside them. `windows-11` and `freebsd-14` have only values that a primary source
-gives; every other key is that of `rfc`. Not known of Windows 11: initial window, timers, delayed ACKs, proportional
-rate reduction, DSACK, limited transmit, detection of spurious timeouts, buffers and their limits, byte counting. Not
-known of FreeBSD 14: HyStart++ in the default stack, what the sender does with DSACK, the granularity of its clock.
+gives; every other key is that of `rfc`. Not known of Windows 11 are initial window, timers, delayed ACKs, proportional
+rate reduction and DSACK. Its limited transmit, detection of spurious timeouts, buffers with their limits and byte
+counting are not known, either. Not known of FreeBSD 14 are HyStart++ in the default stack, the sender's reaction to
+DSACK and the granularity of its clock.
 """

@@ -25,7 +25,7 @@ Two mechanisms are not on this page: the network can [compress headers](../funct
 
 
 def command(mitigation: Mitigation, path: str) -> str:
-    """What makes the comparison on the command line."""
+    """The command that repeats the comparison."""
     words = [f"bentpipe compare {path} --metric {mitigation.metric}"]
     words += [f"--set {key}='{value}'" for key, value in (STANDARD | mitigation.sets).items()]
     for name, sets in mitigation.cases.items():

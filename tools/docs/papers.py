@@ -20,7 +20,7 @@ SECTIONS = {
     "hswa": ("inputs", wishes.hswa_section),
     "refwa": ("remedies", remedies.section),
 }
-"""By paper, the name of the section and what makes it."""
+"""By paper, the name of the section and the function that makes it."""
 
 
 def pages() -> dict[str, str]:
@@ -32,7 +32,7 @@ def pages() -> dict[str, str]:
 
 
 def pictures() -> dict[str, Callable[[Path], None]]:
-    """What draws each figure, by path below `docs`."""
+    """The functions that draw the figures, by path below `docs`."""
     return {
         "papers/been/copies.png": wishes.been_figure,
         "papers/hswa/inputs.png": wishes.hswa_figure,

@@ -57,21 +57,21 @@ def pages() -> dict[str, str]:
 
 
 def pictures() -> dict[str, Callable[[Path], None]]:
-    """What draws the figure, by path below `docs`."""
+    """The function that draws the figure, by path below `docs`."""
     return {"validation/sizes.png": figure}
 
 
 TEXT = """## Cost against size
 
-How much a hop of a packet costs as a network grows, in processor time of one core; a hop is a packet that crosses a
-link, and its part of what TCP does at the ends. `python -m bench.sizes` measures it again.
+The cost of a hop as a network grows, in processor time of one core. A hop is a packet that crosses a link, with its
+part of the work of TCP at the endpoints. `python -m bench.sizes` measures it again.
 
 ![Processor time for a hop against the number of flows, of links, and of packets in flight](sizes.png)
 
-* **Flows** share three satellites, and have sixteen segments each on the way, so that nothing waits or gets lost.
-* **Links** are a ring; over it go 10,000 flows of two segments, each over four hops. From 10,000 links on each flow
-  begins on a link of its own.
-* **Packets in flight** are one flow's, which fills a path half a second long.
+* **Flows** share three satellites. Each has sixteen segments in flight, so that nothing waits or gets lost.
+* **Links** form a ring with 10,000 flows of two segments, each over four hops. From 10,000 links on, each flow begins
+  on a separate link.
+* **Packets in flight** belong to one flow that fills a path half a second long.
 
 {table}
 
@@ -79,8 +79,8 @@ link, and its part of what TCP does at the ends. `python -m bench.sizes` measure
 
 Memory is the peak of the whole process, with its scenario: reading a file of 100,000 links takes most of it.
 """
-VERDICT = """How many packets are in flight does not matter: a link is a ring, and its head one entry of the
-schedule. Links and flows do matter, for two reasons. What a hop touches no longer fits into the caches: a flow
-takes 16 kB here, with its two ends, two links of its own, and what the scenario keeps of them. And the schedule is
-a tree of all sources, of which each event climbs a branch; ends that nothing disturbs run ahead of it, which is why
-ten flows cost so little. Measured on a quiet machine; the numbers vary by a twentieth from run to run."""
+VERDICT = """The number of packets in flight does not matter: a link is a ring, and its head is one entry of the
+schedule. Links and flows matter, for two reasons. The memory that a hop touches no longer fits into the caches: a
+flow takes 16 kB here, with its two endpoints, its two links, and their part of the scenario. And the schedule is a
+tree of all sources, in which each event climbs a branch. Endpoints without disturbance run ahead of it, so ten flows
+cost little. Measured on a quiet machine; the numbers vary by a twentieth from run to run."""

@@ -51,11 +51,11 @@ def table(rows: list[dict[str, Any]], column: str, digits: int) -> str:
 
 TEXT = """## Beside other remedies for link errors
 
-REFWA Plus beside what its paper cites as remedies, and beside what came later, on its topology: ten greedy senders over
-three satellites, 10 Mbit/s, a round trip of 160 ms, buffers of one bandwidth-delay product. The first inter-satellite
-link loses packets at random. TCP is as ns-2 has it, as in the paper; each scheme has its own recovery. Means of 10
-replications of 120 s with 95 % intervals; headers take 3.8 % of the link. `python -m validation.remedies` measures it
-again.
+REFWA Plus beside the remedies that its paper cites, and beside later ones, on the topology of the paper: ten greedy
+senders over three satellites, 10 Mbit/s, a round trip of 160 ms, buffers of one bandwidth-delay product. The first
+inter-satellite link loses packets at random. TCP is that of ns-2, as in the paper; each scheme has its own recovery.
+Means of 10 replications of 120 s with 95 % intervals; headers take 3.8 % of the link. `python -m validation.remedies`
+measures it again.
 
 ![Goodput of each scheme over the loss rate](refwa/remedies.png)
 
@@ -74,28 +74,28 @@ again.
 VERDICT = """Up to one loss in a thousand there is nothing to win: a window of a tenth of the path recovers before
 the next loss. All fill the link but WestwoodNR, which stays at three quarters, and WTCP.
 
-At one in a hundred those that do not halve their window for an error are ahead: SACK that is told of errors (ELN),
-and BBR. Both kinds of Peach follow, which halve it and have it back two round trips later, then WestwoodNR, REFWA
-Plus and WTCP. NewReno, SACK and Santa Cruz stay at three fifths. So does REFWA alone: its windows are for
+At one in a hundred, schemes that do not halve their window for an error are ahead: SACK with notices of errors (ELN),
+and BBR. Both kinds of Peach follow, which halve it and have it back two round trips later, then WestwoodNR, REFWA Plus
+and WTCP. NewReno, SACK and Santa Cruz stay at three fifths. REFWA without Plus does, too: its windows are for
 congestion, and its senders are NewReno.
 
 From one in twenty on, most fall. ELN repairs each segment once in a round trip and waits for duplicates that no
-longer come. STP, whose window is Reno's, is a little behind SACK at one in a hundred, since each loss waits for a
-poll, and before it from one in ten on, since a retransmission that is lost as well needs no timeout. BBR v3 takes
-more than 2 % of losses for congestion: that is the whole of its fall, for with a threshold of 90 % it has the best
-goodput up to 30 %, with nothing in the network. WTCP, whose rate only unusually many losses lower, comes next and
-is the best at 50 %; it pays with a tenth of a clean link, and its page says what it leaves to other senders. REFWA
-Plus retransmits all that is outstanding and never backs off, so that its timeouts are short; from one in ten on it
-leaves behind all that the paper compares it with.
+longer come. STP has Reno's window. At one in a hundred it is a little behind SACK, since each loss waits for a poll.
+From one in ten on it is ahead, since a lost retransmission needs no timeout. BBR v3 takes more than 2 % of losses for
+congestion, which explains all of its fall: with a threshold of 90 % it has the best goodput up to 30 %, without any
+middlebox. Only unusually many losses lower the rate of WTCP. It comes next and is the best at 50 %. It pays with a
+tenth of a clean link; [its page](../senders/wtcp.md) shows what is left for other senders. REFWA Plus retransmits all
+outstanding data and never backs off, so its timeouts are short. From one in ten on it is ahead of every scheme to
+which the paper compares it.
 
-TCP-Peach+ beats it for two reasons that can be taken apart. At 20 % it has 52 %; with the recovery of NewReno in
-place of SACK 20 %; without copies of data in its dummies, which is Peach with SACK, 18 %; without both 7 %. The
-copies are many times the data, at a priority that costs nobody anything here. Without queues that serve them last,
-at every hop, they would be a flood.
+TCP-Peach+ beats it for two separate reasons. At 20 % it has 52 %, and 20 % with the recovery of NewReno in place of
+SACK. Without copies of data in its probe segments, which is Peach with SACK, it has 18 %, and without both 7 %. The
+copies are many times the data, at a priority that costs other packets nothing here. Without queues that serve them
+last, at every hop, they would be a flood.
 
-What each needs is different: ELN a satellite that sees the error and marks ACKs; REFWA Plus functions on all
-satellites, and new senders; Peach priorities at every hop; BBR and WTCP the sender alone, and a path on which
-losses are known to be errors."""
+Each needs something else. ELN needs a satellite that sees the error and marks ACKs. REFWA Plus needs middleboxes on
+all satellites, and new senders. Peach needs priorities at every hop. BBR and WTCP need only the sender, and a path
+whose losses are known to be errors."""
 
 
 def section() -> str:

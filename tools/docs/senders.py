@@ -35,7 +35,7 @@ acknowledgements, and dotted `reno`.
 BESIDE = """As many flows of `sack` on the same path (`bentpipe mix`), with losses by full queues only; half is fair.
 Means of {replications} replications.
 
-| path | share of the goodput (%) | left to `sack`, of what it gets among its own kind (%) |
+| path | share of the goodput (%) | left to `sack`, of its goodput among its own kind (%) |
 |---|---|---|
 """
 
@@ -69,7 +69,7 @@ class Entry:
 
     name: str
     doc: str
-    """What the core says about it, in Markdown."""
+    """Its documentation in the core, in Markdown."""
 
 
 def registry() -> list[Entry]:
@@ -99,7 +99,7 @@ def _without_links(text: str) -> str:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """What the scenario file takes as this congestion control."""
+    """The schema of this congestion control in the scenario file."""
     definitions = bp.schema()["$defs"]
     for choice in definitions["Cc"]["oneOf"]:
         if choice.get("properties", {}).get("kind", {}).get("const") == name:
@@ -112,10 +112,10 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def settings(name: str) -> str:
-    """The settings as a table, and what their words mean."""
+    """The settings as a table, and the meanings of their words."""
     rows = {key: entry for key, entry in schema(name)["properties"].items() if key != "kind"}
     if not rows:
-        return "It has none of its own; those of `[tcp]` are in [the reference](../reference/scenario.md).\n"
+        return "It has no settings; those of `[tcp]` are in [the reference](../reference/scenario.md).\n"
     text = f'`cc = {{ kind = "{name}", ... }}` under `[tcp]`:\n\n'
     text += "| key | value | default | from | meaning |\n|---|---|---|---|---|\n"
     words = ""
@@ -160,7 +160,7 @@ def page(entry: Entry, numbers: dict[str, Numbers]) -> str:
         f'`cc = "{entry.name}"` comes with `recovery = "{recovery(entry.name)}"` unless the scenario names another. '
     )
     text = text.rstrip() + f"\n\n{parts.pop('')}\n"
-    # What is under its own name goes on where the family's text ends.
+    # The part under its name continues the text of its family.
     satellite = "\n\n".join(part for part in (parts.pop(HEADING), parts.pop(entry.name, "")) if part)
     for heading, content in parts.items():
         text += f"\n## {heading}\n\n{content}\n"
@@ -182,7 +182,7 @@ def summary(name: str) -> str:
 
 
 def commands(name: str) -> str:
-    """What shows the same on the command line."""
+    """The commands that repeat the measurements."""
     both = f"{name},sack" if name != "sack" else "sack,reno"
     text = ""
     for path in PATHS:
@@ -201,7 +201,7 @@ def commands(name: str) -> str:
 
 
 def _paths(name: str, numbers: dict[str, Numbers]) -> str:
-    text = "| path | sender | goodput (Mbit/s) | median RTT (ms) | sent again (%) | timeouts |\n"
+    text = "| path | sender | goodput (Mbit/s) | median RTT (ms) | retransmitted (%) | timeouts |\n"
     text += "|---|---|---|---|---|---|\n"
     for path in PATHS:
         for each in dict.fromkeys([name, REFERENCES[0]]):
@@ -270,9 +270,9 @@ def index(entries: list[Entry], numbers: dict[str, Numbers]) -> str:
 
 
 def pages() -> dict[str, str]:
-    """All pages by their path below `docs`, from what is kept."""
+    """All pages by their path below `docs`, from the kept numbers."""
     entries, numbers = registry(), kept.load("senders")
     if missing := [entry.name for entry in entries if entry.name not in numbers]:
-        raise SystemExit(f"not measured: {', '.join(missing)}; run: python -m validation.senders")
+        raise SystemExit(f"error: not measured: {', '.join(missing)}; run: python -m validation.senders")
     made = {f"{entry.name}.md": page(entry, numbers) for entry in entries} | {"index.md": index(entries, numbers)}
     return {f"senders/{name}": text for name, text in made.items()}

@@ -49,8 +49,8 @@ def future_table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-# Round trips: least, median, 95 %; steps from one slot of 15 s to the next: median, 95 %; ms. Pings of 2023 from the
-# data of the MMSys 2024 paper on live streaming over Starlink (J. Zhao and J. Pan), our quantiles.
+# In ms: the least, median and 95 % round trip, then the median and 95 % step from one slot of 15 s to the next. Pings
+# of 2023 from the data of the MMSys 2024 paper on live streaming over Starlink (J. Zhao and J. Pan), our quantiles.
 MEASURED = {
     "Victoria to Seattle, bent pipe": (16.7, 42.8, 86.6, 9.6, 43.3),
     "Seychelles to Lagos, links between satellites": (59.1, 109.0, 208.0, 15.0, 117.0),
@@ -74,7 +74,7 @@ def measured_table(rows: list[dict[str, Any]]) -> str:
 
 
 def been_table(rows: list[dict[str, Any]]) -> str:
-    """Goodputs side by side: the stand-in, and Iridium."""
+    """Goodputs on the path of fixed delays and over Iridium."""
     found = {(row["system"], row["size"], row["rate"], row["path"]): row for row in rows}
     lines = [
         "| packet | errors per byte | path | " + " | ".join(SYSTEMS) + " | order |",
@@ -92,7 +92,7 @@ def been_table(rows: list[dict[str, Any]]) -> str:
 
 
 def changed(rows: list[dict[str, Any]]) -> str:
-    """Where the best of the three is another one over Iridium."""
+    """The settings whose best system is another one over Iridium."""
     best = {}
     for row in rows:
         at = (row["size"], row["rate"], row["path"])
@@ -230,7 +230,7 @@ def pages() -> dict[str, str]:
 
 
 def pictures() -> dict[str, Callable[[Path], None]]:
-    """What draws each figure, by path below `docs`."""
+    """The functions that draw the figures, by path below `docs`."""
     return {
         "validation/sky.png": lambda file: figure(kept.load("sky")["day"]["rows"], file),
         "validation/sky-cost.png": lambda file: more.cost_figure(kept.load("sky")["cost"], file),

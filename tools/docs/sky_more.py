@@ -71,9 +71,9 @@ def cost_text(kept: dict[str, Any]) -> str:
         f"{row['seconds']:.2f} s with {row['pairs']} pair{'s' * (row['pairs'] > 1)}" for row in kept["reading"]
     )
     intro = wrapped(
-        f"""CPU time of a step (ms): all satellites moved (SGP4), all links measured, and the paths of all pairs of 2 to
-        200 cities found, over shells like Kuiper's first at 630 km with as many planes as satellites in each. Steps are
-        0.1 s apart; a release build, one core, the least of {TIMES} measurements."""
+        f"""CPU time of a step (ms). A step moves all satellites (SGP4), measures all links, and finds the paths of all
+        pairs of 2 to 200 cities. The shells are like Kuiper's first at 630 km, with as many planes as satellites in
+        each. Steps are 0.1 s apart; a release build, one core, the least of {TIMES} measurements."""
     )
     return f"""{intro}
 
@@ -115,9 +115,10 @@ def transient_text(kept: dict[str, Any]) -> str:
         what is not geometry. {kept["lost"]} of {kept["sent"]:,} pings were lost."""
     )
     end = wrapped(
-        """The pause and what it holds are there. What is measured lasts longer on both sides: pings of the last 50 ms
-        before a boundary are held there, while here what has left the ground arrives; and round trips come down over a
-        quarter of a second, as what had waited leaves in its turn, where here all of it leaves at once."""
+        """The pause and the packets held by it are there. The measured pause lasts longer on both sides. Pings of the
+        last 50 ms before a boundary are held there; here, packets that have left the ground arrive. And measured round
+        trips come down over a quarter of a second, because waiting packets leave one after the other; here all of them
+        leave at the same time."""
     )
     return f"{intro}\n\n{table}\n\n{end}"
 
@@ -148,7 +149,7 @@ def refwa_table(rows: list[dict[str, Any]]) -> str:
 
 
 def differences(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the claim says as differences above 0, paired by start, with the verdict on each."""
+    """The statements of the claim as differences above 0, paired by start, with the verdict on each."""
     found = {(row["direction"], row["error"], row["sender"], row["sky"]): row for row in rows}
 
     def of(what: str, direction: str, case: str, sky: str) -> Any:
@@ -163,7 +164,7 @@ def differences(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             ("NewReno is unfair where round trips differ: 0.9 less F, sky still", 0.9 - rest),
             ("handovers make it more so: F, sky still, less F, moving", rest - moving),
             ("REFWA cures it: its F less NewReno's, moving", plain - moving),
-            ("so does REFWA Plus: its F less NewReno's, moving", plus - moving),
+            ("REFWA Plus cures it: its F less NewReno's, moving", plus - moving),
             ("and it is fair: F of REFWA Plus, moving, less 0.9", plus - 0.9),
             ("at no cost: utilisation of REFWA Plus less NewReno's plus 0.05, moving", used - usual + 0.05),
         ]
@@ -176,7 +177,7 @@ def differences(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def verdicts(rows: list[dict[str, Any]]) -> str:
-    """What REF-30 says, statement by statement."""
+    """The statements of REF-30 with their verdicts."""
     lines = ["| flows | statement | by | verdict |", "|---|---|---:|---|"]
     lines += [f"| {each['told']} | {each['what']} | {each['by']} | {each['verdict']} |" for each in differences(rows)]
     return "\n".join(lines)
@@ -195,29 +196,29 @@ def refwa_text(rows: list[dict[str, Any]], caused: list[dict[str, Any]]) -> str:
     what = wrapped(
         f"""REF-30 of [REFWA Plus](../papers/refwa.md): TCP shares a satellite link very unfairly when round trips
         differ, and more so with frequent handovers; REFWA cures it. Here round trips and handovers are those of
-        Teledesic, which the paper names for its 20 ms: ten flows between {HUB} and ten cities from
-        {CITIES_AROUND[0]} to {CITIES_AROUND[-1]} (20 to 200 ms), {DURATION_S // 60} minutes from {len(STARTS)}
-        times of a day, each place with the satellite that stays in view longest, {handovers:.0f} handovers in a
-        run; what is on the old link is lost. The link between {HUB} and its satellite has 10 Mbit/s and is what
+        Teledesic, which the paper names for its 20 ms. Ten flows connect {HUB} and ten cities from {CITIES_AROUND[0]}
+        to {CITIES_AROUND[-1]} (20 to 200 ms) for {DURATION_S // 60} minutes, from {len(STARTS)} times of a day. Each
+        place has the satellite that stays in view longest. A run has {handovers:.0f} handovers, which lose the packets
+        on the old link. The link between {HUB} and its satellite has 10 Mbit/s and is what
         all share; TCP and queues are those of the paper's pack, hosts take up to 0.85 ms for a packet. A still sky
         is the same one, stopped at the start. F is the paper's index, 1 where all flows have the same."""
     )
     verdict = wrapped(
         f"""**Verdict: in part.** Round trips that differ make TCP unfair. Handovers of a real sky do not make it
-        more so, but much less: under a still sky the NewReno flow that has most takes {share["still"]} of the link,
-        and in {far} of {len(caused)} runs it is not the nearest one: it is in step with the queue. Where round trips
+        more so, but much less. Under a still sky the NewReno flow that has most takes {share["still"]} of the link. In
+        {far} of {len(caused)} runs it is not the nearest one, but one in step with the queue. Where round trips
         drift and jump it takes {share["moving"]}. REFWA and REFWA Plus cure what is left where the feedback comes
         from a node that all segments of a connection pass, as the gateway."""
     )
     why = wrapped(
-        f"""On the satellites, where the paper puts it, the cure ends with the first handover of the shared link:
-        the next satellite has not seen the SYNs, does not know by what scale a window counts, and leaves it as it
-        is. Under REFWA the flows are then plain TCP. Under REFWA Plus they are worse: without a feedback that falls,
-        every overflow passes for a link error, and all of the window is sent again. Until that handover
-        ({until[0]:.0f} to {until[-1]:.0f} s after the start) there is {"no" if none else "hardly an"} overflow and
-        a utilisation of {before:.2f}; at the end {flood:,.0f} packets were dropped by the queue, and it is
-        {after:.2f}. Satellites that hand connections on, or windows without scaling, would help; the paper
-        simulates neither handovers nor a scale."""
+        f"""On the satellites, where the paper puts it, the cure ends with the first handover of the shared link. The
+        next satellite has not seen the SYNs, does not know the scale of windows, and leaves them unchanged. Under
+        REFWA the flows are then plain TCP. Under REFWA Plus they are worse: without a feedback that falls, every
+        overflow passes for a link error, and the whole window is retransmitted. Until that handover ({until[0]:.0f}
+        to {until[-1]:.0f} s after the start) there is {"no" if none else "hardly an"} overflow and a utilisation of
+        {before:.2f}. At the end it is {after:.2f}, and the queue has dropped {flood:,.0f} packets. Satellites that
+        hand connections on would help, or windows without scaling. The paper simulates neither handovers nor a
+        scale."""
     )
     return f"""{what}
 

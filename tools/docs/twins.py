@@ -25,7 +25,7 @@ REASONS = {
         " a lower one is seen: with two probes it has 14.9 Mbit/s as well, with one 15.7."
     ),
 }
-"""Why rows differ, by the beginnings of their names: causes that were taken away, and what was left then."""
+"""Reasons for differences, by the beginnings of the names of rows."""
 
 
 def number(value: float, digits: int) -> str:
@@ -74,7 +74,7 @@ def section() -> str:
         f"The TCP of Linux {series} did these transfers in real time over [the simulated path](../guides/emulate.md).",
         "With the preset `linux-6` the simulator did the same transfers. To measure both again on your kernel, run",
         "`python -m validation.twins`. It takes about 100 minutes and needs a quiet machine.",
-        "[How far can I trust the simulator?](../guides/twin.md) says how the two are compared.",
+        "[How far can I trust the simulator?](../guides/twin.md) explains the comparison.",
         "",
         "### Bulk transfers",
         "",

@@ -17,7 +17,7 @@ MEASURES = {
     "utilisation": "Utilisation of the downlink, %",
     "jain": "Jain's index of fairness",
     "queue": "Mean wait in the queue in front of the first link, ms",
-    "again": "Sent again, % of what was sent",
+    "again": "Retransmitted, % of the bytes sent",
 }
 
 
@@ -147,15 +147,15 @@ intervals. `python -m validation.wishes` measures it again.
 {verdict}
 """
 
-HSWA_VERDICT = """**What helps is the queue.** With ten or fifteen connections and one error in a thousand it halves
-the wait, and shares are more equal (Jain's index with fifteen 0.82 instead of 0.59), for a few per cent of goodput.
-With three and five it costs more goodput than it is worth. Without errors it costs none: what it costs are errors
-behind a queue, which halve the window too. **What does not help:** the number of connections changes nothing beyond
-the intervals, so that how fast each window grows is not what decides. Nor does the measured loss rate: the increment
-follows its logarithm, and the oracle can be spared. **No input raises the goodput of many connections.** Up to one
-error in a thousand ten and fifteen fill the link without any, and at one in a hundred, where they do not, each of the
-three leaves them with what they had, or less; all together with less. That the mean of each connection falls with
-their number is the link's rate, shared."""
+HSWA_VERDICT = """**The queue helps.** With ten or fifteen connections and one error in a thousand it halves the wait,
+and shares are more equal (Jain's index with fifteen 0.82 instead of 0.59), for a few per cent of goodput. With three
+and five it costs more goodput than it is worth. Without errors it costs none: the cost comes from errors behind a
+queue, which halve the window too. **The other two do not help.** The number of connections changes nothing beyond the
+intervals, so the growth of each window does not decide. The measured loss rate changes nothing, either: the increment
+follows its logarithm, and no oracle is needed. **No input raises the goodput of many connections.** Up to one error
+in a thousand, ten and fifteen connections fill the link without any input. At one in a hundred they do not, and each
+input leaves their goodput equal or lower; all three together lower it. The mean of each connection falls with their
+number because they share the link's rate."""
 
 BEEN_VERDICT = """A copy saves a report and a retransmission each time that the first dies: the window moves on
 sooner. Two copies give 2 % more goodput at one error in ten, 9 % at three and at five in ten. A third adds little,
