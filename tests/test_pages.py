@@ -36,6 +36,8 @@ def test_a_figure_gets_a_palette_and_keeps_its_description(tmp_path):
     with Image.open(file) as picture:
         assert picture.size == (200, 200)
         assert picture.info["Description"] == "two points"
+    Image.new("RGBA", (2, 2)).save(tmp_path / "transparent.png")
+    assert list(pictures.large(tmp_path)) == []
 
 
 def test_each_generated_page_has_one_maker():

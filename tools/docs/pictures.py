@@ -14,10 +14,10 @@ COLOURS = 256
 
 
 def large(folder: Path) -> Iterator[Path]:
-    """Figures in a folder that have no palette."""
+    """Figures in a folder that have no palette; pictures with transparent parts keep all of their colours."""
     for file in sorted(folder.rglob("*.png")):
         with Image.open(file) as picture:
-            if picture.mode != "P":
+            if picture.mode != "P" and picture.convert("RGBA").getchannel("A").getextrema() == (255, 255):
                 yield file
 
 
