@@ -80,6 +80,9 @@ def test_a_section_is_added_once_and_then_replaced():
     page = put("# A\n", "x", "one")
     assert page == "# A\n\n<!-- x -->\n\none\n\n<!-- end of x -->\n"
     assert put(page, "x", r"two \1") == page.replace("one", r"two \1")
+    made = put("# A\n\n## B\n\nb\n", "x", "one", before="## B")
+    assert made == "# A\n\n<!-- x -->\n\none\n\n<!-- end of x -->\n\n## B\n\nb\n"
+    assert put(made, "x", "two", before="## B") == made.replace("one", "two")
 
 
 def test_kept_numbers_come_back_as_they_were(tmp_path, monkeypatch):

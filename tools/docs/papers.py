@@ -1,6 +1,7 @@
 """Adds sections to the pages of papers: measurements beyond their claims.
 
-`python -m validation.papers` makes the pages themselves, without these sections. They are put at the end.
+`python -m validation.papers` makes the pages themselves, without these sections. They
+come before the list of its sources.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PAPERS = Path(__file__).resolve().parents[2] / "docs" / "papers"
+BEFORE = "## What it was made from"
 SECTIONS = {
     "been": ("copies", wishes.been_section),
     "hswa": ("inputs", wishes.hswa_section),
@@ -26,7 +28,7 @@ SECTIONS = {
 def pages() -> dict[str, str]:
     """The pages with their sections, by path below `docs`."""
     return {
-        f"papers/{paper}.md": put((PAPERS / f"{paper}.md").read_text(encoding="utf-8"), name, make())
+        f"papers/{paper}.md": put((PAPERS / f"{paper}.md").read_text(encoding="utf-8"), name, make(), BEFORE)
         for paper, (name, make) in SECTIONS.items()
     }
 
