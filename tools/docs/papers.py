@@ -1,7 +1,6 @@
 """Adds sections to the pages of papers: measurements beyond their claims.
 
-`python -m validation.papers` makes the pages themselves, without these sections. They
-come before the list of its sources.
+`python -m validation.papers` makes the pages without these sections. The sections come before the list of sources.
 """
 
 from __future__ import annotations
