@@ -41,7 +41,7 @@ bless: .venv/built
 	BLESS=1 cargo test
 	BLESS=1 $(BIN)/pytest
 
-# As users have it: link-time optimisation, no assertions. For `validation/*.py`, and wherever speed is measured.
+# As users have it: link-time optimisation, no assertions. For `python -m validation.NAME`, and wherever speed is measured.
 release:
 	@rm -f .venv/built
 	@$(MAKE) --no-print-directory .venv/built PROFILE=release

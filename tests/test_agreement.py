@@ -1,42 +1,17 @@
 """What the pages on ns-2's Linux modules, closed forms and sharing say was measured, and still holds."""
 
-import importlib.util
-import json
-import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import bentpipe as bp
-
-ROOT = Path(__file__).resolve().parents[1]
-
-
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "validation" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-load("ns2")
-agreement = load("agreement")
-agreement_pages = load("agreement_pages")
+from tools.docs import agreement as agreement_pages
+from validation import agreement, kept
 
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
-    return dict(json.loads(agreement.NUMBERS.read_text()))
-
-
-def test_the_pages_are_those_of_the_numbers(found: dict[str, Any]) -> None:
-    for name, text in agreement_pages.pages(found).items():
-        assert (agreement.DOCS / name).read_text() == text, f"run validation/agreement.py, or edit it instead of {name}"
+    return dict(kept.load("agreement"))
 
 
 def test_each_large_difference_from_ns2_has_a_cause_that_takes_it_away(found: dict[str, Any]) -> None:
@@ -51,17 +26,17 @@ def test_each_large_difference_from_ns2_has_a_cause_that_takes_it_away(found: di
 def test_every_sender_with_a_module_in_ns2_is_compared(found: dict[str, Any]) -> None:
     known = agreement.registered()
     compared = {module for module, sender in agreement.MODULES.items() if sender in known}
-    assert set(found["s1"]["ours"]) == compared, "run validation/agreement.py s1"
+    assert set(found["s1"]["ours"]) == compared, "run python -m validation.agreement s1"
 
 
 def test_recorded_utilisation_is_todays(found: dict[str, Any]) -> None:
     s1, at = found["s1"], agreement.LOSS.index("1e-2")
     for module in ("reno", "scalable"):
         [now] = agreement.utilisations({}, agreement.MODULES[module], {}, ["1e-2"])
-        assert now == pytest.approx(s1["ours"][module][at], abs=1e-3), "run validation/agreement.py s1"
+        assert now == pytest.approx(s1["ours"][module][at], abs=1e-3), "run python -m validation.agreement s1"
     cause = next(cause for cause in agreement.CAUSES if cause.module == "vegas")
     [now] = agreement.utilisations(cause.changes, "vegas", cause.cc, ["1e-2"])
-    assert now == pytest.approx(s1["causes"]["vegas"][at], abs=1e-3), "run validation/agreement.py s1"
+    assert now == pytest.approx(s1["causes"]["vegas"][at], abs=1e-3), "run python -m validation.agreement s1"
 
 
 @pytest.mark.parametrize("law", agreement.LAWS, ids=lambda law: str(law.name))
@@ -80,7 +55,7 @@ def test_hyblas_growth_does_not_depend_on_the_round_trip(rtt_ms: int) -> None:
 
 def test_every_sender_shares_or_is_said_not_to(found: dict[str, Any]) -> None:
     known = [choice["name"] for choice in bp.choices()["cc"]]
-    assert list(found["sharing"]) == known, "run validation/agreement.py sharing --cc NAME .."
+    assert list(found["sharing"]) == known, "run python -m validation.agreement sharing --cc NAME .."
     route = agreement.ROUTES[0]
     now = agreement.share("reno", route, 0, seed=1)
     recorded = found["sharing"]["reno"][agreement.case(route, 0)]

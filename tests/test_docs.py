@@ -4,13 +4,13 @@ import re
 import shlex
 import sys
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
 import bentpipe as bp
 from bentpipe.__main__ import main
+from tools.docs import pages as site
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -37,13 +37,6 @@ SHORT = {
     "mix": ["--set", "duration=3 s", "--replications", "2"],
     "sweep": ["--set", "duration=3 s", "--replications", "2"],
 }
-
-
-def _pages():
-    spec = spec_from_file_location("docs_pages", ROOT / "tools" / "docs" / "pages.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @cache
@@ -134,22 +127,22 @@ def test_the_readme_shows_what_mix_finds():
 
 
 def test_the_command_line_page_has_every_command_and_option():
-    page = _pages().command_line()
-    assert {"run", "compare", "sweep", "reproduce", "report", "check", "list"} <= set(_pages().commands())
-    for command in _pages().commands():
+    page = site.command_line()
+    assert {"run", "compare", "sweep", "reproduce", "report", "check", "list"} <= set(site.commands())
+    for command in site.commands():
         assert f"\n## bentpipe {command}\n" in page
     assert "--replications" in page
     assert "\x1b" not in page
 
 
 def test_each_public_name_is_in_the_python_reference():
-    page = _pages().python()
+    page = site.python()
     for name in bp.__all__:
         assert name.startswith("__") or page.count(f"::: bentpipe.{name}\n") == 1, name
 
 
 def test_each_column_cause_and_metric_is_in_the_reference():
-    pages = _pages().pages()
+    pages = site.pages()
     dictionary = bp.catalog.dictionary()
     for table, rows in dictionary.items():
         page = pages["reference/causes.md" if table == "causes" else "reference/columns.md"]
@@ -159,12 +152,11 @@ def test_each_column_cause_and_metric_is_in_the_reference():
 
 
 def test_the_gallery_has_each_shipped_scenario_with_commands():
-    pages = _pages()
-    index = pages.gallery_index()
-    assert len(pages.shipped()) >= 16
-    for name in pages.shipped():
+    index = site.gallery_index()
+    assert len(site.shipped()) >= 16
+    for name in site.shipped():
         assert f'href="{name}/"' in index
-        page = pages.gallery_page(name)
+        page = site.gallery_page(name)
         assert f"\nbentpipe run {name}" in page or f"\nbentpipe compare {name}" in page, name
 
 
@@ -175,8 +167,7 @@ def _anchors(text: str) -> set[str]:
 
 
 def test_every_link_of_the_pages_leads_somewhere():
-    pages = _pages()
-    made = {f"docs/{path}": text for path, text in pages.pages().items()} | {"docs/gallery/index.md": ""}
+    made = {f"docs/{path}": text for path, text in site.pages().items()} | {"docs/gallery/index.md": ""}
     dead = []
     for page in [README, *sorted((ROOT / "docs").rglob("*.md"))]:
         text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)

@@ -255,7 +255,7 @@ def kept_verdicts(text):
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_the_pages_in_the_documentation_are_of_what_is_here(paper):
     text = (ROOT / "docs" / "papers" / f"{paper.name}.md").read_text(encoding="utf-8")
-    assert f"`{fingerprint.fingerprint(paper)}`" in text, f"stale; run: python validation/papers.py {paper.name}"
+    assert f"`{fingerprint.fingerprint(paper)}`" in text, f"stale; run: python -m validation.papers {paper.name}"
     assert f"`bentpipe reproduce {paper.name} --full --falsify`" in text
     headline = r"^\*\*\d+ of \d+ claims hold together in one world.*hold in some reading\.\*\*"
     assert re.search(headline, text, re.MULTILINE)

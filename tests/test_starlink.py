@@ -1,27 +1,16 @@
 """Bundled scenarios of Starlink beside measured pings."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-TRACES = ROOT.parent / "shared" / "data" / "starlink"
-HELD_OUT = TRACES / "leolive-ping10ms-bentpipe-victoria-3.csv.xz"
+from validation import starlink
 
-
-@pytest.fixture(scope="module")
-def page():
-    spec = importlib.util.spec_from_file_location("starlink", ROOT / "validation" / "starlink.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+HELD_OUT = starlink.TRACES / "leolive-ping10ms-bentpipe-victoria-3.csv.xz"
 
 
 @pytest.fixture(scope="module", params=["starlink", "victoria-seattle"])
-def pings(page, request):
-    ends, rtt, loss = page.pinged(request.param, 2)
-    return page.figures(ends, rtt) | {"loss": loss}
+def pings(request):
+    ends, rtt, loss = starlink.pinged(request.param, 2)
+    return starlink.figures(ends, rtt) | {"loss": loss}
 
 
 def test_round_trips_are_those_of_2024(pings):
@@ -41,9 +30,9 @@ def test_packets_are_held_at_a_boundary(pings):
     assert max(pings["replies"][3:5]) > 1.15
 
 
-def test_a_held_out_trace_has_these_quantiles(page, pings):
+def test_a_held_out_trace_has_these_quantiles(pings):
     if not HELD_OUT.exists():
         pytest.skip(f"no {HELD_OUT}")
-    measured = page.figures(*page.trace(HELD_OUT))
+    measured = starlink.figures(*starlink.trace(HELD_OUT))
     for column in ("p5", "p50", "p95", "p99", "inside"):
         assert pings[column] == pytest.approx(measured[column], rel=0.15), column

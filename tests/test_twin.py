@@ -1,6 +1,5 @@
 """The simulator beside the kernel: verdicts by numbers made by hand, and one real run."""
 
-import importlib.util
 import json
 import math
 import subprocess
@@ -13,6 +12,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.emulation import verdict
 from bentpipe.errors import EmulationError
+from validation import twins
 
 PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "25 ms", "queue": "83 packets"}
 
@@ -314,20 +314,6 @@ def test_a_congestion_control_that_the_kernel_lacks_is_refused_with_those_that_i
         bp.twin(scenario(), cc="leocc", emulations=1)
 
 
-@pytest.fixture(scope="module")
-def twins():
-    path = Path(__file__).parents[1] / "validation" / "twins.py"
-    spec = importlib.util.spec_from_file_location("twins", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["twins"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_page_of_twins_is_made_from_what_was_measured(twins):
-    assert twins.PAGE.read_text() == twins.page(twins.load())
-
-
 @pytest.mark.parametrize(
     ("trusted", "tried", "more", "runs"),
     [
@@ -344,12 +330,12 @@ def test_the_page_of_twins_is_made_from_what_was_measured(twins):
         (24, 24, 1, 0),
     ],
 )
-def test_rows_get_runs_until_they_are_decided_or_cannot_be(twins, trusted, tried, more, runs):
+def test_rows_get_runs_until_they_are_decided_or_cannot_be(trusted, tried, more, runs):
     emulated = [{"side": "emulated"}] * tried
     assert twins.wanted({"runs": emulated, "trusted": trusted, "more_runs": more} if tried else {}, 24) == runs
 
 
-def test_rows_without_runs_come_first_then_what_is_decided_soonest(twins):
+def test_rows_without_runs_come_first_then_what_is_decided_soonest():
     begun = {"runs": [{"side": "emulated"}] * 3, "trusted": 3}
     rows = {row.key: {**begun, "more_runs": 0} for row in twins.BULK}
     assert twins.next_bulk(rows, 24) is None

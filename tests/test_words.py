@@ -1,13 +1,8 @@
 """The rules find what they are for, and no file has more faults than the baseline."""
 
 import json
-import sys
-from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tools" / "words")]
-
-import words  # noqa: E402
+from tools.words import words
 
 
 def test_each_rule_finds_its_examples():

@@ -1,34 +1,28 @@
-"""Makes "Senders against ns-2 and their closed forms" and "Sharing", for all senders of the registry.
+"""Compares the congestion controls with ns-2 and with closed forms, and measures how two flows of each share.
 
-    .venv/bin/python validation/agreement.py [s1] [response] [sharing] [pages]
+    python -m validation.agreement [s1] [response] [sharing]     # these parts; all of them without names
+    python -m tools.docs agreement                               # after that: the pages
 
-Runs the parts that are named, all of them without names, and writes `docs/validation/agreement.json` and the two
-pages; what is not run keeps its numbers, and `pages` alone runs nothing. A sender that is in ns-2's results and not
-yet in the registry has an empty place in the table; it is filled when it is there.
+The numbers go into `validation/data/agreement.json`; parts that do not run keep theirs. A module in ns-2's results
+without a congestion control in the registry has an empty place in the table.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bentpipe as bp
-
-sys.path.insert(0, str(Path(__file__).parent))
-import ns2
+from validation import kept, ns2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 HERE = Path(__file__).resolve().parent
-DOCS = HERE.parent / "docs" / "validation"
-NUMBERS = DOCS / "agreement.json"
 
 LOSS = ("0", "1e-5", "1e-4", "1e-3", "1e-2", "3e-2", "1e-1", "3e-1")
 SEEDS = 5
@@ -368,15 +362,13 @@ def sharing(senders: Iterable[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run what is asked for and write the pages."""
-    import agreement_pages
-
+    """Run what is asked for and keep the numbers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=["s1", "response", "sharing", "pages", []], default=[])
+    parser.add_argument("parts", nargs="*", choices=["s1", "response", "sharing", []], default=[])
     parser.add_argument("--cc", nargs="*", help="for `sharing`: these senders only; the others keep their numbers")
     arguments = parser.parse_args()
     parts = arguments.parts or ["s1", "response", "sharing"]
-    found = json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {}
+    found = kept.load("agreement")
     if "s1" in parts:
         found["s1"] = s1()
     if "response" in parts:
@@ -386,9 +378,7 @@ def main() -> None:
         fresh = sharing(arguments.cc or known)
         old = found.get("sharing", {}) if arguments.cc else {}
         found["sharing"] = {sender: {**old, **fresh}[sender] for sender in known if sender in {**old, **fresh}}
-    NUMBERS.write_text(json.dumps(found, indent=1) + "\n")
-    for name, text in agreement_pages.pages(found).items():
-        (DOCS / name).write_text(text)
+    kept.save("agreement", found)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
-"""Element sets away from their epochs: which satellites are left out, and how far the others are off.
+"""Measures element sets away from their epochs: satellites that are left out, and position errors of the others.
 
-Writes `docs/validation/elements.md`.
-
-    .venv/bin/python validation/elements.py FOLDER    # measures with the catalogues in FOLDER, a minute
-    .venv/bin/python validation/elements.py           # only writes the page again
+    python -m validation.elements FOLDER    # with the catalogues in FOLDER, a minute
+    python -m tools.docs elements           # after that: the page
 
 FOLDER has catalogues of several dates as two-line elements, plain or compressed by xz: `active-2026-06-14.tle`,
 `geo-2026-05-30.tle`, `oneweb-2026-05-30.tle`, `starlink-2025-05-29.tle` and `starlink-2025-09-20.tle`. They do not come
@@ -12,7 +10,6 @@ with bentpipe.
 
 from __future__ import annotations
 
-import json
 import lzma
 import sys
 import tempfile
@@ -22,9 +19,8 @@ from typing import Any
 import numpy as np
 
 import bentpipe as bp
+from validation import kept
 
-PAGES = Path(__file__).resolve().parent.parent / "docs" / "validation"
-KEPT = PAGES / "elements.json"
 ANY_AGE = "40000 d"
 CATALOGUE, CATALOGUE_TIMES = (
     "active-2026-06-14.tle",
@@ -55,43 +51,6 @@ PAIRS = (
     ("oneweb-2026-05-30.tle", "active-2026-06-14.tle", "2026-06-13T18:00", 14, (1150, 1300), "OneWeb"),
     ("geo-2026-05-30.tle", "active-2026-06-14.tle", "2026-06-13T18:00", 14, (33_000, 39_000), "geosynchronous"),
 )
-PAGE = """# Element sets away from their epochs
-
-Elements of a catalogue describe an orbit near their epoch. This page shows which satellites are left out when SGP4
-propagates them further, and how far the others are from where they are. Made by
-`.venv/bin/python validation/elements.py FOLDER`; do not edit.
-
-## Which satellites are left out?
-
-The catalogue of all active satellites of 2026-06-14, for a look of two hours. A satellite is left out if SGP4 reports
-an error at any time of the look, or if its position is too low or too high. Too low is below the ground, or more than
-50 km below the perigee of the elements. Too high is more than 50 km above their apogee. For periods above 225 minutes
-the limit is 1 % of the semi-major axis. By default, `elements_age_max` refuses the last two rows.
-
-{catalogue}
-
-At the epoch of the catalogue nothing is left out. Later, SGP4 predicts decays of satellites whose engines in fact keep
-them in their orbits, or positions far from the orbits of satellites that rise or descend.
-
-The catalogue of Starlink of 2025-09-20, with the heights of the lowest and the highest satellite, and the satellites in
-view of London above 25°:
-
-{starlink}
-
-## How far are the others off?
-
-Positions of the same satellites by old elements and by those of the later date, at the epoch of the later ones:
-
-{errors}
-
-After one day, half of Starlink's satellites at 520 to 585 km are off by 3.7 km or more (3,389 satellites, elements of
-2025-09-20 and 2025-09-21). With the 114 days above this grows as 3.7 km d^1.5 for d days. After 200 days a satellite
-may be anywhere on its orbit. OneWeb is higher and has less drag. Geostationary satellites change their orbits on
-purpose every week or two. For other orbits and ages no two catalogues were available.
-
-A sky in which satellites are off by 100 km has the same statistics: as many satellites in view, as long passes. Another
-satellite is over a place at a given second: a satellite at 550 km moves 100 km in 13 s.
-"""
 
 
 def find(folder: Path, name: str, into: Path) -> Path:
@@ -156,42 +115,11 @@ def measured(folder: Path) -> dict[str, Any]:
         }
 
 
-def table(head: str, rows: list[str]) -> str:
-    """A table of Markdown."""
-    names = head.split(" | ")
-    return "\n".join([f"| {head} |", "|---|" + "---:|" * (len(names) - 1), *rows])
-
-
-def page(kept: dict[str, Any]) -> str:
-    """The page from the measured numbers."""
-    catalogue = [
-        f"| {row['after']} | {row['satellites']:,} | {row['records'] - row['satellites']:,} | {row['sgp4_errors']:,}"
-        f" | {row['too_low']:,} | {row['too_high']:,} | {row['aged']:,} |"
-        for row in kept["catalogue"]
-    ]
-    starlink = [
-        f"| {row['after']} | {row['satellites']:,} | {row['sgp4_errors']:,} | {row['too_low']:,} | {row['too_high']:,}"
-        f" | {row['least_km']:,.0f} | {row['most_km']:,.0f} | {row['in_view']:.1f} |"
-        for row in kept["starlink"]
-    ]
-    errors = [
-        f"| {row['of']} | {row['days']} | {row['satellites']:,} | {row['p10_km']:,.0f} | {row['median_km']:,.0f}"
-        f" | {row['p90_km']:,.0f} |"
-        for row in kept["errors"]
-    ]
-    causes = "SGP4 error | too low | too high"
-    return PAGE.format(
-        catalogue=table(f"after | satellites | left out | {causes} | elements of 7 days or more", catalogue),
-        starlink=table(f"after | satellites | {causes} | least height (km) | largest (km) | in view", starlink),
-        errors=table("satellites | days | number | p10 (km) | median (km) | p90 (km)", errors),
-    )
-
-
 def main() -> None:
-    """Measure if a folder is given, and write the page."""
-    if len(sys.argv) > 1:
-        KEPT.write_text(json.dumps(measured(Path(sys.argv[1])), indent=1) + "\n")
-    (PAGES / "elements.md").write_text(page(json.loads(KEPT.read_text())))
+    """Measure and keep the numbers."""
+    if len(sys.argv) != 2:
+        raise SystemExit("error: expected the folder with the catalogues: python -m validation.elements FOLDER")
+    kept.save("elements", measured(Path(sys.argv[1])))
 
 
 if __name__ == "__main__":

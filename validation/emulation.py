@@ -1,16 +1,17 @@
-"""Measure the emulator: throughput beside a plain pair of devices, lateness, processor, start-up, and a busy machine.
+"""Measures the emulator: throughput beside a plain pair of devices, lateness, processor, start-up, and a busy machine.
 
-    .venv/bin/python validation/emulation.py           # print the page
-    .venv/bin/python validation/emulation.py --write   # and write docs/validation/emulation.md
+    python -m validation.emulation
+    python -m tools.docs emulation     # after that: the page
 
 It takes five minutes and needs an extension as users have it (`make release`), `ip`, `unshare` and `nsenter`. Speed
 depends on the machine and on what else it does, so that throughput is compared with that of two network namespaces
-joined by a pair of devices, measured in turn with it by the same two programs.
+joined by a pair of devices, measured in turn with it by the same two programs. The numbers go into
+`validation/data/emulation.json`, as the cells of the page's tables.
 """
 
 from __future__ import annotations
 
-import argparse
+import json
 import os
 import signal
 import statistics
@@ -24,11 +25,12 @@ from typing import TYPE_CHECKING, Any
 import bentpipe as bp
 from bentpipe._core import build_info
 from bentpipe.emulation.emulate import built_in
+from validation import kept
 
 if TYPE_CHECKING:
     from bentpipe.emulation.emulate import Emulation
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "validation" / "emulation.md"
+Rows = list[list[str]]
 ROUNDS = 3
 SECONDS = 4
 CC = "reno"
@@ -77,7 +79,7 @@ def bulk(scenario: bp.Scenario, **more: Any) -> tuple[float, Emulation]:
     return float(sender["acked_bytes"]) * 8e-6 / SECONDS, found
 
 
-def throughput() -> str:
+def throughput() -> Rows:
     """The largest rate that each kind of device carries."""
     scenario = path("10 Gbit/s", "10 ms", "100000 packets", SECONDS + 2)
     plain: list[float] = []
@@ -86,11 +88,7 @@ def throughput() -> str:
         plain.append(plain_mbps())
         for backend, offload in DEVICES:
             kinds[backend, offload].append(bulk(scenario, backend=backend, offload=offload))
-    rows = [
-        "| devices | Mbit/s | of plain | packets/s, both ways | segments for each ACK | lost outside |",
-        "|---|---:|---:|---:|---:|---:|",
-        f"| a plain pair, no delay | {statistics.median(plain):.0f} | 1 | | | |",
-    ]
+    rows = [["a plain pair, no delay", f"{statistics.median(plain):.0f}", "1", "", "", ""]]
     for (backend, offload), runs in kinds.items():
         mbps = statistics.median(mbps for mbps, _ in runs)
         # Each round beside its own plain pair: the machine is not the same all the time.
@@ -98,18 +96,14 @@ def throughput() -> str:
         packets = statistics.median(found.trust.packets_left / SECONDS for _, found in runs)
         per_ack = statistics.median(found.trust.data_per_ack or 0 for _, found in runs)
         lost = statistics.median(found.trust.lost_outside for _, found in runs)
-        rows.append(
-            f"| {backend}, offload {offload} | {mbps:.0f} | {share:.2f} | {packets:.0f} | {per_ack:.1f} | {lost:.0f} |"
-        )
-    return "\n".join(rows)
+        numbers = [f"{mbps:.0f}", f"{share:.2f}", f"{packets:.0f}", f"{per_ack:.1f}", f"{lost:.0f}"]
+        rows.append([f"{backend}, offload {offload}", *numbers])
+    return rows
 
 
-def lateness() -> str:
+def lateness() -> Rows:
     """At rates that satellites have."""
-    rows = [
-        "| path | devices | packets/s | late: mean | 99 % | 99.9 % | over 1 ms | longest gap | processor |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+    rows = []
     for rate, queue in (("20 Mbit/s", "83 packets"), ("80 Mbit/s", "333 packets")):
         for backend, offload in DEVICES:
             runs = [
@@ -126,13 +120,13 @@ def lateness() -> str:
                 f"{found.longest_turn_s * 1e3:.1f} ms",
                 f"{found.cpu_s / SECONDS:.0%}",
             ]
-            rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
+            rows.append(cells)
+    return rows
 
 
-def start_up() -> str:
+def start_up() -> Rows:
     """From the call to its return, with a program that does nothing."""
-    rows = ["| hosts | devices | median of 5 |", "|---|---|---:|"]
+    rows = []
     star = {f"l{n}": {"from": "a", "to": f"b{n:02}", "rate": "1 Mbit/s", "delay": "1 ms"} for n in range(49)}
     flows = {f"f{n}": {"from": "a", "to": f"b{n:02}", "app": "port"} for n in range(49)}
     many = bp.Scenario({"duration": "30 s", "link": star, "flow": flows})
@@ -143,11 +137,11 @@ def start_up() -> str:
                 start = time.monotonic()
                 bp.emulate(scenario, ["true"], backend=backend)
                 took.append(time.monotonic() - start)
-            rows.append(f"| {hosts} | {backend} | {statistics.median(took) * 1e3:.0f} ms |")
-    return "\n".join(rows)
+            rows.append([str(hosts), backend, f"{statistics.median(took) * 1e3:.0f} ms"])
+    return rows
 
 
-def captures(folder: Path) -> str:
+def captures(folder: Path) -> Rows:
     """What they take from a transfer that fills 1 Gbit/s, and of the processor for each packet."""
     scenario = path("1 Gbit/s", "1 ms", "1000 packets", SECONDS + 2)
     runs: dict[str, list[tuple[float, float]]] = {"without": [], "with `--pcap`": []}
@@ -157,27 +151,27 @@ def captures(folder: Path) -> str:
             costs.append((mbps, found.trust.cpu_s / found.trust.packets_entered * 1e6))
     for file in folder.glob("speed-*.pcapng"):
         file.unlink()
-    rows = ["| captures | Mbit/s | processor for each packet |", "|---|---:|---:|"]
+    rows = []
     for name, costs in runs.items():
         mbps, cost = (statistics.median(column) for column in zip(*costs, strict=True))
-        rows.append(f"| {name} | {mbps:.0f} | {cost:.1f} µs |")
-    return "\n".join(rows)
+        rows.append([name, f"{mbps:.0f}", f"{cost:.1f} µs"])
+    return rows
 
 
-def busy() -> str:
+def busy() -> Rows:
     """What a run says of itself, alone and with loops on each processor."""
     scenario = path("20 Mbit/s", "25 ms", "83 packets", SECONDS + 2)
-    rows = ["| loops on each processor | verdict |", "|---|---|"]
+    rows = []
     for count in (0, 1, 4, 8):
         command = [sys.executable, "-c", "while True: pass"]
         loops = [subprocess.Popen(command) for _ in range(count * (os.cpu_count() or 1))]
         try:
-            rows.append(f"| {count} | {bulk(scenario)[1].trust.sentence} |")
+            rows.append([str(count), bulk(scenario)[1].trust.sentence])
         finally:
             for loop in loops:
                 loop.kill()
                 loop.wait()
-    return "\n".join(rows)
+    return rows
 
 
 def gone_ms() -> float:
@@ -208,82 +202,26 @@ def gone_ms() -> float:
     return (time.monotonic() - start) * 1e3
 
 
-TEXT = """<!-- Generated by validation/emulation.py; its texts are there. -->
-# Emulation: speed and lateness
-
-What `bentpipe emulate` costs and how late it is, measured by `python validation/emulation.py` on Linux {release} with
-{cores} processors, which other work shared: the load was {load:.0f} at the beginning. Speed is that of the machine in
-that hour: read ratios. Values are medians of {rounds} runs of {seconds} s{build}.
-
-## How much it carries
-
-One transfer of `{cc}`, which has no HyStart to be misled by ACKs that a busy machine makes late, over 10 Gbit/s and a
-round trip of 20 ms, MTU 1500, from a server in Python to a client in Python. Beside it two network namespaces joined by
-a pair of devices: the same programs, no delay, and super-packets that nobody takes apart.
-
-{throughput}
-
-With offload a host hands over up to 44 segments at once. Each is a packet of its own on the path; neighbours that leave
-it together are given to the receiver as one unit. At such rates receivers then acknowledge many segments at once, as
-those of real hosts do.
-
-## How late packets leave
-
-One transfer that fills the path. The processor is that of the emulator, not of the programs.
-
-{lateness}
-
-## How long it takes to begin and to end
-
-From `bp.emulate(..., ["true"])` to its return, the process of Python that it starts included:
-
-{start_up}
-
-After `kill -9` of the command nothing of it was left after {gone:.0f} ms.
-
-## Captures
-
-One transfer over 1 Gbit/s and a round trip of 2 ms, with captures of both hosts and without, in turn. Processor time
-is that of the emulator, its threads that write included.
-
-{captures}
-
-## A busy machine calls itself busy
-
-With real-time priority the emulator is on time on a machine whose programs are not. So a process beside it sleeps 10 ms
-at a time, and notes how late it wakes. Where it gets the processor more than 1 ms late in more than 5 % of cases, the
-run is not trustworthy. One busy loop on each processor is not yet such a machine: the kernel prefers programs that have
-slept.
-
-{busy}
-"""
-
-
 def main() -> None:
-    """Measure, print, and write if asked."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="write the page")
-    arguments = parser.parse_args()
+    """Measure and keep the numbers."""
     # Who installs a package has its modules compiled.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    text = TEXT.format(
-        release=os.uname().release.split("-")[0],
-        cores=os.cpu_count(),
-        load=os.getloadavg()[0],
-        rounds=ROUNDS,
-        build=", with every assertion in the code, which users do not have" * (build_info()["profile"] == "debug"),
-        seconds=SECONDS,
-        cc=CC,
-        throughput=throughput(),
-        lateness=lateness(),
-        start_up=start_up(),
-        gone=statistics.median(gone_ms() for _ in range(5)),
-        captures=captures(PAGE.parent),
-        busy=busy(),
-    )
-    print(text)
-    if arguments.write:
-        PAGE.write_text(text, encoding="utf-8")
+    found = {
+        "release": os.uname().release.split("-")[0],
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0]),
+        "rounds": ROUNDS,
+        "seconds": SECONDS,
+        "is_debug": build_info()["profile"] == "debug",
+        "throughput": throughput(),
+        "lateness": lateness(),
+        "start_up": start_up(),
+        "gone_ms": round(statistics.median(gone_ms() for _ in range(5))),
+        "captures": captures(kept.DATA),
+        "busy": busy(),
+    }
+    kept.save("emulation", found)
+    print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,24 +1,26 @@
-"""Makes the page "Handovers": its table and its figure, of packets that are put through `handovers.toml`.
+"""Puts packets through `handovers.toml` with several kinds of handover, and draws their delays.
 
-    .venv/bin/python validation/handovers.py
+    python -m validation.handovers         # a second
+    python -m tools.docs handovers         # after that: the table of the page "Handovers"
 
-A second. The tests compare the table with what this gives.
+The numbers go into `validation/data/handovers.json`, the figure into `docs/concepts`.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe.plot.style import style
+from validation import kept
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,8 +28,7 @@ else:
     import tomli as tomllib
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "concepts" / "handovers.md"
-FIGURE = PAGE.with_name("handovers.png")
+FIGURE = HERE.parent / "docs" / "concepts" / "handovers.png"
 EVERY_S = 0.002
 """Between packets: of 228 B, half of what the links carry."""
 PAYLOAD = 200
@@ -99,17 +100,6 @@ def run(case: dict[str, object]) -> Outcome:
     return Outcome(arrived, lost)
 
 
-def table(outcomes: dict[str, Outcome]) -> str:
-    """The page's table."""
-    lines = ["| handover | arrived | lost | reordered | longest gap |", "|---|---:|---|---:|---:|"]
-    for name, outcome in outcomes.items():
-        causes = Counter(cause for _, cause in outcome.lost)
-        lost = ", ".join(f"{count} {cause}" for cause, count in sorted(causes.items())) or "none"
-        row = [name, str(len(outcome.arrived)), lost, str(outcome.reordered), f"{1000 * outcome.gap_s:.0f} ms"]
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines)
-
-
 def draw(outcomes: dict[str, Outcome]) -> Figure:
     """One-way delays by when packets entered; crosses are lost ones."""
     figure = Figure(figsize=(7, 5.6), layout="constrained")
@@ -130,15 +120,22 @@ def draw(outcomes: dict[str, Outcome]) -> Figure:
     return figure
 
 
+def numbers(outcome: Outcome) -> dict[str, Any]:
+    """The row of a case in the table."""
+    return {
+        "arrived": len(outcome.arrived),
+        "lost": dict(sorted(Counter(cause for _, cause in outcome.lost).items())),
+        "reordered": outcome.reordered,
+        "gap_ms": round(1000 * outcome.gap_s),
+    }
+
+
 def main() -> None:
-    """Writes both."""
+    """Keep the numbers and draw the figure."""
     outcomes = {name: run(case) for name, case in CASES.items()}
-    page = PAGE.read_text(encoding="utf-8")
-    made = re.sub(r"\| handover \| arrived.*?\n\n", lambda _: table(outcomes) + "\n\n", page, flags=re.DOTALL)
-    PAGE.write_text(made, encoding="utf-8")
+    kept.save("handovers", {name: numbers(outcome) for name, outcome in outcomes.items()})
     with style():
         draw(outcomes).savefig(FIGURE, dpi=120, metadata={"Software": None})
-    print(table(outcomes))
 
 
 if __name__ == "__main__":

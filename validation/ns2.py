@@ -1,6 +1,6 @@
 """Compare bentpipe with what ns-2 measured on the same topologies.
 
-    python validation/ns2.py [s1] [s2] [s3] [s4] [--seeds N]
+    python -m validation.ns2 [s1] [s2] [s3] [s4] [--seeds N]
 
 Each comparison prints a table. docs/validation/ns2.md says how the two are configured alike, and which differences
 remain.

@@ -1,9 +1,9 @@
 """Compare bentpipe with ns-2 on sixteen more configurations.
 
-    python validation/ns2_more.py [NAME ...]
+    python -m validation.ns2_more [NAME ...]
 
 prints the comparison of the stored results. `--ours` runs bentpipe again, and `--measure` runs ns-2 again (needs `ns`).
-Both store the results. `--write` writes docs/validation/ns2-more.md.
+Both store the results. `python -m tools.docs ns2_more` writes the page.
 
 Results of ns-2 are in `validation/data/ns2/more.csv`, those of bentpipe in `more_ours.csv`.
 """
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 THEIRS = HERE / "data" / "ns2" / "more.csv"
 OURS = HERE / "data" / "ns2" / "more_ours.csv"
-PAGE = HERE.parent / "docs" / "validation" / "ns2-more.md"
 AGENTS = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
 SEEDS = 30
 LIMIT = 3.0
@@ -424,102 +423,22 @@ NAMES = {
     "retransmissions": "retransmissions",
     "timeouts": "timeouts",
 }
-CAUSES = {
-    "queue-8": (
-        "Flows with equal round trips march in step. The order of simultaneous packets then decides which packets are "
-        "dropped. With eight different round trips all senders agree (below)."
-    ),
-    "down-10": (
-        "Both flows have the same round trip and restart in step after the outage. With host times of up to 10 ms, "
-        "which is more than a packet takes, reno has 18.7 and 18.8 timeouts (ten seeds)."
-    ),
-    "rtt": (
-        "Cause not found. A single flow over the same path sends the same packets in the same order, with up to 2 % "
-        "of listed losses. The difference therefore concerns the sharing of the queue."
-    ),
-    "cbr": (
-        "Cause not found. The goodput differs by 0.2 %. Evenly spaced datagrams find the queue in the same state each "
-        "time, so that small differences do not average out."
-    ),
-    "red-ecn": (
-        "After a mark, agents of ns-2 repair the first loss of that window without fast recovery. The losses of the "
-        "first slow start therefore cost more retransmissions. Windows of at most 30 packets have no such loss: "
-        "goodputs are then 671.3 and 670.0 kbit/s (+1.0 standard errors, three seeds), without retransmissions."
-    ),
-}
-"""Why a case differs beyond the limit, and how that was shown."""
-
-
-def cell(row: Difference) -> str:
-    """Ours and theirs; bold beyond the limit."""
-    digits = 3 if row.measure == "jain" else 0 if row.theirs >= 100 else 1
-    text = f"{row.ours:.{digits}f} / {row.theirs:.{digits}f} ({row.errors:+.1f})"
-    return f"**{text}**" if abs(row.errors) > LIMIT else text
-
-
-def page(mine: Runs, theirs: Runs) -> str:
-    """The page, from the stored results."""
-    seeds = min(len(runs) for runs in (*mine.values(), *theirs.values()))
-    lines = []
-    beyond: dict[str, list[str]] = {}
-    for (name, sender), runs in mine.items():
-        if (name, sender) not in theirs:
-            continue
-        rows = {row.measure: row for row in differences(runs, theirs[name, sender])}
-        cells = [cell(rows[measure]) if measure in rows else "" for measure in NAMES]
-        lines.append(f"| {CASES[name].title} | {sender} | {' | '.join(cells)} |")
-        far = [NAMES[row.measure] for row in rows.values() if abs(row.errors) > LIMIT]
-        if far:
-            beyond.setdefault(name, []).append(f"{sender} ({', '.join(far)})")
-    causes = [
-        f"- **{CASES[name].title}**: {', '.join(senders)}. {CAUSES.get(name, 'Cause not found.')}"
-        for name, senders in beyond.items()
-    ]
-    table = "\n".join(lines)
-    return HEAD.format(seeds=seeds, limit=LIMIT, beyond="\n".join(causes) or "None.", table=table)
-
-
-HEAD = """<!-- Written by validation/ns2_more.py; change that, not this. -->
-# Sixteen more configurations beside ns-2
-
-This page compares `like = "ns-2"` with ns-2.35 on configurations that [the first comparison](ns2.md) does not have.
-Each row has {seeds} seeds on both sides. Hosts take up to 0.1 ms in both simulators.
-
-A cell shows bentpipe / ns-2 and the difference in standard errors. Bold differences exceed {limit:g} standard errors.
-Goodput is the mean of a flow in kbit/s. The second group of flows has the opposite direction, the packets of 200 B, or
-the long round trip. For files, the first column is the mean completion time in ms.
-
-`python validation/ns2_more.py` prints the same from `validation/data/ns2/more.csv` and `more_ours.csv`.
-
-## Causes of the differences in bold
-
-{beyond}
-
-## Results
-
-| configuration | sender | goodput | second group | Jain's index | retransmissions | timeouts |
-|---|---|---|---|---|---|---|
-{table}
-"""
 
 
 def main() -> None:
-    """Measure, compare, write."""
+    """Measure and compare."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[*CASES, []], default=[])
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--measure", action="store_true", help="run ns-2 again")
     parser.add_argument("--ours", action="store_true", help="run bentpipe again")
-    parser.add_argument("--write", action="store_true", help="write the page")
     arguments = parser.parse_args()
     names = arguments.names or list(CASES)
     for is_asked, path, one in ((arguments.measure, THEIRS, ns2), (arguments.ours, OURS, ours)):
         for name in names if is_asked else []:
             keep(path, {**read(path), **measured(one, [name], arguments.seeds, arguments.jobs)})
     mine, theirs = read(OURS), read(THEIRS)
-    if arguments.write:
-        PAGE.write_text(page(mine, theirs))
     for key, runs in mine.items():
         if key[0] in names and key in theirs:
             show({key: runs}, theirs)

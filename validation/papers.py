@@ -2,9 +2,10 @@
 
 Ends with exit status 1 if a measure fails, or if a claim holds without its mechanism and gives no reason.
 
-.venv/bin/python validation/papers.py             all papers, more than an hour on two cores
-.venv/bin/python validation/papers.py hswa geo    these alone; the index, which counts the verdicts of all, stays
-.venv/bin/python validation/papers.py --quick     at quick scale, ten minutes; the pages name their command
+    python -m validation.papers                   # all papers, more than an hour on two cores
+    python -m validation.papers hswa geo          # only these; the index, which counts all verdicts, stays
+    python -m validation.papers --quick           # at quick scale, ten minutes; the pages name their command
+    python -m tools.docs papers --pictures        # after that: the sections with further measurements
 """
 
 from __future__ import annotations

@@ -1,20 +1,21 @@
-"""Makes the tables of the page "Proxies": transfers and pages over `proxies.toml`, with proxies and without.
+"""Measures transfers and pages over `proxies.toml`, with proxies and without.
 
-    .venv/bin/python validation/proxies.py
+    python -m validation.proxies         # a minute
+    python -m tools.docs proxies         # after that: the tables of the page "Proxies"
 
-A minute. All times are until the last byte has arrived, not until it was acknowledged: a proxy acknowledges early.
+All times are until the last byte has arrived, not until it was acknowledged: a proxy acknowledges early. They go into
+`validation/data/proxies.json`.
 """
 
 from __future__ import annotations
 
-import re
 import statistics
 from pathlib import Path
 
 import bentpipe as bp
+from validation import kept
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "functions" / "proxies.md"
 SEEDS = range(1, 3)
 
 HYBLA = {"kind": "hybla", "needs_ssthresh": False}
@@ -84,38 +85,26 @@ def time_s(sets: dict[str, object], proxy: dict[str, list[dict[str, object]]]) -
     return statistics.median(found)
 
 
-def table() -> str:
-    """The rows of all paths."""
-    lines = []
-    for path, sets in PATHS.items():
-        lines += [f"The path {path}.", "", f"| proxy | {' | '.join(SIZES)} | page |", "|---|---|---|---|---|---|"]
-        for name, proxy in PROXIES.items():
-            times = [time_s({**sets, "flow.f.app": {"kind": "file", "size": size}}, proxy) for size in SIZES]
-            times.append(time_s({**sets, **PAGES}, proxy))
-            cells = ["never" if value is None else f"{value:.2f} s" for value in times]
-            lines.append(f"| {name} | {' | '.join(cells)} |")
-        lines.append("")
-    return "\n".join(lines)
+def times(sets: dict[str, object], proxy: dict[str, list[dict[str, object]]]) -> list[float | None]:
+    """The times of the transfers of all sizes, then of a page."""
+    found = [time_s({**sets, "flow.f.app": {"kind": "file", "size": size}}, proxy) for size in SIZES]
+    return rounded([*found, time_s({**sets, **PAGES}, proxy)])
 
 
-def causes() -> str:
-    """The time of the largest transfer on each path, with parts taken away."""
-    lines = ["| 10 MB | clear | fades | hands over |", "|---|---|---|---|"]
-    for name, (keys, proxy) in CAUSES.items():
-        times = [
-            time_s({**sets, **keys, "flow.f.app": {"kind": "file", "size": "10 MB"}}, proxy) for sets in PATHS.values()
-        ]
-        lines.append(f"| {name} | {' | '.join('never' if value is None else f'{value:.2f} s' for value in times)} |")
-    return "\n".join(lines)
+def rounded(times_s: list[float | None]) -> list[float | None]:
+    """With the digits of the page."""
+    return [None if each is None else round(each, 2) for each in times_s]
 
 
 def main() -> None:
-    """Puts the table into the page."""
-    text = PAGE.read_text()
-    for name, made in (("table", table()), ("causes", causes())):
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        text = re.sub(f"{begin}.*{end}", f"{begin}\n{made}\n{end}", text, flags=re.DOTALL)
-    PAGE.write_text(text)
+    """Measure and keep the numbers."""
+    largest = {"flow.f.app": {"kind": "file", "size": SIZES[-1]}}
+    paths = {path: {name: times(sets, proxy) for name, proxy in PROXIES.items()} for path, sets in PATHS.items()}
+    causes = {
+        name: rounded([time_s({**sets, **keys, **largest}, proxy) for sets in PATHS.values()])
+        for name, (keys, proxy) in CAUSES.items()
+    }
+    kept.save("proxies", {"paths": paths, "causes": causes})
 
 
 if __name__ == "__main__":

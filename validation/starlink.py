@@ -1,14 +1,15 @@
-"""Makes the page "Starlink as measured": bundled scenarios beside traces of pings.
+"""Compares bundled scenarios of Starlink with traces of pings.
 
-    .venv/bin/python validation/starlink.py [FOLDER]
+    python -m validation.starlink [FOLDER]
+    python -m tools.docs starlink           # after that: the page
 
 FOLDER has the traces, `leolive-ping10ms-bentpipe-victoria-*.csv.xz`. The first two were used to fit the scenarios;
-all others are held out. Some minutes. The page, its figure and its numbers go into `docs/validation`.
+all others are held out. Some minutes. The numbers go into `validation/data/starlink.json`,
+and the figure into `docs/validation`.
 """
 
 from __future__ import annotations
 
-import json
 import lzma
 import sys
 from pathlib import Path
@@ -19,9 +20,10 @@ import tomllib
 from numpy.typing import NDArray
 
 import bentpipe as bp
+from validation import kept
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ROOT / "docs" / "validation"
+FIGURE = ROOT / "docs" / "validation" / "starlink.png"
 SHIPPED = ROOT / "python" / "bentpipe" / "scenario" / "shipped"
 TRACES = ROOT.parent / "shared" / "data" / "starlink"
 FITTED = {"1", "2"}
@@ -113,88 +115,7 @@ def figures(ends: Reals, rtt: Reals) -> dict[str, Any]:
     return found | {"inside": float(np.median(spreads)), "after": after, "replies": replies}
 
 
-COLUMNS = {
-    "min": "min",
-    "p5": "5 %",
-    "p50": "median",
-    "p95": "95 %",
-    "p99": "99 %",
-    "step_p50": "step, median",
-    "step_p95": "step, 95 %",
-    "inside": "spread in a slot",
-}
-
-
-def row(name: str, of: dict[str, Any]) -> str:
-    """A line of the first table."""
-    loss = f"{100 * of['loss']:.1f} %" if "loss" in of else "–"
-    return f"| {name} | " + " | ".join(f"{of[column]:.1f}" for column in COLUMNS) + f" | {loss} |"
-
-
-def page(kept: dict[str, Any]) -> str:
-    """The whole page."""
-    traces, made = kept["traces"], kept["scenarios"]
-    head = "| | " + " | ".join(COLUMNS.values()) + " | lost |\n|---" * 1 + "|---:" * (len(COLUMNS) + 1) + "|"
-    lines = [head]
-    lines += [row(f"trace {name}, {'fitted' if name in FITTED else 'held out'}", of) for name, of in traces.items()]
-    lines += [row("all traces", kept["pooled"])]
-    lines += [row(SCENARIOS[name], of) for name, of in made.items()]
-    after = ["| from the boundary (ms) | " + " | ".join(f"{1e3 * low:.0f}" for low in AFTER_S) + " |"]
-    after += ["|---" + "|---:" * len(AFTER_S) + "|"]
-    every = {"all traces": kept["pooled"]} | {SCENARIOS[name]: of for name, of in made.items()}
-    for name, of in every.items():
-        after += [
-            f"| {name}: median round trip by sending (ms) | " + " | ".join(f"{x:.0f}" for x in of["after"]) + " |"
-        ]
-        after += [f"| {name}: replies against usual | " + " | ".join(f"{100 * x:.0f} %" for x in of["replies"]) + " |"]
-    off = []
-    for name, of in made.items():
-        worst = max(("p5", "p50", "p95", "p99"), key=lambda column: abs(of[column] / kept["pooled"][column] - 1))
-        off.append(f"{SCENARIOS[name]} by {100 * abs(of[worst] / kept['pooled'][worst] - 1):.0f} % ({COLUMNS[worst]})")
-    return PAGE.format(table="\n".join(lines), after="\n".join(after), off="; ".join(off), run=RUN_S, ping=1e3 * PING_S)
-
-
-PAGE = """# Starlink as measured
-
-How near do the bundled scenarios `starlink` and `victoria-seattle` come to pings over Starlink? Made by
-`.venv/bin/python validation/starlink.py`; do not edit.
-
-## Question and method
-
-The traces are pings about every 13 ms, 13 minutes each, from a terminal in Victoria to the gateway in Seattle in
-December 2024 (Z. Zhao and J. Pan, LEO live streaming). Traces 1 and 2 were used to fit the scenarios; other traces
-were held out. Pings cross the idle scenarios every {ping:.1f} ms for {run} s, with three seeds. All values are round
-trips in ms. A slot lasts 15 s and begins at seconds 12, 27, 42 and 57 of each minute. Steps are differences of
-medians of neighbouring slots. The spread in a slot is its 95 % quantile less its 5 % quantile. The traces have no
-sequence numbers, so they do not show losses; 1 to 2 % is published.
-
-## Round trips
-
-{table}
-
-The largest differences between quantiles (5, 50, 95, 99 %) of a scenario and of all traces: {off}. Traces differ more
-from each other, because few slots with long paths decide the upper quantiles.
-
-![Distributions of round trips; two minutes of them; medians after a boundary](starlink.png)
-
-## After a boundary
-
-At a boundary packets are held, not lost. Columns begin at this time from the boundary and last 50 ms.
-
-{after}
-
-The scenarios have the pause and the replies that follow together. Measured round trips are longer for a quarter of a
-second after it, and those of the scenarios for a tenth. The pause of `starlink` begins 15 ms before the boundary, the
-pause of `victoria-seattle` at the boundary, because handovers happen there.
-
-## Limits
-
-These are pings on an idle path. Under load Starlink queues ping and TCP apart, so the queues and rates of the
-scenarios are examples.
-"""
-
-
-def draw(kept: dict[str, Any], samples: dict[str, tuple[Reals, Reals]]) -> None:
+def draw(found: dict[str, Any], samples: dict[str, tuple[Reals, Reals]]) -> None:
     """Distributions, two minutes of each, and medians after a boundary."""
     from matplotlib import pyplot
 
@@ -208,7 +129,7 @@ def draw(kept: dict[str, Any], samples: dict[str, tuple[Reals, Reals]]) -> None:
             colour = "0.6" if is_trace else COLOURS[number % len(COLOURS)]
             line = {"color": colour, "linewidth": 0.8 if is_trace else 1.5, "zorder": 1 if is_trace else 2}
             axes[0].plot(np.percentile(rtt, quantiles), quantiles, label=name, **line)
-            of = kept["traces"].get(name.removeprefix("trace ")) or kept["scenarios"][name]
+            of = found["traces"].get(name.removeprefix("trace ")) or found["scenarios"][name]
             axes[2].plot([1e3 * (low + BIN_S / 2) for low in AFTER_S], of["after"], "o-", markersize=3, **line)
             first = ends[0] + (-offset(ends[:1])[0]) + SLOT_S
             window = (ends > first) & (ends < first + 120)
@@ -221,11 +142,11 @@ def draw(kept: dict[str, Any], samples: dict[str, tuple[Reals, Reals]]) -> None:
         axes[1].set(xlabel="time from a boundary (s)", ylabel="round trip (ms)", xlim=(0, 120), ylim=(0, 220))
         axes[1].set_xticks(range(0, 121, 15))
         axes[2].set(xlabel="sent after a boundary (ms)", ylabel="median round trip (ms)", ylim=(0, None))
-        figure.savefig(PAGES / "starlink.png", dpi=150)
+        figure.savefig(FIGURE, dpi=150)
 
 
 def main(folder: Path) -> None:
-    """Compare, and write the page."""
+    """Compare, keep the numbers and draw the figure."""
     samples: dict[str, tuple[Reals, Reals]] = {}
     traces: dict[str, Any] = {}
     for path in sorted(folder.glob("leolive-ping10ms-bentpipe-victoria-*.csv.xz")):
@@ -251,10 +172,9 @@ def main(folder: Path) -> None:
         made[name] = figures(ends_of, np.concatenate([run[1] for run in runs]))
         made[name]["replies"] = np.mean([figures(*run[:2])["replies"] for run in runs], axis=0).tolist()
         made[name]["loss"] = float(np.mean([run[2] for run in runs]))
-    kept = {"traces": traces, "pooled": pooled, "scenarios": made}
-    (PAGES / "starlink.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    (PAGES / "starlink.md").write_text(page(kept), encoding="utf-8")
-    draw(kept, samples)
+    found = {"traces": traces, "pooled": pooled, "scenarios": made}
+    kept.save("starlink", found)
+    draw(found, samples)
 
 
 if __name__ == "__main__":

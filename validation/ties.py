@@ -1,6 +1,6 @@
 """Equal senders with and without the time that hosts take, beside ns-2: three files over GEO, and small buffers.
 
-    .venv/bin/python validation/ties.py [--seeds N]
+    python -m validation.ties [--seeds N]
 
 ns-2's values were measured with `validation/ns2/s3.tcl` (100 seeds) and `validation/ns2/s1.tcl` (30 seeds), with
 `overhead_` of 0 and of 0.1 ms; its limit of 23 packets counts the one being sent.

@@ -1,6 +1,6 @@
 //! `make bench`: what a run costs, from its scenario to its tables, in CPU time of one core; where valgrind is installed, in
 //! instructions for each hop of a packet too, and as a ratio to those recorded; and, where the program `ns` is installed, what
-//! ns-2 needs for the same work, in the same call. Prints a table and writes `bench.json`. Fails where a hop costs 2 % more
+//! ns-2 needs for the same work, in the same call. Prints a table and writes `bench/bench.json`. Fails where a hop costs 2 % more
 //! instructions than recorded.
 //!
 //! Each case runs in a process of its own, so that its peak memory is its own.
@@ -256,7 +256,7 @@ fn main() -> ExitCode {
         std::fs::write(path, text.expect("numbers and names") + "\n").expect("a file can be written");
     };
     let report = json!({ "version": env!("CARGO_PKG_VERSION"), "cases": rows });
-    write(concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench.json"), &report);
+    write(concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/bench.json"), &report);
     if std::env::var_os("BLESS").is_some() && !counts.is_empty() {
         write(RECORD, &Value::Object(counts));
     } else if !is_within {

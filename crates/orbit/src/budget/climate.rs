@@ -6,7 +6,7 @@ use super::rain::RainClimate;
 use crate::sky::places::city;
 use crate::sky::SkyError;
 
-/// Made by `validation/climates.py` from ITU-R's maps: P.837-7, P.839-4, P.1511, P.1510-1, P.836-6, P.453-14
+/// Made by `tools/climates.py` from ITU-R's maps: P.837-7, P.839-4, P.1511, P.1510-1, P.836-6, P.453-14
 /// and P.840-8.
 const CLIMATES: &str = include_str!("climates.csv");
 

@@ -1,0 +1,1 @@
+"""Makes pages of the documentation: `python -m tools.docs`."""
