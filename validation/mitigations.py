@@ -324,7 +324,7 @@ replications with 95 % intervals; `--plot` draws the same. Where all replication
 and no interval.
 
 Two mechanisms are not on this page: the network can [compress headers](../functions/compress.md) (RFC 2760 §3.7) and
-[filter ACKs](../concepts/links-and-errors.md#a-filter-of-acknowledgements).
+[filter ACKs](../concepts/links-and-errors.md#ack-filtering).
 
 | switch | key | GEO | LEO |
 |---|---|---|---|
