@@ -1,4 +1,4 @@
-"""The guide "TCP over satellite, switch by switch": what it says can be typed, and it says what was measured."""
+"""The guide "TCP over satellite, switch by switch" has commands that run, and the measured numbers."""
 
 import importlib.util
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe.experiment.design.arms import senders_of
+from bentpipe.experiment.contract.senders import senders_of
 from bentpipe.scenario import overrides
 
 ROOT = Path(__file__).resolve().parent.parent
