@@ -368,7 +368,7 @@ def shown(mitigation: Mitigation, values: dict[str, list[float | None]]) -> str:
     unit = METRICS[mitigation.metric].unit
     divisor, unit = (1e6, "Mbit/s") if unit == "bit/s" else (1.0, unit)
     texts = [f"{name} {mean / divisor:.3g}" for name, (mean, _) in values.items() if mean is not None]
-    return f"{' / '.join(texts)} {unit}"
+    return f"{' · '.join(texts)} {unit}"
 
 
 def page(found: dict[str, dict[str, dict[str, list[float | None]]]]) -> str:
