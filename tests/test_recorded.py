@@ -44,7 +44,7 @@ def refusal(before, number, found):
         return None
     return (
         f"the metrics of {', '.join(changed) or 'no run'} changed, and RESULTS is {number}: raise RESULTS in"
-        f" crates/sim/src/lib.rs to {old + 1}, say in CHANGELOG.md (Results change) what changed and why,"
+        f" crates/sim/src/lib.rs to {old + 1}, add the reason to docs/develop/results-history.md,"
         " then make bless"
     )
 

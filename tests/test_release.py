@@ -11,12 +11,16 @@ import yaml
 
 import bentpipe as bp
 
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tools")]
+
+from absolute_links import absolute  # noqa: E402
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "python").rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 POSIX_ONLY = {"curses", "fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}
@@ -57,8 +61,14 @@ def test_each_file_of_the_project_says_the_same_version():
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert cargo["version"] == bp.__version__
-    assert re.findall(r"(?m)^version: (.*)$", citation) == [bp.__version__]
-    assert f'repository-code: "{cargo["repository"]}"' in citation
+    cited = yaml.safe_load(citation)
+    assert str(cited["version"]) == bp.__version__
+    assert cited["repository-code"] == cargo["repository"]
+    assert cited["url"] == PROJECT["urls"]["Documentation"]
+    assert [each["name"] for each in cited["authors"]] == [each["name"] for each in PROJECT["authors"]]
+    assert cited["keywords"] == PROJECT["keywords"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^## (\d\S*) \((.*)\)$", changes)[0] == (cited["version"], str(cited["date-released"]))
     assert PROJECT["urls"]["Repository"] == cargo["repository"]
 
 
@@ -70,6 +80,16 @@ def test_the_index_has_a_readme_a_licence_and_where_to_ask():
     assert {each.split(", ")[0] for each in found.get_all("Project-URL")} == PROJECT["urls"].keys()
     assert found["Description-Content-Type"].startswith("text/markdown")
     assert found["Description"] or found.get_payload()
+
+
+def test_the_page_on_the_index_has_no_relative_links():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = absolute(readme, "https://github.com/a/b", "1.2.3")
+    links = ["".join(link) for link in re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", found)]
+    assert all(link.startswith(("https://", "#")) for link in links)
+    assert "https://raw.githubusercontent.com/a/b/v1.2.3/docs/assets/logo.svg" in links
+    assert "https://github.com/a/b/blob/v1.2.3/docs/guides/emulate.md#a-proxy-on-the-way" in links
+    assert absolute(found, "https://github.com/a/b", "1.2.3") == found
 
 
 @pytest.mark.parametrize("name", ["constraints.txt", "Cargo.lock"])
@@ -94,6 +114,26 @@ def test_workflows_parse_and_say_that_they_are_untested(path):
     assert text.startswith("# Untested: ")
     # YAML 1.1 takes the key `on` for true.
     assert {"name", True, "permissions", "jobs"} <= yaml.safe_load(text).keys()
+
+
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs" / "develop").glob("*.md"))]
+
+
+FOLDERS = ("crates", "python", "docs", "tests", "validation", "tools", "examples", "bench")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_for_contributors_name_what_is_there(page):
+    """Targets of make, scripts, files and tests in code, and links between the pages of the repository."""
+    text = page.read_text(encoding="utf-8")
+    code = "\n".join("".join(each) for each in re.findall(r"(?ms)^ *```\w*\n(.*?)^ *```|`([^`\n]+)`", text))
+    targets = set(re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8")))
+    assert set(re.findall(r"(?m)^make ([a-z]+)", code)) <= targets
+    paths = re.findall(rf"(?<![\w./])((?:{'|'.join(FOLDERS)})/[\w./-]*[\w/])", code)
+    # A word in capitals is for the reader to replace.
+    assert [path for path in paths if path == path.lower() and not (ROOT / path).exists()] == []
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if ":" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_settings_of_tools_parse():

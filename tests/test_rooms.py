@@ -1,4 +1,4 @@
-"""The drawing of the Python rooms in CONTRIBUTING is true, and its arrows go up only."""
+"""The drawing of the Python rooms in docs/develop/architecture.md is true, and its arrows go up only."""
 
 import ast
 from pathlib import Path
@@ -11,7 +11,7 @@ FACADE = "bentpipe"
 
 def drawn():
     """By room, in the order of the drawing, the rooms that it imports."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "develop" / "architecture.md").read_text(encoding="utf-8")
     drawing = text.split("```house\n")[1].split("```")[0]
     rows = [line.partition("<-") for line in drawing.splitlines()[1:]]
     return {name.strip(): set(others.split()) for name, _, others in rows}

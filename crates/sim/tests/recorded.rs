@@ -173,7 +173,7 @@ fn refused(before: &str, number: u32, hashes: &BTreeMap<String, String>) -> Opti
     (!is_raised).then(|| {
         format!(
             "{} of {} recorded runs changed, such as {:?}, and RESULTS is {number} as in {FILE} ({old}): raise RESULTS in \
-             crates/sim/src/lib.rs to {}, say in CHANGELOG.md (Results change) what changed and why, then BLESS=1",
+             crates/sim/src/lib.rs to {}, add the reason to docs/develop/results-history.md, then BLESS=1",
             changed.len(),
             hashes.len(),
             changed.first().unwrap_or(&"none"),

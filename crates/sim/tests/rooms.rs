@@ -1,8 +1,10 @@
-//! The drawings of the rooms in CONTRIBUTING.md are true: each room imports what its line names, no more and no less, and
-//! every line names rooms above it only, so that no arrow runs back and there is no circle.
+//! Compares the drawings of the rooms in `docs/develop/architecture.md` with the sources. Each room imports exactly the
+//! rooms of its line, and only rooms above it, so that there is no circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+const PAGE: &str = "docs/develop/architecture.md";
 
 /// By room, the rooms of the same folder that it imports.
 type Arrows = BTreeMap<String, BTreeSet<String>>;
@@ -167,7 +169,7 @@ fn arrows(folder: &str) -> Arrows {
 type Drawing = (String, Vec<(String, BTreeSet<String>)>);
 
 fn drawings() -> Vec<Drawing> {
-    let text = read(&root().join("CONTRIBUTING.md"));
+    let text = read(&root().join(PAGE));
     let mut found = Vec::new();
     for block in text.split("```rooms\n").skip(1) {
         let block = block.split("\n```").next().unwrap();
@@ -208,11 +210,11 @@ fn drawn(arrows: &Arrows) -> String {
 #[test]
 fn the_drawings_are_what_the_rooms_import() {
     let drawings = drawings();
-    assert!(!drawings.is_empty(), "CONTRIBUTING.md has drawings of the rooms");
+    assert!(!drawings.is_empty(), "{PAGE} has drawings of the rooms");
     for (folder, rooms) in drawings {
         let arrows = arrows(&folder);
         let drawing: Arrows = rooms.iter().cloned().collect();
-        assert!(drawing == arrows, "CONTRIBUTING.md draws {folder} otherwise than it is:\n{}", drawn(&arrows));
+        assert!(drawing == arrows, "{PAGE} draws {folder} otherwise than it is:\n{}", drawn(&arrows));
     }
 }
 

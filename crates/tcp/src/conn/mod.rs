@@ -13,7 +13,7 @@
 //! `impl Connection` stands in this file alone: the calls of its contract, and their order. The parts do not know it: they get
 //! values and what is theirs, and give values. Sender and receiver do not know each other.
 //!
-//! How an ACK travels from part to part is in CONTRIBUTING.md.
+//! How an ACK travels from part to part is in `docs/develop/architecture.md`.
 
 mod agreed;
 mod clock;
