@@ -1,11 +1,11 @@
-"""The guide "TCP over satellite, switch by switch": what it says can be typed, and it says what was measured."""
+"""The guide "TCP over satellite, switch by switch" has commands that run, and the measured numbers."""
 
 import shlex
 
 import pytest
 
 import bentpipe as bp
-from bentpipe.experiment.design.arms import senders_of
+from bentpipe.experiment.contract.senders import senders_of
 from bentpipe.scenario import overrides
 from tools.docs.mitigations import command
 from validation import mitigations

@@ -30,14 +30,14 @@ REPLICATIONS = 10
 
 @dataclass(frozen=True)
 class Mitigation:
-    """One switch: what it is, what is compared, and what comes of it."""
+    """One switch: its source and key, its cases, and a text on the result."""
 
     name: str
     title: str
     source: str
     key: str
     text: str
-    """What it does, and what to make of the figure; written after the numbers were seen."""
+    """Effect of the switch, and the reason for the numbers; written after the measurement."""
     cases: dict[str, dict[str, str]]
     metric: str = "goodput"
     sets: dict[str, str] = field(default_factory=dict)
@@ -62,9 +62,9 @@ MITIGATIONS = [
         "Larger segments",
         "RFC 2488 §3.1",
         "tcp.smss",
-        "Path MTU discovery finds the largest packet that the path takes. Windows grow by segments, so larger ones "
-        "grow faster, and headers weigh less. Over GEO, where nothing is lost here, headers weigh most; in low orbit "
-        "the growth after each handover does.",
+        "Path MTU discovery finds the largest packet of the path. Windows grow by segments, so larger segments "
+        "grow faster, and headers cost less. Over GEO, without losses here, the headers matter most. In low "
+        "orbit the growth after each handover does.",
         {"536 B": {"tcp.smss": "536 B"}, "1460 B": {"tcp.smss": "1460 B"}},
         sets=NO_OVERSHOOT,
     ),
@@ -73,9 +73,9 @@ MITIGATIONS = [
         "Error correction below TCP",
         "RFC 2488 §3.2",
         "link.NAME.interleave",
-        "TCP takes a corrupted packet for congestion, so a link must not lose more than congestion would. A code "
-        "with interleaving (here Reed-Solomon, 16 bytes of 255 corrected) turns a bit error rate of 1e-6 into none "
-        "at all, for two spans of the interleaver more delay.",
+        "TCP takes a corrupted packet for congestion, so a link must not lose more packets than congestion "
+        "would. A code with interleaving (here Reed-Solomon, 16 bytes of 255 corrected) removes all errors at a "
+        "bit error rate of 1e-6 and adds two interleaver spans of delay.",
         {
             "no code": {},
             "coded": {"link.sat.forward.interleave": '{ span = "5 ms" }'},
@@ -87,8 +87,8 @@ MITIGATIONS = [
         "Large windows",
         "RFC 2488 §4.2, RFC 7323 §2",
         "tcp.window_scaling, tcp.receive_buffer",
-        "Without scaling at most 65,535 bytes are on the way: 970 kbit/s at 540 ms, whatever the link. A fixed 64 "
-        "kB buffer costs the same. `auto` grows as systems do today, and reaches the path.",
+        "Without scaling at most 65,535 bytes are in flight: 970 kbit/s at 540 ms, for any link. A fixed 64 kB "
+        "buffer costs the same. `auto` grows as in current systems, and fills the path.",
         {
             "no scaling": {"tcp.window_scaling": "false"},
             "64 kB": {"tcp.receive_buffer": "64 kB"},
@@ -102,14 +102,13 @@ MITIGATIONS = [
         "Loss recovery",
         "RFC 2488 §4.1 and §4.4, RFC 2760 §3.3",
         "tcp.cc, tcp.recovery",
-        "Losses in bursts of 30 ms, every three seconds on average: some fifty segments over GEO. NewReno repairs "
-        "one loss in a round trip, and for a whole burst that is worse than Reno's timeout. SACK repairs a burst in "
-        "one or two round trips, without a timeout over GEO. Goodput hardly shows that, as every burst takes half "
-        "of the window in either case, and a sender that waits for the timer meets fewer. RACK also finds lost "
-        "retransmissions, and avoids timeouts in low orbit. Proportional rate reduction (RFC 9937) never sends "
-        "half a window in one go, and its recoveries are shorter. It gets less here, because it meets more bursts: "
-        "a sender that spreads its window is also hit by those that fall where another is idle for half a round "
-        "trip.",
+        "Losses come in bursts of 30 ms, every three seconds on average: about fifty segments over GEO. NewReno "
+        "repairs one loss per round trip, which for a whole burst is worse than Reno's timeout. SACK repairs a "
+        "burst in one or two round trips, without a timeout over GEO. Goodput hardly shows this: every burst "
+        "takes half of the window in either case, and a sender that waits for the timer meets fewer. RACK also "
+        "finds lost retransmissions, and avoids timeouts in low orbit. Proportional rate reduction (RFC 9937) "
+        "never sends half a window at once, and its recoveries are shorter. Here it gets less because it meets "
+        "more bursts: some hit its smooth sending while another sender is idle for half a round trip.",
         {
             "tahoe": {"tcp.cc": "tahoe"},
             "reno": {"tcp.cc": "reno"},
@@ -131,8 +130,8 @@ MITIGATIONS = [
         "Data in the SYN",
         "RFC 2760 §3.1, RFC 7413",
         "tcp.fast_open",
-        "T/TCP is history; Fast Open does the same with a cookie. Each connection but the first saves a round "
-        "trip: half a second over GEO, for every short transfer.",
+        "Fast Open replaces T/TCP and uses a cookie. Each connection except the first saves a round trip: half a "
+        "second over GEO, for every short transfer.",
         {"off": {"tcp.fast_open": "off"}, "on": {"tcp.fast_open": "on"}},
         metric="fct",
         sets=SHORT,
@@ -142,8 +141,8 @@ MITIGATIONS = [
         "Larger initial window",
         "RFC 2760 §3.2.1, RFC 6928",
         "tcp.initial_window",
-        "Each doubling of the initial window saves a round trip of slow start. Ten segments are the default of the "
-        "Internet; over GEO they save half of the time of 100 kB against one segment.",
+        "Each doubling of the initial window saves a round trip of slow start. Ten segments are the default of "
+        "the Internet. Over GEO they halve the time of 100 kB against one segment.",
         {
             "1 segment": {"tcp.initial_window": "1 segments"},
             "RFC 3390": {"tcp.initial_window": "rfc3390"},
@@ -158,8 +157,8 @@ MITIGATIONS = [
         "Byte counting",
         "RFC 2760 §3.2.2, RFC 3465",
         "tcp.byte_counting",
-        "Receivers delay every other ACK, and a window that grows by ACKs then grows by half in a round trip "
-        "instead of doubling. Counting what was acknowledged restores doubling.",
+        "Receivers delay every other ACK. A window that grows by ACKs then grows by half per round trip instead "
+        "of doubling. Counting acknowledged bytes restores doubling.",
         {
             "ACKs": {"tcp.byte_counting": "rfc5681"},
             "ABC": {"tcp.byte_counting": "abc"},
@@ -173,8 +172,8 @@ MITIGATIONS = [
         "Delayed ACKs after slow start",
         "RFC 2760 §3.2.3",
         "tcp.ack.slow_start",
-        "The other way to the same end: every segment is acknowledged while the sender is in slow start. It needs "
-        "a signal from the sender, for which there is no standard; an experiment's bit carries it here.",
+        "Another way to double: every segment is acknowledged while the sender is in slow start. This needs a "
+        "signal from the sender, for which there is no standard. Here an experimental bit carries it.",
         {
             "delayed": {"tcp.ack.slow_start": "delayed"},
             "after slow start": {"tcp.ack.slow_start": "every"},
@@ -189,14 +188,15 @@ MITIGATIONS = [
         "RFC 2760 §3.2.4, RFC 3742, RFC 9406",
         "tcp.slow_start",
         "Slow start grows until the queue overflows, and learns of it a round trip later. That costs hundreds of "
-        "packets, which SACK repairs in a few round trips, and leaves half of path and queue together: enough to "
-        "fill a path whose queue is as long as itself. So ending slow start earlier saves losses and waiting, not "
-        "time: the first minute over GEO is as good with the standard. Limited slow start takes most of that minute "
-        "to get to the same window. HyStart leaves a window below what the path holds, which then grows by a "
-        "segment in a round trip. HyStart++ comes too late to prevent the overflow; it is ahead because it counts "
-        "bytes and so doubles in fewer round trips. Hoe's estimate meets what the path holds if the spacing of ACKs "
-        "is exact; processing times of hosts blur it, the more the faster the link. In low orbit all but HyStart++ "
-        "leave a smaller window than the overshoot does, and so less when the first handover halves it.",
+        "packets, which SACK repairs in a few round trips. It leaves half of path and queue together, enough to "
+        "fill a path whose queue is as long as itself. Ending slow start earlier therefore saves losses and "
+        "waiting, not time: the first minute over GEO is as good with the standard. Limited slow start takes "
+        "most of that minute to reach the same window. HyStart leaves a window below the capacity of the path, "
+        "which then grows by a segment per round trip. HyStart++ comes too late to prevent the overflow. It is "
+        "ahead because it counts bytes and so doubles in fewer round trips. Hoe's estimate equals the capacity "
+        "of the path if the spacing of ACKs is exact. Processing times of hosts blur it, more on faster links. "
+        "In low orbit all except HyStart++ leave a smaller window than the overshoot does, and so less when the "
+        "first handover halves it.",
         {
             "standard": {},
             "limited": {"tcp.slow_start": "limited"},
@@ -207,11 +207,11 @@ MITIGATIONS = [
     ),
     Mitigation(
         "marks",
-        "Marks instead of losses",
+        "ECN marks",
         "RFC 2760 §3.3.4, RFC 3168",
         "tcp.ecn, link.NAME.queue",
-        "A queue that marks tells of congestion without losing anything. What it marks at matters more: CoDel's "
-        "interval is to be about the round trip (RFC 8289 §4.3), and its default of 100 ms is a fifth of GEO's.",
+        "A queue that marks signals congestion without losses. Its threshold matters more: CoDel's interval "
+        "should be about the round trip (RFC 8289 §4.3), and its default of 100 ms is a fifth of GEO's.",
         {
             "drop-tail": {},
             "CoDel": {"link.sat.forward.queue": "codel"},
@@ -225,23 +225,23 @@ MITIGATIONS = [
     ),
     Mitigation(
         "corruption",
-        "Telling corruption from congestion",
+        "Loss differentiation",
         "RFC 2760 §3.3.3",
         "tcp.verdict",
-        "`always-link-error` is the bound: a sender that knows that no loss is congestion. The distance to it is "
-        "what any way of telling them apart can gain at one packet in ten thousand, and in low orbit at the "
-        "handovers: much on both paths, as both hold large windows.",
+        "`always-link-error` is a bound: its sender treats no loss as congestion. No loss classifier can gain "
+        "more than this difference, at one packet lost in ten thousand and, in low orbit, at the handovers. It "
+        "is large on both paths, because both hold large windows.",
         {"congestion": {}, "bound": {"tcp.verdict": "always-link-error"}},
         sets={**ERRORS, **NO_OVERSHOOT},
     ),
     Mitigation(
         "increase",
-        "Growth that does not depend on the round trip",
+        "Growth independent of the round trip",
         "RFC 2760 §3.4",
         "tcp.increase",
-        "One segment in a round trip is slow when that is half a second. Constant-rate grows as a connection of "
-        "100 ms would, by-K adds four segments where the round trip is above 300 ms. Both are for the long path "
-        "only; neither is standard.",
+        "One segment per round trip is slow if that is half a second. Constant-rate grows like a connection of "
+        "100 ms. By-K adds four segments if the round trip is above 300 ms. Both are for the long path only, and "
+        "both are outside the standards.",
         {
             "standard": {},
             "constant-rate": {"tcp.increase": "constant-rate"},
@@ -254,8 +254,8 @@ MITIGATIONS = [
         "Multiple connections",
         "RFC 2760 §3.5",
         "flow.NAME.count",
-        "Four connections start with four initial windows and lose a quarter of a half at a loss. They get what "
-        "one does not, from whoever shares the path with them.",
+        "Four connections start with four initial windows. A loss halves one of four windows: an eighth of the "
+        "total. The gain is at the expense of other flows on the path.",
         {n: {"flow.transfer.count": n} for n in ("1", "2", "4", "8")},
         sets=ERRORS,
     ),
@@ -264,22 +264,22 @@ MITIGATIONS = [
         "Pacing",
         "RFC 2760 §3.6",
         "tcp.pacing",
-        "A window sent at once needs a queue for it. Spread over the round trip it needs almost none: with a queue "
-        "of twenty packets bursts end slow start at a small part of what the path holds, and pacing lets it go on "
-        "to a window several times as large.",
+        "A window sent at once needs a queue for it. Spread over the round trip it needs almost none. With a "
+        "queue of twenty packets, bursts end slow start at a small part of the path's capacity, and pacing lets "
+        "it continue to a window several times as large.",
         {"bursts": {}, "paced": {"tcp.pacing": "window"}},
         sets={"link.sat.forward.queue": "20 packets"},
     ),
     Mitigation(
         "sharing",
-        "Sharing what was learnt",
+        "Sharing between connections",
         "RFC 2760 §3.8, RFC 9040",
         "tcp.sharing",
-        "Transfers of 10 MB, each on a new connection, which begins with the threshold that the one before it "
-        "left. Over GEO that is half of what overflowed the queue: slow start ends below it, only the first "
-        "transfer loses packets, and the others take as long as without. In low orbit much is lost: a handover "
-        "halves the threshold, transfers without a loss do not raise it, and so it falls from handover to handover. "
-        "A remembered threshold helps only where losses show the size of the path.",
+        "Transfers of 10 MB use a new connection each, which begins with the threshold of the one before. Over "
+        "GEO that is half of the window that overflowed the queue: slow start ends below it, and only the first "
+        "transfer loses packets, but the others take as long as without sharing. In low orbit much is lost. A "
+        "handover halves the threshold, transfers without a loss do not raise it, and so it falls from handover "
+        "to handover. A remembered threshold helps only if losses show the size of the path.",
         {"off": {}, "on": {"tcp.sharing": "on"}},
         metric="fct",
         sets={
@@ -289,16 +289,16 @@ MITIGATIONS = [
     ),
     Mitigation(
         "fewer-acks",
-        "Fewer ACKs on a narrow way back",
+        "Fewer ACKs on a narrow return link",
         "RFC 2760 §3.9, RFC 3449 §2, RFC 5690",
         "tcp.ack.every",
-        "With 50 kbit/s on the way back there is room for 156 ACKs in a second. The queue there drops the others, "
-        "and those that remain wait in it: the round trip over GEO is twice as long, and a window that would fill "
-        "the path fills half of it. Acknowledging every eighth segment shortens that queue. The window has to grow "
-        "by bytes then, not by ACKs. In low orbit, where the round trip is short, the wait weighs even more. With "
-        "congestion control for ACKs (RFC 5690) the sender finds out which were dropped, and tells the receiver to "
-        "send fewer: in low orbit that is better than any number fixed beforehand. Over GEO it learns in round trips "
-        "of half a second and more, while ACKs wait.",
+        "A return link of 50 kbit/s has room for 156 ACKs per second. Its queue drops the others, and the "
+        "remaining ones wait in it. The round trip over GEO is twice as long, so a window that would fill the "
+        "path fills half of it. Acknowledging every eighth segment shortens that queue. The window must then "
+        "grow by bytes, not by ACKs. In low orbit, with a short round trip, the wait matters even more. With ACK "
+        "congestion control (RFC 5690) the sender detects dropped ACKs and asks the receiver to send fewer. In "
+        "low orbit that is better than any fixed number. Over GEO it learns in round trips of half a second and "
+        "more, while ACKs wait.",
         {
             "every 2nd": {},
             "every 4th": {"tcp.ack.every": "4"},
