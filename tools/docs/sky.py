@@ -58,10 +58,10 @@ def future_said(rows: list[dict[str, Any]]) -> str:
     fall = {name: f"{100 * (1 - means[-1] / means[0]):.0f} %" for name, means in alone.items()}
     by_rain = f"{100 * (1 - alone['rain'][0] / alone['clear'][0]):.0f} %"
     return more.wrapped(
-        f"""From 1 to 500 ms, the tick lowers goodput by {fall["clear"]} under a clear sky and by {fall["rain"]} in rain,
-        less than the intervals from one time of the day to another. Errors at low elevations take a third of the rate.
-        Rain takes {by_rain} of what is left, because it weakens the signal and raises the noise of the receiver; other
-        traffic takes its share. Coarse ticks have fewer timeouts, as over the passes above."""
+        f"""From 1 to 500 ms, the tick lowers goodput by {fall["clear"]} under a clear sky and by {fall["rain"]} in
+        rain, less than the intervals from one time of the day to another. Errors at low elevations take a third of the
+        rate. Rain takes {by_rain} of what is left, because it weakens the signal and raises the noise of the receiver;
+        other traffic takes its share. Coarse ticks have fewer timeouts, as over the passes above."""
     )
 
 
