@@ -15,7 +15,7 @@ from bentpipe.experiment import measure
 from bentpipe.experiment.run import advance
 from bentpipe.experiment.threads import raised_by_sender
 from bentpipe.metrics import COLUMNS
-from bentpipe.own import loading
+from bentpipe.own import travel
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ def build() -> str:
 
 
 def execute_text(
-    text: str, seed: int, tables: Sequence[str], version: str, senders: Sequence[loading.Written] = ()
+    text: str, seed: int, tables: Sequence[str], version: str, senders: Sequence[travel.Sent] = ()
 ) -> bytes | Failure | None:
-    """The same on another machine, where the scenario arrives as JSON, and what it names of one's own as source.
+    """The same on another machine: the scenario arrives as JSON, the classes that it names as `travel.sent` sent them.
 
     `version` is what `build` said where the sweep was begun.
     """
@@ -98,8 +98,8 @@ def execute_text(
 
 
 @lru_cache(64)
-def _scenario(text: str, senders: tuple[loading.Written, ...]) -> _core.Scenario:
-    return _core.Scenario.from_json(text, "scenario", [], None, loading.given(loading.read(senders)))
+def _scenario(text: str, senders: tuple[travel.Sent, ...]) -> _core.Scenario:
+    return _core.Scenario.from_json(text, "scenario", [], None, travel.received(senders))
 
 
 def unpacked(record: bytes) -> dict[str, Any]:

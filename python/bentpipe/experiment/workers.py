@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from bentpipe.errors import BentpipeError, ClusterError
 from bentpipe.experiment.task import Failure, build, execute, execute_text
 from bentpipe.experiment.threads import Pool
-from bentpipe.own import loading
+from bentpipe.own import travel
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class Cluster(_Queue):
 
     def __init__(self, address: str | None, count: int = 0) -> None:
         super().__init__()
-        self._senders: tuple[loading.Written, ...] = ()
+        self._senders: tuple[travel.Sent, ...] = ()
         try:
             # As any, because only parts of it have types.
             self._dask: Any = import_module("distributed")
@@ -242,8 +242,8 @@ class Cluster(_Queue):
         return ClusterError("the scheduler is gone" if self._cluster is None else "the processes of --on are gone")
 
     def begin(self, senders: Mapping[str, Own]) -> None:
-        """Other processes read their source."""
-        self._senders = loading.written(senders)
+        """Other processes read their source, or have them by value."""
+        self._senders = travel.sent(senders)
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         if self._client.status != "running":
