@@ -1,13 +1,15 @@
 """README and guides: what they show can be typed, and what they link to is there."""
 
+import os
 import re
 import shlex
+import subprocess
 import sys
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from tools.docs import pages
 
 import bentpipe as bp
 from bentpipe.__main__ import main
@@ -37,13 +39,6 @@ SHORT = {
     "mix": ["--set", "duration=3 s", "--replications", "2"],
     "sweep": ["--set", "duration=3 s", "--replications", "2"],
 }
-
-
-def _pages():
-    spec = spec_from_file_location("docs_pages", ROOT / "tools" / "docs" / "pages.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @cache
@@ -134,32 +129,39 @@ def test_the_readme_shows_what_mix_finds():
 
 
 def test_the_command_line_page_has_every_command_and_option():
-    page = _pages().command_line()
-    assert {"run", "compare", "sweep", "reproduce", "report", "check", "list"} <= set(_pages().commands())
-    for command in _pages().commands():
-        assert f"\n## bentpipe {command}\n" in page
+    page = pages.command_line()
+    assert {"bentpipe", "bentpipe run", "bentpipe sky path"} <= pages.commands().keys()
+    for command, shown in pages.commands().items():
+        assert command == "bentpipe" or f"\n{'#' * len(command.split())} {command}\n" in page
+        assert shown in page
     assert "--replications" in page
     assert "\x1b" not in page
 
 
+def test_the_command_line_page_shows_what_the_program_prints():
+    plain = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "bentpipe", "sky", "path", "--help"]
+    printed = subprocess.run(command, env=os.environ | plain, capture_output=True, text=True, check=True).stdout
+    assert pages.commands()["bentpipe sky path"] == printed.replace("python -m bentpipe", "bentpipe").strip("\n")
+
+
 def test_each_public_name_is_in_the_python_reference():
-    page = _pages().python()
+    page = pages.python()
     for name in bp.__all__:
         assert name.startswith("__") or page.count(f"::: bentpipe.{name}\n") == 1, name
 
 
 def test_each_column_cause_and_metric_is_in_the_reference():
-    pages = _pages().pages()
+    made = pages.pages()
     dictionary = bp.catalog.dictionary()
     for table, rows in dictionary.items():
-        page = pages["reference/causes.md" if table == "causes" else "reference/columns.md"]
+        page = made["reference/causes.md" if table == "causes" else "reference/columns.md"]
         for row in rows:
             assert f"| `{row['name']}` |" in page, (table, row["name"])
             assert row["meaning"].replace("|", "\\|") in page
 
 
 def test_the_gallery_has_each_shipped_scenario_with_commands():
-    pages = _pages()
     index = pages.gallery_index()
     assert len(pages.shipped()) >= 16
     for name in pages.shipped():
@@ -175,7 +177,6 @@ def _anchors(text: str) -> set[str]:
 
 
 def test_every_link_of_the_pages_leads_somewhere():
-    pages = _pages()
     made = {f"docs/{path}": text for path, text in pages.pages().items()} | {"docs/gallery/index.md": ""}
     dead = []
     for page in [README, *sorted((ROOT / "docs").rglob("*.md"))]:

@@ -479,7 +479,7 @@ def test_the_commands_of_the_guide_run(tmp_path):
         words = shlex.split(command)
         if "curl" in words and shutil.which("curl") is None:
             continue
-        short = [sys.executable, "-m", "bentpipe", "emulate", "--set", "duration=2 s", *words[1:]]
+        short = [sys.executable, "-m", "bentpipe", "emulate", "--set", "duration=1 s", *words[1:]]
         done = subprocess.run(short, cwd=tmp_path, input=b"exit 0\n", capture_output=True)
         assert done.returncode == 0, done.stderr.decode()
     assert packets(tmp_path / "leo-user.pcapng")
