@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tools.docs import pages
 
 import bentpipe as bp
 from bentpipe.__main__ import main
+from tools.docs import pages as site
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -129,9 +129,9 @@ def test_the_readme_shows_what_mix_finds():
 
 
 def test_the_command_line_page_has_every_command_and_option():
-    page = pages.command_line()
-    assert {"bentpipe", "bentpipe run", "bentpipe sky path"} <= pages.commands().keys()
-    for command, shown in pages.commands().items():
+    page = site.command_line()
+    assert {"bentpipe", "bentpipe run", "bentpipe sky path"} <= site.commands().keys()
+    for command, shown in site.commands().items():
         assert command == "bentpipe" or f"\n{'#' * len(command.split())} {command}\n" in page
         assert shown in page
     assert "--replications" in page
@@ -142,31 +142,31 @@ def test_the_command_line_page_shows_what_the_program_prints():
     plain = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
     command = [sys.executable, "-m", "bentpipe", "sky", "path", "--help"]
     printed = subprocess.run(command, env=os.environ | plain, capture_output=True, text=True, check=True).stdout
-    assert pages.commands()["bentpipe sky path"] == printed.replace("python -m bentpipe", "bentpipe").strip("\n")
+    assert site.commands()["bentpipe sky path"] == printed.replace("python -m bentpipe", "bentpipe").strip("\n")
 
 
 def test_each_public_name_is_in_the_python_reference():
-    page = pages.python()
+    page = site.python()
     for name in bp.__all__:
         assert name.startswith("__") or page.count(f"::: bentpipe.{name}\n") == 1, name
 
 
 def test_each_column_cause_and_metric_is_in_the_reference():
-    made = pages.pages()
+    pages = site.pages()
     dictionary = bp.catalog.dictionary()
     for table, rows in dictionary.items():
-        page = made["reference/causes.md" if table == "causes" else "reference/columns.md"]
+        page = pages["reference/causes.md" if table == "causes" else "reference/columns.md"]
         for row in rows:
             assert f"| `{row['name']}` |" in page, (table, row["name"])
             assert row["meaning"].replace("|", "\\|") in page
 
 
 def test_the_gallery_has_each_shipped_scenario_with_commands():
-    index = pages.gallery_index()
-    assert len(pages.shipped()) >= 16
-    for name in pages.shipped():
+    index = site.gallery_index()
+    assert len(site.shipped()) >= 16
+    for name in site.shipped():
         assert f'href="{name}/"' in index
-        page = pages.gallery_page(name)
+        page = site.gallery_page(name)
         assert f"\nbentpipe run {name}" in page or f"\nbentpipe compare {name}" in page, name
 
 
@@ -177,7 +177,7 @@ def _anchors(text: str) -> set[str]:
 
 
 def test_every_link_of_the_pages_leads_somewhere():
-    made = {f"docs/{path}": text for path, text in pages.pages().items()} | {"docs/gallery/index.md": ""}
+    made = {f"docs/{path}": text for path, text in site.pages().items()} | {"docs/gallery/index.md": ""}
     dead = []
     for page in [README, *sorted((ROOT / "docs").rglob("*.md"))]:
         text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)

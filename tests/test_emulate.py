@@ -24,6 +24,9 @@ import bentpipe as bp
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import BentpipeError, EmulationError
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 BROWSER = Path(__file__).parent.parent / "docs" / "guides" / "browser.md"
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "emulate.md"
 PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "25 ms", "queue": "83 packets"}

@@ -17,6 +17,9 @@ import bentpipe as bp
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 ROOT = Path(__file__).resolve().parents[1]
 LAB = sorted((ROOT / "examples").glob("*.ipynb"))
 PAGE = (ROOT / "docs" / "guides" / "lab.md").read_text(encoding="utf-8")

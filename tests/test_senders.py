@@ -15,6 +15,9 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli.app import app
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = importlib.util.spec_from_file_location("senders", ROOT / "validation" / "senders.py")
 senders = importlib.util.module_from_spec(SPEC)

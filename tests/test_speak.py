@@ -11,6 +11,9 @@ import pytest
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 ROUGH = """
 title = "20 Mbit/s that loses, repeats and reorders"
 duration = "60 s"

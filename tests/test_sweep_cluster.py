@@ -21,6 +21,9 @@ from bentpipe.experiment import task
 
 pytest.importorskip("distributed")
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 PATIENCE_S = 120
 """How long to wait for what must happen. No test depends on how long it takes."""
 RATES = {"link.down.error.rate": [0.002, 0.01]}

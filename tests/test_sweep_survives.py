@@ -16,6 +16,9 @@ import pytest
 
 import bentpipe as bp
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 PATIENCE_S = 120
 """How long to wait for what must happen. No test depends on how long it takes."""
 WATCHED = Path(__file__).with_name("watched.py")

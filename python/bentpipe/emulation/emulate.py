@@ -272,7 +272,7 @@ def carry_out(
         "backend": backend,
         "offload": offload,
         "initial_window": initial_window,
-        "classes": list(map(tuple, travel.sent(scenario.senders))),
+        "classes": list(travel.sent(scenario.senders)),
         "is_quiet": quiet,
     }
     content = reported(job)

@@ -234,7 +234,7 @@ def _classes(sent: list[tuple[str, str | None, bytes, tuple[int, int]]]) -> list
         return []
     from bentpipe.own import travel
 
-    return travel.received([travel.Sent(*each) for each in sent])
+    return travel.received(sent)
 
 
 def _kernel(emulation: _core.Emulation) -> dict[str, str]:

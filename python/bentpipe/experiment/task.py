@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bentpipe.experiment.tables import Columns
+    from bentpipe.own.travel import Plain
 
 
 def name(digest: str, seed: int) -> str:
@@ -80,7 +81,7 @@ def build() -> str:
 
 
 def execute_text(
-    text: str, seed: int, tables: Sequence[str], version: str, senders: Sequence[travel.Sent] = ()
+    text: str, seed: int, tables: Sequence[str], version: str, senders: Sequence[Plain] = ()
 ) -> bytes | Failure | None:
     """The same on another machine: the scenario arrives as JSON, the classes that it names as `travel.sent` sent them.
 
@@ -98,7 +99,7 @@ def execute_text(
 
 
 @lru_cache(64)
-def _scenario(text: str, senders: tuple[travel.Sent, ...]) -> _core.Scenario:
+def _scenario(text: str, senders: tuple[Plain, ...]) -> _core.Scenario:
     return _core.Scenario.from_json(text, "scenario", [], None, travel.received(senders))
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bentpipe import _core
     from bentpipe.experiment.task import Task
     from bentpipe.own.loading import Own
+    from bentpipe.own.travel import Plain
 
     Outcome: TypeAlias = bytes | Failure | BaseException | None
     """None if it was told to stop before the end."""
@@ -193,7 +194,7 @@ class Cluster(_Queue):
 
     def __init__(self, address: str | None, count: int = 0) -> None:
         super().__init__()
-        self._senders: tuple[travel.Sent, ...] = ()
+        self._senders: tuple[Plain, ...] = ()
         try:
             # As any, because only parts of it have types.
             self._dask: Any = import_module("distributed")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Given: TypeAlias = tuple[str, str, str | None, type]
     """What the core takes: see `loading.given`."""
+    Plain: TypeAlias = tuple[str, str | None, bytes, tuple[int, int]]
+    """A `Sent` as a plain tuple."""
 
 IN_A_FILE = "the class in a file, as myidea.py:MyIdea"
 
@@ -29,12 +31,14 @@ class Sent(NamedTuple):
     """Its file; None: pickled by value."""
     content: bytes
     """The source of the file; or, pickled, what the core takes, with the code of the class where it was defined."""
-    python: tuple[int, int] = sys.version_info[:2]
+    python: tuple[int, int]
     """Version of Python: no other one reads its byte code."""
 
 
-def sent(classes: Mapping[str, Own]) -> tuple[Sent, ...]:
+def sent(classes: Mapping[str, Own]) -> tuple[Plain, ...]:
     """Classes of files, `FILE.py:CLASS`, by their source; those of a notebook or a module by value.
+
+    As plain tuples, which a process with another version of bentpipe can read, too, to say so.
 
     Raises
     ------
@@ -44,7 +48,7 @@ def sent(classes: Mapping[str, Own]) -> tuple[Sent, ...]:
     return tuple(_sent(name, cls) for name, cls in classes.items())
 
 
-def received(classes: Iterable[Sent]) -> list[Given]:
+def received(classes: Iterable[Plain]) -> list[Given]:
     """What `sent` sent, for the core.
 
     Raises
@@ -52,15 +56,15 @@ def received(classes: Iterable[Sent]) -> list[Given]:
     BentpipeError
         A class was pickled by another version of Python.
     """
-    return [_received(each) for each in classes]
+    return [_received(Sent(*each)) for each in classes]
 
 
-def _sent(name: str, cls: Own) -> Sent:
+def _sent(name: str, cls: Own) -> Plain:
     module = sys.modules.get(cls.__module__)
     source = getattr(module, "__source__", None)
     if module is not None and isinstance(source, bytes) and getattr(module, cls.__qualname__, None) is cls:
-        return Sent(cls.__qualname__, str(module.__file__), source)
-    return Sent(name, None, _pickled(name, cls))
+        return cls.__qualname__, str(module.__file__), source, sys.version_info[:2]
+    return name, None, _pickled(name, cls), sys.version_info[:2]
 
 
 def _received(each: Sent) -> Given:
