@@ -92,7 +92,13 @@ def test_each_direct_dependency_is_locked():
 
 
 def test_each_library_that_is_imported_is_declared():
-    stubs = {"yaml": "pyyaml", "IPython": "ipykernel", "jupyter_client": "nbclient", "PIL": "matplotlib"}
+    stubs = {
+        "yaml": "pyyaml",
+        "IPython": "ipykernel",
+        "jupyter_client": "nbclient",
+        "PIL": "matplotlib",
+        "lazy_loader": "lazy-loader",
+    }
     ours = {"bentpipe", "tests", "tools", "validation", "bench", "words", "watched"}
     optional = PROJECT["optional-dependencies"]
     used = {
