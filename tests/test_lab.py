@@ -44,7 +44,7 @@ def minutes_of(notebook: nbformat.NotebookNode) -> int:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory) -> Iterator[NotebookClient]:
-    """Of one kernel for all notebooks: to start it and load libraries takes longer than some of them."""
+    """Client of one kernel for all notebooks: to start it and load libraries takes longer than some of them."""
     folder = tmp_path_factory.mktemp("lab")
     with pytest.MonkeyPatch.context() as patched:
         # Kernels write their history and their sockets' addresses here.

@@ -1,4 +1,4 @@
-"""Takes classes of your own to other processes: by the source of their file, or pickled by value."""
+"""Takes custom classes to other processes: by the source of their file, or pickled by value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bentpipe.own.loading import Own
 
     Given: TypeAlias = tuple[str, str, str | None, type]
-    """What the core takes: see `loading.given`."""
+    """Name, code and class for the core: see `loading.given`."""
     Plain: TypeAlias = tuple[str, str | None, bytes, tuple[int, int]]
     """A `Sent` as a plain tuple."""
 
@@ -30,7 +30,7 @@ class Sent(NamedTuple):
     path: str | None
     """Its file; None: pickled by value."""
     content: bytes
-    """The source of the file; or, pickled, what the core takes, with the code of the class where it was defined."""
+    """Source of the file, or a pickled `Given`, with the code that the class has in this process."""
     python: tuple[int, int]
     """Version of Python: no other one reads its byte code."""
 
@@ -38,7 +38,7 @@ class Sent(NamedTuple):
 def sent(classes: Mapping[str, Own]) -> tuple[Plain, ...]:
     """Classes of files, `FILE.py:CLASS`, by their source; those of a notebook or a module by value.
 
-    As plain tuples, which a process with another version of bentpipe can read, too, to say so.
+    The result has plain tuples: a process with another version of bentpipe can read them, and report the difference.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def sent(classes: Mapping[str, Own]) -> tuple[Plain, ...]:
 
 
 def received(classes: Iterable[Plain]) -> list[Given]:
-    """What `sent` sent, for the core.
+    """Return the classes that `sent` sent, for the core.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def _pickled(name: str, cls: Own) -> bytes:
             f"to send {name} to other processes needs cloudpickle, which is not installed\n"
             f"  pip install 'bentpipe[cluster]', or put {IN_A_FILE}"
         ) from None
-    # By reference, a process would take the class of its own copy of the module, or find none.
+    # By reference, a process would take the class from its copy of the module, or find none.
     by_value = [
         module for module in _modules(cls) if module.__name__ not in cloudpickle.list_registry_pickle_by_value()
     ]
