@@ -7,11 +7,21 @@ PROFILE ?= dev
 BIN := .venv/bin
 # The versions that the tests were last run with.
 export UV_CONSTRAINT := constraints.txt
+# Python keeps what it compiles, whatever the environment says: tests start hundreds of processes, and compiling libraries again
+# takes each of them longer than its work.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/target/pycache
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 # Tests that take no time; after a change of Rust, clippy speaks for the rest.
 QUICK := python tests/test_statistics.py tests/test_scenario.py tests/test_rooms.py tests/test_release.py tests/test_words.py
 
-.PHONY: demo test check lint bench bless release wheel lock docs clean
+LOWEST := .venv/lowest
+LOWEST_PYTHON ?= 3.10
+# All that touches a library, in the package and in its results.
+LOWEST_TESTS := $(patsubst %,tests/test_%.py,cli cli_help compare lab metrics mix notebook overrides own report run sky \
+    statistics sweep sweep_cluster terminal why)
+
+.PHONY: demo test test-lowest coverage check lint bench bless release wheel lock docs clean
 
 demo: .venv/built
 	$(BIN)/bentpipe compare s1 --cc reno,newreno,sack,tahoe --plot demo.png
@@ -20,6 +30,18 @@ demo: .venv/built
 test: lint
 	cargo test
 	$(BIN)/pytest --numprocesses auto --dist worksteal
+
+# With the lowest versions of all libraries that pyproject.toml names, on the lowest Python: what it promises to work with.
+test-lowest: .venv/built
+	@$(BIN)/uv venv --quiet --clear --python $(LOWEST_PYTHON) $(LOWEST)
+	@UV_CONSTRAINT= $(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct \
+	    --requirements pyproject.toml --group test
+	@echo $(CURDIR)/python > $$($(LOWEST)/bin/python -c "import site; print(site.getsitepackages()[0])")/bentpipe.pth
+	$(LOWEST)/bin/python -m pytest -W ignore::DeprecationWarning --numprocesses auto --dist worksteal $(LOWEST_TESTS)
+
+# Lines and branches of the package that tests reach, also in the processes that they start; the page is target/coverage.
+coverage: .venv/built
+	$(BIN)/pytest --numprocesses auto --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html
 
 # Seconds, while you work: formatting, lints, types, and the tests that take no time.
 check: lint
@@ -52,7 +74,8 @@ wheel: .venv/tools
 
 # Newer versions of the Python libraries for the tests.
 lock: .venv/tools
-	UV_CONSTRAINT= $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --all-extras --no-annotate \
+	UV_CONSTRAINT= $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --no-annotate \
+	    --extra all --extra docs --group dev --no-emit-package bentpipe \
 	    --custom-compile-command "make lock" --output-file constraints.txt pyproject.toml
 
 # The site, in `site`; a dead link fails. Draws the gallery: some minutes.
@@ -65,7 +88,7 @@ clean:
 
 .venv/built: .venv/tools $(RUST)
 	@echo "Building: some minutes the first time."
-	@$(BIN)/maturin develop --uv --profile $(PROFILE) --quiet --extras test > .venv/log 2>&1 || { cat .venv/log; exit 1; }
+	@$(BIN)/maturin develop --uv --profile $(PROFILE) --quiet > .venv/log 2>&1 || { cat .venv/log; exit 1; }
 	@touch $@
 
 .venv/tools: pyproject.toml constraints.txt
@@ -75,5 +98,5 @@ clean:
 	@$(PYTHON) -m venv --clear .venv || $(PYTHON) -m virtualenv --quiet --clear .venv \
 	    || { rm -rf .venv; echo "Python cannot make a .venv: install its venv module (python3-venv) or virtualenv."; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python "maturin>=1.9,<2"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python "maturin>=1.9,<2" --group dev
 	@touch $@

@@ -1,10 +1,15 @@
 """What all tests share."""
 
 import itertools
+import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 import bentpipe as bp
 from bentpipe.errors import EmulationError
@@ -43,6 +48,30 @@ def namespaces():
         bp.emulate({"duration": "1 s", "link": {"l": path}, "flow": {"f": {"from": "a", "to": "b"}}}, ["true"])
     except EmulationError as error:
         pytest.skip(str(error))
+
+
+STARTED = []
+"""Programs that outlive the process that started them, kept from the collector, which would complain of that."""
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    """Address for `--on` of a cluster that all processes of this session share; it ends with the session."""
+    pytest.importorskip("distributed")
+    is_one_of_several = "PYTEST_XDIST_WORKER" in os.environ
+    own = tmp_path_factory.getbasetemp()
+    folder = own.parent if is_one_of_several else own
+    address = folder / "cluster.txt"
+    with FileLock(folder / "cluster.lock"):
+        if not address.exists():
+            session = os.getppid() if is_one_of_several else os.getpid()
+            program = [sys.executable, Path(__file__).parent / "cluster.py", str(session), address]
+            with (folder / "cluster.log").open("w") as log:
+                STARTED.append(subprocess.Popen(program, stdout=log, stderr=log, cwd=folder, start_new_session=True))
+            while not address.exists():
+                assert STARTED[-1].poll() is None, (folder / "cluster.log").read_text()
+                time.sleep(0.02)
+    return f"dask://{address.read_text()}"
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 """README and guides: what they show can be typed, and what they link to is there."""
 
+import os
 import re
 import shlex
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -128,11 +130,19 @@ def test_the_readme_shows_what_mix_finds():
 
 def test_the_command_line_page_has_every_command_and_option():
     page = site.command_line()
-    assert {"run", "compare", "sweep", "reproduce", "report", "check", "list"} <= set(site.commands())
-    for command in site.commands():
-        assert f"\n## bentpipe {command}\n" in page
+    assert {"bentpipe", "bentpipe run", "bentpipe sky path"} <= site.commands().keys()
+    for command, shown in site.commands().items():
+        assert command == "bentpipe" or f"\n{'#' * len(command.split())} {command}\n" in page
+        assert shown in page
     assert "--replications" in page
     assert "\x1b" not in page
+
+
+def test_the_command_line_page_shows_what_the_program_prints():
+    plain = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "bentpipe", "sky", "path", "--help"]
+    printed = subprocess.run(command, env=os.environ | plain, capture_output=True, text=True, check=True).stdout
+    assert site.commands()["bentpipe sky path"] == printed.replace("python -m bentpipe", "bentpipe").strip("\n")
 
 
 def test_each_public_name_is_in_the_python_reference():

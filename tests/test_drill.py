@@ -11,6 +11,9 @@ from bentpipe.cli.app import app
 from bentpipe.emulation.drill import drill, on_kernel, shipped
 from bentpipe.errors import EmulationError
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 CASE = """= RFC 5681 §3.1  Slow start grows by one segment for each ACK
 smss = "1000 B"
 handshake = false

@@ -24,6 +24,9 @@ import bentpipe as bp
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import BentpipeError, EmulationError
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 BROWSER = Path(__file__).parent.parent / "docs" / "guides" / "browser.md"
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "emulate.md"
 PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "25 ms", "queue": "83 packets"}
@@ -479,7 +482,7 @@ def test_the_commands_of_the_guide_run(tmp_path):
         words = shlex.split(command)
         if "curl" in words and shutil.which("curl") is None:
             continue
-        short = [sys.executable, "-m", "bentpipe", "emulate", "--set", "duration=2 s", *words[1:]]
+        short = [sys.executable, "-m", "bentpipe", "emulate", "--set", "duration=1 s", *words[1:]]
         done = subprocess.run(short, cwd=tmp_path, input=b"exit 0\n", capture_output=True)
         assert done.returncode == 0, done.stderr.decode()
     assert packets(tmp_path / "leo-user.pcapng")

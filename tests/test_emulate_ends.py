@@ -17,6 +17,9 @@ import bentpipe as bp
 from bentpipe import files
 from bentpipe.errors import BentpipeError, EmulationError
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "5 ms", "queue": "83 packets"}
 SCENARIO = {"duration": "30 s", "link": {"path": PATH}, "flow": {"real": {"from": "a", "to": "b", "app": "port"}}}
 BENTPIPE = [sys.executable, "-m", "bentpipe"]

@@ -50,8 +50,9 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
     except BentpipeError as error:
         print(error)
 """
-    assert python(code).startswith("this process was forked from one in which bentpipe or Polars had made tables")
-    assert 'multiprocessing.get_context("spawn")' in python(code)
+    said = python(code)
+    assert said.startswith("this process was forked from one in which bentpipe or Polars had made tables")
+    assert 'multiprocessing.get_context("spawn")' in said
 
 
 def test_a_result_cannot_be_loaded_in_such_a_child_and_its_children_neither(tmp_path):

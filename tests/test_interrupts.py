@@ -13,6 +13,9 @@ import bentpipe as bp
 from bentpipe.errors import Interrupted
 from bentpipe.experiment.execution.execution import AHEAD
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 PATIENCE_S = 120
 """How long to wait for what must happen. No test depends on how long it takes."""
 HOP = """

@@ -6,12 +6,19 @@ import ast
 import html
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
 import bentpipe as bp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = sorted((ROOT / "examples").glob("*.ipynb"))
@@ -35,18 +42,27 @@ def minutes_of(notebook: nbformat.NotebookNode) -> int:
     return int(found)
 
 
-@pytest.fixture
-def own_home(tmp_path, monkeypatch):
-    """Kernels write their history and their sockets' addresses here."""
-    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def client(tmp_path_factory) -> Iterator[NotebookClient]:
+    """Client of one kernel for all notebooks: to start it and load libraries takes longer than some of them."""
+    folder = tmp_path_factory.mktemp("lab")
+    with pytest.MonkeyPatch.context() as patched:
+        # Kernels write their history and their sockets' addresses here.
+        for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR"):
+            patched.setenv(name, str(folder / name))
+        client = NotebookClient(nbformat.v4.new_notebook(), timeout=600, kernel_name="python3")
+        with client.setup_kernel(cwd=str(folder)):
+            yield client
 
 
-def executed(path: Path) -> nbformat.NotebookNode:
-    notebook = read(path)
-    NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
-    return notebook
+def executed(path: Path, client: NotebookClient) -> nbformat.NotebookNode:
+    """The notebook with its outputs, from a kernel without names of others."""
+    client.nb = read(path)
+    client.reset_execution_trackers()
+    client.execute_cell(nbformat.v4.new_code_cell("%reset -f"), 0)
+    for index, cell in enumerate(client.nb.cells):
+        client.execute_cell(cell, index)
+    return client.nb
 
 
 def shown(output: nbformat.NotebookNode) -> str:
@@ -199,8 +215,8 @@ FACTS = {
 
 
 @pytest.mark.parametrize("path", LAB, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_prints_what_its_text_claims(path, own_home):
-    notebook = executed(path)
+def test_a_notebook_runs_and_prints_what_its_text_claims(path, client):
+    notebook = executed(path, client)
     text = printed(notebook)
     words = " ".join(text.split())
     assert quoted(notebook)

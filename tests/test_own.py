@@ -9,7 +9,9 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
@@ -17,8 +19,8 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.cli.app import app
-from bentpipe.errors import Interrupted, ScenarioError, SenderError
-from bentpipe.own import loading
+from bentpipe.errors import BentpipeError, Interrupted, ScenarioError, SenderError
+from bentpipe.own import loading, travel
 from bentpipe.own.fingerprint import code_of
 from bentpipe.own.sender import HOOKS
 
@@ -280,8 +282,13 @@ ASKED = {
     "compare": ["compare", "hop.toml", "--cc", "sack,exits.py:Exits", "--replications", "2"],
     "mix": ["mix", "hop.toml", "--cc", "sack,exits.py:Exits", "--replications", "2"],
     "sweep": ["sweep", "hop.toml", "--vary", "tcp.cc=sack,exits.py:Exits", "--replications", "2"],
-    "local": ["sweep", "hop.toml", "--vary", "tcp.cc=exits.py:Exits", "--replications", "1", "--on", "local:1"],
+    "cluster": ["sweep", "hop.toml", "--vary", "tcp.cc=exits.py:Exits", "--replications", "1", "--on"],
 }
+
+
+def words_of(asked, request):
+    """The words of a command; that of another process goes to the cluster of the session."""
+    return [*ASKED[asked], *([request.getfixturevalue("cluster")] if asked == "cluster" else [])]
 
 
 def exits_in(tmp_path, hook, what):
@@ -294,12 +301,10 @@ def exits_in(tmp_path, hook, what):
 
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("kind", EXITS)
-def test_what_asks_to_end_the_process_is_an_error_of_the_sender(tmp_path, monkeypatch, asked, kind):
-    if asked == "local":
-        pytest.importorskip("distributed")
+def test_what_asks_to_end_the_process_is_an_error_of_the_sender(tmp_path, monkeypatch, request, asked, kind):
     exits_in(tmp_path, "on_ack", EXITS[kind])
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ASKED[asked])
+    done = CliRunner().invoke(app, words_of(asked, request))
     assert done.exit_code == 2, done.output
     assert "error: Exits failed in on_ack, flow one" in done.stderr
     assert kind in done.stderr
@@ -319,13 +324,13 @@ def test_so_it_is_where_the_object_is_made_and_where_the_file_is_read(tmp_path, 
     assert done.stderr.endswith("SystemExit: 3\n")
 
 
-@pytest.mark.parametrize("asked", ["compare", "mix", "sweep", "local"])
-def test_a_keyboard_interrupt_of_the_senders_own_is_its_error_where_no_signal_is_heard(tmp_path, monkeypatch, asked):
-    if asked == "local":
-        pytest.importorskip("distributed")
+@pytest.mark.parametrize("asked", ["compare", "mix", "sweep", "cluster"])
+def test_a_keyboard_interrupt_of_the_senders_own_is_its_error_where_no_signal_is_heard(
+    tmp_path, monkeypatch, request, asked
+):
     exits_in(tmp_path, "on_ack", "raise KeyboardInterrupt")
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ASKED[asked])
+    done = CliRunner().invoke(app, words_of(asked, request))
     assert done.exit_code == 2, done.output
     assert re.search(r"error: Exits\.on_ack, flow one(\.\d)?: it raised KeyboardInterrupt\n", done.stderr)
 
@@ -631,13 +636,53 @@ def test_the_code_does_not_depend_on_how_a_file_was_found(tmp_path, idea, monkey
     assert loading.where(failing(lambda self: None)) is None
 
 
-def test_processes_read_the_source_of_a_file(scenario, idea, tmp_path):
-    pytest.importorskip("distributed")
-    here = bp.sweep(scenario, {"tcp.cc": ["sack", idea]}, replications=1)
-    there = bp.sweep(scenario, {"tcp.cc": ["sack", idea]}, replications=1, on="local:1")
+NOTEBOOK = """
+import bentpipe as bp
+
+PART = 0.7
+
+def kept(path, why):
+    return path.share(why.left(PART))
+
+class Kept(bp.Cubic):
+    def on_congestion(self, why, path):
+        self.reduce(path.as_ssthresh(kept(path, why)), kept(path, why))
+"""
+
+
+@pytest.fixture
+def in_a_notebook(monkeypatch):
+    """A class that no other process can import, with a function and a value that it uses."""
+    module = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    exec(NOTEBOOK, vars(module))
+    return module.Kept
+
+
+def test_processes_have_the_same_classes(scenario, idea, in_a_notebook, cluster):
+    def made(cls):
+        return type("Made", (cls,), {"name": "made"})
+
+    vary = {"tcp.cc": ["sack", idea, Inherits, made(Inherits), in_a_notebook]}
+    here = bp.sweep(scenario, vary, replications=1)
+    there = bp.sweep(scenario, vary, replications=1, on=cluster)
     assert there.runs.equals(here.runs)
-    with pytest.raises(ScenarioError, match="Inherits cannot be sent to other processes"):
-        bp.sweep(scenario, {"tcp.cc": [Inherits]}, replications=1, on="local:1")
+
+
+def test_what_cannot_be_pickled_is_said(scenario, cluster):
+    class Locked(bp.CongestionControl):
+        lock = threading.Lock()
+
+    with pytest.raises(ScenarioError, match=r"Locked cannot be sent to other processes: cannot pickle '_thread\.lock'"):
+        bp.sweep(scenario, {"tcp.cc": [Locked]}, replications=1, on=cluster)
+
+
+def test_byte_code_of_another_python_is_refused():
+    pytest.importorskip("cloudpickle")
+    (sent,) = travel.sent({"Inherits": Inherits})
+    assert travel.received([sent])[0][:2] == ("Inherits", code_of(Inherits))
+    with pytest.raises(BentpipeError, match=r"Inherits was defined with Python 3\.9, and a worker has Python 3\."):
+        travel.received([(*sent[:3], (3, 9))])
 
 
 def test_the_command_line_takes_a_class_of_a_file(tmp_path, idea):

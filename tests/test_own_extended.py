@@ -259,10 +259,10 @@ def test_the_bases_are_congestion_controls_themselves():
         assert inspect.getdoc(base)
 
 
-def test_it_works_in_sweeps_other_processes_and_saved_results(calm, tmp_path):
+def test_it_works_in_sweeps_other_processes_and_saved_results(calm, tmp_path, cluster):
     scenario = bp.loads(SCENARIO, {"duration": "3 s"})
     here = bp.sweep(scenario, {"tcp.cc": ["cubic", calm]}, replications=2, store=tmp_path / "store", jobs=1)
-    there = bp.sweep(scenario, {"tcp.cc": ["cubic", calm]}, replications=2, on="local:1")
+    there = bp.sweep(scenario, {"tcp.cc": ["cubic", calm]}, replications=2, on=cluster)
     assert here.runs["goodput_bps"].to_list() == there.runs["goodput_bps"].to_list()
     result = bp.run(scenario, cc=calm)
     result.save(tmp_path / "saved")

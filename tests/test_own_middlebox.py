@@ -573,22 +573,12 @@ def test_a_saved_result_is_read_without_the_class(scenario, shed, tmp_path):
         bp.run(again.scenario)
 
 
-def test_processes_read_the_source_of_a_file(scenario, shed, tmp_path):
-    pytest.importorskip("distributed")
-    asked = scenario.replace("node.gateway.middlebox", shed)
-    here = bp.sweep(asked, {"duration": ["2 s"]}, replications=1, jobs=1, store=tmp_path / "here")
-    there = bp.sweep(asked, {"duration": ["2 s"]}, replications=1, on="local:1", store=tmp_path / "there")
-    assert {point: values.tolist() for point, values in there.values("goodput").items()} == {
-        point: values.tolist() for point, values in here.values("goodput").items()
-    }
-    with pytest.raises(ScenarioError, match="Plain cannot be sent to other processes"):
-        bp.sweep(
-            scenario.replace("node.gateway.middlebox", Plain),
-            {"duration": ["2 s"]},
-            replications=1,
-            on="local:1",
-            store=tmp_path / "not",
-        )
+def test_processes_have_the_same_classes(scenario, shed, cluster):
+    for cls in (shed, Plain):
+        asked = scenario.replace("node.gateway.middlebox", cls)
+        here = bp.sweep(asked, {"duration": ["2 s"]}, replications=1, jobs=1)
+        there = bp.sweep(asked, {"duration": ["2 s"]}, replications=1, on=cluster)
+        assert there.runs.equals(here.runs)
 
 
 def test_the_command_line_takes_a_class_of_a_file(tmp_path, shed):

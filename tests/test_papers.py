@@ -36,6 +36,9 @@ from bentpipe.papers import lab as lab_module
 from bentpipe.papers.claims import Criterion
 from bentpipe.papers.lab import Finding, Lab
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = Path(__file__).with_name("papers")
 ALL, BLESS = (bool(os.environ.get(name)) for name in ("BENTPIPE_ALL", "BLESS"))

@@ -22,8 +22,14 @@ else:
     import tomli as tomllib
 
 SOURCES = sorted((ROOT / "python").rglob("*.py"))
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, GROUPS = PYPROJECT["project"], PYPROJECT["dependency-groups"]
 POSIX_ONLY = {"curses", "fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}
+
+
+def names(requirements):
+    """The libraries that requirements name; a group that is included has its own."""
+    return {re.split(r"[^\w.-]", each)[0].lower() for each in requirements if isinstance(each, str)}
 
 
 def imported(source):
@@ -99,10 +105,30 @@ def test_locks_name_no_index_of_a_machine(name):
 
 
 def test_each_direct_dependency_is_locked():
-    extras = [each for group in PROJECT["optional-dependencies"].values() for each in group]
-    named = {re.split(r"[^\w.-]", each)[0].lower() for each in PROJECT["dependencies"] + extras}
+    extras = PROJECT["optional-dependencies"].values()
     locked = re.findall(r"(?m)^([\w.-]+)==", (ROOT / "constraints.txt").read_text(encoding="utf-8"))
-    assert named <= set(locked), "make lock"
+    named = names(PROJECT["dependencies"]).union(*map(names, extras), *map(names, GROUPS.values()))
+    assert named - {"bentpipe"} <= set(locked), "make lock"
+
+
+def test_each_library_that_is_imported_is_declared():
+    stubs = {
+        "yaml": "pyyaml",
+        "IPython": "ipykernel",
+        "jupyter_client": "nbclient",
+        "PIL": "matplotlib",
+        "lazy_loader": "lazy-loader",
+    }
+    ours = {"bentpipe", "tests", "tools", "validation", "bench", "words", "watched"}
+    optional = PROJECT["optional-dependencies"]
+    used = {
+        "python/bentpipe": names(PROJECT["dependencies"]) | names(optional["cluster"]) | {"ipykernel"},
+        "tests": names(PROJECT["dependencies"]) | names(GROUPS["test"]) | names(GROUPS["types"]),
+    }
+    for folder, declared in used.items():
+        found = {each for path in (ROOT / folder).rglob("*.py") for each in imported(path.read_text(encoding="utf-8"))}
+        libraries = {stubs.get(each, each) for each in found - ours - set(sys.stdlib_module_names)}
+        assert libraries - {"tomllib"} <= declared, folder
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

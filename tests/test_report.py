@@ -268,7 +268,9 @@ def written(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("grid", GRIDS)
 def test_the_command_makes_the_same_store_and_report_again(written, tmp_path, grid):
-    options = ["--replications", "2", "--metric", "goodput,jain", "--tables", "links"]
+    # Each metric has a figure, which takes most of the time.
+    metrics = "goodput,jain" if grid == "lists" else "goodput"
+    options = ["--replications", "2", "--metric", metrics, "--tables", "links"]
     done = CliRunner().invoke(app, ["sweep", written, *GRIDS[grid], *options, "--store", "first"])
     assert done.exit_code == 0, done.output
     first = report("first")

@@ -16,6 +16,9 @@ from tools.docs import senders
 from validation import kept
 from validation import senders as measured
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "senders"
 ENTRIES = senders.registry()

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import psutil
 import pytest
@@ -20,6 +21,9 @@ from bentpipe.experiment.single import task
 
 pytest.importorskip("distributed")
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 PATIENCE_S = 120
 """How long to wait for what must happen. No test depends on how long it takes."""
 RATES = {"link.down.error.rate": [0.002, 0.01]}
@@ -30,7 +34,7 @@ def files(store):
     return {path.name: path.read_bytes() for path in sorted(store.glob("*.parquet"))}
 
 
-def wait_until(is_so, what, process=None):
+def wait_until(is_so, what, process=None, look_s=0.01):
     """Look again and again; a process that ends before cannot bring it about any more."""
     end_s = time.monotonic() + PATIENCE_S
     while not is_so():
@@ -38,7 +42,7 @@ def wait_until(is_so, what, process=None):
         # It may have ended because it is so.
         assert not has_ended or is_so(), f"a process ended with {process.returncode} before {what}"
         assert time.monotonic() < end_s, f"not in {PATIENCE_S} s: {what}"
-        time.sleep(0.01)
+        time.sleep(look_s)
 
 
 def free_port():
@@ -47,30 +51,47 @@ def free_port():
         return found.getsockname()[1]
 
 
-@pytest.fixture
-def started(tmp_path):
-    """Starts programs, and ends them with the test."""
+@contextmanager
+def programs(folder):
+    """Starts programs, and ends them."""
     running = []
 
     def start(*command):
-        with (tmp_path / f"{len(running)}.log").open("w") as log:
-            running.append(subprocess.Popen([str(part) for part in command], stdout=log, stderr=log, cwd=tmp_path))
+        with (folder / f"{len(running)}.log").open("w") as log:
+            running.append(subprocess.Popen([str(part) for part in command], stdout=log, stderr=log, cwd=folder))
         return running[-1]
 
-    yield start
-    for process in running:
-        process.kill()
-    for process in running:
-        process.wait(PATIENCE_S)
+    try:
+        yield start
+    finally:
+        for process in running:
+            process.kill()
+        for process in running:
+            process.wait(PATIENCE_S)
 
 
 @pytest.fixture
-def scheduler(started, tmp_path):
-    """The address of a scheduler without workers."""
-    port, at = free_port(), tmp_path / "scheduler.json"
+def started(tmp_path):
+    """Starts programs, and ends them with the test."""
+    with programs(tmp_path) as start:
+        yield start
+
+
+def start_scheduler(started, folder):
+    """A scheduler without workers, and its address."""
+    port, at = free_port(), folder / "scheduler.json"
     options = ["--host", "127.0.0.1", "--port", port, "--no-dashboard", "--scheduler-file", at]
-    wait_until(at.exists, "the scheduler listens", started(*DASK, "scheduler", *options))
-    return f"127.0.0.1:{port}"
+    process = started(*DASK, "scheduler", *options)
+    wait_until(at.exists, "the scheduler listens", process)
+    return process, f"127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    """The address of a scheduler, to which each test brings its workers."""
+    folder = tmp_path_factory.mktemp("scheduler")
+    with programs(folder) as start:
+        yield start_scheduler(start, folder)[1]
 
 
 def start_worker(started, scheduler, *python):
@@ -101,10 +122,11 @@ def test_a_cluster_gives_the_same_bytes_although_a_worker_is_killed(small, tmp_p
 
 
 def wait_until_workers(scheduler, count):
+    """Until it has these and no others, as those of the test before, which it may not miss at once."""
     from distributed import Client
 
     with Client(scheduler, set_as_default=False) as client:
-        client.wait_for_workers(count, timeout=PATIENCE_S)
+        wait_until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == count, f"{count} workers")
 
 
 def test_local_workers_listen_on_loopback_only_and_leave_nothing_behind(small, tmp_path):
@@ -135,7 +157,8 @@ def test_local_workers_listen_on_loopback_only_and_leave_nothing_behind(small, t
         return sweep.poll() is not None
 
     try:
-        wait_until(has_ended, "the sweep ends")
+        # To look at all processes and their sockets takes longer than the runs.
+        wait_until(has_ended, "the sweep ends", look_s=0.2)
         output, errors = sweep.communicate(timeout=PATIENCE_S)
     finally:
         sweep.kill()
@@ -220,11 +243,7 @@ def said(call, *args, **named):
 
 @pytest.mark.skipif(not os.environ.get("BENTPIPE_ALL"), reason="takes a quarter of a minute: BENTPIPE_ALL=1")
 def test_a_scheduler_that_disappears_ends_with_what_was_kept_and_the_command_that_goes_on(small, tmp_path, started):
-    port, at = free_port(), tmp_path / "scheduler.json"
-    options = ["--host", "127.0.0.1", "--port", port, "--no-dashboard", "--scheduler-file", at]
-    scheduler = started(*DASK, "scheduler", *options)
-    wait_until(at.exists, "the scheduler listens")
-    address = f"127.0.0.1:{port}"
+    scheduler, address = start_scheduler(started, tmp_path)
     start_worker(started, address)
     wait_until_workers(address, 1)
     (tmp_path / "small.toml").write_text(small.read_text())
@@ -261,6 +280,7 @@ def test_a_cluster_that_is_not_there_is_said(small, tmp_path, monkeypatch):
 
 
 def test_a_scheduler_without_workers_is_said(small, tmp_path, scheduler):
+    wait_until_workers(scheduler, 0)
     assert said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store") == (
         f"the scheduler at {scheduler} has no workers\n  start some: dask worker {scheduler}"
     )

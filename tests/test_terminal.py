@@ -13,6 +13,9 @@ import bentpipe as bp
 from bentpipe.errors import ScenarioError
 from bentpipe.terminal import HIDDEN, visible
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
 EVIL = "\x1b]0;pwned\x07\x1b[31m\u202etxt\x9b2J"
 ESCAPED = EVIL.replace("\x1b", "\\u001b").replace("\x07", "\\u0007").replace("\x9b", "\\u009b")

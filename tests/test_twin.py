@@ -14,6 +14,9 @@ from bentpipe.emulation import verdict
 from bentpipe.errors import EmulationError
 from validation import twins
 
+# They wait for other processes, or are many runs.
+pytestmark = pytest.mark.timeout(600)
+
 PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "25 ms", "queue": "83 packets"}
 
 

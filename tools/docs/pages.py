@@ -1,14 +1,13 @@
 """Makes the pages of the site that follow from the program itself, while mkdocs builds the site.
 
-Columns, causes, metrics and names come from what the core exports (`bentpipe.catalog`), the command line from each
-command's `--help`, the gallery from the scenarios that come with bentpipe. mkdocs calls `on_files` (see `hooks` in
+Columns, causes, metrics and names come from what the core exports (`bentpipe.catalog`), the command line from the
+Click application, the gallery from the scenarios that come with bentpipe. mkdocs calls `on_files` (see `hooks` in
 mkdocs.yml); everything else is free of mkdocs.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -18,12 +17,15 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 import bentpipe as bp
 from bentpipe.catalog import choices, dictionary
+from bentpipe.cli.app import app
 from bentpipe.metrics import METRICS, Metric, of_one, of_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 TABLES = {
     "flows": "A row per flow.",
@@ -132,24 +134,23 @@ def names() -> str:
     return text
 
 
-def _help(*words: str) -> str:
-    # Without what tells the program of a terminal: the page must not depend on where it is built.
-    plain = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "bentpipe", *words, "--help"]
-    done = subprocess.run(command, env=os.environ | plain, capture_output=True, text=True, check=True)
-    return done.stdout.replace("python -m bentpipe", "bentpipe").strip("\n")
+def _walk(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[click.Context]:
+    """A command and all below it, in the order of its help."""
+    settings = {**command.context_settings, "terminal_width": 78}
+    context = command.context_class(command, info_name=name, parent=parent, **settings)
+    yield context
+    if isinstance(command, click.Group):
+        for inner in command.list_commands(context):
+            found = command.get_command(context, inner)
+            assert found is not None, inner
+            yield from _walk(found, inner, context)
 
 
 @cache
-def commands() -> list[str]:
-    """The commands that `bentpipe --help` lists."""
-    return _listed(_help())
-
-
-def _listed(text: str) -> list[str]:
-    """The commands that a help lists."""
-    listed = text.partition("Commands:\n")[2].partition("\n\n")[0]
-    return re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE)
+def commands() -> dict[str, str]:
+    """The help of the program and of every command, by its words."""
+    # Without colours: the page must not depend on where it is built.
+    return {context.command_path: click.unstyle(context.get_help()).strip("\n") for context in _walk(app, "bentpipe")}
 
 
 def command_line() -> str:
@@ -157,13 +158,11 @@ def command_line() -> str:
     text = (
         "# Command line\n\nThe help of every command, as the program prints it. Exit codes: 0, done; 2, something in"
         " the command, the scenario or a run is wrong, and the message says what; 130,"
-        f" interrupted by Ctrl-C.\n\n```text\n{_help()}\n```\n"
+        " interrupted by Ctrl-C.\n"
     )
-    for command in commands():
-        shown = _help(command)
-        text += f"\n## bentpipe {command}\n\n```text\n{shown}\n```\n"
-        for inner in _listed(shown):
-            text += f"\n### bentpipe {command} {inner}\n\n```text\n{_help(command, inner)}\n```\n"
+    for words, shown in commands().items():
+        depth = words.count(" ")
+        text += (f"\n{'#' * (depth + 1)} {words}\n" if depth else "") + f"\n```text\n{shown}\n```\n"
     return text
 
 

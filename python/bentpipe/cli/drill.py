@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.cli import options
-from bentpipe.cli.help import Command
+from bentpipe.cli.help import Command, argument
 from bentpipe.cli.printing import print_result
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ DIFFERS = 1
 
 
 @click.command("drill", cls=Command, examples=("drill", "drill rfc5681 rfc8985 --json", "drill --kernel"))
-@click.argument(
+@argument(
     "scripts",
     nargs=-1,
     metavar="[SCRIPT]...",

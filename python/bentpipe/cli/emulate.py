@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.cli import options
-from bentpipe.cli.help import Command
+from bentpipe.cli.help import Command, argument
 from bentpipe.cli.printing import Title, check_places
 from bentpipe.cli.real_time import give
 from bentpipe.errors import BentpipeError
@@ -30,7 +30,7 @@ SHELL_DURATION = "24 h"
     ),
 )
 @options.file
-@click.argument(
+@argument(
     "command",
     nargs=-1,
     metavar="[-- CMD...]",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,14 +12,19 @@ from bentpipe.cli.printing import is_coloured, styled
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
 class Formatter(click.HelpFormatter):
     """Headings are bold, and names have a colour. Click removes both where no terminal shows them."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        super().write_usage(prog, args, styled(prefix or "Usage:", bold=True) + " ")
+        before, prefix = len(self.buffer), prefix or "Usage:"
+        super().write_usage(prog, args, prefix + " ")
+        # Styled afterwards: older versions of Click count letters that no terminal shows.
+        self.buffer[before:] = ["".join(self.buffer[before:]).replace(prefix, styled(prefix, bold=True), 1)]
 
     def write_heading(self, heading: str) -> None:
         self.write(f"{'':>{self.current_indent}}{styled(heading + ':', bold=True)}\n")
@@ -39,6 +44,19 @@ class Context(click.Context):
             self.color = is_coloured(sys.stdout)
 
 
+class Argument(click.Argument):
+    """An argument that is explained in the help: older versions of Click explain options only."""
+
+    def __init__(self, declared: Sequence[str], *, help: str, **settings: Any) -> None:
+        super().__init__(declared, **settings)
+        self.help = help
+
+
+def argument(name: str, *, help: str, **settings: Any) -> Callable[[Function], Function]:
+    """Decorate a command with an `Argument`, as `click.argument` does."""
+    return click.argument(name, cls=Argument, help=help, **settings)
+
+
 class Command(click.Command):
     """A command with examples at the end of its help.
 
@@ -55,6 +73,15 @@ class Command(click.Command):
         self.examples = [f"bentpipe {example}" for example in examples]
         # Indented by four: code, for what makes pages of it.
         self.epilog = "Examples:\n\n" + "\n".join(f"    {example}" for example in self.examples)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        if explained := [each for each in self.get_params(ctx) if isinstance(each, Argument)]:
+            with formatter.section("Positional arguments"):
+                formatter.write_dl([(each.make_metavar(ctx), str(each.help)) for each in explained])
+        self.format_options(ctx, formatter)
+        self.format_epilog(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Examples"):

@@ -11,7 +11,7 @@ import click
 
 from bentpipe import files
 from bentpipe.cli import complete
-from bentpipe.cli.help import Command
+from bentpipe.cli.help import Command, argument
 from bentpipe.errors import BentpipeError
 
 ORBITS = {"geo": ("36,000 km", "260 ms"), "meo": ("8,000 km", "70 ms"), "leo": ("550 km", "15 ms")}
@@ -70,9 +70,7 @@ queue = "1 bdp"
 
 
 @click.command("init", cls=Command, examples=("init", "init mine", "init mine --from geo"))
-@click.argument(
-    "name", required=False, metavar="[NAME]", help="File to write, .toml is added. By default, scenario.toml."
-)
+@argument("name", required=False, metavar="[NAME]", help="File to write, .toml is added. By default, scenario.toml.")
 @click.option(
     "--from",
     "source",

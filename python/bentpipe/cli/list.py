@@ -12,7 +12,7 @@ import click
 
 from bentpipe.catalog import choices, dictionary, unknown
 from bentpipe.cli import complete, options
-from bentpipe.cli.help import Command, Formatter
+from bentpipe.cli.help import Command, Formatter, argument
 from bentpipe.cli.printing import is_coloured, print_json
 from bentpipe.errors import BentpipeError
 
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
 
 @click.command("list", cls=Command, examples=("list", "list cc", "list columns --json"))
-@click.argument(
+@argument(
     "topic",
     required=False,
     metavar="[TOPIC]",

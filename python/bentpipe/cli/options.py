@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bentpipe.cli import complete
+from bentpipe.cli.help import argument
 from bentpipe.errors import BentpipeError
 from bentpipe.metrics import METRICS
 from bentpipe.statistics.judgement import CORRECTIONS, STATISTICS, Judgement
@@ -33,7 +34,7 @@ def _hush(context: click.Context, parameter: click.Parameter, is_quiet: bool) ->
     return is_quiet
 
 
-file = click.argument(
+file = argument(
     "file",
     metavar="FILE",
     shell_complete=complete.scenarios,

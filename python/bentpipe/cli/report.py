@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.cli import options
-from bentpipe.cli.help import Command
+from bentpipe.cli.help import Command, argument
 from bentpipe.cli.printing import print_result
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("report", cls=Command, examples=("report geo.sweep", "report geo.sweep --against cubic --out page"))
-@click.argument(
+@argument(
     "source",
     type=options.PLACE,
     metavar="FOLDER",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.cli import complete, options
-from bentpipe.cli.help import Command
+from bentpipe.cli.help import Command, argument
 from bentpipe.cli.printing import print_result
 from bentpipe.cli.progress import Bar
 from bentpipe.errors import BentpipeError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         "reproduce --new mypaper",
     ),
 )
-@click.argument(
+@argument(
     "papers",
     nargs=-1,
     metavar="[PAPER]...",

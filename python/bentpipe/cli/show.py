@@ -5,13 +5,11 @@ from __future__ import annotations
 import click
 
 from bentpipe.cli import complete
-from bentpipe.cli.help import Command
+from bentpipe.cli.help import Command, argument
 
 
 @click.command("show", cls=Command, examples=("show geo", "show geo > mine.toml"))
-@click.argument(
-    "name", metavar="NAME", shell_complete=complete.bundled, help="A bundled scenario, see: list scenarios."
-)
+@argument("name", metavar="NAME", shell_complete=complete.bundled, help="A bundled scenario, see: list scenarios.")
 def command(name: str) -> None:
     """Print the text of a bundled scenario."""
     from bentpipe.scenario.scenario import shipped_text

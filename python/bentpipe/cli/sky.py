@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bentpipe.cli import complete, options, sky_options
-from bentpipe.cli.help import Group
+from bentpipe.cli.help import Group, argument
 from bentpipe.cli.printing import check_places, print_parts, print_result
 from bentpipe.cli.progress import Bar
 from bentpipe.errors import BentpipeError
@@ -134,7 +134,7 @@ def path(
         "sky matrix --places cities.csv --over kuiper-630-hypatia -p m.png",
     ),
 )
-@click.argument(
+@argument(
     "places",
     nargs=-1,
     metavar="PLACE...",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bentpipe.cli import complete, options
-from bentpipe.cli.help import Command
+from bentpipe.cli.help import Command, argument
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def times(duration: str, step: str) -> Callable[[Function], Function]:
 
 def place(name: str, what: str) -> Callable[[Function], Function]:
     help = f"{what}: a city (see: list places), or degrees north and east: '51.5N 0.12W'."
-    return click.argument(name, metavar=name.upper(), shell_complete=complete.places, help=help)
+    return argument(name, metavar=name.upper(), shell_complete=complete.places, help=help)
 
 
 over = click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.cli import options
-from bentpipe.cli.help import Command
+from bentpipe.cli.help import Command, argument
 from bentpipe.cli.printing import Title, check_places
 from bentpipe.cli.real_time import give
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     ),
 )
 @options.file
-@click.argument(
+@argument(
     "command",
     nargs=-1,
     metavar="[-- CMD...]",

@@ -22,7 +22,7 @@ from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.single.run_result import RunResult
-from bentpipe.own import loading
+from bentpipe.own import travel
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def carry_out(
         "backend": backend,
         "offload": offload,
         "initial_window": initial_window,
-        "classes": [(each.name, each.path, each.source.hex()) for each in loading.written(scenario.senders)],
+        "classes": list(travel.sent(scenario.senders)),
         "is_quiet": quiet,
     }
     content = reported(job)

@@ -228,15 +228,13 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _classes(written: list[tuple[str, str, str]]) -> list[tuple[str, str, str | None, type]]:
-    """Congestion controls of one's own: name, file and source of each."""
-    if not written:
+def _classes(sent: list[tuple[str, str | None, bytes, tuple[int, int]]]) -> list[tuple[str, str, str | None, type]]:
+    """Classes of one's own, as `travel.sent` sent them."""
+    if not sent:
         return []
-    from bentpipe.own import loading
+    from bentpipe.own import travel
 
-    return loading.given(
-        loading.read([loading.Written(name, path, bytes.fromhex(code)) for name, path, code in written])
-    )
+    return travel.received(sent)
 
 
 def _kernel(emulation: _core.Emulation) -> dict[str, str]:

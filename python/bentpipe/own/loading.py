@@ -1,4 +1,4 @@
-"""Classes of your own: how they are found, named, told apart and taken to other processes."""
+"""Classes of your own: how they are found, named and told apart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import traceback
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bentpipe.catalog import choices, unknown
 from bentpipe.errors import ScenarioError
@@ -27,7 +27,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from types import ModuleType
 
     Sender: TypeAlias = "str | type[CongestionControl]"
@@ -234,35 +234,6 @@ def given(classes: Mapping[str, Own]) -> list[tuple[str, str, str | None, type]]
     ]
 
 
-class Written(NamedTuple):
-    """A class by its source, for other processes."""
-
-    name: str
-    path: str
-    source: bytes
-
-
-def written(classes: Mapping[str, Own]) -> tuple[Written, ...]:
-    """Classes from files, `FILE.py:CLASS`, by their source.
-
-    Raises
-    ------
-    ScenarioError
-        One is from elsewhere.
-    """
-    found = []
-    for name, cls in classes.items():
-        module = sys.modules.get(cls.__module__)
-        source = getattr(module, "__source__", None)
-        if not isinstance(source, bytes) or getattr(module, cls.__qualname__, None) is not cls:
-            raise ScenarioError(
-                f"{name} cannot be sent to other processes: it is from {cls.__module__}\n"
-                "  expected it in a file, as myidea.py:MyIdea"
-            )
-        found.append(Written(cls.__qualname__, str(module.__file__) if module else "", source))
-    return tuple(found)
-
-
 def where(cls: type) -> str | None:
     """`FILE.py:CLASS`, by which the command line finds a class again; None if it cannot, as for one of a notebook."""
     module = sys.modules.get(cls.__module__)
@@ -273,12 +244,6 @@ def where(cls: type) -> str | None:
     text = f"{path.relative_to(here) if path.is_relative_to(here) else path}:{cls.__qualname__}"
     is_there = getattr(module, cls.__qualname__, None) is cls and _IN_FILE.fullmatch(text) is not None
     return text if is_there else None
-
-
-def read(written: Sequence[Written]) -> dict[str, Own]:
-    """What `written` wrote, by name."""
-    classes = [getattr(imported(each.path, each.source), each.name) for each in written]
-    return {name_of(cls): cls for cls in classes}
 
 
 def _in_file(path: Path, name: str, bases: tuple[type, ...]) -> type:

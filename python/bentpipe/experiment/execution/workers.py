@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from bentpipe.errors import BentpipeError, ClusterError
 from bentpipe.experiment.single.task import Failure, build, execute, execute_text
 from bentpipe.experiment.single.threads import Pool
-from bentpipe.own import loading
+from bentpipe.own import travel
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bentpipe import _core
     from bentpipe.experiment.single.task import Task
     from bentpipe.own.loading import Own
+    from bentpipe.own.travel import Plain
 
     Outcome: TypeAlias = bytes | Failure | BaseException | None
     """None if it was told to stop before the end."""
@@ -193,7 +194,7 @@ class Cluster(_Queue):
 
     def __init__(self, address: str | None, count: int = 0) -> None:
         super().__init__()
-        self._senders: tuple[loading.Written, ...] = ()
+        self._senders: tuple[Plain, ...] = ()
         try:
             # As any, because only parts of it have types.
             self._dask: Any = import_module("distributed")
@@ -242,8 +243,8 @@ class Cluster(_Queue):
         return ClusterError("the scheduler is gone" if self._cluster is None else "the processes of --on are gone")
 
     def begin(self, senders: Mapping[str, Own]) -> None:
-        """Other processes read their source."""
-        self._senders = loading.written(senders)
+        """Other processes read their source, or have them by value."""
+        self._senders = travel.sent(senders)
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         if self._client.status != "running":

@@ -15,13 +15,14 @@ from bentpipe.experiment.single import measure
 from bentpipe.experiment.single.run import advance
 from bentpipe.experiment.single.threads import raised_by_sender
 from bentpipe.metrics import COLUMNS
-from bentpipe.own import loading
+from bentpipe.own import travel
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bentpipe.experiment.single.tables import Columns
+    from bentpipe.own.travel import Plain
 
 
 def name(digest: str, seed: int) -> str:
@@ -80,9 +81,9 @@ def build() -> str:
 
 
 def execute_text(
-    text: str, seed: int, tables: Sequence[str], version: str, senders: Sequence[loading.Written] = ()
+    text: str, seed: int, tables: Sequence[str], version: str, senders: Sequence[Plain] = ()
 ) -> bytes | Failure | None:
-    """The same on another machine, where the scenario arrives as JSON, and what it names of one's own as source.
+    """The same on another machine: the scenario arrives as JSON, the classes that it names as `travel.sent` sent them.
 
     `version` is what `build` said where the sweep was begun.
     """
@@ -98,8 +99,8 @@ def execute_text(
 
 
 @lru_cache(64)
-def _scenario(text: str, senders: tuple[loading.Written, ...]) -> _core.Scenario:
-    return _core.Scenario.from_json(text, "scenario", [], None, loading.given(loading.read(senders)))
+def _scenario(text: str, senders: tuple[Plain, ...]) -> _core.Scenario:
+    return _core.Scenario.from_json(text, "scenario", [], None, travel.received(senders))
 
 
 def unpacked(record: bytes) -> dict[str, Any]:
