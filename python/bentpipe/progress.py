@@ -257,4 +257,7 @@ def _rich() -> RichProgress:
     columns = (label, BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
     # Labels have names of scenarios in them, and are made visible.
     console = Console(file=terminal.as_it_is(sys.stderr))
+    if not console.is_terminal:
+        # Otherwise older versions of Rich print a new line for a disabled bar.
+        console.is_interactive = True
     return RichProgress(*columns, console=console, transient=True, disable=not console.is_terminal)
