@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import bentpipe as bp
 from bentpipe.catalog import choices, dictionary
-from bentpipe.metrics import METRICS, Metric, of_one, of_tables
+from bentpipe.metric import METRICS, Metric, of_one, of_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,10 +41,13 @@ TABLES = {
 }
 PYTHON = {
     "Experiments": ["run", "compare", "mix", "sweep", "report", "reproduce"],
-    "Scenarios": ["load", "loads", "check", "Scenario", "schema", "choices"],
-    "Results": ["RunResult", "Comparison", "Mix", "Sweep", "Reproduction"],
+    "Scenarios": ["load", "loads", "check", "Scenario", "schema"],
+    "Lists of names": ["scenarios", "metrics", "series", "choices", "catalog"],
+    "Results": ["RunResult", "Comparison", "Mix", "Sweep", "Reproduction", "Twin", "Emulation"],
+    "Real programs": ["emulate", "speak", "twin", "pcap"],
     "Your own code": ["CongestionControl", "Cubic", "Reno", "Bbr", "Middlebox", "Network"],
     "The sky": ["sky"],
+    "Statistics and figures": ["statistics", "plot"],
     "Errors": ["errors"],
 }
 

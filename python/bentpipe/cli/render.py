@@ -10,7 +10,7 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment.store import aside
-from bentpipe.metrics import TRANSFERS, VERDICTS, named
+from bentpipe.metric import TRANSFERS, VERDICTS, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

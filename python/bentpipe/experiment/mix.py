@@ -10,7 +10,7 @@ from bentpipe.experiment.design.mixed import Mixed
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.experiment.results.plan import Plan
 from bentpipe.experiment.results.quantities import quantity
-from bentpipe.metrics import Metric
+from bentpipe.metric import Metric
 from bentpipe.own.loading import parts
 from bentpipe.progress import watched
 from bentpipe.scenario.scenario import names_of, scenario_of

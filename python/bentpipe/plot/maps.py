@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe import formatting
-from bentpipe.metrics import SENDERS, Metric, named_point
+from bentpipe.metric import SENDERS, Metric, named_point
 from bentpipe.plot.axis import numbers
 from bentpipe.plot.style import WIDE, WIDTH, Drawing, label, nothing_of, plain, sheet, spread, style
 from bentpipe.statistics.samples import AtLeast, bound, is_of_transfers

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bentpipe import formatting
-from bentpipe.metrics import SENDERS, Metric, named
+from bentpipe.metric import SENDERS, Metric, named
 from bentpipe.plot.axis import Axis
 from bentpipe.plot.cuts import EXPLAINED, mark_cuts
 from bentpipe.plot.style import COLOURS, WIDE, WIDTH, Drawing, at_least, label, nothing_of, plain, sheet, spread, style

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
 
     Values = NDArray[np.float64]
 

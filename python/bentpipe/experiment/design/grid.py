@@ -14,7 +14,7 @@ from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.days import on_day
 from bentpipe.experiment.contract.until import Until
 from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point, with_tables
-from bentpipe.metrics import SENDERS
+from bentpipe.metric import SENDERS
 from bentpipe.scenario.overrides import case_sets, checked_names
 from bentpipe.scenario.scenario import names_of
 from bentpipe.statistics.judgement import DEFAULT, Judgement

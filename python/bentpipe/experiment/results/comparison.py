@@ -18,7 +18,7 @@ from bentpipe.experiment.results.ratios import RATIOS, baseline, ratio, ratio_ro
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
-from bentpipe.metrics import COLUMNS, METRICS, named
+from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, notes_of
 from bentpipe.statistics.comparing import differences, statement
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval

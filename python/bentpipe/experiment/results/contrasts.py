@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
-from bentpipe.metrics import SENDERS, named, named_point
+from bentpipe.metric import SENDERS, named, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.statistics.samples import Sample, bound, joined, ranked
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.samples import Counts

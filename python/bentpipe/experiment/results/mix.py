@@ -19,7 +19,7 @@ from bentpipe.experiment.results.quantities import QUANTITIES, Quantity, quantit
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
-from bentpipe.metrics import Metric, jain
+from bentpipe.metric import Metric, jain
 from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.correction import adjusted

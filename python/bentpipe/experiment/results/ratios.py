@@ -13,7 +13,7 @@ from bentpipe.statistics.estimates import ratio_of_pairs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.statistics.estimates import Interval
     from bentpipe.statistics.samples import Sample
 

@@ -30,7 +30,7 @@ from bentpipe.experiment.single import task
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.store.frames import column
 from bentpipe.experiment.store.store import FAILURES, Store
-from bentpipe.metrics import COLUMNS, named, named_point
+from bentpipe.metric import COLUMNS, named, named_point
 from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import NAMED_MAX, AtLeast, Counts, Sample, not_whole

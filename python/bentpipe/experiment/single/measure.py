@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import BentpipeError
-from bentpipe.metrics import matching
+from bentpipe.metric import matching
 from bentpipe.statistics.quality import PACKETISATION_S, mos, r_factor
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe.experiment.single.tables import Columns, Tables
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
 
 
 def outcome(tables: Tables) -> dict[str, float]:

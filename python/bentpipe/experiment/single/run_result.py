@@ -15,7 +15,7 @@ from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.hosts import hosts_of
 from bentpipe.experiment.contract.result import Result
 from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
-from bentpipe.metrics import COLUMNS, named
+from bentpipe.metric import COLUMNS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.judgement import Judgement
@@ -404,7 +404,9 @@ class RunResult(Result):
         title: str | None = None,
         labels: Labels | None = None,
     ) -> Figure:
-        """A figure of the recorded series: goodput, congestion windows and queues over time, a panel each.
+        """A figure of goodput, congestion windows and queues over time, a panel for each that was recorded.
+
+        A run that recorded none of them is simulated again with the same seed for the figure, and a warning says so.
 
         Parameters
         ----------
@@ -422,8 +424,9 @@ class RunResult(Result):
         Raises
         ------
         BentpipeError
-            None of these series was recorded, or there is no such part.
+            There is no such part; or none of these series was recorded and the run cannot be repeated.
         """
+        from bentpipe.experiment.single.panels import drawable
         from bentpipe.plot import dressed, run_figure
 
         if isinstance(start_s, str):
@@ -434,7 +437,7 @@ class RunResult(Result):
         end_s = self.simulated_s if end_s is None else end_s
         if not 0 <= start_s < end_s:
             raise BentpipeError(f"from {start_s} s to {end_s} s\n  expected an end after the start")
-        figure = run_figure(self)
+        figure = run_figure(drawable(self))
         figure.axes[-1].set_xlim(start_s, end_s)
         return dressed(figure, size, title, labels)
 
@@ -560,13 +563,15 @@ class RunResult(Result):
         )
 
     def _repr_html_(self) -> str:
+        from bentpipe.experiment.single.panels import has_panels
         from bentpipe.plot import notebook
 
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
         head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
-        return notebook.page(head, tables, self.statements, self.plot)
+        # A look at a result runs nothing.
+        return notebook.page(head, tables, self.statements, *([self.plot] if has_panels(self) else []))
 
 
 def readable(

@@ -163,7 +163,7 @@ def refuse_absent(scenario: Scenario, *series: str) -> None:
     if all(issubclass(cls, CongestionControl) for cls in absent.values()):
         ways.insert(0, " ".join(f"--cc FILE.py:{name}" for name in absent))
     raise BentpipeError(
-        f"the saved run lacks the series that explain it, and cannot be run again without {listed([*absent])}\n"
+        f"the saved run lacks series that this needs, and cannot be run again without {listed([*absent])}\n"
         f"  expected {', or '.join(ways)}"
     )
 
