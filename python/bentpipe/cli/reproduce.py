@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.command(
     "reproduce",
     cls=Command,
+    aliases={"only": "--claim", "folder": "--out"},
     examples=(
         "reproduce hswa",
         "reproduce hswa --claim HSWA-13",

@@ -49,10 +49,10 @@ PRESET_SWITCHES = {
 NAMESPACES = {"user": "user", "mnt": "mount", "pid": "process", "net": "network", "uts": "host name"}
 """Those that an emulation makes: their limits in /proc/sys/user are named so."""
 HINTS = {
-    "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun; --backend packet needs none",
+    "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun; {backend} needs none",
     "(veth)": "sudo modprobe -a tun veth gives the kernel both kinds of devices that hosts may have",
     "packet socket": "sudo modprobe -a tun af_packet gives the kernel what hosts may have",
-    "segmentation offload": "--offload auto takes it where the kernel has it",
+    "segmentation offload": "{offload} takes it where the kernel has it",
     "": "this needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
     " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container wants --cap-add SYS_ADMIN,NET_ADMIN",
 }
@@ -307,12 +307,13 @@ def _words(serve: str) -> list[str]:
     try:
         words = shlex.split(serve)
     except ValueError as error:
-        what = f"--serve {serve}: {str(error)[:1].lower()}{str(error)[1:]}"
         raise EmulationError(
-            f"{what}\n  expected a command as in a shell: --serve \"python3 'my server.py'\""
+            f"{{serve}}: {str(error)[:1].lower()}{str(error)[1:]}\n"
+            "  expected a command as in a shell: python3 'my server.py'",
+            serve=serve,
         ) from None
     if not words:
-        raise EmulationError(f"--serve is empty\n  expected a command, or one of {', '.join(BUILT_IN)}")
+        raise EmulationError(f"{{serve}} is empty\n  expected a command, or one of {', '.join(BUILT_IN)}", serve=None)
     return words
 
 
@@ -366,7 +367,9 @@ def reported(job: dict[str, Any]) -> dict[str, Any]:
         error: str = content["error"]
         if not error:
             raise KeyboardInterrupt("interrupted; there is no result")
-        raise EmulationError(f"{error}\n  {_hint(error)}" if "does not allow" in error else error)
+        raise EmulationError(
+            f"{error}\n  {_hint(error)}" if "does not allow" in error else error, backend="packet", offload="auto"
+        )
     return content
 
 

@@ -56,7 +56,7 @@ SHORT_NAMES = {
     "lost": "drops",
     "retransmissions": "retransmissions",
 }
-"""Names of quantities for `--margin`."""
+"""Names of quantities for `margin`."""
 NAMES = {
     "goodput_bps": "goodput",
     "cwnd_mean_bytes": "mean window",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import files, formatting
-from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.errors import BentpipeError, ScenarioError, Word
 from bentpipe.experiment.contract.reporter import Report, Reporter, caption
 from bentpipe.experiment.results.comparison import VERB as COMPARE
 from bentpipe.experiment.results.comparison import Comparison
@@ -65,7 +65,8 @@ def report(
     if files.form_of(Path(source)) == RUN:
         if against is not None:
             raise ScenarioError(
-                f"{source} is one run: there is nothing to compare with {against}\n  leave --against out"
+                f"{source} is one run: there is nothing to compare with {against}\n  leave {{against}} out",
+                against=None,
             )
         return _OfRun(RunResult.load(source)).write(place)
     if against is None and Sweep.verb_of(source) == MIX:
@@ -98,8 +99,8 @@ def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
     place = source / FOLDER
     if source.is_dir() and not os.access(source, os.W_OK):
         raise BentpipeError(
-            f"{source} is write-protected, so its report has no place in it\n"
-            f"  say where: bentpipe report {source} --out DIR"
+            f"{source} is write-protected, so its report has no place in it\n  name another folder: {{folder}}",
+            folder=Word("FOLDER"),
         )
     # What is no store is said so by who reads it.
     if source.is_dir():

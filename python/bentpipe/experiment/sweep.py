@@ -122,7 +122,7 @@ def sweep(
         grid = Grid(whole, partial(watch or (lambda _: None), Progress()), judgement)
         if not grid.keys:
             raise ScenarioError(
-                "nothing to vary: the grid is empty\n"
-                "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
+                "nothing to vary: the grid is empty\n  expected keys with values in [sweep.vary], or {vary}",
+                vary={"tcp.cc": ["newreno", "sack"]},
             )
         return carry_out(grid, store=store, jobs=jobs, on=on, progress=watch)

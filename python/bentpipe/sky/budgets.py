@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, arguments
-from bentpipe.errors import SkyError
+from bentpipe.errors import SkyError, Word
 from bentpipe.formatting import quantity
 from bentpipe.sky.scenes import Scene, save
 from bentpipe.sky.scenes import place as find_place
@@ -237,7 +237,7 @@ def budget(
     radio = _radio(**given, interference=interference, noise=kelvin)
     back = None if down is None else _way_down(down, noise)
     if to is not None and back is None:
-        raise SkyError("to is where the way down ends: it needs down, --down-frequency, --down-eirp and --down-gt")
+        raise SkyError("{to} is where the way down ends: it needs {down}", to=None, down=None)
     far = name if to is None else find_place(to).name
     angles = _elevations(scene)
     shares: list[float | None] = [None, *([percent] if isinstance(percent, (int, float)) else percent)]
@@ -253,10 +253,9 @@ def budget(
         except SkyError as error:
             if str(error).startswith(("city", "place")):
                 whose = name if name in str(error) else far
-                hint = "name a city that is like it: --climate CITY, climate="
-                if whose != name:
-                    hint = "expected a city: --to CITY, to="
-                raise SkyError(f"no climate is known for {whose}\n  {hint}") from None
+                hint = "expected a city: {to}" if whose != name else "name a city that is like it: {climate}"
+                city = Word("CITY")
+                raise SkyError(f"no climate is known for {whose}\n  {hint}", to=city, climate=city) from None
             raise
 
     lines, bears, fades, available, held = [], [], [], [], []
@@ -332,7 +331,8 @@ def _elevations(scene: Scene) -> list[float]:
     if occur is None:
         raise SkyError(
             f"{scene.places[0].name} sees no satellite of {scene.over} above {least:g}° within a day\n"
-            "  expected another place or other satellites, or a lower --elevation-min, elevation_min="
+            "  expected another place or other satellites, or a lower {elevation_min}",
+            elevation_min=None,
         )
     low, high = occur
     if high - low < 1:
@@ -396,9 +396,7 @@ def _radio(
 def _way_down(down: Mapping[str, float], noise: float) -> Radio:
     needed, known = ("frequency", "eirp", "g_over_t"), ("frequency", "eirp", "g_over_t", "losses", "interference")
     if missing := [key for key in needed if key not in down]:
-        raise SkyError(
-            f"the way down lacks {', '.join(missing)}\n  expected all of --down-frequency, --down-eirp and --down-gt"
-        )
+        raise SkyError(f"{{down}}: {', '.join(missing)} is missing\n  expected {', '.join(needed)}", down=None)
     if strange := [key for key in down if key not in known]:
         raise SkyError(f"the way down has no {', '.join(strange)}\n  expected some of {', '.join(known)}")
     _check_numbers(**{f"down {key}": value for key, value in down.items()})

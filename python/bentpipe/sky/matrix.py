@@ -99,7 +99,7 @@ class SkyPaths:
         if len(rows) == 0:
             raise SkyError(f"from {origin} to itself: expected two places")
         if self.delays is None:
-            raise SkyError("delays at every instant were not kept\n  expected series=True (--series)")
+            raise SkyError("delays at every instant were not kept\n  expected {series}", series=True)
         delays = array(self.delays.delay_s(rows[0]))
         return frame({"time_s": self.span.begin_s + self.span.step_s * np.arange(len(delays)), "delay_s": delays})
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, arguments, files, forks
 from bentpipe.catalog import unknown
-from bentpipe.errors import Interrupted, SkyError
+from bentpipe.errors import Interrupted, SkyError, Word
 from bentpipe.progress import Progress, watched
 from bentpipe.version import __version__
 
@@ -160,7 +160,9 @@ class Scene:
             if relays.count(each) > 1:
                 raise SkyError(f"gateway {each.name}: it is named twice")
         if relay == "ground" and not relays:
-            raise SkyError("relay = ground is for gateways, and there are none\n  expected --gateway, gateway=")
+            raise SkyError(
+                "relay = ground is for gateways, and there are none\n  expected {gateway}", gateway=Word("PLACE")
+            )
         # A gateway may be an end, too: then it is one place.
         given = [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, p in relays) for p in found]
         given += [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, True) for p in relays if p not in found]
@@ -515,7 +517,7 @@ def _constellation(
     try:
         return _core.Sky.elements(content, elements.bad == "skip", epoch, elements.span, elements.age_text)
     except SkyError as error:
-        raise SkyError(_explained(over, str(error), elements)) from None
+        raise SkyError(_explained(over, str(error), elements), bad="skip", elements_age_max="200 d") from None
 
 
 def _explained(over: str | os.PathLike[str], error: str, elements: Elements) -> str:
@@ -523,9 +525,9 @@ def _explained(over: str | os.PathLike[str], error: str, elements: Elements) -> 
     is_record = error.startswith("line ")
     hints = [f"{over}{',' if is_record else ':'} {error}"]
     if is_record and elements.bad != "skip":
-        hints.append('--bad skip (bad="skip") leaves bad records out')
+        hints.append("{bad} leaves bad records out")
     if "elements_age_max" in error:
-        hints.append('--elements-age-max 200d (elements_age_max="200 d") allows more')
+        hints.append("{elements_age_max} allows more")
     return "\n  ".join(hints)
 
 

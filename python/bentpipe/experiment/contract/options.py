@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from bentpipe import arguments
 from bentpipe.catalog import unknown
-from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.errors import BentpipeError, ScenarioError, Word
 from bentpipe.metric import check_of, matching, named
 from bentpipe.scenario.scenario import names_of
 
@@ -104,7 +104,7 @@ def _has_end(scenario: Scenario, of: str) -> bool:
 
 
 def one_of(against: str, names: Sequence[str]) -> str:
-    """What `--against` names: one of the senders or cases that are compared, as it is written.
+    """What `against` names: one of the senders or cases that are compared, as it is written.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def one_of(against: str, names: Sequence[str]) -> str:
     # One of your own may be named by its file, as where it was asked for.
     name = against.rpartition(":")[2] if against.endswith(tuple(f".py:{name}" for name in names)) else against
     if name not in names:
-        raise ScenarioError("--against: " + unknown(against, "one of those that are compared", names))
+        raise ScenarioError("{against}: " + unknown(against, "one of those that are compared", names), against=None)
     return name
 
 
@@ -126,7 +126,7 @@ def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
         what = "a chart of a mix" if is_mix else "a chart of a comparison"
         raise BentpipeError(unknown(chart, what, known))
     if chart is not None and not is_drawn:
-        raise BentpipeError(f"a chart, {chart}, and no place for it\n  expected --plot FILE besides")
+        raise BentpipeError(f"a chart, {chart}, and no place for it\n  expected {{plot}} besides", plot=Word("FILE"))
 
 
 def sweep_charted(chart: str) -> None:

@@ -86,7 +86,8 @@ class Grid(Design["Sweep"]):
         if key is None:
             raise ScenarioError(
                 f"nothing to compare with {asked}: neither congestion controls nor cases vary\n"
-                "  expected --vary tcp.cc=A,B or case=A,B"
+                "  expected {vary}, or cases",
+                vary={"tcp.cc": ["reno", "sack"]},
             )
         return options.one_of(asked, list(map(str, varied[key])))
 

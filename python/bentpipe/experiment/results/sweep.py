@@ -441,7 +441,8 @@ class Sweep(Result):
         drawn = draw_map(self, what, self.estimates(what.name))
         if drawn is None:
             raise BentpipeError(
-                "a map of a sweep in which fewer than two keys besides the sender vary\n  expected --chart lines"
+                "a map of a sweep in which fewer than two keys besides the sender vary\n  expected {chart}",
+                chart="lines",
             )
         return dressed(drawn.figure, size, title, labels)
 

@@ -88,7 +88,8 @@ def with_metrics(
         if missing:
             raise BentpipeError(
                 f"{metric.name} is of the table {missing[0]}, which was not kept of these runs\n"
-                f"  expected it among the metrics that were asked for: --metric {metric.name}"
+                "  expected it among the metrics that were asked for: {metric}",
+                metric=metric.name,
             )
         runs = _joined(runs, kept, metric, list(keys))
     return runs
