@@ -9,7 +9,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import catalog, files, plot
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
-from bentpipe.experiment.single import run as run_module
+from bentpipe.experiment.single import simulate
 from bentpipe.experiment.single.run_result import TABLES
 from bentpipe.plot import traces
 
@@ -54,7 +54,7 @@ def test_the_seed_decides(small):
 def test_the_number_of_events_at_once_does_not_matter(small, monkeypatch):
     scenario = bp.load(small, {"duration": "5 s"})
     whole = bp.run(scenario, series=SERIES)
-    monkeypatch.setattr(run_module, "EVENTS_AT_ONCE", 997)
+    monkeypatch.setattr(simulate, "EVENTS_AT_ONCE", 997)
     assert_equal(bp.run(scenario, series=SERIES), whole)
 
 
@@ -138,7 +138,7 @@ def test_loading_something_else_is_refused(tmp_path):
 
 
 def test_an_interrupted_run_says_how_far_it_came(small, monkeypatch):
-    monkeypatch.setattr(run_module, "EVENTS_AT_ONCE", 500)
+    monkeypatch.setattr(simulate, "EVENTS_AT_ONCE", 500)
 
     def interrupt(progress):
         if progress.share > 0.2:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import files
 from bentpipe.formatting import interval, scale
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.contract.reporter import Report
+    from bentpipe.experiment.contract.reporter import Report, Reporter
     from bentpipe.statistics.estimates import Estimate, Interval
 
 
@@ -66,9 +68,12 @@ class Result(ABC):
         BentpipeError
             The folder cannot be written, or there is something else in it.
         """
-        from bentpipe.experiment.report import report_of
+        files.refuse_unless_free(folder)
+        return self._reporter().write(Path(folder))
 
-        return report_of(self, folder)
+    @abstractmethod
+    def _reporter(self) -> Reporter:
+        """What writes the page of this kind of result."""
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
         """What a notebook shows: heads, rows, and how many columns are text."""

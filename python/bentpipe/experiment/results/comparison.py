@@ -12,6 +12,7 @@ import polars as pl
 from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment.contract import frames
 from bentpipe.experiment.contract.result import Result, column_shown
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.ratios import RATIOS, baseline, ratio, ratio_rows
@@ -24,7 +25,7 @@ from bentpipe.scenario.scenario import Scenario, notes_of
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
 from bentpipe.statistics.judgement import DEFAULT, Judgement
-from bentpipe.statistics.samples import AtLeast, Sample, not_whole, ranked
+from bentpipe.statistics.samples import Sample, not_whole, ranked
 
 if TYPE_CHECKING:
     import os
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from bentpipe.experiment.contract.reporter import Reporter
     from bentpipe.metrics import Metric
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.comparing import Difference
@@ -175,38 +177,14 @@ class Comparison(Result):
         how many transfers finished; of other metrics: how many replications have a value). Where `is_bound`, the mean
         is larger than `mean`, because runs that did not complete count with the time that they had.
         """
-        return pl.DataFrame(
-            [self._row(name, metric) for name in self.senders for metric in map(named, self.metrics)],
-            schema={
-                "sender": pl.String,
-                "metric": pl.String,
-                "unit": pl.String,
-                "replications": pl.Int64,
-                self.judgement.statistic: pl.Float64,
-                "low": pl.Float64,
-                "high": pl.Float64,
-                "completed": pl.Int64,
-                "due": pl.Int64,
-                "is_bound": pl.Boolean,
-            },
+        return frames.table(
+            (
+                frames.table_row(name, metric, self.sample(name, metric.name), self.judgement)
+                for name in self.senders
+                for metric in map(named, self.metrics)
+            ),
+            self.judgement,
         )
-
-    def _row(self, sender: str, metric: Metric) -> dict[str, Any]:
-        """Of `table`."""
-        sample = self.sample(sender, metric.name)
-        found = sample.estimate(self.judgement)
-        return {
-            "sender": sender,
-            "metric": metric.name,
-            "unit": metric.unit,
-            "replications": found.replications,
-            self.judgement.statistic: found.value,
-            "low": found.low,
-            "high": found.high,
-            "completed": sample.counts.done,
-            "due": sample.counts.due,
-            "is_bound": isinstance(found, AtLeast),
-        }
 
     @property
     def differences(self) -> pl.DataFrame:
@@ -223,31 +201,13 @@ class Comparison(Result):
         `less_often` less; `p_completed` (corrected like `p_adjusted`) and `is_completed_shown` are of the exact test of
         these. Otherwise these columns are null.
         """
-        return pl.DataFrame(
-            [row for name in self.metrics for row in self._rows(name)],
-            schema={
-                "metric": pl.String,
-                "sender": pl.String,
-                "other": pl.String,
-                "replications": pl.Int64,
-                self.judgement.statistic: pl.Float64,
-                "low": pl.Float64,
-                "high": pl.Float64,
-                f"{self.judgement.statistic}_pct": pl.Float64,
-                "low_pct": pl.Float64,
-                "high_pct": pl.Float64,
-                "effect": pl.Float64,
-                "magnitude": pl.String,
-                "p": pl.Float64,
-                "p_adjusted": pl.Float64,
-                "is_shown": pl.Boolean,
-                "sender_completed": pl.Int64,
-                "other_completed": pl.Int64,
-                "more_often": pl.Int64,
-                "less_often": pl.Int64,
-                "p_completed": pl.Float64,
-                "is_completed_shown": pl.Boolean,
-            },
+        return frames.differences(
+            (
+                frames.difference_row(named(name), *pair, found)
+                for name in self.metrics
+                for pair, found in self.judged(name).items()
+            ),
+            self.judgement,
         )
 
     @property
@@ -421,6 +381,13 @@ class Comparison(Result):
             raise BentpipeError("comparisons that were joined cannot be saved\n  save each of them")
         self.sweep.save(folder, {"table": self.table, "differences": self.differences})
 
+    def _reporter(self) -> Reporter:
+        if self.sweep is None:
+            raise BentpipeError("comparisons that were joined have no report\n  report each of them")
+        from bentpipe.experiment.results.swept import OfComparison
+
+        return OfComparison(self)
+
     @property
     def hosts(self) -> str:
         return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
@@ -480,13 +447,6 @@ class Comparison(Result):
             pairs = list(combinations([*best, *(name for name in self.senders if name not in best)], 2))
         found = differences([(values[one], values[other]) for one, other in pairs], self.judgement)
         return dict(zip(pairs, found, strict=True))
-
-    def _rows(self, metric: str) -> list[dict[str, Any]]:
-        """Rows of `differences` for one metric."""
-        return [
-            {"metric": metric, "sender": sender, "other": other, **found.to_dict()}
-            for (sender, other), found in self.judged(metric).items()
-        ]
 
 
 def complete(sweep: Sweep) -> list[int]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from bentpipe.experiment.contract.reporter import Reporter
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Interval
@@ -406,6 +407,11 @@ class Mix(Result):
         """Write all that `load` needs, with `table` and `totals` as Parquet; otherwise like `RunResult.save`."""
         assert self.sweep is not None, "a mix is made of runs"
         self.sweep.save(folder, {"table": self.table, "totals": self.totals})
+
+    def _reporter(self) -> Reporter:
+        from bentpipe.experiment.results.mixed import OfMix
+
+        return OfMix(self)
 
     @property
     def hosts(self) -> str:

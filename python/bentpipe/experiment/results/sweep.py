@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from bentpipe.experiment.contract.reporter import Reporter
     from bentpipe.experiment.results.contrasts import Choice, Ranked
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -444,6 +445,11 @@ class Sweep(Result):
                 "a map of a sweep in which fewer than two keys besides the sender vary\n  expected --chart lines"
             )
         return dressed(drawn.figure, size, title, labels)
+
+    def _reporter(self) -> Reporter:
+        from bentpipe.experiment.results.swept import OfSweep
+
+        return OfSweep(self)
 
     @property
     def hosts(self) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bentpipe import formatting
+from bentpipe.experiment.contract.provenance import titled
 from bentpipe.experiment.contract.reporter import Reporter, caption
 from bentpipe.experiment.results.contrasts import Contrast, placed
-from bentpipe.experiment.results.provenance import of_sweep, titled
+from bentpipe.experiment.results.provenance import of_sweep
 from bentpipe.experiment.results.rows import ranked_row
 from bentpipe.experiment.store import aside
 from bentpipe.experiment.store.frames import column as as_column

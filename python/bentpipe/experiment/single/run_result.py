@@ -14,11 +14,13 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.hosts import hosts_of
 from bentpipe.experiment.contract.result import Result
+from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, readable
+from bentpipe.experiment.single.simulate import simulate
 from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
-from bentpipe.metrics import COLUMNS, named
+from bentpipe.metrics import COLUMNS, METRICS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario
-from bentpipe.statistics.judgement import Judgement
+from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -28,43 +30,22 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.results.comparison import Comparison
+    from bentpipe.experiment.contract.reporter import Reporter
     from bentpipe.experiment.single.tables import Tables
     from bentpipe.experiment.why.explanation import Explanation
     from bentpipe.experiment.why.spent import Breakdown
+    from bentpipe.metrics import Metric
     from bentpipe.own.loading import Function, Sender
     from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.quality import Stalls
+    from bentpipe.statistics.samples import Sample
     from bentpipe.statistics.steady import Steady
 
 FORM = "bentpipe run"
 LEVELS_MAX = 1_000_000
 """Intervals over which `steady` averages a series that has a row per change."""
-SHOWN_FLOWS = {
-    "flow": "flow",
-    "cc": "cc",
-    "outcome": "outcome",
-    "goodput_bps": "goodput",
-    "completion_s": "completion",
-    "rtt_p50_s": "median RTT",
-    "rtt_p95_s": "95 % RTT",
-    "retransmissions": "retransmissions",
-    "timeouts": "timeouts",
-}
-"""Columns that a notebook shows, by their headings."""
-SHOWN_DROPS = {"where": "where", "flow": "flow", "cause": "cause", "packets": "packets", "bytes": "bytes"}
-"""Columns that a report shows, as the others a notebook, too."""
-SHOWN_LINKS = {
-    "link": "link",
-    "utilisation": "utilisation",
-    "carried_bps": "carried",
-    "queue_p50_s": "median wait",
-    "queue_p95_s": "95 % wait",
-    "dropped_packets": "dropped",
-    "corrupted_packets": "corrupted",
-}
 TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
 
 
@@ -207,12 +188,17 @@ class RunResult(Result):
     @property
     def table(self) -> pl.DataFrame:
         """One row per metric, with the columns of `Comparison.table`; `low` and `high` are null."""
-        return self._alone().table.drop("sender")
+        from bentpipe.experiment.contract import frames
+
+        rows = (frames.table_row("run", each, self._sample(each, self.runs), DEFAULT) for each in METRICS.values())
+        return frames.table(rows, DEFAULT).drop("sender")
 
     @property
     def differences(self) -> pl.DataFrame:
         """Without rows, as there is nothing to compare with; the columns are those of `Comparison.differences`."""
-        return self._alone().differences
+        from bentpipe.experiment.contract import frames
+
+        return frames.differences((), DEFAULT)
 
     @property
     def statements(self) -> list[str]:
@@ -232,20 +218,20 @@ class RunResult(Result):
         from bentpipe.experiment.single import measure
 
         options.checked_of([metric], self.scenario)
+        what = named(metric)
         replication = pl.lit(0, dtype=pl.Int64).alias("replication")
-        kept = {name: self.tables[name].with_columns(replication) for name in named(metric).tables}
-        return self._alone(measure.with_metrics(self.runs, kept, [named(metric)], ["replication"])).estimate(
-            "run", metric
-        )
+        kept = {name: self.tables[name].with_columns(replication) for name in what.tables}
+        runs = measure.with_metrics(self.runs, kept, [what], ["replication"])
+        return self._sample(what, runs).estimate(DEFAULT)
 
-    def _alone(self, runs: pl.DataFrame | None = None) -> Comparison:
-        """The comparison that has only this run."""
-        import polars as pl
+    def _sample(self, metric: Metric, runs: pl.DataFrame) -> Sample:
+        """A metric as the sample of one replication."""
+        import numpy as np
 
-        from bentpipe.experiment.results.comparison import Comparison
+        from bentpipe.statistics.samples import Sample
 
-        runs = (self.runs if runs is None else runs).select(pl.lit("run").alias("sender"), pl.all())
-        return Comparison(self.scenario, ("run",), runs, "goodput", self.version)
+        columns = ("replication", *metric.columns)
+        return Sample.named(metric, {name: np.array(runs[name].to_list(), dtype=np.float64) for name in columns})
 
     def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
         """One recorded time series.
@@ -390,6 +376,27 @@ class RunResult(Result):
 
     def _scan(self, name: str) -> pl.LazyFrame:
         return self.recorded.scan(name) if isinstance(self.recorded, LazyTables) else self.recorded[name].lazy()
+
+    def again(
+        self, scenario: Scenario | None = None, *, series: str | Iterable[str] = (), progress: Wish = None
+    ) -> RunResult:
+        """Run the scenario once more, or another one, without captures.
+
+        Parameters
+        ----------
+        scenario : Scenario, optional
+            Another scenario instead, such as this one with other settings.
+        series : str or iterable of str, optional
+            Time series to record besides.
+        progress : callable or bool, optional
+            As for `run`.
+
+        Returns
+        -------
+        RunResult
+            Of the same scenario, all that this one has, and the series.
+        """
+        return simulate((scenario or self.scenario).with_series(series), RunResult.from_tables, progress=progress)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """One of the tables as plain data: a dict for each row, None where a value is missing."""
@@ -541,6 +548,11 @@ class RunResult(Result):
         """Simulated seconds at the end."""
         return float(self.rows("summary")[0]["simulated_s"])
 
+    def _reporter(self) -> Reporter:
+        from bentpipe.experiment.single.reporting import OfRun
+
+        return OfRun(self)
+
     def _provenance(self) -> dict[str, Any]:
         return {
             "title": self.scenario.title,
@@ -567,24 +579,6 @@ class RunResult(Result):
         head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
         return notebook.page(head, tables, self.statements, self.plot)
-
-
-def readable(
-    table: pl.DataFrame, name: str, columns: Mapping[str, str]
-) -> tuple[list[str], list[tuple[str, ...]], int]:
-    """Columns of a table with prefixes and as many digits as matter: headings, rows, and how many columns are text."""
-    units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[name]}
-    texts = sum(not units[column] for column in columns)
-    heads, cells = [], []
-    for column, head in columns.items():
-        if not units[column]:
-            heads.append(head)
-            cells.append(table[column].to_list())
-            continue
-        shown, unit = formatting.column(table[column].to_list(), units[column])
-        heads.append(f"{head} ({unit})" if unit else head)
-        cells.append(shown)
-    return heads, list(zip(*cells, strict=True)), texts
 
 
 def _interval_s(scenario: Scenario) -> float:
