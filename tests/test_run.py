@@ -1,6 +1,7 @@
 """Running, and keeping what came out."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -279,9 +280,9 @@ def test_a_saved_result_reads_a_table_when_it_is_asked_for(result, tmp_path, mon
 
 def test_a_result_draws_itself_and_a_part_of_itself(result):
     assert result.plot().axes[-1].get_xlim() == (0, result.simulated_s)
-    assert result.plot(2, 5).axes[-1].get_xlim() == (2, 5)
+    assert result.plot(start=2, end=5).axes[-1].get_xlim() == (2, 5)
     with pytest.raises(BentpipeError, match="expected an end after the start"):
-        result.plot(5, 2)
+        result.plot(start=5, end=2)
 
 
 def test_a_notebook_shows_numbers_with_prefixes(result):
@@ -298,8 +299,8 @@ def test_a_run_keeps_the_contract_of_results_as_one_replication(result, small, t
     # The same numbers as a comparison of one replication, whether read back or not.
     own.save(tmp_path / "run")
     for run in (own, bp.RunResult.load(tmp_path / "run")):
-        assert run.runs.equals(compared.runs.drop("sender"))
-        assert run.table.equals(compared.table.drop("sender"))
+        assert run.runs.equals(compared.runs.drop("of"))
+        assert run.table.drop("of").equals(compared.table.drop("of"))
         assert run.differences.schema == compared.differences.schema
         assert run.differences.height == 0
         found = run.estimate("goodput")
@@ -338,8 +339,18 @@ def test_run_takes_overrides_and_shows_a_bar_on_request(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
-def test_a_series_is_not_where_a_figure_begins():
-    with pytest.raises(BentpipeError, match="expected seconds; the figure has what was recorded"):
+def test_a_run_without_series_is_run_again_for_its_figure():
+    found = bp.run("geo", {"duration": "3 s"})
+    assert len(found.plot(title="again").axes) == 3
+    assert not found.recorded
+    # A page in a notebook does not wait for that, and packets of real programs cannot be had again.
+    assert "<img" not in found._repr_html_()
+    with pytest.raises(BentpipeError, match="no time series to draw"):
+        replace(found, notes=("real packets came from programs",)).plot()
+
+
+def test_a_series_is_no_chart():
+    with pytest.raises(BentpipeError, match="'queue_bytes' is not a chart of a run\\n  known: series"):
         bp.run("geo", {"duration": "3 s"}, series="queue_bytes").plot("queue_bytes")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -11,7 +11,6 @@ from bentpipe.statistics.samples import AtLeast
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bentpipe.metrics import Metric
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.judgement import Judgement
@@ -25,10 +24,19 @@ REAL = pl.Float64
 WHOLE = pl.Int64
 
 
+class Measured(Protocol):
+    """A metric, or another quantity with a name."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+
+
 def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.DataFrame:
     """A `Result.table` of rows of `table_row`, to which the values of the keys were added."""
     schema = {
-        "sender": pl.String,
+        "of": pl.String,
         **(keys or {}),
         "metric": pl.String,
         "unit": pl.String,
@@ -43,10 +51,10 @@ def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.Data
     return pl.DataFrame(list(rows), schema=schema)
 
 
-def table_row(of: str, metric: Metric, sample: Sample, judgement: Judgement) -> dict[str, Any]:
+def table_row(of: str, metric: Measured, sample: Sample, judgement: Judgement) -> dict[str, Any]:
     """What was found of one thing in one metric."""
     found = estimate_row(sample.estimate(judgement), sample.counts, judgement)
-    return {"sender": of, "metric": metric.name, "unit": metric.unit, **found}
+    return {"of": of, "metric": metric.name, "unit": metric.unit, **found}
 
 
 def estimate_row(found: Estimate | Interval, counts: Counts, judgement: Judgement) -> dict[str, Any]:
@@ -67,7 +75,8 @@ def differences(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> p
     middle = judgement.statistic
     schema = {
         "metric": pl.String,
-        "sender": pl.String,
+        "unit": pl.String,
+        "of": pl.String,
         "other": pl.String,
         **(keys or {}),
         "replications": WHOLE,
@@ -76,13 +85,13 @@ def differences(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> p
         "p": REAL,
         "p_adjusted": REAL,
         "is_shown": pl.Boolean,
-        **dict.fromkeys(("sender_completed", "other_completed", "more_often", "less_often"), WHOLE),
+        **dict.fromkeys(("of_completed", "other_completed", "more_often", "less_often"), WHOLE),
         "p_completed": REAL,
         "is_completed_shown": pl.Boolean,
     }
     return pl.DataFrame(list(rows), schema=schema)
 
 
-def difference_row(metric: Metric, of: str, other: str, found: Difference) -> dict[str, Any]:
+def difference_row(metric: Measured, of: str, other: str, found: Difference) -> dict[str, Any]:
     """One difference, `of` less `other`."""
-    return {"metric": metric.name, "sender": of, "other": other, **found.to_dict()}
+    return {"metric": metric.name, "unit": metric.unit, "of": of, "other": other, **found.to_dict()}

@@ -33,7 +33,7 @@ class OfMix(Reporter):
         )
         return Page(
             titled(mix.scenario.title, mix.scenario.source),
-            f"{', '.join(mix.senders)} in the same runs, {_replications(mix)}; hosts: {mix.hosts}",
+            f"{', '.join(mix.names)} in the same runs, {_replications(mix)}; hosts: {mix.hosts}",
             [
                 Section("Who gets how much", [Points([*self.said, *mix.notes]), shares]),
                 Section("Means", [self._means()]),
@@ -45,10 +45,10 @@ class OfMix(Reporter):
     def _means(self) -> Tabled:
         data = self.mix.table
         rows = [
-            [row["sender"], row["quantity"], *(formatting.quantity(row[each], row["unit"]) for each in ENDS)]
+            [row["of"], row["metric"], *(formatting.quantity(row[each], row["unit"]) for each in ENDS)]
             for row in data.iter_rows(named=True)
         ]
-        self.tables += [Table("means", data, ["sender", "quantity", *ENDS], rows, 2, len(rows)), self._totals()]
+        self.tables += [Table("means", data, ["of", "metric", *ENDS], rows, 2, len(rows)), self._totals()]
         return Tabled(self.tables[0], "Each sender, with its interval.", self.provenance)
 
     def _totals(self) -> Table:

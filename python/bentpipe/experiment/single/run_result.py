@@ -12,13 +12,17 @@ from bentpipe import _core, arguments, files, formatting
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.contract import options
+from bentpipe.experiment.contract.commands import has_file, refuse_without_command, run_command
 from bentpipe.experiment.contract.hosts import hosts_of
+from bentpipe.experiment.contract.options import RUN_CHARTS
+from bentpipe.experiment.contract.provenance import facts_of
 from bentpipe.experiment.contract.result import Result
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, readable
 from bentpipe.experiment.single.simulate import simulate
 from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
 from bentpipe.metrics import COLUMNS, METRICS, named
 from bentpipe.own import loading
+from bentpipe.own.hooks import Absent
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.version import __version__
@@ -68,8 +72,8 @@ class RunResult(Result):
     Column names carry their units; `bentpipe.catalog.dictionary()` says what each column means. A value that does
     not exist, such as the completion time of an unfinished transfer, is null.
 
-    As a result like all others it is one replication: `table` and `estimate` give the metrics without intervals, and
-    `differences` has the columns of a comparison and no rows.
+    As a result like all others it is one replication, of which `run` is the only name: `table` and `estimate` give the
+    metrics without intervals, and `differences` has no rows.
 
     Attributes
     ----------
@@ -106,6 +110,9 @@ class RunResult(Result):
     datagrams = _Table()
     summary = _Table()
     events = _Table()
+
+    charts = RUN_CHARTS
+    names = ("run",)
 
     @classmethod
     def from_tables(cls, scenario: Scenario, tables: Tables) -> RunResult:
@@ -187,15 +194,17 @@ class RunResult(Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row per metric, with the columns of `Comparison.table`; `low` and `high` are null."""
+        """A row per metric: `of` (run), `metric`, `unit`, `mean` and others; `low` and `high` are null."""
         from bentpipe.experiment.contract import frames
 
-        rows = (frames.table_row("run", each, self._sample(each, self.runs), DEFAULT) for each in METRICS.values())
-        return frames.table(rows, DEFAULT).drop("sender")
+        rows = (
+            frames.table_row(*self.names, each, self._sample(each, self.runs), DEFAULT) for each in METRICS.values()
+        )
+        return frames.table(rows, DEFAULT)
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Without rows, as there is nothing to compare with; the columns are those of `Comparison.differences`."""
+        """No rows, as there is nothing to compare with; the columns are those of `Comparison.differences`."""
         from bentpipe.experiment.contract import frames
 
         return frames.differences((), DEFAULT)
@@ -205,14 +214,7 @@ class RunResult(Result):
         """What the reader should know: that one run has no intervals, and the notes."""
         return ["one run: no intervals, and another seed may give other values", *self.notes]
 
-    def estimate(self, metric: str) -> Estimate | Interval:
-        """A metric (`bentpipe list metrics`; `fct:web` of a flow) as an estimate of one replication: no interval.
-
-        Raises
-        ------
-        BentpipeError
-            There is no such metric, flow or link.
-        """
+    def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         import polars as pl
 
         from bentpipe.experiment.single import measure
@@ -402,24 +404,32 @@ class RunResult(Result):
         """One of the tables as plain data: a dict for each row, None where a value is missing."""
         return self.tables.rows(table)
 
+    @options.formerly(start_s="start", end_s="end")
     def plot(
         self,
-        start_s: float = 0.0,
-        end_s: float | None = None,
+        chart: str | None = None,
         *,
+        metric: str | None = None,
+        start: float = 0.0,
+        end: float | None = None,
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
     ) -> Figure:
-        """A figure of the recorded series: goodput, congestion windows and queues over time, a panel each.
+        """Draw goodput, congestion windows and queues over time, a panel for each series that was recorded.
+
+        Where none of them was, the scenario is run once more to record all.
 
         Parameters
         ----------
-        start_s, end_s : float, optional
-            The part of the run to show; the whole without them.
+        chart : str, optional
+            `series`, the only one.
+        metric : str, optional
+            Not for one run, which has no intervals.
+        start, end : float, optional
+            The part of the run to show, simulated seconds; the whole without them.
         size, title, labels : optional
-            Width and height in inches; a title instead of that of the scenario; `{"x": ..., "y": ...}` instead of the
-            labels of the axes, of which `y` is for a figure of one series.
+            As in `Comparison.plot`; the label `y` is for a figure of one series.
 
         Returns
         -------
@@ -429,21 +439,33 @@ class RunResult(Result):
         Raises
         ------
         BentpipeError
-            None of these series was recorded, or there is no such part.
+            There is no such chart or part; or no series was recorded, and the run cannot be done again.
         """
-        from bentpipe.plot import dressed, run_figure
+        end = self.simulated_s if end is None else end
+        if not 0 <= arguments.number("start", start) < arguments.number("end", end):
+            raise BentpipeError(f"from {start} s to {end} s\n  expected an end after the start")
+        figure = super().plot(chart, metric=metric, size=size, title=title, labels=labels)
+        figure.axes[-1].set_xlim(start, end)
+        return figure
 
-        if isinstance(start_s, str):
+    def _figure(self, chart: str, metric: str | None) -> Figure:
+        from bentpipe.plot import PANELS, run_figure
+
+        if metric is not None:
             raise BentpipeError(
-                f"plot({start_s!r}): the first argument is where the part of the run begins\n"
-                "  expected seconds; the figure has what was recorded, such as run(..., series='queue_bytes')"
+                f"plot(metric={metric!r}): one run has no intervals to draw\n"
+                f"  expected plot() of its series, or a comparison"
             )
-        end_s = self.simulated_s if end_s is None else end_s
-        if not 0 <= start_s < end_s:
-            raise BentpipeError(f"from {start_s} s to {end_s} s\n  expected an end after the start")
-        figure = run_figure(self)
-        figure.axes[-1].set_xlim(start_s, end_s)
-        return dressed(figure, size, title, labels)
+        if not any(name in self.recorded for name in PANELS) and self._is_repeatable:
+            return run_figure(self.again(series=PANELS))
+        return run_figure(self)
+
+    @property
+    def _is_repeatable(self) -> bool:
+        """Whether another run of the scenario is the same one: its packets, classes and end are known."""
+        is_from_outside = any("packets came from" in note or "came from outside" in note for note in self.notes)
+        has_classes = not any(issubclass(cls, Absent) for cls in self.scenario.senders.values())
+        return has_classes and not is_from_outside and self.stop != "interrupted"
 
     def steady(
         self,
@@ -512,13 +534,16 @@ class RunResult(Result):
         asked = None if isinstance(after, str) else after
         return steady.steady(times[within], values[within], after=asked, confidence=confidence)
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON: tables as lists of rows, series as dicts of lists."""
+    def command(self) -> str:
+        scenario, facts = self.scenario, facts_of(self.scenario)
+        if scenario.case:
+            raise BentpipeError(f"no command runs case {scenario.case} of a scenario alone\n  compare runs all cases")
+        refuse_without_command(facts, has_file=has_file(facts))
+        series = scenario.to_dict()["record"]["series"]
+        return run_command(facts, {}, self.seed) + (f" --series {','.join(series)}" if series else "")
+
+    def _content(self) -> dict[str, Any]:
         return {
-            **self._provenance(),
-            "notes": list(self.notes),
-            "statements": self.statements,
-            "table": self.table.to_dicts(),
             "summary": self.summary.to_dicts()[0],
             "flows": self.flows.to_dicts(),
             "links": self.links.to_dicts(),
@@ -572,13 +597,15 @@ class RunResult(Result):
         )
 
     def _repr_html_(self) -> str:
-        from bentpipe.plot import notebook
+        from bentpipe.plot import PANELS, notebook
 
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
         head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
-        return notebook.page(head, tables, self.statements, self.plot)
+        # Nobody waits for another run to see a table.
+        draw = [self.plot] if any(name in self.recorded for name in PANELS) else []
+        return notebook.page(head, tables, self.statements, *draw)
 
 
 def _interval_s(scenario: Scenario) -> float:
