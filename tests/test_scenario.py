@@ -34,7 +34,7 @@ def test_dicts_files_and_names_can_be_run_as_they_are(small):
     content = bp.load(small).to_dict()
     flows = bp.run(bp.load(small)).flows
     assert all(bp.run(what).flows.equals(flows) for what in (content, small, str(small)))
-    assert bp.compare(content, "reno, sack", replications=1).senders == ("reno", "sack")
+    assert bp.compare(content, "reno, sack", replications=1).names == ("reno", "sack")
     with pytest.raises(ScenarioError, match="did you mean 's1'"):
         bp.run("s11")
 

@@ -129,8 +129,6 @@ def command(
         return (*render.comparison(result, show_all), *ratios, *render.notes(result))
 
     def drawn(result: Any) -> Any:
-        if chart == "ratio":
-            return result.plot(is_ratio=True, **look)
-        return result.plot("cwnd" if chart == "cwnd" else None, **look)
+        return result.plot(chart, **look)
 
     carry_out(scenario, work, shown, drawn, save=save, plot=plot, json=json, quiet=quiet)

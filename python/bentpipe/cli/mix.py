@@ -124,7 +124,7 @@ def command(
         scenario,
         work,
         shown,
-        lambda result: result.plot(chart or "all", **look),
+        lambda result: result.plot(chart, **look),
         save=save,
         plot=plot,
         json=json,

@@ -162,7 +162,7 @@ def command(
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
-        save_figure(result.plot(chart=chart, **look), plot)
+        save_figure(result.plot(chart, **look), plot)
 
 
 @contextmanager

@@ -92,7 +92,7 @@ class Difference(NamedTuple):
             "p": self.p,
             "p_adjusted": self.p_adjusted,
             "is_shown": self.is_shown,
-            "sender_completed": self.shares and self.shares.one.done,
+            "of_completed": self.shares and self.shares.one.done,
             "other_completed": self.shares and self.shares.other.done,
             "more_often": self.shares and self.shares.more,
             "less_often": self.shares and self.shares.less,

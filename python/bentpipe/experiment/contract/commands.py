@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.errors import ScenarioError
+from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.own import loading
 from bentpipe.own.fingerprint import code_of
 from bentpipe.scenario.overrides import cases as overridden
@@ -61,6 +61,40 @@ def sweep_command(facts: Mapping[str, Any]) -> str:
     against = facts.get("report_against")
     report = ["bentpipe", "report", f"{Path(source).stem}.sweep", *(["--against", against] if against else [])]
     return f"{shlex.join(sweep)} && {shlex.join(report)}"
+
+
+def made_by(facts: Mapping[str, Any]) -> str:
+    """The command that makes a result again, without its report.
+
+    Raises
+    ------
+    BentpipeError
+        None does.
+    """
+    refuse_without_command(facts, has_file=has_file(facts))
+    command = sweep_command({**facts, "report_against": None}).partition(" && ")[0]
+    if not command:
+        raise BentpipeError("no command makes this again: a name or value of its cases needs quotes inside quotes")
+    against = facts.get("report_against") if facts["verb"] == "sweep" else None
+    return f"{command} --against {shlex.quote(against)}" if against else command
+
+
+def refuse_without_command(facts: Mapping[str, Any], *, has_file: bool) -> None:
+    """Refuse what no command can say.
+
+    Raises
+    ------
+    BentpipeError
+        The scenario or a class was given in Python.
+    """
+    if not has_file:
+        raise BentpipeError(
+            "no command makes this again: the scenario was given in Python\n  expected one that was read from a file"
+        )
+    if given := given_in_python(facts):
+        raise BentpipeError(
+            f"no command makes this again: {', '.join(given)} was given in Python\n  expected FILE.py:{given[0]} as cc"
+        )
 
 
 def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list[str] | None:

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+RUN_CHARTS = ("series",)
 CHARTS = ("intervals", "ratio", "cwnd")
 """Of a comparison."""
 SWEEP_CHARTS = ("lines", "map")
-MIX_CHARTS = ("all", "share", "goodput", "cwnd")
+MIX_CHARTS = ("all", "share", "goodput", "cwnd", "intervals")
 REPLICATIONS_MAX = 10_000
 """More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
 
@@ -36,9 +37,8 @@ def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
             for former in sorted(now.keys() & kwargs.keys()):
                 name = function.__name__
-                raise BentpipeError(
-                    f"{name}({former}=...): there is no parameter {former}\n  expected {now[former]}=..."
-                )
+                expected = now[former] if "=" in now[former] else f"{now[former]}=..."
+                raise BentpipeError(f"{name}({former}=...): there is no parameter {former}\n  expected {expected}")
             return function(*args, **kwargs)
 
         return called

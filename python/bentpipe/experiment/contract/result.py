@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from bentpipe import arguments, files
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
 from bentpipe.formatting import interval, scale
+from bentpipe.metric import known, of_one
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.contract.reporter import Report
+    from bentpipe.experiment.contract.reporter import Report, Reporter
+    from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
 
 
 class Result(ABC):
     """What an experiment gave: tables of runs and of what follows from them, sentences, figures, and its own file."""
 
+    charts: ClassVar[tuple[str, ...]] = ()
+    """What `plot` draws, by name; the first if none is asked for."""
+    names: Sequence[str]
+    """What the tables are about, as in their column `of`: congestion controls, cases, or points of a grid."""
     runs: pl.DataFrame
     """A row per run."""
     notes: Sequence[str]
@@ -34,29 +44,76 @@ class Result(ABC):
     @property
     @abstractmethod
     def table(self) -> pl.DataFrame:
-        """What was found, with intervals."""
+        """What was found: a row for each `of` and metric, with intervals."""
 
     @property
     @abstractmethod
     def differences(self) -> pl.DataFrame:
-        """Differences between what was compared, with intervals."""
+        """Differences between what was compared, with intervals; without rows where nothing was."""
 
     @property
     @abstractmethod
     def statements(self) -> list[str]:
         """What can be said with confidence, in plain words."""
 
-    @abstractmethod
-    def plot(self, *args: Any, **kwargs: Any) -> Figure:
-        """A matplotlib figure."""
+    def estimate(self, of: str, metric: str | None = None) -> Estimate | Interval:
+        """Estimate a metric of one of `names`, with its interval.
+
+        Parameters
+        ----------
+        of : str
+            One of `names`. With a single name it may be left out: `estimate("goodput")`.
+        metric : str, optional
+            See `bentpipe list metrics`; `fct:web` of a flow.
+
+        Raises
+        ------
+        BentpipeError
+            There is no such name, metric, flow or link.
+        """
+        if metric is not None:
+            return self._estimate(self._named(of), metric)
+        if len(self.names) == 1:
+            return self._estimate(self.names[0], of)
+        raise BentpipeError(
+            f"estimate({of!r}): of which one?\n  expected estimate(OF, METRIC), of one of: {self._known}"
+        )
+
+    def plot(
+        self,
+        chart: str | None = None,
+        *,
+        metric: str | None = None,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """Draw a matplotlib figure.
+
+        Parameters
+        ----------
+        chart : str, optional
+            One of `charts`; by default the first.
+        metric : str, optional
+            What is drawn; by default the metric of the statements.
+        size, title, labels : optional
+            Width and height in inches; a title instead of that of the scenario; `{"x": ..., "y": ...}` instead of the
+            labels of the axes.
+
+        Raises
+        ------
+        BentpipeError
+            No such chart or metric, or nothing to draw.
+        """
+        from bentpipe.plot.style import dressed
+
+        if metric is not None and metric in self.charts and metric not in known():
+            raise BentpipeError(f"{metric} is a chart, no metric\n  expected plot({metric!r})")
+        return dressed(self._figure(self._chart(chart), metric), size, title, labels)
 
     @abstractmethod
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write it into a folder, from which `load` reads it."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
 
     def report(self, folder: str | os.PathLike[str]) -> Report:
         """Write a page that opens anywhere, with its figures and tables as files, into a folder.
@@ -66,9 +123,29 @@ class Result(ABC):
         BentpipeError
             The folder cannot be written, or there is something else in it.
         """
-        from bentpipe.experiment.report import report_of
+        files.refuse_unless_free(folder)
+        return self._reporter().write(Path(folder))
 
-        return report_of(self, folder)
+    @abstractmethod
+    def command(self) -> str:
+        """Write the command that makes it again, for a shell.
+
+        Raises
+        ------
+        BentpipeError
+            None does; the text says why.
+        """
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON: `provenance`, `statements`, `notes`, `table`, `differences`, more."""
+        return {
+            "provenance": dict(self._provenance()),
+            "statements": self.statements,
+            "notes": list(self.notes),
+            "table": self.table.to_dicts(),
+            "differences": self.differences.to_dicts(),
+            **self._content(),
+        }
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
         """What a notebook shows: heads, rows, and how many columns are text."""
@@ -80,9 +157,55 @@ class Result(ABC):
 
         return notebook.page(f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], self.plot)
 
+    # What each kind of result has of its own.
+
+    def _estimate(self, of: str, metric: str) -> Estimate | Interval:
+        """Estimate a metric of a name that there is."""
+        raise NotImplementedError
+
+    def _figure(self, chart: str, metric: str | None) -> Figure:
+        """Draw one of `charts`."""
+        raise NotImplementedError
+
+    def _reporter(self) -> Reporter:
+        """What writes the page."""
+        raise NotImplementedError
+
+    def _provenance(self) -> Mapping[str, Any]:
+        """Where it is from."""
+        raise NotImplementedError
+
+    def _content(self) -> Mapping[str, Any]:
+        """What `to_dict` has besides."""
+        return {}
+
+    def _named(self, of: str) -> str:
+        """One of `names`."""
+        if arguments.text("of", of) not in self.names:
+            raise BentpipeError(unknown(of, f"a name of this {self._kind}", self.names))
+        return of
+
+    def _chart(self, chart: str | None) -> str:
+        """One of `charts`."""
+        if chart is None:
+            return self.charts[0]
+        if arguments.text("chart", chart) in self.charts:
+            return chart
+        if chart.partition(":")[0] in {**known(), **of_one()}:
+            raise BentpipeError(f"plot({chart!r}): {chart} is a metric\n  expected plot(metric={chart!r})")
+        raise BentpipeError(unknown(chart, f"a chart of a {self._kind}", self.charts))
+
+    @property
+    def _kind(self) -> str:
+        return type(self).__name__.lower().removesuffix("result")
+
+    @property
+    def _known(self) -> str:
+        return ", ".join(self.names)
+
 
 def column_shown(head: str, unit: str, found: Sequence[Estimate | Interval]) -> list[str]:
-    """A column of values with their intervals, all in one unit, which stands in its head."""
+    """A column of values with their intervals, all in one unit, which is in its head."""
     # scipy, which this loads, is not needed for a single run.
     from bentpipe.statistics.samples import AtLeast
 

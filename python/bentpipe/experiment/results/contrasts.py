@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
+from bentpipe.experiment.contract.frames import difference_row, estimate_row
 from bentpipe.metric import SENDERS, named, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, Judgement
@@ -43,6 +44,14 @@ class Contrast:
         """What can be said: setting by setting, or where these are many, at how many of them."""
         text = self.in_full()
         return text if len(text) <= LETTERS_MAX or len(self.differences) < 2 else self.counted()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row of `Result.differences` for each setting."""
+        metric = named(self.metric)
+        return [
+            {**difference_row(metric, self.sender, self.other, each), **self.settings[at]}
+            for at, each in self.differences.items()
+        ]
 
     def in_full(self) -> str:
         """What can be said, setting by setting."""
@@ -90,6 +99,16 @@ class Ranked:
     """The best less this point; None for the best."""
     is_worse: bool
     """Whether it is shown to be worse than the best, corrected together with the other points."""
+
+    def to_dict(self, judgement: Judgement) -> dict[str, Any]:
+        """A row: the estimate, and the test against the best."""
+        shares = self.behind.shares if self.behind is not None else None
+        return {
+            **estimate_row(self.found, self.counts, judgement),
+            "p_adjusted": self.behind and self.behind.p_adjusted,
+            "p_completed": shares and shares.p_adjusted,
+            "is_worse": self.is_worse,
+        }
 
 
 def ranking(samples: Mapping[int, Sample], metric: Metric, judgement: Judgement = DEFAULT) -> list[Ranked]:
@@ -267,6 +286,17 @@ def conditions_of(points: pl.DataFrame, keys: Sequence[str], sender: str) -> lis
     """The keys under whose values senders are compared: what goes with the sender is a part of it."""
     count = points[sender].n_unique()
     return [key for key in keys if key != sender and points.select(sender, key).n_unique() > count]
+
+
+def labels(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Name each point of a grid, as people say it; no two points have one name."""
+    names: list[str] = []
+    # Numbers as people write them have six digits; where that makes two of them one, all.
+    for text in (formatting.setting, str):
+        names = [named_point({key: text(row[key]) for key in keys}, keys) for row in points.iter_rows(named=True)]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 def conditions(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RATIOS = {
     "metric": pl.String,
-    "sender": pl.String,
+    "of": pl.String,
     "other": pl.String,
     "replications": pl.Int64,
     **dict.fromkeys(("ratio", "low", "high"), pl.Float64),
@@ -57,7 +57,7 @@ def ratio_row(
     metric: Metric, samples: Mapping[str, Sample], sender: str, other: str, confidence: float
 ) -> dict[str, Any]:
     """The same as a row of plain data, in which `note` says why there is no ratio."""
-    row: dict[str, Any] = {"metric": metric.name, "sender": sender, "other": other}
+    row: dict[str, Any] = {"metric": metric.name, "of": sender, "other": other}
     try:
         found = ratio(metric, samples, sender, other, confidence)
     except BentpipeError as error:

@@ -109,10 +109,8 @@ def why(
     check(result.scenario, flow, at=at, start=start, end=end)
     start_s, end_s = _window(result, flow, at, start, end)
     if not all(name in result.recorded for name in SERIES):
-        from bentpipe.experiment.single.run import run
-
         refuse_absent(result.scenario, *SERIES)
-        result = run(result.scenario, series=SERIES)
+        result = result.again(series=SERIES)
     return _Story(result, flow, start_s, end_s).told()
 
 
