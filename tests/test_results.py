@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
+from bentpipe.contract import frames
+from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract import frames
-from bentpipe.experiment.contract.result import Result
 from bentpipe.statistics.judgement import DEFAULT
 
 FILE = """

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 import bentpipe as bp
 from bentpipe.catalog import choices, dictionary
-from bentpipe.experiment.contract import frames
-from bentpipe.experiment.contract.result import Result
+from bentpipe.contract import frames
+from bentpipe.contract.result import Result
 from bentpipe.metric import METRICS, Metric, of_one, of_tables
 from bentpipe.statistics.judgement import DEFAULT
 

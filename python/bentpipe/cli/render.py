@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from bentpipe.experiment.contract.reporter import Report
-    from bentpipe.experiment.contract.result import Result
+    from bentpipe.contract.reporter import Report
+    from bentpipe.contract.result import Result
     from bentpipe.experiment.results.comparison import Comparison
     from bentpipe.experiment.results.mix import Mix
     from bentpipe.experiment.results.sweep import Sweep

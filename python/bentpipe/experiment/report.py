@@ -17,8 +17,8 @@ from bentpipe.experiment.single.run_result import FORM as RUN
 from bentpipe.experiment.single.run_result import RunResult
 
 if TYPE_CHECKING:
-    from bentpipe.experiment.contract.reporter import Report
-    from bentpipe.experiment.contract.result import Result
+    from bentpipe.contract.reporter import Report
+    from bentpipe.contract.result import Result
 
 FOLDER = "report"
 

@@ -15,7 +15,6 @@ from bentpipe import _core, arguments, files, forks
 from bentpipe.catalog import unknown
 from bentpipe.errors import Interrupted, SkyError, Word
 from bentpipe.progress import Progress, watched
-from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -576,13 +575,3 @@ def ground_km(a: Place, b: Place) -> float:
     east = math.radians(b.longitude_deg - a.longitude_deg)
     chord = math.sin((north_b - north_a) / 2) ** 2 + math.cos(north_a) * math.cos(north_b) * math.sin(east / 2) ** 2
     return 2 * EARTH_KM * math.asin(min(math.sqrt(chord), 1.0))
-
-
-def save(folder: str | os.PathLike[str], form: str, tables: Mapping[str, pl.DataFrame], facts: dict[str, Any]) -> None:
-    """Write tables as Parquet files, and beside them what they are of."""
-
-    def fill(place: Path) -> None:
-        for name, table in tables.items():
-            (place / f"{name}.parquet").write_bytes(files.parquet(table))
-
-    files.put(folder, f"bentpipe {form}", fill, provenance={"version": __version__, **facts})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
-from bentpipe.experiment.contract.frames import difference_row, estimate_row
+from bentpipe.contract.frames import difference_row, estimate_row
 from bentpipe.metric import SENDERS, named, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, Judgement

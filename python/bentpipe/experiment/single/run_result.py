@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from bentpipe import _core, arguments, files, formatting
 from bentpipe.catalog import dictionary, unknown
+from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.commands import has_file, refuse_without_command, run_command
 from bentpipe.experiment.contract.hosts import hosts_of
 from bentpipe.experiment.contract.options import RUN_CHARTS
 from bentpipe.experiment.contract.provenance import facts_of
-from bentpipe.experiment.contract.result import Result
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, readable
 from bentpipe.experiment.single.simulate import simulate
 from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.contract.reporter import Reporter
+    from bentpipe.contract.reporter import Reporter
     from bentpipe.experiment.single.tables import Tables
     from bentpipe.experiment.why.explanation import Explanation
     from bentpipe.experiment.why.spent import Breakdown
@@ -196,7 +196,7 @@ class RunResult(Result):
     @property
     def table(self) -> pl.DataFrame:
         """A row per metric: `of` (run), `metric`, `unit`, `mean` and others; `low` and `high` are null."""
-        from bentpipe.experiment.contract import frames
+        from bentpipe.contract import frames
 
         rows = (
             frames.table_row(*self.names, each, self._sample(each, self.runs), DEFAULT) for each in METRICS.values()
@@ -206,7 +206,7 @@ class RunResult(Result):
     @property
     def differences(self) -> pl.DataFrame:
         """No rows, as there is nothing to compare with; the columns are those of `Comparison.differences`."""
-        from bentpipe.experiment.contract import frames
+        from bentpipe.contract import frames
 
         return frames.differences((), DEFAULT)
 

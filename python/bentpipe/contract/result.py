@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.contract.reporter import Report, Reporter
+    from bentpipe.contract.reporter import Report, Reporter
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
 
