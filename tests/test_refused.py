@@ -216,7 +216,7 @@ FORKED = """
 import json, os, sys
 import bentpipe as bp
 
-bp.sky.path("Berlin", "Paris", over="iridium", duration="5 s").table.sort("hops").group_by("hops").len()
+bp.sky.path("Berlin", "Paris", over="iridium", duration="5 s").instants.sort("hops").group_by("hops").len()
 child = os.fork()
 if child == 0:
     try:

@@ -146,7 +146,7 @@ def test_disjoint_paths_share_no_satellite_and_the_first_is_hardly_longer_than_t
     assert "disjoint 3" in str([text.get_text() for text in found.plot().axes[0].get_legend().get_texts()])
     found.save(tmp_path / "look")
     assert pl.read_parquet(tmp_path / "look" / "disjoint.parquet").equals(found.disjoint)
-    assert found.to_dict()["apart"] == "satellites"
+    assert found.to_dict()["provenance"]["apart"] == "satellites"
 
 
 def test_more_disjoint_paths_than_there_are_satellites_in_view_are_empty():
@@ -383,7 +383,7 @@ def test_orbits_and_reach_are_keys_of_every_look():
     assert (high + 6371) / (low + 6371) == pytest.approx((14.788 / 13.0) ** (2 / 3), rel=2e-3)
     near, far = (bp.sky.passes("Quito", over="kuiper-630", range_max_km=km, duration="10 min") for km in (800, 1600))
     assert near.passes["range_max_km"].max() <= 800.1 < far.passes["range_max_km"].max() <= 1600.1
-    assert near.to_dict()["range_max_km"] == 800
+    assert near.to_dict()["provenance"]["range_max_km"] == 800
     assert near.to_dict()["elevation_min_deg"] is None
     wide = bp.sky.coverage(over="kuiper-630", range_max_km=1600, duration="1 min", cell=15)
     assert wide.covered > bp.sky.coverage(over="kuiper-630", range_max_km=800, duration="1 min", cell=15).covered
@@ -484,7 +484,7 @@ def test_a_file_of_element_sets_is_a_constellation(tmp_path):
     assert found.scene.epoch == "2026-06-13T19:35:34.209Z"
     assert bp.sky.map(over=file, start="2026-06-13").scene.epoch == "2026-06-13T00:00:00.000Z"
     file.write_text(SETS.replace("0  9992", "0  9993"))
-    with pytest.raises(SkyError, match=r"one\.tle, line 2: .*\n  --bad skip"):
+    with pytest.raises(SkyError, match=r"one\.tle, line 2: .*\n  bad='skip'"):
         bp.sky.map(over=file)
     file.write_text(SETS.replace("0  9992", "0  9993") + SETS)
     left = bp.sky.map(over=file, bad="skip")
@@ -740,7 +740,7 @@ def test_tables_files_and_json_have_the_same_numbers(tmp_path, monkeypatch):
 
 def test_a_map_goes_to_a_place_of_its_own_unless_json_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert json.loads(ran("map", "--over", "iridium", "--json").stdout)["satellites"] == 66
+    assert json.loads(ran("map", "--over", "iridium", "--json").stdout)["provenance"]["satellites"] == 66
     assert list(tmp_path.iterdir()) == []
     assert "The map is in map.png." in ran("map", "--over", "iridium").stdout
     assert [each.name for each in tmp_path.iterdir()] == ["map.png"]
@@ -941,7 +941,7 @@ def test_both_ways_of_a_bent_pipe_make_one_budget():
 
 def test_a_way_down_that_cannot_be_is_refused():
     for given, said in [
-        ({"down": {"frequency": 12}}, "lacks eirp, g_over_t"),
+        ({"down": {"frequency": 12}}, "down: eirp, g_over_t is missing"),
         ({"down": DOWN | {"power": 3}}, "has no power"),
         ({"to": "Madrid"}, "to is where the way down ends"),
         ({"down": DOWN, "to": "10N 10E"}, "no climate is known for 10.00N 10.00E"),

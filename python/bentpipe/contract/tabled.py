@@ -30,7 +30,10 @@ class OfTables(Reporter):
     def __init__(self, result: Result, provenance: Provenance, tables: Tables) -> None:
         super().__init__(provenance)
         self.result = result
-        self.more = {"metrics": ("Metrics", result.table), **tables}
+        # A table without columns has no LaTeX.
+        self.more = {
+            name: each for name, each in {"metrics": ("Metrics", result.table), **tables}.items() if each[1].width
+        }
 
     def page(self) -> Page:
         self.said = self.result.statements

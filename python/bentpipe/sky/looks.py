@@ -132,9 +132,9 @@ class Look(Result):
             made = {"span": lambda given: Span(**given), **cls.read}
             content = {name: made[name](each) if name in made and each else each for name, each in plain.items()}
             kept = {each.name for each in fields(cls) if each.compare} - content.keys() - {"scene"}  # type: ignore[arg-type]
-            tables = {name: files.table(folder, name) for name in kept}
-            scene = _scene(look, cls._ends(look), cls._span(content))
-            found = cls(**content, **tables, scene=scene, asked=look)
+            content |= {name: files.table(folder, name) for name in kept}
+            content |= {"scene": _scene(look, cls._ends(look), cls._span(content)), "asked": look}
+            found = cls(**content)
             if len(found.scene.satellites) != facts["satellites"]:
                 raise SkyError(f"{facts['over']} has other satellites now\n  do the look again: {found.command()}")
             return found._with_further(folder)

@@ -172,13 +172,15 @@ class RunResult(Result):
         BentpipeError
             There is something else in that place.
         """
-        files.write(
-            folder,
-            FORM,
-            tables=dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
-            scenario=self.scenario.resolved(),
-            provenance={**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
-        )
+        files.write(folder, FORM, **self.written())
+
+    def written(self) -> dict[str, Any]:
+        """What `save` writes: `tables`, `scenario` and `provenance`."""
+        return {
+            "tables": dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
+            "scenario": self.scenario.resolved(),
+            "provenance": {**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
+        }
 
     @cached_property
     def runs(self) -> pl.DataFrame:  # type: ignore[override]
