@@ -6,6 +6,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bentpipe.catalog import cc_keys
 from bentpipe.emulation.emulate import Own, built_in, carry_out
 from bentpipe.emulation.programs import PORT
 from bentpipe.errors import EmulationError
@@ -86,7 +87,7 @@ def speak(
         raise EmulationError(f"port {port}\n  expected 1 to 65535")
     scenario = scenario_of(scenario)
     if cc is not None:
-        scenario = scenario.with_sets({"tcp.cc": cc})
+        scenario = scenario.with_sets({cc_keys()[0]: cc})
     if not command and not services and not connect:
         command = built_in("fetch")
     file = send if send is not None else take
