@@ -102,10 +102,10 @@ def test_an_estimate_is_the_row_of_the_table(result):
     if len(result.names) == 1:
         assert result.estimate(metric).value == result.estimate(result.names[0], metric).value
     else:
-        with pytest.raises(BentpipeError, match="of which one"):
+        with pytest.raises(BentpipeError, match="needs a name"):
             result.estimate(metric)
-    with pytest.raises(BentpipeError, match="'nobody' is not a name of this"):
-        result.estimate("nobody", metric)
+    with pytest.raises(BentpipeError, match="'someone' is not a name of this"):
+        result.estimate("someone", metric)
 
 
 def test_plain_data_has_the_same_keys_and_survives_json(result):

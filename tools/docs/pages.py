@@ -122,7 +122,7 @@ def _fields(cls: type) -> list[tuple[str, str]]:
 
 
 def results() -> str:
-    """What every result has, and what each class adds to it."""
+    """The members of every result, and the additions of each class."""
     classes = result_classes()
     rows = []
     for name, doc in members().items():
@@ -131,8 +131,8 @@ def results() -> str:
         rows.append([f"`{shown}`", doc, *(_added(each, name) for each in classes)])
     heads = " ".join(["member", "meaning", *(each.__name__ for each in classes)])
     return (
-        "# Results\n\nEvery result has the same members, with the same parameters. A row is a member; a column says"
-        " what a class adds to it.\n\n" + _table(heads, rows) + "\n`Class.load(folder)` opens what `save` wrote."
+        "# Results\n\nEvery result has the same members, with the same parameters. A row is a member; a column"
+        " has the additions of a class.\n\n" + _table(heads, rows) + "\n`Class.load(folder)` opens what `save` wrote."
         " `to_dict` has the keys `provenance`, `statements`, `notes`, `table` and `differences`, then more;"
         " `--json` of a command prints the same.\n\n## Columns\n\n" + _frames()
     )
@@ -145,7 +145,7 @@ def _parameters(function: object) -> str:
 
 
 def _added(cls: type, name: str) -> str:
-    """What a class has in its place: its charts, more parameters, or just the member."""
+    """The charts of a class, more parameters, or just that the member is there."""
     if name == "charts":
         return ", ".join(f"`{chart}`" for chart in cls.charts)
     own, common = inspect.getattr_static(cls, name, None), inspect.getattr_static(Result, name, None)

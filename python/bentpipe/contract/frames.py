@@ -1,4 +1,4 @@
-"""The tables of results: one schema, and one way to make a row, whatever was run."""
+"""The tables of all results: one schema each, and one function that makes a row."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.Data
 
 
 def table_row(of: str, metric: Measured, sample: Sample, judgement: Judgement) -> dict[str, Any]:
-    """What was found of one thing in one metric."""
+    """Make the row of one name and metric."""
     found = estimate_row(sample.estimate(judgement), sample.counts, judgement)
     return {"of": of, "metric": metric.name, "unit": metric.unit, **found}
 
 
 def estimate_row(found: Estimate | Interval, counts: Counts, judgement: Judgement) -> dict[str, Any]:
-    """An estimate, and of how many it is."""
+    """Make the columns of an estimate, with its counts."""
     return {
         "replications": found.replications,
         judgement.statistic: found.value,

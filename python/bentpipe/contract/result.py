@@ -1,4 +1,4 @@
-"""What the results of all experiments have in common."""
+"""The contract that the results of all experiments share."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class Result(ABC):
-    """What an experiment gave: tables of runs and of what follows from them, sentences, figures, and its own file."""
+    """The result of an experiment: tables of runs and of estimates, sentences, figures, and a folder to keep it."""
 
     charts: ClassVar[tuple[str, ...]] = ()
-    """What `plot` draws, by name; the first if none is asked for."""
+    """Names of the figures that `plot` draws; the first is the default."""
     names: Sequence[str]
-    """What the tables are about, as in their column `of`: congestion controls, cases, or points of a grid."""
+    """The names in the column `of` of tables: congestion controls, cases, or points of a grid."""
     runs: pl.DataFrame
     """A row per run."""
     notes: Sequence[str]
@@ -44,7 +44,7 @@ class Result(ABC):
     @property
     @abstractmethod
     def table(self) -> pl.DataFrame:
-        """What was found: a row for each `of` and metric, with intervals."""
+        """A row for each of `names` and each metric, with intervals."""
 
     @property
     @abstractmethod
@@ -54,7 +54,7 @@ class Result(ABC):
     @property
     @abstractmethod
     def statements(self) -> list[str]:
-        """What can be said with confidence, in plain words."""
+        """Conclusions that hold with confidence, in plain words."""
 
     def estimate(self, of: str, metric: str | None = None) -> Estimate | Interval:
         """Estimate a metric of one of `names`, with its interval.
@@ -75,9 +75,7 @@ class Result(ABC):
             return self._estimate(self._named(of), metric)
         if len(self.names) == 1:
             return self._estimate(self.names[0], of)
-        raise BentpipeError(
-            f"estimate({of!r}): of which one?\n  expected estimate(OF, METRIC), of one of: {self._known}"
-        )
+        raise BentpipeError(f"estimate({of!r}) needs a name\n  expected estimate(OF, METRIC), of one of: {self._known}")
 
     def plot(
         self,
@@ -95,10 +93,10 @@ class Result(ABC):
         chart : str, optional
             One of `charts`; by default the first.
         metric : str, optional
-            What is drawn; by default the metric of the statements.
+            Metric of the figure; by default that of the statements.
         size, title, labels : optional
-            Width and height in inches; a title instead of that of the scenario; `{"x": ..., "y": ...}` instead of the
-            labels of the axes.
+            Width and height in inches, a title instead of that of the scenario, and labels of the axes:
+            `{"x": ..., "y": ...}`.
 
         Raises
         ------
@@ -133,7 +131,7 @@ class Result(ABC):
         Raises
         ------
         BentpipeError
-            None does; the text says why.
+            No command does, with the reason.
         """
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,7 +146,7 @@ class Result(ABC):
         }
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
-        """What a notebook shows: heads, rows, and how many columns are text."""
+        """Make the table of a notebook: heads, rows, and the number of columns of text."""
         table = self.table
         return table.columns, [[str(cell) for cell in row] for row in table.iter_rows()], 0
 
@@ -157,7 +155,7 @@ class Result(ABC):
 
         return notebook.page(f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], self.plot)
 
-    # What each kind of result has of its own.
+    # Each kind of result implements these.
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         """Estimate a metric of a name that there is."""
@@ -168,15 +166,15 @@ class Result(ABC):
         raise NotImplementedError
 
     def _reporter(self) -> Reporter:
-        """What writes the page."""
+        """Make the writer of the page."""
         raise NotImplementedError
 
     def _provenance(self) -> Mapping[str, Any]:
-        """Where it is from."""
+        """Collect the provenance."""
         raise NotImplementedError
 
     def _content(self) -> Mapping[str, Any]:
-        """What `to_dict` has besides."""
+        """Collect further keys of `to_dict`."""
         return {}
 
     def _named(self, of: str) -> str:

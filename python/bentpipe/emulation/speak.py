@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bentpipe.catalog import cc_keys
 from bentpipe.emulation.asked import asked_of
 from bentpipe.emulation.emulate import Own, built_in, carry_out
 from bentpipe.emulation.programs import PORT
@@ -90,7 +91,7 @@ def speak(
     options = {"send": send, "take": take, "echo": echo, "connect": connect, "port": None if port == PORT else port}
     asked = asked_of(scenario, {**options, "cc": cc, "at": at, "flow": flow, "seed": seed, "pcap": pcap}, command)
     if cc is not None:
-        scenario = scenario.with_sets({"tcp.cc": cc})
+        scenario = scenario.with_sets({cc_keys()[0]: cc})
     if not command and not services and not connect:
         command = built_in("fetch")
     file = send if send is not None else take

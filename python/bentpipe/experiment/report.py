@@ -56,7 +56,7 @@ def report(
 
 
 def _opened(source: str | os.PathLike[str], against: str | None) -> Result:
-    """What there is in a place."""
+    """Open the result in a place."""
     if files.form_of(Path(source)) == RUN:
         if against is not None:
             raise ScenarioError(
@@ -81,7 +81,7 @@ def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
             f"{source} is write-protected, so its report has no place in it\n  name another folder: {{folder}}",
             folder=Word("FOLDER"),
         )
-    # What is no store is said so by who reads it.
+    # Other places are refused where they are read.
     if source.is_dir():
         files.refuse_unless_free(place)
     return place

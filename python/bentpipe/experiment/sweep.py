@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.sweep import Sweep
     from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario
-    from bentpipe.statistics.judgement import Correction, Statistic
+    from bentpipe.statistics.judgement import Correction, Sides, Statistic
 
 
 @options.formerly(metrics="metric")
@@ -37,6 +37,8 @@ def sweep(
     confidence: float = Judgement.confidence,
     statistic: Statistic = Judgement.statistic,
     correction: Correction = Judgement.correction,
+    sides: Sides = Judgement.sides,
+    margin: str | float | None = Judgement.margin,
     against: str | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
     store: str | os.PathLike[str] | None = None,
@@ -68,11 +70,11 @@ def sweep(
         `{"metric": "goodput", "half_width": "2 %"}`: go on with a point until the 95 % interval of the mean is below
         ± 2 % of it. The number of replications grows in fixed steps, so the result does not depend on timing.
     metric : str or sequence of str, optional
-        What is reported: metrics of the whole run (`bentpipe list metrics`), or of one flow or link, such as `fct:web`
-        and `queue_p95:sat.forward`.
+        Metrics that are reported: those of the whole run (`bentpipe list metrics`), or of one flow or link, such as
+        `fct:web` and `queue_p95:sat.forward`.
     tables : sequence of str, optional
         Tables of each run that are kept besides: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
-    confidence, statistic, correction : optional
+    confidence, statistic, correction, sides, margin : optional
         The judgement, as in `compare`.
     against : str, optional
         One of the congestion controls or cases that vary: every other one is compared with it; the best if not given.
@@ -105,7 +107,7 @@ def sweep(
     Interrupted
         Ctrl-C; `result` has what was finished, and so has the store.
     """
-    judgement = Judgement(statistic, confidence, correction)
+    judgement = Judgement(statistic, confidence, correction, sides=sides, margin=margin)
     asked = arguments(
         vary,
         together,

@@ -1,4 +1,4 @@
-"""Where a run, and what a report shows of it, is from."""
+"""Provenance of a single run and its report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESOLVED = "resolved.toml"
 
 
 def of_run(scenario: Scenario, version: str) -> Provenance:
-    """Of all that is made of a single run."""
+    """Make the provenance of everything that is made of a single run."""
     facts = facts_of(scenario)
     text = scenario.resolved()
     return Provenance(
@@ -37,7 +37,7 @@ def of_run(scenario: Scenario, version: str) -> Provenance:
 
 
 def facts_of(scenario: Scenario) -> dict[str, Any]:
-    """What `run_command` needs to know of a scenario."""
+    """Collect the facts of a scenario for `run_command`."""
     return {"source": scenario.source, "sets": scenario.sets, "senders": own(scenario.senders)}
 
 
@@ -48,5 +48,5 @@ def titled(title: str, source: str) -> str:
 
 
 def described(senders: Mapping[str, Mapping[str, Any]]) -> str:
-    """Congestion controls of one's own, each with its class and code."""
+    """Describe custom congestion controls, each with its class and code."""
     return "; ".join(f"{name}: {each['class'] or 'a class'}, code {each['code']}" for name, each in senders.items())

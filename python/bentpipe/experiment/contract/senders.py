@@ -1,10 +1,11 @@
-"""What is compared, by name: congestion controls or cases, each the same scenario with other settings."""
+"""Congestion controls and cases by name, each the same scenario with other settings."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.catalog import cc_keys
 from bentpipe.errors import ScenarioError
 from bentpipe.own import loading
 from bentpipe.scenario.overrides import checked_names
@@ -46,7 +47,7 @@ def senders_of(
     if cc is not None and cases:
         raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")
     if cc is not None:
-        return {name: scenario.replace("tcp.cc", sender) for name, sender in loading.named(cc).items()}
+        return {name: scenario.replace(cc_keys()[0], sender) for name, sender in loading.named(cc).items()}
     checked_names(cases or (), "a case")
     alternatives = {name: as_case(scenario, name, sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:

@@ -198,8 +198,8 @@ class Comparison(Result):
         """Paired differences `of` less `other` of each metric, for all pairs; with `against`, for each other one to it.
 
         Columns `metric`, `unit`, `of`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
-        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean; null if that is zero), `effect` (Hedges'
-        g_z; null without spread), `magnitude` (of the effect, in a word), `p`, `p_adjusted` (over all tests of the
+        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean), `effect` (Hedges'
+        g_z), `magnitude` (of the effect, in a word), `p`, `p_adjusted` (over all tests of the
         metric) and `is_shown` (`p_adjusted` below 1 - confidence). With the median as statistic it is `median` and
         `median_pct`, and `effect` is Cliff's delta.
 
@@ -250,6 +250,7 @@ class Comparison(Result):
     def notes(self) -> list[str]:  # type: ignore[override]
         """Notes on the scenarios, and hints on what the replications cover and can show."""
         fairness = hints.of_fairness([self.scenario], self.asked)
+        fairness += self.judgement.notes([*map(named, self.asked)])
         if self.sweep is None:
             return [*notes_of(self.scenarios.values()), *fairness]
         facts, count = self.sweep.facts, len(self.names)
@@ -354,13 +355,13 @@ class Comparison(Result):
         Parameters
         ----------
         chart : str, optional
-            `intervals`: mean or median and interval of each name, and the single runs; `ratio`: ratios to `against`;
-            `cwnd`: the congestion window of each over the first replication, which is run once more for it.
+            `intervals` has mean or median and interval of each name and the single runs, `ratio` the ratios to
+            `against`, and `cwnd` the congestion window of each over the first replication, which is run again.
         metric : str, optional
             As in `compare`; by default that of the statements.
         size, title, labels : optional
-            Width and height in inches; a title instead of that of the scenario; `{"x": ..., "y": ...}` instead of the
-            labels of the axes.
+            Width and height in inches, a title instead of that of the scenario, and labels of the axes:
+            `{"x": ..., "y": ...}`.
 
         Raises
         ------
@@ -446,7 +447,7 @@ class Comparison(Result):
             pairs = [(name, self.against) for name in self.names if name != self.against]
         else:
             pairs = list(combinations([*best, *(name for name in self.names if name not in best)], 2))
-        found = differences([(values[one], values[other]) for one, other in pairs], self.judgement)
+        found = differences([(values[one], values[other]) for one, other in pairs], self.judgement, named(metric))
         return dict(zip(pairs, found, strict=True))
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
+from bentpipe.catalog import compared_keys
 from bentpipe.contract.frames import difference_row, estimate_row
-from bentpipe.metric import SENDERS, named, named_point
+from bentpipe.metric import named, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.statistics.samples import Sample, bound, joined, ranked
@@ -64,6 +65,14 @@ class Contrast:
     def counted(self) -> str:
         """The same in numbers, such as `sack against reno in goodput, of 12 settings: better at 4, worse at 0, ...`."""
         metric = named(self.metric)
+        question = next((each.question for each in self.differences.values()), None)
+        if question is not None:
+            shown, count = sum(bool(each.is_shown) for each in self.differences.values()), len(self.differences)
+            claim = f"more than {question.text} apart from" if question.sides == "two" else question.claim
+            return (
+                f"{self.sender} against {self.other} in {self.metric}, of {count} settings: "
+                f"{claim} it at {shown}, not shown at {count - shown}"
+            )
         found = [judged(each, metric) for each in self.differences.values()]
         more, less = ("better", "worse") if metric.is_judged else ("above", "below")
         often = sum(1 for each in self.differences.values() if each.shares is not None and each.shares.is_shown)
@@ -127,7 +136,7 @@ def ranking(samples: Mapping[int, Sample], metric: Metric, judgement: Judgement 
     if not order:
         return []
     best, *rest = order
-    found = differences([paired(samples[best], samples[point]) for point in rest], judgement)
+    found = differences([paired(samples[best], samples[point]) for point in rest], judgement.usual)
     return placed(order, samples, [None, *found], metric, judgement)
 
 
@@ -206,7 +215,9 @@ class Compared:
         contrasted = contrasted or [(order[0], other) for other in order[1:]]
         pairs = [(one, other, at) for one, other in contrasted for at in self.samples[one] if at in self.samples[other]]
         found = differences(
-            [paired(self.samples[one][at], self.samples[other][at]) for one, other, at in pairs], self.judgement
+            [paired(self.samples[one][at], self.samples[other][at]) for one, other, at in pairs],
+            self.judgement,
+            self.metric,
         )
         by_pair: dict[tuple[str, str], dict[str, Difference]] = {pair: {} for pair in contrasted}
         for (one, other, at), difference in zip(pairs, found, strict=True):
@@ -223,7 +234,7 @@ class Compared:
         pairs = [(at, order[0], other) for at, order in orders.items() for other in order[1:]]
         found = differences(
             [paired(self.samples[best][at], self.samples[other][at]) for at, best, other in pairs],
-            self.judgement,
+            self.judgement.usual,
         )
         equals: dict[str, list[str]] = {}
         for (at, _, other), difference in zip(pairs, found, strict=True):
@@ -279,7 +290,7 @@ def amount(found: Estimate | Interval, metric: Metric) -> str:
 
 def sender_of(points: pl.DataFrame, keys: Sequence[str]) -> str | None:
     """The key whose values are compared with each other."""
-    return next((key for key in SENDERS if key in keys and points[key].n_unique() > 1), None)
+    return next((key for key in compared_keys() if key in keys and points[key].n_unique() > 1), None)
 
 
 def conditions_of(points: pl.DataFrame, keys: Sequence[str], sender: str) -> list[str]:
@@ -289,7 +300,7 @@ def conditions_of(points: pl.DataFrame, keys: Sequence[str], sender: str) -> lis
 
 
 def labels(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Name each point of a grid, as people say it; no two points have one name."""
+    """Name each point of a grid in plain words; no two points have one name."""
     names: list[str] = []
     # Numbers as people write them have six digits; where that makes two of them one, all.
     for text in (formatting.setting, str):

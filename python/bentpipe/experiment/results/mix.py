@@ -342,7 +342,7 @@ class Mix(Result):
         return text + (f"; {own}" if own else "")
 
     def _tests(self) -> dict[str, dict[str, bool]]:
-        """For each name: is its share not the fair one; is it below half of that; has it less than among its own."""
+        """Test whether the share of each name is fair or starved, and its goodput below that among its kind."""
         tests: dict[str, dict[str, bool]] = {name: {} for name in self.names}
         for (name, what), found in self._judged().items():
             tests[name][what] = bool(found.is_shown) and (what == "fair" or (found.value or 0) < 0)
@@ -403,9 +403,9 @@ class Mix(Result):
         Parameters
         ----------
         chart : str, optional
-            `share`: the share of each name, with interval, and a fair share; `goodput`: with interval, single runs, and
-            the goodput among its own kind; `cwnd`: congestion window over time of each flow of the first replication,
-            which is run for it; `all`: all three; `intervals`: `metric`, with single runs.
+            `share` has the share of each name and a fair share, `goodput` also that among its own kind, `cwnd` the
+            congestion window of each flow over the first replication, which is run for it, and `all` these three.
+            `intervals` has `metric` with the single runs.
         metric : str, optional
             One of `QUANTITIES`, or a metric of flows: the chart is `intervals`.
         size, title, labels : optional

@@ -303,7 +303,8 @@ class Sweep(Result):
         contrasts = self.contrasts(self.metrics[0]) if replications > 1 else []
         # Without senders or cases, each point is compared with the best one.
         tests = sum(len(each.differences) for each in contrasts) or self.points.height - 1
-        return [*facts.get("notes", []), *hints.of_replications(facts, replications, tests)]
+        margins = self.judgement.notes([*map(named, self.metrics)])
+        return [*facts.get("notes", []), *margins, *hints.of_replications(facts, replications, tests)]
 
     @property
     def has_days(self) -> bool:
@@ -425,7 +426,7 @@ class Sweep(Result):
             `lines`: mean or median and interval over the key that varies most, a line per combination; `map`: mean or
             median over two keys, a panel per congestion control or case and combination of the others.
         metric : str, optional
-            By default the first that is reported.
+            Metric of the figure; the first that is reported if not given.
         size, title, labels : optional
             As in `Comparison.plot`.
 

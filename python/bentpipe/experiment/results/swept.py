@@ -250,7 +250,7 @@ class OfSweep(Reporter):
         ]
         table = Table(f"differences-{metric.slug}", data, head, rows, 2 + len(keys), len(flat))
         self.tables.append(table)
-        text = f"{metric.title}. {self.who}, {_differences(self.judgement)}" + (f" {_HELD}" if is_held else "")
+        text = f"{metric.title}. {self.who}, {_differences(self.judgement, metric)}" + (f" {_HELD}" if is_held else "")
         return Tabled(table, caption(table, text), self.provenance)
 
     # All metrics together.
@@ -389,12 +389,22 @@ def _ranking(judgement: Judgement) -> str:
     )
 
 
-def _differences(judgement: Judgement) -> str:
+def _differences(judgement: Judgement, metric: Metric) -> str:
     return (
         f"in pairs of equal seeds: {judgement.statistic} difference {_margins(judgement)}, p {_corrected(judgement)}, "
         f"effect size ({_EFFECTS[judgement.statistic]}), and whether the difference is shown at "
-        f"{100 * judgement.alpha:.3g} %."
+        f"{100 * judgement.alpha:.3g} %.{_tested(judgement, metric)}"
     )
+
+
+def _tested(judgement: Judgement, metric: Metric) -> str:
+    """The question of the tests, if it is not the usual one."""
+    question = judgement.question(metric)
+    if question is None:
+        return ""
+    if question.sides == "two":
+        return f" Shown is a difference of more than {question.text}."
+    return f" Shown is that the first is {question.claim} the other; each end of an interval is a one-sided bound."
 
 
 _HELD = (

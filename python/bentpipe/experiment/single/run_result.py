@@ -73,8 +73,8 @@ class RunResult(Result):
     Column names carry their units; `bentpipe.catalog.dictionary()` says what each column means. A value that does
     not exist, such as the completion time of an unfinished transfer, is null.
 
-    As a result like all others it is one replication, of which `run` is the only name: `table` and `estimate` give the
-    metrics without intervals, and `differences` has no rows.
+    The result is one replication with the name `run`: `table` and `estimate` give the metrics without intervals, and
+    `differences` has no rows.
 
     Attributes
     ----------
@@ -394,12 +394,11 @@ class RunResult(Result):
         series : str or iterable of str, optional
             Time series to record besides.
         progress : callable or bool, optional
-            As for `run`.
+            Progress of the run, as for `run`.
 
         Returns
         -------
         RunResult
-            Of the same scenario, all that this one has, and the series.
         """
         return simulate((scenario or self.scenario).with_series(series), RunResult.from_tables, progress=progress)
 
@@ -428,7 +427,7 @@ class RunResult(Result):
         chart : str, optional
             `series`, the only one.
         metric : str, optional
-            Not for one run, which has no intervals.
+            Refused: one run has no intervals.
         start, end : float, optional
             The part of the run to show, simulated seconds; the whole without them.
         size, title, labels : optional
@@ -609,7 +608,7 @@ class RunResult(Result):
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
         head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
-        # Nobody waits for another run to see a table.
+        # To see a table, no other run is made.
         draw = [self.plot] if any(name in self.recorded for name in PANELS) else []
         return notebook.page(head, tables, self.statements, *draw)
 

@@ -36,9 +36,9 @@ def simulate(
     as_result : callable
         Makes the result from the scenario and the tables of the core.
     captures : str, optional
-        Where hosts capture, as `files.captures` has it.
+        Path of the captures of the hosts, from `files.captures`.
     progress : callable or bool, optional
-        As in `run`.
+        Progress of the run, as in `run`.
 
     Raises
     ------
