@@ -37,9 +37,9 @@ def metrics() -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row per metric: `name`, `unit` (`1` for a count or ratio), `meaning`, `better` (`more`, `less`, or empty),
-        `of` (what can follow in `NAME:OBJECT`: a flow or link; empty for metrics of the whole run), `is_of_one`
-        (whether the metric needs such an object), and `table` (the table of a run that is kept for it; may be empty).
+        A row per metric: `name`, `unit`, `meaning`, `better` (`more`, `less`, or empty), `of`, `is_of_one`, `table`.
+        The unit `1` is a count or ratio. `of` is the kind of object in `NAME:OBJECT`, such as a flow; `is_of_one` tells
+        that the metric needs it. `table` is the table of each run that is kept for the metric; it may be empty.
 
     Examples
     --------
