@@ -412,7 +412,7 @@ def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("")
     cases = {
-        ("nowhere",): "error: there is no folder nowhere\n  expected the folder of `bentpipe sweep` or --store\n",
+        ("nowhere",): "error: there is no folder nowhere\n  expected the folder of `bentpipe sweep` or a store\n",
         (
             tmp_path / "s",
             "--out",

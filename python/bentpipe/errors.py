@@ -49,15 +49,15 @@ class BentpipeError(Exception):
 
     Parameters
     ----------
-    *what
+    *parts
         Text, with `{name}` in the place of a parameter of the call.
     **asked
         The value of each of these parameters; None for the name alone. The text for callers has `name=value`, that of
         the command line the option.
     """
 
-    def __init__(self, *what: object, **asked: Any) -> None:
-        super().__init__(*what)
+    def __init__(self, *parts: object, **asked: Any) -> None:
+        super().__init__(*parts)
         self.asked = asked
 
     def __str__(self) -> str:

@@ -38,8 +38,8 @@ def metrics() -> pl.DataFrame:
     -------
     polars.DataFrame
         A row per metric: `name`, `unit`, `meaning`, `better` (`more`, `less`, or empty), `of`, `is_of_one`, `table`.
-        The unit `1` is a count or ratio. `of` is the kind of object in `NAME:OBJECT`, such as a flow; `is_of_one` tells
-        that the metric needs it. `table` is the table of each run that is kept for the metric; it may be empty.
+        The unit `1` is a count or ratio. `of` is the kind of object in `NAME:OBJECT`, such as a flow; `is_of_one` is
+        true if the metric needs it. `table` is the table of each run that is kept for the metric; it may be empty.
 
     Examples
     --------

@@ -113,7 +113,7 @@ class Reproduction(Result):
     is_full : bool
         Whether with the replications that the tolerances need.
     only : tuple of str
-        The claims that were asked for; empty for all.
+        The chosen claims; empty for all.
     """
 
     papers: tuple[Reproduced, ...]
