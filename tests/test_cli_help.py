@@ -119,7 +119,7 @@ def test_pages_can_be_made_of_the_examples():
     ],
 )
 def test_help_shows_the_choices(name, option, choices):
-    assert f"{option} {'|'.join(choices)} " in help_of(name)
+    assert f"{option} {'|'.join(choices)}" in help_of(name)
 
 
 def test_help_names_the_metrics():

@@ -61,17 +61,17 @@ def compare(
     scenario : Scenario, dict, path or name
         As in `run`. Without `cc` and `cases`, the cases that it has itself (`[case.NAME]`) are compared.
     cc : str, class, or sequence of these, optional
-        Names of congestion controls, or `all`; see `bentpipe list cc`. One of your own is a class that extends
-        `CongestionControl`, or `FILE.py:CLASS`. Each takes the place of `[tcp] cc`; a flow that
-        names its own congestion control keeps it.
+        Names of congestion controls, or `all` (`bentpipe list cc`); for a custom one, a class that extends
+        `CongestionControl`, or `FILE.py:CLASS`. Each takes the place of `[tcp] cc`. A flow that names its own
+        congestion control keeps it.
     cases : mapping, optional
         By name, the values that a case puts over the scenario's, by dotted key:
         `{"halving": {}, "prr": {"tcp.reduction": "prr"}}`.
     replications : int
         Runs per sender, at most 10000; with one there are no intervals.
     replications_max, until, tables, store, on : optional
-        As in `sweep`: go on until the intervals are narrow enough; keep tables of each run; keep what was run, and go
-        on from there; run elsewhere.
+        See `sweep`: add replications until the intervals are narrow enough, keep tables of each run, keep
+        all runs and continue from there, run elsewhere.
     metric : str or sequence of str
         Metrics of the statements: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`,
         `rtt`, and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows that make several transfers. The tables have

@@ -49,14 +49,14 @@ def sweep(
 ) -> Sweep:
     """Run a scenario at every point of a grid, and keep what each run gave.
 
-    What the arguments do not say is taken from the table `[sweep]` of the scenario. Replication k of each point has the
+    The table `[sweep]` of the scenario is the default of the arguments. Replication k of each point has the
     scenario's seed + k, so that all points meet the same channels, and day k of a `[sky]` (`sky.day = 0`: all the same
     day). A run that is in the store already is not done again.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
-        As in `run`.
+        See `run`.
     vary : mapping, optional
         By dotted key, the values that it takes: a list, or a range such as
         `{"from": 1e-5, "to": 1e-1, "count": 9, "scale": "log"}`. Every value is combined with every value of the
@@ -105,8 +105,8 @@ def sweep(
     ScenarioError
         A point of the grid makes no sense, or there are none. Nothing was run.
     BentpipeError
-        An unknown statistic or correction, a confidence out of bounds; or the store or the cluster cannot be used: what
-        was finished is kept.
+        An unknown statistic or correction, a confidence out of bounds. Or the store or the cluster cannot be used;
+        finished runs are kept.
     Interrupted
         Ctrl-C; `result` has what was finished, and so has the store.
     """

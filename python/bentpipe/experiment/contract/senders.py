@@ -37,12 +37,12 @@ def senders_of(
     cc: Sender | Iterable[Sender] | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Scenario]:
-    """What is to be compared, by name, in the order asked for.
+    """Name the scenarios to compare, in the given order.
 
     Raises
     ------
     ScenarioError
-        Both or neither are asked for, or one of them makes no sense.
+        Both or neither are given, or one of them makes no sense.
     """
     if cc is not None and cases:
         raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")
