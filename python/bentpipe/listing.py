@@ -101,7 +101,7 @@ def series_rows() -> list[dict[str, Any]]:
         }
         for each in dictionary()["series"]
     ]
-    events = {"name": "events", "unit": "", "meaning": "What happened to each flow, when.", "of": "flow"}
+    events = {"name": "events", "unit": "", "meaning": "Events of each flow, with their times.", "of": "flow"}
     return [*recorded, {**events, "is_sampled": False}]
 
 
