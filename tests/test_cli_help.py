@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from bentpipe.cli.app import COMMANDS, app
 from bentpipe.experiment.contract.options import CHARTS, MIX_CHARTS, SWEEP_CHARTS
-from bentpipe.metrics import METRICS
+from bentpipe.metric import METRICS
 from bentpipe.papers.claims import paper
 from bentpipe.scenario.scenario import shipped_text
 from bentpipe.statistics.judgement import CORRECTIONS, STATISTICS

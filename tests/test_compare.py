@@ -15,7 +15,7 @@ from bentpipe.cli import render
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment.results.comparison import Comparison
-from bentpipe.metrics import COLUMNS
+from bentpipe.metric import COLUMNS
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import estimate
 

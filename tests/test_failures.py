@@ -13,7 +13,7 @@ from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.report import report
 from bentpipe.experiment.results.comparison import Comparison
 from bentpipe.experiment.results.contrasts import judged, ranking
-from bentpipe.metrics import COLUMNS, METRICS
+from bentpipe.metric import COLUMNS, METRICS
 from bentpipe.plot.maps import axes_of
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.estimates import fisher

@@ -11,7 +11,7 @@ import bentpipe as bp
 from bentpipe.catalog import dictionary
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.metrics import _DECLARED, METRICS, NOT_METRICS, known, matching, named, of_one
+from bentpipe.metric import _DECLARED, METRICS, NOT_METRICS, known, matching, named, of_one
 from bentpipe.statistics.estimates import ratio_of_pairs
 from bentpipe.statistics.samples import AtLeast
 
@@ -339,7 +339,7 @@ def test_what_is_no_number_is_still_refused(scenario):
 def test_all_metrics_of_a_flow_or_link_have_a_value_where_there_is_one():
     web = bp.run(bp.load("web-on-geo", {"duration": "20 s"}))
     of = {"flow": "pages", "link": "sat.forward", "flow or link": "pages"}
-    from bentpipe.metrics import ENTITIES
+    from bentpipe.metric import ENTITIES
 
     without = {"completion", "completion_rx", "completion_acked"}
     for name, metric in of_one().items():

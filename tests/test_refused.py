@@ -70,9 +70,9 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
         ((*COMPARE, "--until", "goodput=2%", "--replications-max", "1"), "a whole number from 2 to 10000"),
         (("reproduce", "hswa", "--new", "mine"), "measures nothing"),
         # Invalid numbers.
-        ((*BUDGET, "--eirp", "nan"), "eirp = nan"),
-        ((*BUDGET, "--eirp", "1e308"), "eirp = 1e+308"),
-        ((*BUDGET, "--eirp", "30", "--scintillation", "--antenna", "0"), "antenna = 0.0"),
+        ((*BUDGET, "--eirp", "nan"), "--eirp nan"),
+        ((*BUDGET, "--eirp", "1e308"), "--eirp 1e+308"),
+        ((*BUDGET, "--eirp", "30", "--scintillation", "--antenna", "0"), "--antenna 0.0"),
         ((*SKY, "--gateway", "Bern", "--stretch", "0"), "0 is not within 1 to 10"),
         ((*SKY, "--seed", "99999999999999999999"), "a whole number from 0 to"),
         # Names.
@@ -216,7 +216,7 @@ FORKED = """
 import json, os, sys
 import bentpipe as bp
 
-bp.sky.path("Berlin", "Paris", over="iridium", duration="5 s").table.sort("hops").group_by("hops").len()
+bp.sky.path("Berlin", "Paris", over="iridium", duration="5 s").instants.sort("hops").group_by("hops").len()
 child = os.fork()
 if child == 0:
     try:

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
+from bentpipe.contract import frames
+from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract import frames
-from bentpipe.experiment.contract.result import Result
 from bentpipe.statistics.judgement import DEFAULT
 
 FILE = """
@@ -171,3 +171,16 @@ def test_former_names_are_refused_with_the_new_ones(place):
         compared.plot(metric="cwnd")
     with pytest.raises(BentpipeError, match=r"no parameter start_s\n  expected start=\.\.\."):
         bp.run(str(place / "file.toml")).plot(start_s=1)
+
+
+@pytest.mark.parametrize("verb", ["compare", "mix", "sweep"])
+def test_a_seed_replaces_that_of_the_scenario(verb, small):
+    about = {"replications": 2, "jobs": 1}
+    asked = {"vary": {"tcp.cc": ["reno", "sack"]}} if verb == "sweep" else {"cc": ["reno", "sack"]}
+    found = getattr(bp, verb)(small, **asked, **about, seed=41)
+    same = getattr(bp, verb)(bp.load(small).with_seed(41), **asked, **about)
+    assert found.runs["seed"].unique().sort().to_list() == [41, 42]
+    assert found.runs.equals(same.runs)
+    assert "--seed 41" in found.command()
+    with pytest.raises(BentpipeError, match="seed"):
+        getattr(bp, verb)(small, **asked, **about, seed=-1)

@@ -202,6 +202,19 @@ def test_a_run_without_series_has_no_figure(small):
         plot.run_figure(bp.run(bp.load(small)))
 
 
+def test_a_run_without_series_is_repeated_for_its_figure(small, caplog, tmp_path):
+    plain = bp.run(small, seed=7)
+    again = [axes.lines[0].get_xydata().tolist() for axes in plain.plot().axes]
+    assert "running again" in caplog.text
+    recorded = bp.run(small, seed=7, series=plot.PANELS)
+    caplog.clear()
+    assert again == [axes.lines[0].get_xydata().tolist() for axes in recorded.plot().axes]
+    assert not caplog.text
+    assert "<img" not in plain._repr_html_(), "a look at a result runs nothing"
+    plain.save(tmp_path / "saved")
+    assert len(bp.RunResult.load(tmp_path / "saved").plot().axes) == len(plot.PANELS)
+
+
 def assert_equal(one, other):
     for name in TABLES:
         assert getattr(one, name).equals(getattr(other, name)), name

@@ -13,7 +13,7 @@ import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.report import report
-from bentpipe.metrics import named
+from bentpipe.metric import named
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, SIDES, STATISTICS, Judgement
 

@@ -7,7 +7,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.results.comparison import Comparison
-from bentpipe.metrics import COLUMNS, METRICS, named
+from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.statistics import estimates
 from bentpipe.statistics.comparing import Difference, differences, sentence, statement
 from bentpipe.statistics.correction import adjusted, benjamini_hochberg

@@ -26,7 +26,7 @@ from bentpipe.experiment.execution.execution import Execution
 from bentpipe.experiment.report import report
 from bentpipe.experiment.single import measure
 from bentpipe.experiment.store import store as stores
-from bentpipe.metrics import COLUMNS
+from bentpipe.metric import COLUMNS
 
 VARY = {"link.down.error.rate": [0.002, 0.01]}
 

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe import plot
-from bentpipe.metrics import METRICS
+from bentpipe.metric import METRICS
 from bentpipe.plot.style import style
 
 if TYPE_CHECKING:

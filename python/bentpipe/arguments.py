@@ -6,7 +6,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, Word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,7 +121,7 @@ def _within(least: float, most: float) -> str:
 def _wrong(name: str, given: Any, expected: str, error: type[BentpipeError] = BentpipeError) -> BentpipeError:
     shown = repr(given)
     shown = shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}..."
-    return error(f"{name} = {shown}\n  expected {expected}")
+    return error(f"{{{name} = }}\n  expected {expected}", **{name: Word(shown)})
 
 
 SHOWN_MAX = 80

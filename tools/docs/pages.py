@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import bentpipe as bp
 from bentpipe.catalog import choices, dictionary
-from bentpipe.experiment.contract import frames
-from bentpipe.experiment.contract.result import Result
-from bentpipe.metrics import METRICS, Metric, of_one, of_tables
+from bentpipe.contract import frames
+from bentpipe.contract.result import Result
+from bentpipe.metric import METRICS, Metric, of_one, of_tables
 from bentpipe.statistics.judgement import DEFAULT
 
 if TYPE_CHECKING:
@@ -48,10 +48,13 @@ TABLES = {
 }
 PYTHON = {
     "Experiments": ["run", "compare", "mix", "sweep", "report", "reproduce"],
-    "Scenarios": ["load", "loads", "check", "Scenario", "schema", "choices"],
-    "Results": ["RunResult", "Comparison", "Mix", "Sweep", "Reproduction"],
+    "Scenarios": ["load", "loads", "check", "Scenario", "schema"],
+    "Lists of names": ["scenarios", "metrics", "series", "choices", "catalog"],
+    "Results": ["RunResult", "Comparison", "Mix", "Sweep", "Reproduction", "Twin", "Emulation"],
+    "Real programs": ["emulate", "speak", "twin", "pcap"],
     "Your own code": ["CongestionControl", "Cubic", "Reno", "Bbr", "Middlebox", "Network"],
     "The sky": ["sky"],
+    "Statistics and figures": ["statistics", "plot"],
     "Errors": ["errors"],
 }
 

@@ -73,7 +73,7 @@ def until(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
 
 
 def _metrics(ctx: Context, begin: str) -> dict[str, str]:
-    from bentpipe.metrics import ENTITIES, known, of_one
+    from bentpipe.metric import ENTITIES, known, of_one
 
     base, colon, _ = begin.partition(":")
     if not colon:

@@ -10,7 +10,7 @@ import click
 
 from bentpipe.cli import complete
 from bentpipe.errors import BentpipeError
-from bentpipe.metrics import METRICS
+from bentpipe.metric import METRICS
 from bentpipe.statistics.judgement import CORRECTIONS, SIDES, STATISTICS, Judgement
 
 if TYPE_CHECKING:

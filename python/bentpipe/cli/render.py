@@ -10,7 +10,7 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment.store import aside
-from bentpipe.metrics import TRANSFERS, VERDICTS, named
+from bentpipe.metric import TRANSFERS, VERDICTS, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from bentpipe.experiment.contract.reporter import Report
-    from bentpipe.experiment.contract.result import Result
+    from bentpipe.contract.reporter import Report
+    from bentpipe.contract.result import Result
     from bentpipe.experiment.results.comparison import Comparison
     from bentpipe.experiment.results.mix import Mix
     from bentpipe.experiment.results.sweep import Sweep

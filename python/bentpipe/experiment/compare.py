@@ -11,7 +11,7 @@ from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.senders import senders_of
 from bentpipe.experiment.design.arms import Compared
 from bentpipe.experiment.execution.execution import carry_out
-from bentpipe.metrics import named
+from bentpipe.metric import named
 from bentpipe.progress import watched
 from bentpipe.scenario.scenario import names_of, scenario_of
 from bentpipe.statistics.judgement import Judgement
@@ -45,6 +45,7 @@ def compare(
     margin: str | float | None = Judgement.margin,
     tables: Sequence[str] = (),
     store: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
     jobs: int | None = None,
     on: str | None = None,
     progress: Wish = None,
@@ -94,6 +95,8 @@ def compare(
     margin : str or float, optional
         The smallest difference that matters: a share of the other's value (`2 %`), or a value in the unit of the metric
         (`20 ms`). Tests are about differences beyond it. It holds for metrics of its unit.
+    seed : int, optional
+        Seed of replication 0, instead of the scenario's own.
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable or bool, optional
@@ -115,7 +118,7 @@ def compare(
     Interrupted
         Ctrl-C; `result` compares the replications that all senders had finished, or is None.
     """
-    scenario = scenario_of(scenario)
+    scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
     asked = names_of(metric)
     options.checked(metric=asked, replications=replications, jobs=jobs)
     judgement = Judgement(statistic, confidence, correction, against, sides, margin)

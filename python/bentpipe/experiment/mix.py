@@ -10,7 +10,7 @@ from bentpipe.experiment.design.mixed import Mixed
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.experiment.results.plan import Plan
 from bentpipe.experiment.results.quantities import quantity
-from bentpipe.metrics import Metric
+from bentpipe.metric import Metric
 from bentpipe.own.loading import parts
 from bentpipe.progress import watched
 from bentpipe.scenario.scenario import names_of, scenario_of
@@ -40,6 +40,7 @@ def mix(
     confidence: float = Judgement.confidence,
     correction: Correction = Judgement.correction,
     store: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
     jobs: int | None = None,
     on: str | None = None,
     progress: Wish = None,
@@ -75,6 +76,8 @@ def mix(
         its flows (`tcp_efficiency`) or its copies of one (`fct:web`).
     confidence, correction : optional
         See `compare`; over all tests of all congestion controls.
+    seed : int, optional
+        Seed of replication 0, instead of the scenario's own.
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable or bool, optional
@@ -94,7 +97,7 @@ def mix(
     Interrupted
         Ctrl-C; `result` has the replications that were finished, or is None.
     """
-    scenario = scenario_of(scenario)
+    scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
     options.checked(metric="goodput", replications=replications, jobs=jobs)
     judgement = Judgement(confidence=confidence, correction=correction)
     options.checked_most(replications, replications_max, has_until=until is not None)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bentpipe import files
-from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.errors import BentpipeError, ScenarioError, Word
 from bentpipe.experiment.results.comparison import VERB as COMPARE
 from bentpipe.experiment.results.comparison import Comparison
 from bentpipe.experiment.results.mix import VERB as MIX
@@ -17,8 +17,8 @@ from bentpipe.experiment.single.run_result import FORM as RUN
 from bentpipe.experiment.single.run_result import RunResult
 
 if TYPE_CHECKING:
-    from bentpipe.experiment.contract.reporter import Report
-    from bentpipe.experiment.contract.result import Result
+    from bentpipe.contract.reporter import Report
+    from bentpipe.contract.result import Result
 
 FOLDER = "report"
 
@@ -60,7 +60,8 @@ def _opened(source: str | os.PathLike[str], against: str | None) -> Result:
     if files.form_of(Path(source)) == RUN:
         if against is not None:
             raise ScenarioError(
-                f"{source} is one run: there is nothing to compare with {against}\n  leave --against out"
+                f"{source} is one run: there is nothing to compare with {against}\n  leave {{against}} out",
+                against=None,
             )
         return RunResult.load(source)
     verb = Sweep.verb_of(source)
@@ -77,8 +78,8 @@ def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
     place = source / FOLDER
     if source.is_dir() and not os.access(source, os.W_OK):
         raise BentpipeError(
-            f"{source} is write-protected, so its report has no place in it\n"
-            f"  say where: bentpipe report {source} --out DIR"
+            f"{source} is write-protected, so its report has no place in it\n  name another folder: {{folder}}",
+            folder=Word("FOLDER"),
         )
     # Other places are refused where they are read.
     if source.is_dir():

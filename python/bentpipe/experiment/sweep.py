@@ -42,6 +42,7 @@ def sweep(
     against: str | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
     store: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
     jobs: int | None = None,
     on: str | None = None,
     progress: Wish = None,
@@ -85,6 +86,8 @@ def sweep(
         otherwise, the cases are compared with each other.
     store : path, optional
         A folder; made if it is not there. Without it, nothing is kept but the result.
+    seed : int, optional
+        Seed of replication 0, instead of the scenario's own.
     jobs : int, optional
         Runs at the same time; all cores if not given.
     on : str, optional
@@ -119,12 +122,13 @@ def sweep(
         against=against,
         cases=cases,
     )
-    whole = with_axes(lambda sets: scenario_of(scenario, sets), asked)
+    own = [] if seed is None else [("seed", seed)]
+    whole = with_axes(lambda sets: scenario_of(scenario, [*sets, *own]), asked)
     with watched(progress) as watch:
         grid = Grid(whole, partial(watch or (lambda _: None), Progress()), judgement)
         if not grid.keys:
             raise ScenarioError(
-                "nothing to vary: the grid is empty\n"
-                "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
+                "nothing to vary: the grid is empty\n  expected keys with values in [sweep.vary], or {vary}",
+                vary={"tcp.cc": ["newreno", "sack"]},
             )
         return carry_out(grid, store=store, jobs=jobs, on=on, progress=watch)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe import formatting
-from bentpipe.metrics import Metric, named
+from bentpipe.metric import Metric, named
 from bentpipe.plot.runs import windows
 from bentpipe.plot.style import (
     COLOURS,

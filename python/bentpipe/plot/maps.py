@@ -10,7 +10,7 @@ import numpy as np
 
 from bentpipe import formatting
 from bentpipe.catalog import compared_keys
-from bentpipe.metrics import Metric, named_point
+from bentpipe.metric import Metric, named_point
 from bentpipe.plot.axis import numbers
 from bentpipe.plot.style import WIDE, WIDTH, Drawing, label, nothing_of, plain, sheet, spread, style
 from bentpipe.statistics.samples import AtLeast, bound, is_of_transfers

@@ -11,7 +11,7 @@ import numpy as np
 
 from bentpipe import formatting
 from bentpipe.catalog import compared_keys
-from bentpipe.metrics import Metric, named
+from bentpipe.metric import Metric, named
 from bentpipe.plot.axis import Axis
 from bentpipe.plot.cuts import EXPLAINED, mark_cuts
 from bentpipe.plot.style import COLOURS, WIDE, WIDTH, Drawing, at_least, label, nothing_of, plain, sheet, spread, style

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.statistics.judgement import Question
 
     Values = NDArray[np.float64]

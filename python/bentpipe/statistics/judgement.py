@@ -14,7 +14,7 @@ from bentpipe.formatting import scale
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
 
 # Needs no SciPy: mistakes are reported at once and before any output.
 Statistic = Literal["mean", "median"]

@@ -53,6 +53,8 @@ def senders_of(
     if not alternatives:
         raise ScenarioError(
             "nothing to compare: the scenario has no cases\n"
-            "  expected congestion controls, as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"
+            "  expected congestion controls, as {cc}, or cases, as {cases}",
+            cc=["reno", "sack"],
+            cases={"prr": {"tcp.reduction": "prr"}},
         )
     return alternatives

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.metrics import named
+from bentpipe.metric import named
 from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import Judgement
 

@@ -15,7 +15,7 @@ from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.days import on_day
 from bentpipe.experiment.contract.until import Until
 from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point, with_tables
-from bentpipe.metrics import named
+from bentpipe.metric import named
 from bentpipe.scenario.overrides import case_sets, checked_names
 from bentpipe.scenario.scenario import names_of
 from bentpipe.statistics.judgement import DEFAULT, Judgement
@@ -88,7 +88,8 @@ class Grid(Design["Sweep"]):
         if key is None:
             raise ScenarioError(
                 f"nothing to compare with {asked}: neither congestion controls nor cases vary\n"
-                "  expected --vary tcp.cc=A,B or case=A,B"
+                "  expected {vary}, or cases",
+                vary={"tcp.cc": ["reno", "sack"]},
             )
         return options.one_of(asked, list(map(str, varied[key])))
 

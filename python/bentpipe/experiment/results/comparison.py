@@ -11,18 +11,19 @@ import polars as pl
 
 from bentpipe import files
 from bentpipe.catalog import unknown
+from bentpipe.contract import frames
+from bentpipe.contract.former import Former
+from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract import frames, options
+from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.commands import made_by
-from bentpipe.experiment.contract.former import Former
 from bentpipe.experiment.contract.options import CHARTS
-from bentpipe.experiment.contract.result import Result, column_shown
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.ratios import RATIOS, baseline, ratio, ratio_rows
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
-from bentpipe.metrics import COLUMNS, METRICS, named
+from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, notes_of
 from bentpipe.statistics.comparing import differences, statement
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.contract.reporter import Reporter
-    from bentpipe.metrics import Metric
+    from bentpipe.contract.reporter import Reporter
+    from bentpipe.metric import Metric
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
 from bentpipe.catalog import compared_keys
-from bentpipe.experiment.contract.frames import difference_row, estimate_row
-from bentpipe.metrics import named, named_point
+from bentpipe.contract.frames import difference_row, estimate_row
+from bentpipe.metric import named, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.statistics.samples import Sample, bound, joined, ranked
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.samples import Counts

@@ -9,19 +9,19 @@ import numpy as np
 import polars as pl
 
 from bentpipe import files, formatting
+from bentpipe.contract import frames
+from bentpipe.contract.former import Former
+from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract import frames
 from bentpipe.experiment.contract.commands import made_by
-from bentpipe.experiment.contract.former import Former
 from bentpipe.experiment.contract.options import MIX_CHARTS
-from bentpipe.experiment.contract.result import Result, column_shown
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.plan import Plan
 from bentpipe.experiment.results.quantities import QUANTITIES, Quantity, quantity
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
-from bentpipe.metrics import Metric, jain
+from bentpipe.metric import Metric, jain
 from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.comparing import differences
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from bentpipe.experiment.contract.reporter import Reporter
+    from bentpipe.contract.reporter import Reporter
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.comparing import Difference

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bentpipe import formatting
+from bentpipe.contract.reporter import Reporter
 from bentpipe.experiment.contract.provenance import titled
-from bentpipe.experiment.contract.reporter import Reporter
 from bentpipe.experiment.results.provenance import of_sweep
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled

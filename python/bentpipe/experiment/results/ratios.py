@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, Word
 from bentpipe.statistics.estimates import ratio_of_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.statistics.estimates import Interval
     from bentpipe.statistics.samples import Sample
 
@@ -88,5 +88,5 @@ def baseline(against: str | None) -> str:
         Nothing was named.
     """
     if against is None:
-        raise BentpipeError("a ratio to what?\n  expected the baseline: --against NAME, or against=NAME")
+        raise BentpipeError("a ratio needs a baseline\n  expected {against}", against=Word("NAME"))
     return against

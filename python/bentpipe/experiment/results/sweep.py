@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 
 from bentpipe import files, formatting
+from bentpipe.contract import frames
+from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract import frames, options
+from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.commands import made_by
 from bentpipe.experiment.contract.options import SWEEP_CHARTS
-from bentpipe.experiment.contract.result import Result, column_shown
 from bentpipe.experiment.contract.until import Until
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.contrasts import (
@@ -32,7 +33,7 @@ from bentpipe.experiment.single import task
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.store.frames import column
 from bentpipe.experiment.store.store import FAILURES, Store
-from bentpipe.metrics import COLUMNS, named, named_point
+from bentpipe.metric import COLUMNS, named, named_point
 from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import NAMED_MAX, Counts, Sample, not_whole
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from bentpipe.experiment.contract.reporter import Reporter
+    from bentpipe.contract.reporter import Reporter
     from bentpipe.experiment.results.contrasts import Choice, Ranked
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -446,7 +447,8 @@ class Sweep(Result):
         drawn = draw_map(self, what, self.estimates(what.name))
         if drawn is None:
             raise BentpipeError(
-                "no map: fewer than two keys vary besides the congestion control or case\n  expected the chart lines"
+                "no map: fewer than two keys vary besides the congestion control or case\n  expected {chart}",
+                chart="lines",
             )
         return drawn.figure
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bentpipe import formatting
+from bentpipe.contract.reporter import Reporter, caption
 from bentpipe.experiment.contract.provenance import titled
-from bentpipe.experiment.contract.reporter import Reporter, caption
 from bentpipe.experiment.results.contrasts import Contrast, placed
 from bentpipe.experiment.results.provenance import of_sweep
 from bentpipe.experiment.store import aside
 from bentpipe.experiment.store.frames import column as as_column
 from bentpipe.experiment.store.store import FAILURES
-from bentpipe.metrics import named
+from bentpipe.metric import named
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.style import Drawing, label
 from bentpipe.plot.sweeps import draw_sweep
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.comparison import Comparison
     from bentpipe.experiment.results.contrasts import Ranked
     from bentpipe.experiment.results.sweep import Sweep
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.reports.page import Block
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
+from bentpipe.contract.reporter import Reporter, caption
 from bentpipe.experiment.contract.provenance import of_run, titled
-from bentpipe.experiment.contract.reporter import Reporter, caption
 from bentpipe.experiment.single.readable import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, readable
 from bentpipe.plot.runs import PANELS
 from bentpipe.plot.style import Drawing

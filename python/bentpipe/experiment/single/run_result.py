@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,17 +11,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 from bentpipe import _core, arguments, files, formatting
 from bentpipe.catalog import dictionary, unknown
+from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.commands import has_file, refuse_without_command, run_command
 from bentpipe.experiment.contract.hosts import hosts_of
 from bentpipe.experiment.contract.options import RUN_CHARTS
 from bentpipe.experiment.contract.provenance import facts_of
-from bentpipe.experiment.contract.result import Result
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, readable
 from bentpipe.experiment.single.simulate import simulate
 from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
-from bentpipe.metrics import COLUMNS, METRICS, named
+from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.own import loading
 from bentpipe.own.hooks import Absent
 from bentpipe.scenario.scenario import Scenario
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.contract.reporter import Reporter
+    from bentpipe.contract.reporter import Reporter
     from bentpipe.experiment.single.tables import Tables
     from bentpipe.experiment.why.explanation import Explanation
     from bentpipe.experiment.why.spent import Breakdown
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.own.loading import Function, Sender
     from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
@@ -171,13 +172,15 @@ class RunResult(Result):
         BentpipeError
             There is something else in that place.
         """
-        files.write(
-            folder,
-            FORM,
-            tables=dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
-            scenario=self.scenario.resolved(),
-            provenance={**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
-        )
+        files.write(folder, FORM, **self.written())
+
+    def written(self) -> dict[str, Any]:
+        """What `save` writes: `tables`, `scenario` and `provenance`."""
+        return {
+            "tables": dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
+            "scenario": self.scenario.resolved(),
+            "provenance": {**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
+        }
 
     @cached_property
     def runs(self) -> pl.DataFrame:  # type: ignore[override]
@@ -195,7 +198,7 @@ class RunResult(Result):
     @property
     def table(self) -> pl.DataFrame:
         """A row per metric: `of` (run), `metric`, `unit`, `mean` and others; `low` and `high` are null."""
-        from bentpipe.experiment.contract import frames
+        from bentpipe.contract import frames
 
         rows = (
             frames.table_row(*self.names, each, self._sample(each, self.runs), DEFAULT) for each in METRICS.values()
@@ -205,7 +208,7 @@ class RunResult(Result):
     @property
     def differences(self) -> pl.DataFrame:
         """No rows, as there is nothing to compare with; the columns are those of `Comparison.differences`."""
-        from bentpipe.experiment.contract import frames
+        from bentpipe.contract import frames
 
         return frames.differences((), DEFAULT)
 
@@ -417,7 +420,7 @@ class RunResult(Result):
     ) -> Figure:
         """Draw goodput, congestion windows and queues over time, a panel for each series that was recorded.
 
-        Where none of them was, the scenario is run once more to record all.
+        Where none of them was, the scenario is run once more to record all, and a warning is logged.
 
         Parameters
         ----------
@@ -456,6 +459,9 @@ class RunResult(Result):
                 f"  expected plot() of its series, or a comparison"
             )
         if not any(name in self.recorded for name in PANELS) and self._is_repeatable:
+            logging.getLogger("bentpipe").warning(
+                f"nothing to draw was recorded: running again with {', '.join(PANELS)}"
+            )
             return run_figure(self.again(series=PANELS))
         return run_figure(self)
 

@@ -14,7 +14,7 @@ from bentpipe.errors import BentpipeError, SenderError
 from bentpipe.experiment.single import measure
 from bentpipe.experiment.single.simulate import advance
 from bentpipe.experiment.single.threads import raised_by_sender
-from bentpipe.metrics import COLUMNS
+from bentpipe.metric import COLUMNS
 from bentpipe.own import loading
 from bentpipe.version import __version__
 

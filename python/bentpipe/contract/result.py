@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bentpipe import arguments, files, metrics
+from bentpipe import arguments, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.formatting import interval, scale
+from bentpipe.metric import known, of_one
 
 if TYPE_CHECKING:
     import os
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.contract.reporter import Report, Reporter
+    from bentpipe.contract.reporter import Report, Reporter
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
 
@@ -104,7 +105,7 @@ class Result(ABC):
         """
         from bentpipe.plot.style import dressed
 
-        if metric is not None and metric in self.charts and metric not in metrics.known():
+        if metric is not None and metric in self.charts and metric not in known():
             raise BentpipeError(f"{metric} is a chart, no metric\n  expected plot({metric!r})")
         return dressed(self._figure(self._chart(chart), metric), size, title, labels)
 
@@ -188,7 +189,7 @@ class Result(ABC):
             return self.charts[0]
         if arguments.text("chart", chart) in self.charts:
             return chart
-        if chart.partition(":")[0] in {**metrics.known(), **metrics.of_one()}:
+        if chart.partition(":")[0] in {**known(), **of_one()}:
             raise BentpipeError(f"plot({chart!r}): {chart} is a metric\n  expected plot(metric={chart!r})")
         raise BentpipeError(unknown(chart, f"a chart of a {self._kind}", self.charts))
 
