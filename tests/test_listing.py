@@ -16,7 +16,7 @@ def listed(topic):
 
 
 def fresh(code):
-    """What a new process prints."""
+    """Returns the words that a new process prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.split()
 

@@ -37,6 +37,7 @@ def test_a_look_is_a_result(look):
     assert isinstance(look, Result)
     assert look.table.columns[:7] == ["of", "metric", "unit", "replications", "median", "low", "high"]
     assert set(look.names) == set(look.table["of"])
+    assert isinstance(look.runs, pl.DataFrame)
     assert look.differences.is_empty()
     assert "p_adjusted" in look.differences.columns
     assert all(isinstance(each, str) for each in [*look.statements, *look.notes])

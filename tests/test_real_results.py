@@ -85,6 +85,7 @@ def test_all_are_results(result):
     assert result.table.columns[:1] == ["of"]
     assert {"metric", "unit", "replications", "mean", "low", "high"} <= set(result.table.columns)
     assert set(result.names) == set(result.table["of"])
+    assert isinstance(result.runs, pl.DataFrame)
     assert result.differences.schema == frames.differences([], DEFAULT).schema
     content = result.to_dict()
     assert list(content)[:5] == ["provenance", "statements", "notes", "table", "differences"]

@@ -412,7 +412,7 @@ def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("")
     cases = {
-        ("nowhere",): "error: there is no folder nowhere\n  expected the folder of `bentpipe sweep` or --store\n",
+        ("nowhere",): "error: there is no folder nowhere\n  expected the folder of `bentpipe sweep` or a store\n",
         (
             tmp_path / "s",
             "--out",
@@ -429,7 +429,7 @@ def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
     assert done.exit_code == 2
     assert done.stderr == (
         f"error: {tmp_path / 's'} is write-protected, so its report has no place in it\n"
-        f"  say where: bentpipe report {tmp_path / 's'} --out DIR\n"
+        "  name another folder: --out FOLDER\n"
     )
     assert CliRunner().invoke(app, ["report", str(tmp_path / "s"), "--out", str(tmp_path / "r")]).exit_code == 0
 

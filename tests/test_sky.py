@@ -384,7 +384,7 @@ def test_orbits_and_reach_are_keys_of_every_look():
     near, far = (bp.sky.passes("Quito", over="kuiper-630", range_max_km=km, duration="10 min") for km in (800, 1600))
     assert near.passes["range_max_km"].max() <= 800.1 < far.passes["range_max_km"].max() <= 1600.1
     assert near.to_dict()["provenance"]["range_max_km"] == 800
-    assert near.to_dict()["elevation_min_deg"] is None
+    assert near.to_dict()["provenance"]["elevation_min_deg"] is None
     wide = bp.sky.coverage(over="kuiper-630", range_max_km=1600, duration="1 min", cell=15)
     assert wide.covered > bp.sky.coverage(over="kuiper-630", range_max_km=800, duration="1 min", cell=15).covered
     still, turned = (

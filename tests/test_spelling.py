@@ -41,7 +41,7 @@ VERBS = {
     bp.sky.budget: {**LOOK, **RADIO},
 }
 DROPPED = ("progress", "size", "pcap", "store", "folder")
-"""Arguments of which any value may be right, or writes files."""
+"""Arguments that take any value, or write files."""
 
 
 def refusals():
@@ -63,7 +63,7 @@ def test_errors_of_verbs_speak_python(verb, given, name):
 
 def refused(verb, given):
     """The text of the error, if there is one."""
-    # What is of another type than the signature says may be refused in Python's own words.
+    # Python itself refuses values of some other types.
     with suppress(TypeError, ValueError, AttributeError, OSError):
         try:
             verb(**given)

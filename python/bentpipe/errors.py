@@ -49,15 +49,15 @@ class BentpipeError(Exception):
 
     Parameters
     ----------
-    *what
-        The text, with `{name}` in the place of a parameter of the call.
+    *parts
+        Text, with `{name}` in the place of a parameter of the call.
     **asked
         The value of each of these parameters; None for the name alone. The text for callers has `name=value`, that of
         the command line the option.
     """
 
-    def __init__(self, *what: object, **asked: Any) -> None:
-        super().__init__(*what)
+    def __init__(self, *parts: object, **asked: Any) -> None:
+        super().__init__(*parts)
         self.asked = asked
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ class Problem:
         return self.text()
 
     def text(self, spelling: Spelling = argument) -> str:
-        """What is wrong, its place, and what was expected."""
+        """The message, its place, and the expected values."""
         meant = self.suggestion if " = " in self.suggestion else f'"{self.suggestion}"'
         more = [
             *([f"known: {', '.join(self.known)}"] if self.known else []),

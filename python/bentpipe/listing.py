@@ -37,9 +37,9 @@ def metrics() -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row per metric: `name`, `unit` (`1` for a count or ratio), `meaning`, `better` (`more`, `less`, or empty),
-        `of` (what can follow in `NAME:OBJECT`: a flow or link; empty for metrics of the whole run), `is_of_one`
-        (whether the metric needs such an object), and `table` (the table of a run that is kept for it; may be empty).
+        A row per metric: `name`, `unit`, `meaning`, `better` (`more`, `less`, or empty), `of`, `is_of_one`, `table`.
+        The unit `1` is a count or ratio. `of` is the kind of object in `NAME:OBJECT`, such as a flow; `is_of_one` is
+        true if the metric needs it. `table` is the table of each run that is kept for the metric; it may be empty.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def series_rows() -> list[dict[str, Any]]:
         }
         for each in dictionary()["series"]
     ]
-    events = {"name": "events", "unit": "", "meaning": "What happened to each flow, when.", "of": "flow"}
+    events = {"name": "events", "unit": "", "meaning": "Events of each flow, with their times.", "of": "flow"}
     return [*recorded, {**events, "is_sampled": False}]
 
 

@@ -147,6 +147,8 @@ def _parameters(function: object) -> str:
 def _added(cls: type, name: str) -> str:
     """The charts of a class, more parameters, or just that the member is there."""
     if name == "charts":
+        if isinstance(inspect.getattr_static(cls, name), property):
+            return "the figures of the papers"
         return ", ".join(f"`{chart}`" for chart in cls.charts)
     own, common = inspect.getattr_static(cls, name, None), inspect.getattr_static(Result, name, None)
     if not callable(own) or not callable(common):

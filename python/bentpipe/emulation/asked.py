@@ -51,7 +51,7 @@ def real_time_command(verb: str, asked: Mapping[str, Any]) -> str:
 
 
 def command_or_none(result: Result) -> str:
-    """The command of a result; empty if there is none."""
+    """The command of a result, or an empty text."""
     try:
         return result.command()
     except BentpipeError:

@@ -126,12 +126,12 @@ class Emulation(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Without rows: nothing is compared."""
+        """Table without rows: nothing is compared."""
         return self.result.differences
 
     @property
     def statements(self) -> list[str]:
-        """Whether the run can be trusted, and what a single run says."""
+        """The trust in the run, and the statements of `result`."""
         return [self.trust.sentence, *self.result.statements]
 
     @property
@@ -161,7 +161,7 @@ class Emulation(Result):
         ----------
         folder : path
         classes : iterable of classes or str, optional
-            As in `RunResult.load`.
+            Your classes that the run had, as for `RunResult.load`.
 
         Raises
         ------

@@ -187,7 +187,7 @@ class Twin(Result):
         return self.runs.filter(pl.col("side") == dict(zip(self.names, SIDES, strict=True))[of], "is_trustworthy")
 
     def _row(self, of: str, metric: str) -> dict[str, Any]:
-        """Of `table`."""
+        """Make a row of `table`."""
         found, unit = self._estimate(of, metric), verdict.UNITS.get(verdict.SHORT_NAMES[metric], "1")
         about = {"of": of, "metric": metric, "unit": unit, "replications": found.replications}
         return {**about, "mean": found.mean, "low": found.low, "high": found.high, "is_bound": False}

@@ -132,7 +132,7 @@ class Judged:
         return asdict(self)
 
     def row(self, runs: int) -> dict[str, Any]:
-        """A row of `Twin.differences`, of so many emulated runs."""
+        """A row of `Twin.differences`, with the number of emulated runs."""
         ends = {"mean": self.difference, "low": self.difference_low, "high": self.difference_high}
         scale = 100 / self.simulated if self.simulated else None
         shares = {f"{name}_pct": None if None in (end, scale) else end * scale for name, end in ends.items()}  # type: ignore[operator]

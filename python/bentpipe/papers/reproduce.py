@@ -92,7 +92,7 @@ class Reproduced:
 
 @dataclass(frozen=True)
 class Kept:
-    """What the folder of a reproduction keeps of it."""
+    """Content of the folder of a reproduction."""
 
     table: pl.DataFrame
     facts: Mapping[str, Any]
@@ -113,7 +113,7 @@ class Reproduction(Result):
     is_full : bool
         Whether with the replications that the tolerances need.
     only : tuple of str
-        The claims that were asked for; empty for all.
+        The chosen claims; empty for all.
     """
 
     papers: tuple[Reproduced, ...]
@@ -136,6 +136,11 @@ class Reproduction(Result):
         """Empty: each run of a paper has its own hosts."""
         return ""
 
+    @property
+    def runs(self) -> pl.DataFrame:  # type: ignore[override]
+        """Empty table: the folder of `reproduce(folder=...)` keeps the runs of each paper."""
+        return pl.DataFrame()
+
     @cached_property
     def table(self) -> pl.DataFrame:
         """A row per claim and part, in the reading that decided.
@@ -147,7 +152,7 @@ class Reproduction(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Without rows: claims are not compared with each other."""
+        """Table without rows: claims are not compared with each other."""
         return frames.differences([], DEFAULT)
 
     @property
@@ -297,7 +302,7 @@ COLUMNS = {
 
 
 def kept_of(found: Reproduction) -> Kept:
-    """What a folder keeps of a reproduction."""
+    """Collect the content of the folder of a reproduction."""
     attacks = {each.is_attacked for each in found.papers}
     called = [each.paper.called for each in found.papers]
     again = pages.command(called, found.is_full, attacks == {True}) + "".join(f" --claim {each}" for each in found.only)

@@ -52,14 +52,14 @@ def chosen(verb: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]
 
 
 class Look(Result):
-    """What a look at the sky gave. It is computed from orbits, so values are exact and have no intervals."""
+    """Result of a look at the sky. It is computed from orbits, so values are exact and have no intervals."""
 
     verb: ClassVar[str]
     """Of the command line, after `bentpipe sky`."""
     positional: ClassVar[tuple[str, ...]] = ()
     """Arguments that the command line takes without an option."""
     read: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
-    """By field that is no plain data: makes it from what `save` wrote."""
+    """Functions that rebuild fields from plain data, by name of the field."""
     scene: Scene
     asked: Mapping[str, Any]
 
@@ -69,13 +69,20 @@ class Look(Result):
         return ""
 
     @property
+    def runs(self) -> pl.DataFrame:  # type: ignore[override]
+        """Empty table: nothing is run."""
+        import polars as pl
+
+        return pl.DataFrame()
+
+    @property
     def notes(self) -> list[str]:  # type: ignore[override]
         """Records and satellites that were left out, and the age of elements."""
         return list(self.scene.notes)
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What the table is about: a pair of places, a place, or the constellation."""
+        """Pairs of places, places, or the constellation, as in the column `of`."""
         return tuple(self.table["of"].unique(maintain_order=True))
 
     @property
@@ -94,7 +101,7 @@ class Look(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Without rows: nothing is compared."""
+        """Table without rows: nothing is compared."""
         from bentpipe.contract import frames
         from bentpipe.statistics.judgement import Judgement
 
@@ -223,7 +230,7 @@ class Look(Result):
     def _form(cls) -> str:
         return f"bentpipe sky {cls.verb}"
 
-    # What each look has of its own.
+    # Each look defines these.
 
     @classmethod
     def _ends(cls, look: Mapping[str, Any]) -> list[Any]:
@@ -245,7 +252,7 @@ class Look(Result):
         raise NotImplementedError
 
     def _facts(self) -> dict[str, Any]:
-        """What the look is of."""
+        """Constellation, places and times of the look."""
         raise NotImplementedError
 
     def _quantities(self) -> Iterator[dict[str, Any]]:

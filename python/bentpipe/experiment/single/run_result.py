@@ -175,7 +175,7 @@ class RunResult(Result):
         files.write(folder, FORM, **self.written())
 
     def written(self) -> dict[str, Any]:
-        """What `save` writes: `tables`, `scenario` and `provenance`."""
+        """Content of the folder that `save` writes: `tables`, `scenario` and `provenance`."""
         return {
             "tables": dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
             "scenario": self.scenario.resolved(),
