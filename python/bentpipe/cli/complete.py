@@ -59,7 +59,7 @@ def series(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     from bentpipe.catalog import dictionary
 
     known = {entry["name"]: entry["meaning"] for entry in dictionary()["series"]}
-    return _listed({**known, "events": "What happened to each flow, when."}, incomplete)
+    return _listed({**known, "events": "Events of each flow, with their times."}, incomplete)
 
 
 def metrics(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
