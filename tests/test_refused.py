@@ -58,14 +58,14 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
     ("words", "said"),
     [
         # Without the option that they change, they would change nothing.
-        ((*SKY, "--apart", "links"), "apart = links has no effect without disjoint"),
-        ((*SKY, "--stretch", "2"), "has no effect without gateways"),
-        ((*BUDGET, "--eirp", "30", "--antenna", "2"), "has no effect without scintillation"),
-        ((*COMPARE, "--replications-max", "3"), "replications_max has no effect without until"),
-        (("mix", *COMPARE[1:], "--replications-max", "3"), "replications_max has no effect without until"),
+        ((*SKY, "--apart", "links"), "--apart has no effect without --disjoint"),
+        ((*SKY, "--stretch", "2"), "has no effect without --gateway"),
+        ((*BUDGET, "--eirp", "30", "--antenna", "2"), "has no effect without --scintillation"),
+        ((*COMPARE, "--replications-max", "3"), "--replications-max has no effect without --until"),
+        (("mix", *COMPARE[1:], "--replications-max", "3"), "--replications-max has no effect without --until"),
         (
             ("sweep", "one.toml", "--vary", "tcp.cc=reno", "--replications-max", "3"),
-            "replications_max has no effect without until",
+            "--replications-max has no effect without --until",
         ),
         ((*COMPARE, "--until", "goodput=2%", "--replications-max", "1"), "a whole number from 2 to 10000"),
         (("reproduce", "hswa", "--new", "mine"), "measures nothing"),

@@ -96,7 +96,7 @@ def whole(name: str, given: Any, least: int, most: int, *, error: type[BentpipeE
 
 
 def only_with(
-    name: str, is_given: bool, other: str, has_other: bool, *, error: type[BentpipeError] = BentpipeError
+    name: str, given: Any, usual: Any, other: str, has_other: bool, *, error: type[BentpipeError] = BentpipeError
 ) -> None:
     """Refuse an argument that has no effect without another one.
 
@@ -105,8 +105,9 @@ def only_with(
     BentpipeError
         It is given, and the other one is not; as a subclass, if there is one.
     """
-    if is_given and not has_other:
-        raise error(f"{name} has no effect without {other}\n  expected both or none of them")
+    if given != usual and not has_other:
+        names = dict.fromkeys((name, other))
+        raise error(f"{{{name}}} has no effect without {{{other}}}\n  expected both or none of them", **names)
 
 
 def _within(least: float, most: float) -> str:

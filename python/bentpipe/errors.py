@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -162,9 +162,20 @@ class ScenarioError(BentpipeError, ValueError):
 
     def _problems(self, spelling: Spelling) -> tuple[Problem, ...]:
         return tuple(
-            each if isinstance(each, Problem) else _problem(spelled(str(each), self.asked, spelling))
-            for each in self.args
+            replace(
+                each,
+                message=spelled(each.message, self.asked, spelling),
+                expected=spelled(each.expected, self.asked, spelling),
+            )
+            for each in map(_problem, self.args)
         )
+
+    def changed(
+        self, change: Callable[[Problem], Problem] = lambda each: each, where: str | None = None
+    ) -> ScenarioError:
+        """The error with each problem changed, or with another last line; its parameters stay."""
+        problems = map(change, map(_problem, self.args))
+        return ScenarioError(*problems, where=self.where if where is None else where, **self.asked)
 
     def text(self, begin: str = "", spelling: Spelling = argument) -> str:
         """All problems, each after this beginning, and how many they are."""
@@ -175,8 +186,10 @@ class ScenarioError(BentpipeError, ValueError):
         return visible("\n".join([*lines, *([f"  {self.where}"] if self.where else [])]))
 
 
-def _problem(text: str) -> Problem:
-    message, _, expected = text.partition("\n")
+def _problem(what: Problem | str) -> Problem:
+    if isinstance(what, Problem):
+        return what
+    message, _, expected = what.partition("\n")
     return Problem(message, expected=expected.strip())
 
 

@@ -21,6 +21,7 @@ from bentpipe.scenario import overrides
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bentpipe.errors import Problem
     from bentpipe.statistics.judgement import Judgement
 
 
@@ -155,12 +156,12 @@ def _as_typed() -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        problems = (
-            replace(
-                each,
-                message=re.sub(r"^sweep\.together\[\d+\]: ", "", each.message),
-                place=re.sub(r"^--set sweep\.(together|vary\.)", "--vary ", each.place).strip(),
-            )
-            for each in error.problems
-        )
-        raise ScenarioError(*problems, where=error.where) from None
+        raise error.changed(_typed) from None
+
+
+def _typed(problem: Problem) -> Problem:
+    return replace(
+        problem,
+        message=re.sub(r"^sweep\.together\[\d+\]: ", "", problem.message),
+        place=re.sub(r"^--set sweep\.(together|vary\.)", "--vary ", problem.place).strip(),
+    )

@@ -239,7 +239,7 @@ def budget(
     _check_numbers(eirp=eirp, g_over_t=g_over_t, losses=losses, interference=interference, symbol_rate=symbol_rate)
     _check_numbers(frequency=frequency, noise=noise)
     arguments.number("antenna", antenna, 0.01, 100, error=SkyError)
-    arguments.only_with(f"antenna = {antenna:g}", antenna != ANTENNA_M, "scintillation", scintillation, error=SkyError)
+    arguments.only_with("antenna", antenna, ANTENNA_M, "scintillation", scintillation, error=SkyError)
     given: Any = {"frequency": frequency, "eirp": eirp, "g_over_t": g_over_t, "losses": losses}
     kelvin = None if up or down is not None else noise
     radio = _radio(**given, interference=interference, noise=kelvin)

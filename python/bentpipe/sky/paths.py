@@ -336,7 +336,7 @@ def path(
         raise SkyError(unknown(apart, "a value of apart", APART))
     if disjoint is not None and not (isinstance(disjoint, int) and 1 <= disjoint <= DISJOINT_MAX):
         raise SkyError(f"disjoint = {disjoint!r}: expected 1 to {DISJOINT_MAX} paths")
-    arguments.only_with(f"apart = {apart}", apart != "satellites", "disjoint", disjoint is not None, error=SkyError)
+    arguments.only_with("apart", apart, "satellites", "disjoint", disjoint is not None, error=SkyError)
     arguments.whole("seed", seed, 0, SEED_MAX, error=SkyError)
     if disjoint is not None and selection != "any":
         raise SkyError(

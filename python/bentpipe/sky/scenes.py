@@ -147,9 +147,7 @@ class Scene:
             raise SkyError("range_max_km and elevation_min exclude each other\n  expected one of them")
         if not 1 <= arguments.number("stretch", stretch, error=SkyError) <= STRETCH_MAX:
             raise SkyError(f"stretch: {stretch:g} is not within 1 to {STRETCH_MAX}")
-        arguments.only_with(
-            f"stretch = {stretch:g}", stretch != STRETCH, "gateways (gateway)", bool(gateway), error=SkyError
-        )
+        arguments.only_with("stretch", stretch, STRETCH, "gateway", bool(gateway), error=SkyError)
         for name, number in (("range_max_km", range_max_km), ("mean_motion", mean_motion), ("odd_planes", odd_planes)):
             if number is not None:
                 arguments.number(name, number, error=SkyError)

@@ -69,7 +69,7 @@ def checked_most(replications: int, replications_max: int | None, *, has_until: 
     """
     if replications_max is None:
         return
-    arguments.only_with("replications_max", True, "until", has_until)
+    arguments.only_with("replications_max", replications_max, None, "until", has_until)
     arguments.whole("replications_max", replications_max, replications, REPLICATIONS_MAX)
 
 

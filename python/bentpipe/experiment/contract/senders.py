@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import cc_keys
@@ -13,6 +14,7 @@ from bentpipe.scenario.overrides import checked_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from bentpipe.errors import Problem
     from bentpipe.own.loading import Sender
     from bentpipe.scenario.scenario import Scenario
 
@@ -28,8 +30,11 @@ def as_case(scenario: Scenario, name: str, sets: Mapping[str, Any]) -> Scenario:
     try:
         return scenario.with_sets(sets)
     except ScenarioError as error:
-        placed = (replace(each, place=each.place.replace("--set", f"case {name}:", 1)) for each in error.problems)
-        raise ScenarioError(*placed, where=error.where) from None
+        raise error.changed(partial(_placed, name)) from None
+
+
+def _placed(name: str, problem: Problem) -> Problem:
+    return replace(problem, place=problem.place.replace("--set", f"case {name}:", 1))
 
 
 def senders_of(
