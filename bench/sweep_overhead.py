@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.experiment.execution.workers import cores
-from bentpipe.experiment.single.run import advance
+from bentpipe.experiment.single.simulate import advance
 from bentpipe.scenario.scenario import scenario_of
 
 SCENARIO = {

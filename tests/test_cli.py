@@ -68,7 +68,7 @@ def test_run_as_json_is_json_and_nothing_else(small):
 
 def test_values_can_be_set(small):
     content = json.loads(cli("run", small, "--set", "title=Other", "--set", "duration = 5 s", "--json").stdout)
-    assert content["title"] == "Other"
+    assert content["provenance"]["title"] == "Other"
     assert content["summary"]["simulated_s"] == 5
 
 
@@ -357,7 +357,7 @@ def test_quiet_commands_print_nothing(small, tmp_path, args):
 
 def test_quiet_commands_print_errors_and_json(small):
     assert "did you mean 'reno'" in cli("run", small, "--cc", "ren", "-q").stderr
-    assert json.loads(cli("run", small, "-q", "--json").stdout)["title"] == bp.load(small).title
+    assert json.loads(cli("run", small, "-q", "--json").stdout)["provenance"]["title"] == bp.load(small).title
 
 
 # Progress
@@ -485,7 +485,7 @@ def test_a_mistake_is_found_before_anything_is_printed(small, tmp_path, monkeypa
 def test_congestion_controls_add_up_when_cc_is_repeated():
     asked = ["compare", "tests/small.toml", "--set", "duration=2 s", "-n", "1", "--json"]
     found = json.loads(cli(*asked, "--cc", "reno", "--cc", "cubic,bbr3").output)
-    assert found["senders"] == ["reno", "cubic", "bbr3"]
+    assert found["provenance"]["names"] == ["reno", "cubic", "bbr3"]
     for command in ("run", "why", "speak", "emulate", "twin"):
         said = cli(command, "tests/small.toml", "--cc", "reno", "--cc", "cubic")
         assert said.exit_code == 2

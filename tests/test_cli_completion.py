@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import SHELLS, app
-from bentpipe.metrics import known
+from bentpipe.metric import known
 from bentpipe.scenario import overrides
 
 

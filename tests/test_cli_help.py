@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from bentpipe.cli.app import COMMANDS, app
 from bentpipe.experiment.contract.options import CHARTS, MIX_CHARTS, SWEEP_CHARTS
-from bentpipe.metrics import METRICS
+from bentpipe.metric import METRICS
 from bentpipe.papers.claims import paper
 from bentpipe.scenario.scenario import shipped_text
 from bentpipe.statistics.judgement import CORRECTIONS, STATISTICS
@@ -119,7 +119,7 @@ def test_pages_can_be_made_of_the_examples():
     ],
 )
 def test_help_shows_the_choices(name, option, choices):
-    assert f"{option} {'|'.join(choices)} " in help_of(name)
+    assert f"{option} {'|'.join(choices)}" in help_of(name)
 
 
 def test_help_names_the_metrics():

@@ -15,7 +15,7 @@ from bentpipe.cli import render
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment.results.comparison import Comparison
-from bentpipe.metrics import COLUMNS
+from bentpipe.metric import COLUMNS
 from bentpipe.statistics.correction import holm
 from bentpipe.statistics.estimates import estimate
 
@@ -23,7 +23,7 @@ from bentpipe.statistics.estimates import estimate
 def by_hand(small, **values):
     """A comparison in which the goodput of each sender in each replication is given."""
     runs = [
-        {"sender": cc, "replication": k, "seed": 3 + k} | dict.fromkeys(COLUMNS.values(), 1.0) | {"goodput_bps": value}
+        {"of": cc, "replication": k, "seed": 3 + k} | dict.fromkeys(COLUMNS.values(), 1.0) | {"goodput_bps": value}
         for cc, column in values.items()
         for k, value in enumerate(column)
     ]
@@ -89,7 +89,7 @@ def test_statements_in_plain_words(small):
 def test_the_margin_of_what_is_below_is_not_negative(small):
     comparison = by_hand(small, a=[1.0, 2.0, 3.0], b=[1.0, 2.0, 3.0])
     runs = comparison.runs.with_columns(completion_s=pl.Series([4.0, 4.1, 4.2, 2.0, 2.0, 2.0]))
-    comparison = Comparison(comparison.scenario, comparison.senders, runs, "completion", "1")
+    comparison = Comparison(comparison.scenario, comparison.names, runs, "completion", "1")
     # 2.1 below of 4.1, s = 0.1, t(2, 0.975) = 4.302653.
     assert comparison.statements[-1] == "b is faster than a in completion: 51.2 % (±6.1 %) less time"
 
@@ -102,7 +102,7 @@ def test_a_metric_that_is_zero_is_compared_in_its_unit(small):
 def test_less_is_better_for_times(small):
     comparison = by_hand(small, a=[1.0, 2.0], b=[1.0, 2.0])
     runs = comparison.runs.with_columns(completion_s=pl.Series([4.0, 4.0, 2.0, 2.0]))
-    comparison = Comparison(comparison.scenario, comparison.senders, runs, "completion", "1")
+    comparison = Comparison(comparison.scenario, comparison.names, runs, "completion", "1")
     assert comparison.statements[-1] == "b is faster than a in completion: 50.0 % (±0.0 %) less time"
 
 
@@ -148,9 +148,9 @@ def test_the_number_of_threads_does_not_matter(small):
 
 def test_a_comparison_is_made_of_runs(comparison, small):
     assert comparison.seeds == [3, 4, 5]
-    assert comparison.runs["sender"].to_list() == ["reno", "tahoe"] * 3
+    assert comparison.runs["of"].to_list() == ["reno", "tahoe"] * 3
     alone = bp.run(bp.load(small, {"tcp.cc": "tahoe"}), seed=4)
-    row = comparison.runs.filter((pl.col("sender") == "tahoe") & (pl.col("seed") == 4)).row(0, named=True)
+    row = comparison.runs.filter((pl.col("of") == "tahoe") & (pl.col("seed") == 4)).row(0, named=True)
     assert row["goodput_bps"] == alone.summary["goodput_bps"][0]
     assert row["utilisation"] == alone.links["utilisation"].max()
     assert row["timeouts"] == alone.flows["timeouts"].sum()
@@ -214,10 +214,10 @@ def test_an_interrupted_comparison_goes_on_from_its_store(small, tmp_path, begun
 def test_a_comparison_goes_on_until_its_intervals_are_narrow(small):
     until = {"metric": "goodput", "half_width": "2 %"}
     found = bp.compare(small, ["reno", "tahoe"], replications=5, until=until, replications_max=60)
-    widths = [found.estimate(name, "goodput") for name in found.senders]
+    widths = [found.estimate(name, "goodput") for name in found.names]
     assert len(found.seeds) == 60 or all(each.half_width <= 0.02 * each.mean for each in widths)
     assert len(found.seeds) > 5
-    assert found.runs["sender"].value_counts()["count"].n_unique() == 1
+    assert found.runs["of"].value_counts()["count"].n_unique() == 1
 
 
 def test_until_that_means_nothing_is_refused(small):
@@ -241,7 +241,7 @@ def test_the_comparison_can_be_kept_and_shown(comparison, tmp_path):
     comparison.save(tmp_path / "a")
     read = bp.Comparison.load(tmp_path / "a")
     assert read.to_dict() == comparison.to_dict()
-    assert read.plot("goodput")
+    assert read.plot(metric="goodput")
     assert pl.read_parquet(tmp_path / "a" / "table.parquet").equals(comparison.table)
     json.dumps(comparison.to_dict(), allow_nan=False)
     assert "3 replications" in repr(comparison)
@@ -249,15 +249,15 @@ def test_the_comparison_can_be_kept_and_shown(comparison, tmp_path):
 
 
 def test_the_figure_has_units_and_intervals(comparison):
-    figure = comparison.plot("rtt")
+    figure = comparison.plot(metric="rtt")
     (axes,) = figure.axes
     assert axes.get_xlabel() == "Median round-trip time, mean over flows (ms)"
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["reno", "tahoe"]
     assert "3 replications, 95 % intervals" in figure.get_suptitle()
     with pytest.raises(BentpipeError, match="not a metric"):
-        comparison.plot("beauty")
+        comparison.plot(metric="beauty")
     with pytest.raises(BentpipeError, match="there is no fct in any of the runs"):
-        comparison.plot("fct")
+        comparison.plot(metric="fct")
 
 
 def test_cases_of_a_scenario_are_compared(small, tmp_path):
@@ -266,7 +266,7 @@ def test_cases_of_a_scenario_are_compared(small, tmp_path):
     assert list(scenario.cases) == ["plain", "small"]
     assert scenario.cases["plain"] == bp.load(small)
     comparison = bp.compare(scenario, replications=2)
-    assert comparison.senders == ("plain", "small")
+    assert comparison.names == ("plain", "small")
     asked = bp.compare(
         bp.load(small), cases={"plain": {}, "small": {"tcp.initial_window": "1 segments"}}, replications=2
     )
@@ -287,7 +287,7 @@ def test_what_cannot_be_compared_is_said(small):
 def test_all_senders_are_compared_by_one_word(small):
     names = [choice["name"] for choice in bp.choices()["cc"]]
     comparison = bp.compare(bp.load(small, {"duration": "1 s"}), "reno,all", replications=1)
-    assert comparison.senders == ("reno", *(name for name in names if name != "reno"))
+    assert comparison.names == ("reno", *(name for name in names if name != "reno"))
 
 
 def test_settings_of_a_sender_are_settings_of_a_scenario(small):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from bentpipe.experiment.results.provenance import titled
+from bentpipe.experiment.contract.provenance import titled
 from bentpipe.plot.cuts import CUT, EXPLAINED, mark_cuts
 
 LOSSY = """
@@ -68,7 +68,7 @@ def test_figures_of_sweeps_and_mixes_explain_the_triangles():
     marked = [line for axes in figure.axes for line in axes.lines if line.get_label() == CUT]
     assert bool(wide) == bool(marked) == (EXPLAINED in figure.get_suptitle())
     mixed = bp.mix(scenario, ["reno", "cubic"], replications=2)
-    below = any(mixed.estimate(name, "share").low < 0 for name in mixed.senders)
+    below = any(mixed.estimate(name, "share").low < 0 for name in mixed.names)
     assert below == (EXPLAINED in mixed.plot("share").get_suptitle())
 
 

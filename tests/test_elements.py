@@ -40,7 +40,7 @@ def test_satellites_of_a_file_are_those_that_can_be_believed_and_the_others_are_
     file.write_text(record("41917") + newer + newer + record("41918") + falls)
     found = bp.sky.passes("London", over=file, start="2026-06-21", elements_age_max="8 d")
     assert found.scene.satellites == ("IRIDIUM 41917", "IRIDIUM 41918")
-    facts = found.to_dict()
+    facts = found.to_dict()["provenance"]
     counts = {"records": 5, "satellites": 2, "copies": 1, "superseded": 1}
     assert {name: facts["elements"][name] for name in counts} == counts
     assert sum(facts["elements"][name] for name in ("sgp4_errors", "too_low", "too_high")) == 1
@@ -50,7 +50,7 @@ def test_satellites_of_a_file_are_those_that_can_be_believed_and_the_others_are_
     shown = ran("passes", "London", "--over", file, "--start", "2026-06-21").output
     for note in ("1 copy of an element set is counted once", "1 satellite is left out"):
         assert f"note: {note}" in " ".join(shown.split()), shown
-    assert bp.sky.map(over="iridium").to_dict()["elements"] is None
+    assert bp.sky.map(over="iridium").to_dict()["provenance"]["elements"] is None
 
 
 def test_old_elements_are_refused_alike_by_python_and_the_command(tmp_path, monkeypatch):

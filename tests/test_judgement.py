@@ -91,12 +91,12 @@ def test_a_report_says_what_its_comparison_says(ran):
         assert comparison.judgement.level in html
         (table,) = [each for each in reporter.tables if each.name == "differences-goodput"]
         of_goodput = comparison.differences.filter(pl.col("metric") == "goodput")
-        for column in ("sender", "other", "replications", "p", "p_adjusted", "is_shown", "effect"):
+        for column in ("of", "other", "replications", "p", "p_adjusted", "is_shown", "effect"):
             assert table.data[column].to_list() == of_goodput[column].to_list(), column
         # The ranking shows no difference that the table does not show.
         worse = {NAMES[each.point] for each in reporter.ranking("goodput") if each.is_worse}
         best, *_ = comparison.order("goodput")
-        pairs = {frozenset(row[:2]) for row in of_goodput.filter("is_shown").select("sender", "other").iter_rows()}
+        pairs = {frozenset(row[:2]) for row in of_goodput.filter("is_shown").select("of", "other").iter_rows()}
         assert all(frozenset((best, other)) in pairs for other in worse)
         shown += len(pairs)
     assert shown >= TABLES
@@ -135,8 +135,11 @@ def test_its_store_and_its_command_say_it_again(written, tmp_path, asked):
     command = shlex.split(json.loads((reported.folder / "provenance.json").read_text())["command"])
     assert command[:2] == ["bentpipe", "compare"]
     repeated = invoked([*command[1:], "--json"])
-    for part in ("statements", "differences", "statistic", "confidence", "correction", "against", "replications"):
+    for part in ("statements", "differences"):
         assert repeated[part] == said[part], part
+    for part in (*DEFAULT.to_dict(), "replications"):
+        assert repeated["provenance"][part] == said["provenance"][part], part
+    assert shlex.split(whole.command()) == command
 
 
 def test_a_report_can_be_against_another_one_and_its_command_says_so(written):

@@ -11,7 +11,7 @@ import bentpipe as bp
 from bentpipe.catalog import dictionary
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.metrics import _DECLARED, METRICS, NOT_METRICS, known, matching, named, of_one
+from bentpipe.metric import _DECLARED, METRICS, NOT_METRICS, known, matching, named, of_one
 from bentpipe.statistics.estimates import ratio_of_pairs
 from bentpipe.statistics.samples import AtLeast
 
@@ -143,8 +143,8 @@ def test_sweeps_stores_reports_and_until_take_metrics_of_one_flow(scenario, tmp_
     found = bp.sweep(scenario, {"tcp.cc": ["reno", "cubic"]}, replications=2, store=tmp_path / "s", **asked)
     again = bp.Sweep.load(tmp_path / "s")
     assert again.table.equals(found.table)
-    assert "goodput_bps:bulk" in found.table.columns
-    assert found.estimate(0, "goodput:bulk").value == pytest.approx(found.values("goodput:bulk")[0].mean())
+    assert "goodput:bulk" in found.table["metric"].to_list()
+    assert found.estimate("reno", "goodput:bulk").value == pytest.approx(found.values("goodput:bulk")[0].mean())
     report = again.report(tmp_path / "r")
     assert (tmp_path / "r" / "figures" / "goodput-bulk.png").is_file()
     assert all(":" not in path.name for path in [*report.figures, *report.tables])
@@ -160,7 +160,7 @@ def test_a_mix_has_metrics_of_each_senders_flows(scenario):
     assert found.values("reno", "tcp_efficiency")[0] == pytest.approx(100 * (sent - again) / sent)
     bulk = mine.filter(pl.col("flow").str.starts_with("bulk"))["goodput_bps"].sum()
     assert found.values("reno", "goodput:bulk")[0] == pytest.approx(bulk)
-    assert set(found.table["quantity"]) >= {"tcp_efficiency", "goodput:bulk"}
+    assert set(found.table["metric"]) >= {"tcp_efficiency", "goodput:bulk"}
     with pytest.raises(BentpipeError, match="not known of a sender in a mix"):
         found.values("reno", "queue_p95")
 
@@ -208,7 +208,7 @@ def test_a_ratio_is_to_the_baseline_and_refused_where_values_are_not_above_zero(
     values = comparison.values("cubic", "goodput") / comparison.values("reno", "goodput")
     assert comparison.ratio("cubic", metric="goodput").value == pytest.approx(np.exp(np.log(values).mean()))
     row = comparison.ratios.filter(pl.col("metric") == "goodput").row(0, named=True)
-    assert (row["sender"], row["other"], row["note"]) == ("cubic", "reno", None)
+    assert (row["of"], row["other"], row["note"]) == ("cubic", "reno", None)
     zero = comparison.ratios.filter(pl.col("metric") == "lost:bulk")["note"].item()
     assert zero is None
     with pytest.raises(BentpipeError, match="is not above 0 in 3 of 3 replications"):
@@ -250,7 +250,7 @@ def test_figures_have_a_size_a_title_and_labels_of_ones_own(scenario, comparison
     run = bp.run(scenario, series="goodput_bps")
     mixed = bp.mix(scenario, ["reno", "cubic"], replications=1)
     sweep = bp.sweep(scenario, {"link.down.error.rate": [0, 0.01]}, replications=1)
-    figures = [run.plot(**look), comparison.plot(**look), comparison.plot("goodput", is_ratio=True, **look)]
+    figures = [run.plot(**look), comparison.plot(**look), comparison.plot("ratio", metric="goodput", **look)]
     figures += [mixed.plot("share", **look), sweep.plot(**look)]
     for figure in figures:
         assert tuple(figure.get_size_inches()) == (8, 5)
@@ -282,8 +282,8 @@ def test_the_rate_of_the_bottleneck_stands_in_figures_of_goodput(scenario, compa
     assert scenario.bottleneck() == ("down.forward", 1e6)
     texts = [text.get_text() for text in bp.run(scenario, series="goodput_bps").plot().axes[0].texts]
     assert texts == ["down.forward: 1.00 Mbit/s"]
-    assert [text.get_text() for text in comparison.plot("goodput").axes[0].texts] == texts
-    assert not comparison.plot("overhead").axes[0].texts
+    assert [text.get_text() for text in comparison.plot(metric="goodput").axes[0].texts] == texts
+    assert not comparison.plot(metric="overhead").axes[0].texts
     # Questions and answers have different ones.
     assert bp.load("web-on-geo").bottleneck() is None
 
@@ -320,13 +320,13 @@ def test_numbers_of_numpy_are_numbers_wherever_they_go(scenario):
         confidence=np.float64(0.9),
         jobs=np.int64(1),
     )
-    assert compared.to_dict()["confidence"] == 0.9
+    assert compared.to_dict()["provenance"]["confidence"] == 0.9
     assert bp.run(scenario.replace("seed", np.int64(7)), seed=np.int64(5)).seed == 5
     mixed = bp.mix(scenario, ["reno", "cubic"], replications=np.int64(2), confidence=np.float64(0.9))
-    assert mixed.to_dict()["replications"] == 2
+    assert mixed.to_dict()["provenance"]["replications"] == 2
     recorded = bp.run(scenario, series="goodput_bps")
     assert recorded.at(np.float64(3))
-    assert recorded.plot(np.float64(1), np.float64(3), size=np.array([3, 2]))
+    assert recorded.plot(start=np.float64(1), end=np.float64(3), size=np.array([3, 2]))
     content = scenario.to_dict() | {"seed": np.int64(9)}
     assert bp.run(content).seed == 9
 
@@ -339,7 +339,7 @@ def test_what_is_no_number_is_still_refused(scenario):
 def test_all_metrics_of_a_flow_or_link_have_a_value_where_there_is_one():
     web = bp.run(bp.load("web-on-geo", {"duration": "20 s"}))
     of = {"flow": "pages", "link": "sat.forward", "flow or link": "pages"}
-    from bentpipe.metrics import ENTITIES
+    from bentpipe.metric import ENTITIES
 
     without = {"completion", "completion_rx", "completion_acked"}
     for name, metric in of_one().items():

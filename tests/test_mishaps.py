@@ -288,7 +288,7 @@ def test_a_part_of_a_run_says_so_where_it_is_saved(small, tmp_path, monkeypatch)
         simulation.advance(1000)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bentpipe.experiment.single.run.advance", interrupted)
+    monkeypatch.setattr("bentpipe.experiment.single.simulate.advance", interrupted)
     done = cli("run", small, "--save", tmp_path / "part")
     assert done.exit_code == 130
     assert re.fullmatch(rf"interrupted at .* of .* s; the run until then is saved in {tmp_path}/part\n", done.stderr)

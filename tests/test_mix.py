@@ -37,7 +37,7 @@ def by_hand(**goodput):
     for name, (here, own) in goodput.items():
         for k in range(count):
             rows.append(
-                {"sender": name, "replication": k, "seed": k + 1, "flows": 1, "goodput_bps": float(here[k])}
+                {"of": name, "replication": k, "seed": k + 1, "flows": 1, "goodput_bps": float(here[k])}
                 | {"share": float(here[k] / total[k]), "own_bps": float(own[k])}
                 | {"retransmitted_pct": 0.0, "timeouts": 0.0, "rtt_p50_s": 0.1}
             )
@@ -153,7 +153,7 @@ def test_nothing_delivered_is_said():
         bp.load("geo", {"link.sat.forward.error": '{ kind = "packet", rate = 1 }'}), "reno,sack", replications=2
     )
     assert mixed.statements == ["nothing was delivered in any run"]
-    assert mixed.table.filter(pl.col("quantity") == "share")["mean"].null_count() == 2
+    assert mixed.table.filter(pl.col("metric") == "share")["mean"].null_count() == 2
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_mix_can_be_kept_and_read_back(small, tmp_path, begun):
 
 def test_a_mix_goes_on_until_the_shares_are_known(small):
     found = mix(small, ["cubic", "vegas"], replications=4, until={"metric": "share", "half_width": "1 %"})
-    widths = [found.estimate(name, "share") for name in found.senders]
+    widths = [found.estimate(name, "share") for name in found.names]
     assert len(found.seeds) > 4
     assert len(found.seeds) == 100 or all(each.half_width <= 0.01 * each.mean for each in widths)
 
@@ -269,10 +269,10 @@ def test_charts_show_the_senders(small, chart):
 def test_no_such_chart_or_quantity(small):
     mixed = mix(small, ["cubic", "vegas"], replications=1)
     with pytest.raises(BentpipeError, match="known: all, share, goodput, cwnd"):
-        mixed.plot("jain")
+        mixed.plot("pie")
     with pytest.raises(BentpipeError, match="did you mean 'share'"):
         mixed.values("cubic", "shares")
-    with pytest.raises(BentpipeError, match="a sender of this mix"):
+    with pytest.raises(BentpipeError, match="a name of this mix"):
         mixed.values("reno", "share")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bentpipe import catalog, metrics
+from bentpipe import catalog, metric
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = (DOCS / "papers" / "named.md").read_text(encoding="utf-8")
@@ -21,7 +21,7 @@ ROWS = [
 def is_there(token: str) -> bool:
     """Whether the program has it: `--metric NAME`, `bentpipe COMMAND`, `KEY = "VALUE"` or `TABLE.KEY`."""
     if token.startswith("--metric "):
-        return bool(metrics.named(token.removeprefix("--metric ")))
+        return bool(metric.named(token.removeprefix("--metric ")))
     if token.startswith("bentpipe "):
         return (DOCS.parent / "python" / "bentpipe" / "cli" / f"{token.removeprefix('bentpipe ')}.py").exists()
     key, _, value = token.partition(" = ")

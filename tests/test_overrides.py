@@ -150,7 +150,7 @@ def test_a_class_does_not_remove_what_is_there(place):
     assert (code, "node.mid.middlebox.append (or +=)" in output) == (2, True)
     cases = {"plain": {}, "mine": {"node.mid.middlebox.append": Mine}}
     compared = bp.compare(base, cases=cases, replications=2, jobs=1)
-    assert compared.senders == ("plain", "mine")
+    assert compared.names == ("plain", "mine")
     varied = bp.sweep(base, {"node.mid.middlebox.append": [[Mine], ["ack-filter"]]}, replications=1, jobs=1)
     assert varied.points.height == 2
     assert middleboxes(base.with_sets({"node.mid.middlebox.append": [Mine, {"kind": "ewa"}]})) == [

@@ -503,7 +503,7 @@ def test_two_of_one_name_are_refused_and_a_name_can_be_given(scenario):
     with pytest.raises(ScenarioError, match="two congestion controls are called Mine"):
         bp.sweep(scenario, {"tcp.cc": [made(0.5), made(0.6)]})
     both = bp.compare(scenario, cc=[made(0.5), made(0.6, name="mine-60")], replications=2)
-    assert both.senders == ("Mine", "mine-60")
+    assert both.names == ("Mine", "mine-60")
 
 
 def test_a_scenario_file_cannot_name_code(idea):
@@ -526,13 +526,13 @@ def test_a_class_stands_wherever_a_name_does(scenario, idea):
     content["flow"]["two"]["tcp"]["cc"] = cls
     assert bp.run(bp.Scenario(content)).flows["cc"].to_list() == ["sack", "MyIdea"]
     cases = bp.compare(scenario, cases={"plain": {}, "mine": {"tcp.cc": cls}}, replications=2)
-    assert cases.senders == ("plain", "mine")
+    assert cases.names == ("plain", "mine")
     text = bp.compare(scenario, cc=f"cubic, {idea}", replications=2)
-    assert text.senders == ("cubic", "MyIdea")
+    assert text.names == ("cubic", "MyIdea")
     together = [{"tcp.cc": ["cubic", cls], "link.hop.rate": ["4 Mbit/s", "2 Mbit/s"]}]
     assert bp.sweep(scenario, together=together, replications=1).points["tcp.cc"].to_list() == ["cubic", "MyIdea"]
     mixed = bp.mix(scenario, ["cubic", cls], replications=1)
-    assert mixed.senders == ("cubic", "MyIdea")
+    assert mixed.names == ("cubic", "MyIdea")
     with pytest.raises(ScenarioError, match="2 congestion controls for one run"):
         bp.run(scenario, cc=f"cubic,{idea}")
     with pytest.raises(ScenarioError, match="each flow has its own cc"):

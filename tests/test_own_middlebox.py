@@ -404,7 +404,7 @@ def test_a_class_stands_wherever_a_table_does(scenario, shed):
     comparison = bp.compare(
         scenario, cases={"plain": {}, "shed": {"node.gateway.middlebox": [shed]}}, replications=2, jobs=1
     )
-    assert comparison.senders == ("plain", "shed")
+    assert comparison.names == ("plain", "shed")
 
     class Own(bp.Middlebox):
         name = "mine"

@@ -288,7 +288,7 @@ def test_a_second_paper_joins_the_first_in_the_same_folder(mine, tmp_path):
     out = tmp_path / "out"
     bp.reproduce(mine, folder=out, jobs=1)
     first = (out / "index.html").read_text(encoding="utf-8")
-    bp.reproduce(second, folder=out, jobs=1, is_full=True)
+    bp.reproduce(second, folder=out, jobs=1, full=True)
     page, index = ((out / name).read_text(encoding="utf-8") for name in ("index.html", "index.md"))
     for title in ("Your own paper", "A second paper"):
         assert page.count(f"<h2>{title}</h2>") == 1

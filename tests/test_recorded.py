@@ -9,7 +9,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.experiment.single import measure
-from bentpipe.metrics import COLUMNS
+from bentpipe.metric import COLUMNS
 
 RECORDED = Path(__file__).with_name("recorded.txt")
 SCENARIOS = {

@@ -58,21 +58,21 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
     ("words", "said"),
     [
         # Without the option that they change, they would change nothing.
-        ((*SKY, "--apart", "links"), "apart = links has no effect without disjoint"),
-        ((*SKY, "--stretch", "2"), "has no effect without gateways"),
-        ((*BUDGET, "--eirp", "30", "--antenna", "2"), "has no effect without scintillation"),
-        ((*COMPARE, "--replications-max", "3"), "replications_max has no effect without until"),
-        (("mix", *COMPARE[1:], "--replications-max", "3"), "replications_max has no effect without until"),
+        ((*SKY, "--apart", "links"), "--apart has no effect without --disjoint"),
+        ((*SKY, "--stretch", "2"), "has no effect without --gateway"),
+        ((*BUDGET, "--eirp", "30", "--antenna", "2"), "has no effect without --scintillation"),
+        ((*COMPARE, "--replications-max", "3"), "--replications-max has no effect without --until"),
+        (("mix", *COMPARE[1:], "--replications-max", "3"), "--replications-max has no effect without --until"),
         (
             ("sweep", "one.toml", "--vary", "tcp.cc=reno", "--replications-max", "3"),
-            "replications_max has no effect without until",
+            "--replications-max has no effect without --until",
         ),
         ((*COMPARE, "--until", "goodput=2%", "--replications-max", "1"), "a whole number from 2 to 10000"),
         (("reproduce", "hswa", "--new", "mine"), "measures nothing"),
         # Invalid numbers.
-        ((*BUDGET, "--eirp", "nan"), "eirp = nan"),
-        ((*BUDGET, "--eirp", "1e308"), "eirp = 1e+308"),
-        ((*BUDGET, "--eirp", "30", "--scintillation", "--antenna", "0"), "antenna = 0.0"),
+        ((*BUDGET, "--eirp", "nan"), "--eirp nan"),
+        ((*BUDGET, "--eirp", "1e308"), "--eirp 1e+308"),
+        ((*BUDGET, "--eirp", "30", "--scintillation", "--antenna", "0"), "--antenna 0.0"),
         ((*SKY, "--gateway", "Bern", "--stretch", "0"), "0 is not within 1 to 10"),
         ((*SKY, "--seed", "99999999999999999999"), "a whole number from 0 to"),
         # Names.
@@ -116,6 +116,7 @@ def test_why_knows_before_the_run(
         raise AssertionError("it was run")
 
     monkeypatch.setattr("bentpipe.experiment.single.run.run", run)
+    monkeypatch.setattr(bp.RunResult, "again", run)
     assert said in refused("why", "two.toml", *words)
     assert said in refused("why", "saved", *words)
 
@@ -215,7 +216,7 @@ FORKED = """
 import json, os, sys
 import bentpipe as bp
 
-bp.sky.path("Berlin", "Paris", over="iridium", duration="5 s").table.sort("hops").group_by("hops").len()
+bp.sky.path("Berlin", "Paris", over="iridium", duration="5 s").instants.sort("hops").group_by("hops").len()
 child = os.fork()
 if child == 0:
     try:

@@ -189,16 +189,16 @@ def test_numbers_in_csv_are_those_of_the_sweep(tmp_path):
     sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"], "link.a_b.rate": ["1 Mbit/s", "4 Mbit/s"]})
     folder = report(tmp_path / "s").folder
     points = pl.read_csv(folder / "tables" / "points.csv")
-    summary = sweep.table
-    for column in ("goodput_bps", "goodput_bps_low", "goodput_bps_high", "rtt_p50_s"):
-        np.testing.assert_allclose(points[column], summary[column])
+    goodput = sweep.table.filter(pl.col("metric") == "goodput")
+    for column, of in (("goodput_bps", "mean"), ("goodput_bps_low", "low"), ("goodput_bps_high", "high")):
+        np.testing.assert_allclose(points[column], goodput[of])
     assert points["runs"].to_list() == [3] * 4
     differences = pl.read_csv(folder / "tables" / "differences-goodput.csv")
     assert differences.height == 2
     row = differences.row(0, named=True)
-    mean = {(p["tcp.cc"], p["link.a_b.rate"]): p["goodput_bps"] for p in summary.to_dicts()}
-    apart = mean[row["sender"], row["link.a_b.rate"]] - mean[row["other"], row["link.a_b.rate"]]
-    assert row["goodput_bps_difference"] == pytest.approx(apart)
+    mean = {(p["tcp.cc"], p["link.a_b.rate"]): p["mean"] for p in goodput.to_dicts()}
+    apart = mean[row["of"], row["link.a_b.rate"]] - mean[row["other"], row["link.a_b.rate"]]
+    assert row["mean"] == pytest.approx(apart)
 
 
 def test_ratios_are_shown_where_a_baseline_is_named(tmp_path):
@@ -206,11 +206,11 @@ def test_ratios_are_shown_where_a_baseline_is_named(tmp_path):
     assert not (report(tmp_path / "s", tmp_path / "without").folder / "tables" / "ratios.csv").exists()
     found = report(tmp_path / "s", tmp_path / "with", against="reno")
     ratios = pl.read_csv(found.folder / "tables" / "ratios.csv").filter(pl.col("metric") == "goodput")
-    assert set(ratios["sender"]) == {"sack", "tahoe"}
+    assert set(ratios["of"]) == {"sack", "tahoe"}
     runs = sweep.runs.sort("seed")
     of = {name: runs.filter(pl.col("tcp.cc") == name)["goodput_bps"].to_numpy() for name in ("reno", "sack")}
     by_hand = np.exp(np.log(of["sack"] / of["reno"]).mean())
-    assert ratios.filter(pl.col("sender") == "sack")["ratio"].item() == pytest.approx(by_hand)
+    assert ratios.filter(pl.col("of") == "sack")["ratio"].item() == pytest.approx(by_hand)
     shown = "".join(checked(found.page.read_text()).shown)
     assert "Ratios" in shown
     assert f"{by_hand:.3g} (" in shown
@@ -406,7 +406,7 @@ def test_a_metric_that_no_run_has_is_said_and_not_drawn(tmp_path):
     assert "there is no completion in any of the runs" in found.page.read_text()
     assert [path.stem for path in found.figures] == ["goodput", "goodput"]
     with pytest.raises(BentpipeError, match="there is no completion in any of the runs"):
-        sweep.plot("completion")
+        sweep.plot(metric="completion")
 
 
 def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
@@ -414,7 +414,7 @@ def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("")
     cases = {
-        ("nowhere",): "error: there is no folder nowhere\n  expected the folder of `bentpipe sweep` or --store\n",
+        ("nowhere",): "error: there is no folder nowhere\n  expected the folder of `bentpipe sweep` or a store\n",
         (
             tmp_path / "s",
             "--out",
@@ -431,7 +431,7 @@ def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
     assert done.exit_code == 2
     assert done.stderr == (
         f"error: {tmp_path / 's'} is write-protected, so its report has no place in it\n"
-        f"  say where: bentpipe report {tmp_path / 's'} --out DIR\n"
+        "  name another folder: --out FOLDER\n"
     )
     assert CliRunner().invoke(app, ["report", str(tmp_path / "s"), "--out", str(tmp_path / "r")]).exit_code == 0
 

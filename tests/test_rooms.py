@@ -1,19 +1,23 @@
-"""The drawing of the Python rooms in docs/develop/architecture.md is true, and its arrows go up only."""
+"""The drawings of the Python rooms are true, and their arrows go up only."""
 
 import ast
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "bentpipe"
+DRAWINGS = ("python/bentpipe", "python/bentpipe/experiment")
 # The package itself: what users import, and nothing inside may.
 FACADE = "bentpipe"
 
 
-def drawn():
+def drawn(of):
     """By room, in the order of the drawing, the rooms that it imports."""
     text = (ROOT / "docs" / "develop" / "architecture.md").read_text(encoding="utf-8")
-    drawing = text.split("```house\n")[1].split("```")[0]
-    rows = [line.partition("<-") for line in drawing.splitlines()[1:]]
+    drawings = [each.split("```")[0].splitlines() for each in text.split("```house\n")[1:]]
+    ((_, *lines),) = [each for each in drawings if each[0] == of]
+    rows = [line.partition("<-") for line in lines]
     return {name.strip(): set(others.split()) for name, _, others in rows}
 
 
@@ -27,7 +31,7 @@ def is_for_types(node):
 
 
 def imported(tree):
-    """Every module that is loaded, wherever the import stands; what is for type checkers loads nothing."""
+    """Every module that is loaded, also inside functions; what is for type checkers loads nothing."""
     found, open_ = set(), [tree]
     while open_:
         node = open_.pop()
@@ -42,35 +46,40 @@ def imported(tree):
     return found
 
 
-def arrows():
-    """By room, the rooms that it imports."""
-    modules = {path: path.relative_to(PACKAGE).with_suffix("").parts for path in PACKAGE.rglob("*.py")}
+def arrows(of):
+    """By room, the rooms of the same folder that it imports."""
+    folder = ROOT / of
+    whole = (FACADE, *folder.relative_to(PACKAGE).parts)
+    modules = {path: path.relative_to(folder).with_suffix("").parts for path in folder.rglob("*.py")}
     rooms = {}
     for path, parts in modules.items():
         inside = parts[:-1] if parts[-1] == "__init__" else parts
         own = rooms.setdefault(room_of(inside), set())
         for name in imported(ast.parse(path.read_text(encoding="utf-8"))):
-            if name == FACADE or name.startswith(f"{FACADE}."):
-                own.add(room_of(tuple(name.split(".")[1:])))
+            parts = tuple(name.split("."))
+            if parts[: len(whole)] == whole:
+                own.add(room_of(parts[len(whole) :]))
     names = {*rooms, FACADE}
     return {room: {each for each in others if each in names} - {room} for room, others in rooms.items()}
 
 
-def test_each_room_imports_what_its_line_in_the_drawing_names_and_nothing_else():
-    found = arrows()
+@pytest.mark.parametrize("of", DRAWINGS)
+def test_each_room_imports_what_its_line_in_the_drawing_names_and_nothing_else(of):
+    found = arrows(of)
     found.pop(FACADE, None)
-    assert found == drawn()
+    assert found == drawn(of)
 
 
-def test_every_line_of_the_drawing_names_rooms_above_it_only():
+@pytest.mark.parametrize("of", DRAWINGS)
+def test_every_line_of_the_drawing_names_rooms_above_it_only(of):
     above = {FACADE}
-    for room, others in drawn().items():
-        assert others <= above, f"{room} imports {sorted(others - above)}, which stand below it"
+    for room, others in drawn(of).items():
+        assert others <= above, f"{room} imports {sorted(others - above)}, which are below it"
         above.add(room)
 
 
 def test_nothing_inside_imports_the_package_itself_but_the_packs_of_papers():
-    assert {room for room, others in arrows().items() if FACADE in others} <= {"papers.packs"}
+    assert {room for room, others in arrows("python/bentpipe").items() if FACADE in others} <= {"papers.packs"}
 
 
 def test_only_the_command_line_writes_error_before_a_text():

@@ -1,6 +1,7 @@
 """Running, and keeping what came out."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import catalog, files, plot
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
-from bentpipe.experiment.single import run as run_module
+from bentpipe.experiment.single import simulate
 from bentpipe.experiment.single.run_result import TABLES
 from bentpipe.plot import traces
 
@@ -54,7 +55,7 @@ def test_the_seed_decides(small):
 def test_the_number_of_events_at_once_does_not_matter(small, monkeypatch):
     scenario = bp.load(small, {"duration": "5 s"})
     whole = bp.run(scenario, series=SERIES)
-    monkeypatch.setattr(run_module, "EVENTS_AT_ONCE", 997)
+    monkeypatch.setattr(simulate, "EVENTS_AT_ONCE", 997)
     assert_equal(bp.run(scenario, series=SERIES), whole)
 
 
@@ -138,7 +139,7 @@ def test_loading_something_else_is_refused(tmp_path):
 
 
 def test_an_interrupted_run_says_how_far_it_came(small, monkeypatch):
-    monkeypatch.setattr(run_module, "EVENTS_AT_ONCE", 500)
+    monkeypatch.setattr(simulate, "EVENTS_AT_ONCE", 500)
 
     def interrupt(progress):
         if progress.share > 0.2:
@@ -199,6 +200,19 @@ def test_many_flows_are_a_cloud_and_a_mean(small):
 def test_a_run_without_series_has_no_figure(small):
     with pytest.raises(BentpipeError, match="no time series to draw"):
         plot.run_figure(bp.run(bp.load(small)))
+
+
+def test_a_run_without_series_is_repeated_for_its_figure(small, caplog, tmp_path):
+    plain = bp.run(small, seed=7)
+    again = [axes.lines[0].get_xydata().tolist() for axes in plain.plot().axes]
+    assert "running again" in caplog.text
+    recorded = bp.run(small, seed=7, series=plot.PANELS)
+    caplog.clear()
+    assert again == [axes.lines[0].get_xydata().tolist() for axes in recorded.plot().axes]
+    assert not caplog.text
+    assert "<img" not in plain._repr_html_(), "a look at a result runs nothing"
+    plain.save(tmp_path / "saved")
+    assert len(bp.RunResult.load(tmp_path / "saved").plot().axes) == len(plot.PANELS)
 
 
 def assert_equal(one, other):
@@ -279,9 +293,9 @@ def test_a_saved_result_reads_a_table_when_it_is_asked_for(result, tmp_path, mon
 
 def test_a_result_draws_itself_and_a_part_of_itself(result):
     assert result.plot().axes[-1].get_xlim() == (0, result.simulated_s)
-    assert result.plot(2, 5).axes[-1].get_xlim() == (2, 5)
+    assert result.plot(start=2, end=5).axes[-1].get_xlim() == (2, 5)
     with pytest.raises(BentpipeError, match="expected an end after the start"):
-        result.plot(5, 2)
+        result.plot(start=5, end=2)
 
 
 def test_a_notebook_shows_numbers_with_prefixes(result):
@@ -298,8 +312,8 @@ def test_a_run_keeps_the_contract_of_results_as_one_replication(result, small, t
     # The same numbers as a comparison of one replication, whether read back or not.
     own.save(tmp_path / "run")
     for run in (own, bp.RunResult.load(tmp_path / "run")):
-        assert run.runs.equals(compared.runs.drop("sender"))
-        assert run.table.equals(compared.table.drop("sender"))
+        assert run.runs.equals(compared.runs.drop("of"))
+        assert run.table.drop("of").equals(compared.table.drop("of"))
         assert run.differences.schema == compared.differences.schema
         assert run.differences.height == 0
         found = run.estimate("goodput")
@@ -338,8 +352,18 @@ def test_run_takes_overrides_and_shows_a_bar_on_request(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
-def test_a_series_is_not_where_a_figure_begins():
-    with pytest.raises(BentpipeError, match="expected seconds; the figure has what was recorded"):
+def test_a_run_without_series_is_run_again_for_its_figure():
+    found = bp.run("geo", {"duration": "3 s"})
+    assert len(found.plot(title="again").axes) == 3
+    assert not found.recorded
+    # A page in a notebook does not wait for that, and packets of real programs cannot be had again.
+    assert "<img" not in found._repr_html_()
+    with pytest.raises(BentpipeError, match="no time series to draw"):
+        replace(found, notes=("real packets came from programs",)).plot()
+
+
+def test_a_series_is_no_chart():
+    with pytest.raises(BentpipeError, match="'queue_bytes' is not a chart of a run\\n  known: series"):
         bp.run("geo", {"duration": "3 s"}, series="queue_bytes").plot("queue_bytes")
 
 

@@ -8,6 +8,7 @@ import pytest
 from mypy import api
 
 import bentpipe as bp
+from bentpipe import catalog
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.scenario import overrides
 from bentpipe.scenario.scenario import SIZE_MAX, shipped
@@ -34,7 +35,7 @@ def test_dicts_files_and_names_can_be_run_as_they_are(small):
     content = bp.load(small).to_dict()
     flows = bp.run(bp.load(small)).flows
     assert all(bp.run(what).flows.equals(flows) for what in (content, small, str(small)))
-    assert bp.compare(content, "reno, sack", replications=1).senders == ("reno", "sack")
+    assert bp.compare(content, "reno, sack", replications=1).names == ("reno", "sack")
     with pytest.raises(ScenarioError, match="did you mean 's1'"):
         bp.run("s11")
 
@@ -299,3 +300,15 @@ def test_a_scenario_given_as_a_dict_has_types_that_find_a_wrong_key(tmp_path):
         assert (code == 0) == (wrong is None), said
         assert wrong is None or wrong in said
     exec(TYPED, {})
+
+
+def test_the_keys_of_congestion_controls_come_from_the_schema(monkeypatch):
+    assert catalog.cc_keys() == ("tcp.cc",)
+    assert catalog.compared_keys() == ("tcp.cc", "case")
+    schema = bp.schema()
+    schema["properties"]["quic"] = {"$ref": "#/$defs/Quic"}
+    schema["$defs"]["Quic"] = {"properties": {"controller": {"$ref": "#/$defs/Cc"}, "mtu": {"type": "string"}}}
+    monkeypatch.setattr(catalog, "schema", lambda: schema)
+    catalog.cc_keys.cache_clear()
+    assert catalog.cc_keys() == ("tcp.cc", "quic.controller")
+    catalog.cc_keys.cache_clear()

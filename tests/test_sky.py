@@ -68,12 +68,12 @@ def test_the_path_over_a_geostationary_satellite_is_as_long_as_the_closed_form_s
     east = math.radians(40)
     x, y = EQUATOR_KM + GEO_KM - EQUATOR_KM * math.cos(east), EQUATOR_KM * math.sin(east)
     expected = (GEO_KM + math.hypot(x, y)) / LIGHT_KM_S
-    assert found.table["delay_s"].to_numpy() == pytest.approx(expected, rel=1e-7)
-    assert found.table["hops"].to_list() == [2] * 10
-    assert found.table["from_elevation_deg"].to_numpy() == pytest.approx(90, abs=1e-3)
+    assert found.instants["delay_s"].to_numpy() == pytest.approx(expected, rel=1e-7)
+    assert found.instants["hops"].to_list() == [2] * 10
+    assert found.instants["from_elevation_deg"].to_numpy() == pytest.approx(90, abs=1e-3)
     slant = math.hypot(x, y)
     elevation = math.asin(((EQUATOR_KM + GEO_KM) * math.cos(east) - EQUATOR_KM) / slant)
-    assert found.table["to_elevation_deg"].to_numpy() == pytest.approx(math.degrees(elevation), abs=1e-4)
+    assert found.instants["to_elevation_deg"].to_numpy() == pytest.approx(math.degrees(elevation), abs=1e-4)
 
 
 def test_no_path_is_shorter_than_light_above_the_great_circle(atlantic):
@@ -85,7 +85,7 @@ def test_no_path_is_shorter_than_light_above_the_great_circle(atlantic):
 
 
 def test_changes_say_what_the_table_says_at_each_instant(atlantic):
-    joined = atlantic.table.join_asof(atlantic.changes, on="time_s", suffix="_then")
+    joined = atlantic.instants.join_asof(atlantic.changes, on="time_s", suffix="_then")
     for name in ("hops", "from_satellite", "to_satellite"):
         assert joined[name].to_list() == joined[f"{name}_then"].to_list()
     changes = atlantic.changes
@@ -111,34 +111,34 @@ def test_the_fewest_hops_are_no_more_than_those_of_the_shortest_delay():
         bp.sky.path("Seattle", "Singapore", over="kuiper-630", duration="20 min", step="1 min", metric=by)
         for by in ("delay", "hops")
     )
-    assert (short.table["hops"] <= quick.table["hops"]).all()
-    assert (quick.table["delay_s"] <= short.table["delay_s"] + 1e-12).all()
-    assert short.table["hops"].sum() < quick.table["hops"].sum()
+    assert (short.instants["hops"] <= quick.instants["hops"]).all()
+    assert (quick.instants["delay_s"] <= short.instants["delay_s"] + 1e-12).all()
+    assert short.instants["hops"].sum() < quick.instants["hops"].sum()
 
 
 def test_a_path_that_is_kept_changes_less_often(atlantic):
     kept = bp.sky.path("London", "New York", over=SHELL, duration="5 min", change="broken")
     assert 1 <= len(kept.changes) < len(atlantic.changes)
-    assert (kept.table["delay_s"] >= atlantic.table["delay_s"] - 1e-12).all()
+    assert (kept.instants["delay_s"] >= atlantic.instants["delay_s"] - 1e-12).all()
 
 
 def test_an_end_that_takes_the_highest_satellite_sees_it_higher(atlantic):
     found = bp.sky.path("London", "New York", over=SHELL, duration="30 s", selection="highest")
-    best = atlantic.table.head(30)
-    assert (found.table["from_elevation_deg"] >= best["from_elevation_deg"] - 1e-9).all()
-    assert (found.table["delay_s"] >= best["delay_s"] - 1e-12).all()
+    best = atlantic.instants.head(30)
+    assert (found.instants["from_elevation_deg"] >= best["from_elevation_deg"] - 1e-9).all()
+    assert (found.instants["delay_s"] >= best["delay_s"] - 1e-12).all()
 
 
 def test_disjoint_paths_share_no_satellite_and_the_first_is_hardly_longer_than_the_shortest(atlantic, tmp_path):
     found = bp.sky.path("London", "New York", over=SHELL, duration="30 s", disjoint=3)
-    assert found.table.equals(atlantic.table.head(30))
+    assert found.instants.equals(atlantic.instants.head(30))
     assert found.disjoint.columns == ["time_s", "number", "delay_s", "hops", "path"]
     for _, rows in found.disjoint.group_by("time_s"):
         inner = [name for path in rows["path"] for name in path.split(" > ")[1:-1]]
         assert len(inner) == len(set(inner)) == rows["hops"].sum() - 3
         assert rows.sort("number")["delay_s"].is_sorted()
     first = found.disjoint.filter(number=1)["delay_s"]
-    assert (first >= found.table["delay_s"] - 1e-12).all()
+    assert (first >= found.instants["delay_s"] - 1e-12).all()
     summary = found.summary["disjoint"]
     assert [each["number"] for each in summary] == [1, 2, 3]
     assert summary[0]["delay_max_s"] < summary[2]["delay_max_s"]
@@ -148,7 +148,7 @@ def test_disjoint_paths_share_no_satellite_and_the_first_is_hardly_longer_than_t
     assert "disjoint 3" in str([text.get_text() for text in found.plot().axes[0].get_legend().get_texts()])
     found.save(tmp_path / "look")
     assert pl.read_parquet(tmp_path / "look" / "disjoint.parquet").equals(found.disjoint)
-    assert found.to_dict()["apart"] == "satellites"
+    assert found.to_dict()["provenance"]["apart"] == "satellites"
 
 
 def test_more_disjoint_paths_than_there_are_satellites_in_view_are_empty():
@@ -166,8 +166,8 @@ def test_what_is_out_of_use_is_on_no_path(atlantic):
     link = bp.sky.path("London", "New York", over=SHELL, duration="20 s", failure=[f"{inner[2]}~{inner[1]}"])
     assert not link.changes["path"].str.contains(f"{inner[1]} > {inner[2]} ").any()
     for each in (out, link):
-        assert (each.table["delay_s"] >= atlantic.table["delay_s"].head(20) - 1e-12).all()
-        assert each.table["delay_s"][0] > atlantic.table["delay_s"][0]
+        assert (each.instants["delay_s"] >= atlantic.instants["delay_s"].head(20) - 1e-12).all()
+        assert each.instants["delay_s"][0] > atlantic.instants["delay_s"][0]
 
 
 @pytest.mark.parametrize(
@@ -264,17 +264,21 @@ def test_a_rule_chooses_satellites_that_reach_the_other_end():
 def test_satellites_without_links_need_one_that_both_see_or_a_gateway():
     alone = bp.sky.path("London", "New York", over="oneweb", duration="10 s")
     assert alone.summary["connected"] == 0
-    assert alone.table["hops"].null_count() == alone.table["delay_s"].null_count() == 10
+    assert alone.instants["hops"].null_count() == alone.instants["delay_s"].null_count() == 10
     by_fibre = bp.sky.path("London", "New York", over="oneweb", duration="10 s", gateway=["London", "Halifax"])
     assert by_fibre.summary["connected"] == 1
     route = by_fibre.changes["path"][0].split(" > ")
-    assert [each.name for each in by_fibre.scene.gateways] == by_fibre.to_dict()["gateways"] == ["London", "Halifax"]
+    assert (
+        [each.name for each in by_fibre.scene.gateways]
+        == by_fibre.to_dict()["provenance"]["gateways"]
+        == ["London", "Halifax"]
+    )
     assert (route[:2], route[-1], len(route)) == (["London", "Halifax"], "New York", 4)
     longer = bp.sky.path(
         "London", "New York", over="oneweb", duration="10 s", gateway=["London", "Halifax"], stretch=2.5
     )
     ground = bp.sky.path("London", "Halifax", over="oneweb", duration="1 s").ground_km
-    added = longer.table["delay_s"][0] - by_fibre.table["delay_s"][0]
+    added = longer.instants["delay_s"][0] - by_fibre.instants["delay_s"][0]
     assert added == pytest.approx(ground * 1.468 / LIGHT_KM_S, rel=0.01)
 
 
@@ -288,32 +292,32 @@ def test_a_matrix_says_of_each_pair_what_its_path_says():
     places = ["London", "New York", (-33.9, 151.2), "Recife"]
     given = {"over": SHELL, "duration": "2 min", "step": "10 s", "elevation_min": "30 deg"}
     found = bp.sky.paths(places, **given)
-    assert found.table.select("from", "to").rows()[:2] == [("London", "New York"), ("London", "33.90S 151.20E")]
-    assert len(found.table) == found.summary["pairs"] == 6
-    for row, (a, b) in zip(found.table.to_dicts(), combinations(places, 2), strict=True):
+    assert found.pairs.select("from", "to").rows()[:2] == [("London", "New York"), ("London", "33.90S 151.20E")]
+    assert len(found.pairs) == found.summary["pairs"] == 6
+    for row, (a, b) in zip(found.pairs.to_dicts(), combinations(places, 2), strict=True):
         path = bp.sky.path(a, b, **given)
-        delay = path.table["delay_s"]
+        delay = path.instants["delay_s"]
         assert [row[f"delay_{name}_s"] for name in ("min", "median", "p95", "max")] == pytest.approx(
             [delay.min(), delay.median(), delay.quantile(0.95, "linear"), delay.max()], abs=1e-9
         )
-        assert (row["hops_min"], row["hops_max"]) == (path.table["hops"].min(), path.table["hops"].max())
+        assert (row["hops_min"], row["hops_max"]) == (path.instants["hops"].min(), path.instants["hops"].max())
         assert row["connected"] == path.summary["connected"]
         assert row["ground_km"] == pytest.approx(path.ground_km)
         series = found.series(row["to"], row["from"])
-        assert series["time_s"].to_list() == path.table["time_s"].to_list()
+        assert series["time_s"].to_list() == path.instants["time_s"].to_list()
         assert series["delay_s"].to_numpy() == pytest.approx(delay.to_numpy(), abs=1e-9)
     with pytest.raises(SkyError, match="'Berlin' is not one of the places"):
         found.series("London", "Berlin")
     lean = bp.sky.paths(places, **given, series=False)
-    assert lean.table.equals(found.table)
+    assert lean.pairs.equals(found.pairs)
     with pytest.raises(SkyError, match="series=True"):
         lean.series("London", "Recife")
 
 
 def test_pairs_without_a_path_are_null_and_blank():
     found = bp.sky.paths(["London", "Paris", "Sydney"], over="geo:0E", duration="2 s")
-    assert found.table["connected"].to_list() == [1, 0, 0]
-    assert found.table["delay_max_s"].null_count() == found.table["hops_max"].null_count() == 2
+    assert found.pairs["connected"].to_list() == [1, 0, 0]
+    assert found.pairs["delay_max_s"].null_count() == found.pairs["hops_max"].null_count() == 2
     (axes, _) = found.plot("connected").axes
     assert axes.images[0].get_array().mask.sum() == 3
     assert [text.get_text() for text in axes.get_yticklabels()] == ["London", "Paris", "Sydney"]
@@ -345,11 +349,11 @@ def test_places_are_read_from_files(tmp_path):
 def test_a_matrix_is_kept_with_all_its_delays(tmp_path):
     words = ["matrix", "London", "Rome", "Cairo", "--over", SHELL, "--duration", "5 s", "--save", str(tmp_path / "out")]
     assert ran(*words, "--series", "--plot", str(tmp_path / "m.png")).exit_code == 0
-    table, series = (pl.read_parquet(tmp_path / "out" / f"{name}.parquet") for name in ("table", "series"))
+    table, series = (pl.read_parquet(tmp_path / "out" / f"{name}.parquet") for name in ("pairs", "series"))
     assert len(series) == 3 * 5
     most = series.group_by("from", "to", maintain_order=True).agg(pl.col("delay_s").max())
     assert most["delay_s"].to_list() == pytest.approx(table["delay_max_s"].to_list())
-    assert json.loads(ran(*words[:-2], "--json").stdout)["table"] == table.to_dicts()
+    assert json.loads(ran(*words[:-2], "--json").stdout)["pairs"] == table.to_dicts()
 
 
 def test_hypatias_network_is_one_line_by_command_and_in_python(tmp_path):
@@ -359,7 +363,7 @@ def test_hypatias_network_is_one_line_by_command_and_in_python(tmp_path):
         changes = [int(row["t_ns"]) // 100_000_000 for row in csv.DictReader(lines)]
     words = ["path", MANILA[1], DALIAN[1], "--over", "kuiper-630-hypatia", "--duration", "200 s", "--step", "100 ms"]
     shown = json.loads(ran(*words, "--json").stdout)
-    assert np.abs(2e9 * np.array(shown["table"]["delay_s"]) - rtt_ns).max() < 500
+    assert np.abs(2e9 * np.array(shown["instants"]["delay_s"]) - rtt_ns).max() < 500
     # Hypatia looks every 100 ms.
     assert [math.ceil(change["time_s"] * 10 - 1e-6) for change in shown["changes"]] == changes
     given = {"duration": "200 s", "step": "100 ms"}
@@ -367,7 +371,7 @@ def test_hypatias_network_is_one_line_by_command_and_in_python(tmp_path):
         found = bp.sky.paths([MANILA[1], DALIAN[1]], **over, **given)
         series = found.series(*[place.name for place in found.places])["delay_s"].to_numpy()
         assert np.abs(2e9 * series - rtt_ns).max() < 500
-        assert found.table["changes"][0] == len(changes) - 1
+        assert found.pairs["changes"][0] == len(changes) - 1
 
 
 KEYS_OF_HYPATIA = {"over": "kuiper-630", "motion": "sgp4", "mean_motion": 14.8, "range_max_km": 1260}
@@ -379,9 +383,9 @@ def test_orbits_and_reach_are_keys_of_every_look():
     # The cube root of the square of the ratio of periods.
     assert (high + 6371) / (low + 6371) == pytest.approx((14.788 / 13.0) ** (2 / 3), rel=2e-3)
     near, far = (bp.sky.passes("Quito", over="kuiper-630", range_max_km=km, duration="10 min") for km in (800, 1600))
-    assert near.table["range_max_km"].max() <= 800.1 < far.table["range_max_km"].max() <= 1600.1
-    assert near.to_dict()["range_max_km"] == 800
-    assert near.to_dict()["elevation_min_deg"] is None
+    assert near.passes["range_max_km"].max() <= 800.1 < far.passes["range_max_km"].max() <= 1600.1
+    assert near.to_dict()["provenance"]["range_max_km"] == 800
+    assert near.to_dict()["provenance"]["elevation_min_deg"] is None
     wide = bp.sky.coverage(over="kuiper-630", range_max_km=1600, duration="1 min", cell=15)
     assert wide.covered > bp.sky.coverage(over="kuiper-630", range_max_km=800, duration="1 min", cell=15).covered
     still, turned = (
@@ -390,7 +394,7 @@ def test_orbits_and_reach_are_keys_of_every_look():
     assert (still[:6] == turned[:6]).all()
     assert (still[6:12] - turned[6:12]).abs().max() > 10
     bent = bp.sky.path("London", "Madrid", over=SHELL, between_satellites="none", duration="10 s")
-    assert bent.table["hops"].drop_nulls().unique().to_list() == [2]
+    assert bent.instants["hops"].drop_nulls().unique().to_list() == [2]
 
 
 def test_gateways_on_the_ground_relay_without_fibre():
@@ -402,7 +406,7 @@ def test_gateways_on_the_ground_relay_without_fibre():
         assert all(name.startswith("oneweb-") for name in path[1::2])
         assert set(path[2:-1:2]) <= {"Paris", "Vienna", "Ankara"}
     assert any("Paris > " in path or "Vienna > Ankara" in path for path in by_fibre.changes["path"].drop_nulls())
-    assert zigzag.table["delay_s"].mean() < by_fibre.table["delay_s"].mean()
+    assert zigzag.instants["delay_s"].mean() < by_fibre.instants["delay_s"].mean()
 
 
 # Passes, coverage, maps.
@@ -415,7 +419,7 @@ def test_a_pass_over_the_pole_is_as_long_as_its_closed_form():
     reach = math.acos(POLE_KM * math.cos(least) / radius) - least
     period = 2 * math.pi * math.sqrt(radius**3 / 398_600.4418)
     expected = period / math.pi * math.acos(math.cos(reach) / math.cos(math.radians(3.6)))
-    whole = found.table.filter((pl.col("rise_s") > 0) & (pl.col("set_s") < 3 * 3600))
+    whole = found.passes.filter((pl.col("rise_s") > 0) & (pl.col("set_s") < 3 * 3600))
     assert len(whole) > 60
     assert (whole["set_s"] - whole["rise_s"]).to_numpy() == pytest.approx(expected, rel=3e-3)
     summary = found.summary
@@ -426,9 +430,9 @@ def test_a_pass_over_the_pole_is_as_long_as_its_closed_form():
 
 def test_gaps_between_passes_are_counted():
     found = bp.sky.passes("60N 0E", over="o3b", duration="1 h")
-    assert (len(found.table), found.summary["covered"], found.summary["gap_max_s"]) == (0, 0, 3600)
+    assert (len(found.passes), found.summary["covered"], found.summary["gap_max_s"]) == (0, 0, 3600)
     few = bp.sky.passes("London", over="iridium", duration="2 h", elevation_min=30)
-    inside = few.table.select("rise_s", "set_s").to_numpy()
+    inside = few.passes.select("rise_s", "set_s").to_numpy()
     seen = np.zeros(7200, dtype=bool)
     for rise, down in inside:
         seen[math.ceil(rise) : math.ceil(down)] = True
@@ -442,7 +446,7 @@ def test_a_geostationary_satellite_covers_the_cap_of_the_closed_form():
     least = math.radians(5)
     reach = math.acos(EQUATOR_KM * math.cos(least) / (EQUATOR_KM + GEO_KM)) - least
     assert found.covered == pytest.approx((1 - math.cos(reach)) / 2, abs=0.002)
-    centre = found.table.filter(pl.col("mean") > 0)
+    centre = found.cells.filter(pl.col("mean") > 0)
     assert centre["longitude_deg"].mean() == pytest.approx(30, abs=1)
     assert centre["latitude_deg"].max() == pytest.approx(math.degrees(reach), abs=2)
 
@@ -451,18 +455,18 @@ def test_bands_of_coverage_are_all_of_its_table():
     found = bp.sky.coverage(over="iridium", duration="2 min", cell=5)
     bands = found.bands()
     assert bands["north_deg"].to_list() == list(range(90, -90, -10))
-    assert found.table["min"].min() == bands["min"].min() >= 1
+    assert found.cells["min"].min() == bands["min"].min() >= 1
     area = [
         math.sin(math.radians(n)) - math.sin(math.radians(s)) for s, n in bands.select("south_deg", "north_deg").rows()
     ]
-    mean = np.average(found.table["mean"], weights=np.cos(np.radians(found.table["latitude_deg"])))
+    mean = np.average(found.cells["mean"], weights=np.cos(np.radians(found.cells["latitude_deg"])))
     assert np.average(bands["mean"], weights=area) == pytest.approx(mean, rel=0.01)
 
 
 def test_a_map_shows_the_path_of_its_instant(atlantic):
     for at_s in (0, 200):
         found = bp.sky.map(over=SHELL, ends=("London", "New York"), at=at_s)
-        row = atlantic.table.row(at_s, named=True)
+        row = atlantic.instants.row(at_s, named=True)
         assert found.delay_s == pytest.approx(row["delay_s"], rel=1e-9)
         assert found.path["node"].to_list()[1] == row["from_satellite"]
         assert len(found.path) == row["hops"] + 1
@@ -481,7 +485,7 @@ def test_a_file_of_element_sets_is_a_constellation(tmp_path):
     assert found.scene.epoch == "2026-06-13T19:35:34.209Z"
     assert bp.sky.map(over=file, start="2026-06-13").scene.epoch == "2026-06-13T00:00:00.000Z"
     file.write_text(SETS.replace("0  9992", "0  9993"))
-    with pytest.raises(SkyError, match=r"one\.tle, line 2: .*\n  --bad skip"):
+    with pytest.raises(SkyError, match=r"one\.tle, line 2: .*\n  bad='skip'"):
         bp.sky.map(over=file)
     file.write_text(SETS.replace("0  9992", "0  9993") + SETS)
     left = bp.sky.map(over=file, bad="skip")
@@ -666,7 +670,7 @@ def test_equal_figures_are_equal_files(tmp_path, atlantic):
     axes = bp.sky.map(over="iridium", ends=("Berlin", "Tokyo")).plot(title="A", size=(5, 3)).axes[0]
     assert {text.get_text() for text in axes.texts} == {"Berlin", "Tokyo"}
     delay, hops, _ = atlantic.plot().axes
-    assert delay.lines[0].get_ydata() == pytest.approx(atlantic.table["delay_s"].to_numpy() * 1e3)
+    assert delay.lines[0].get_ydata() == pytest.approx(atlantic.instants["delay_s"].to_numpy() * 1e3)
     assert hops.get_ylim()[0] == 0
 
 
@@ -675,7 +679,7 @@ def test_a_map_of_coverage_shows_its_table(chart):
     found = bp.sky.coverage(over="iridium", duration="1 s", step="1 s", cell=10)
     image = found.plot(chart).axes[0].images[0].get_array()
     scale = 100 if chart == "covered" else 1
-    assert np.ravel(image.filled()) == pytest.approx(found.table[chart].to_numpy() * scale)
+    assert np.ravel(image.filled()) == pytest.approx(found.cells[chart].to_numpy() * scale)
 
 
 # The command line.
@@ -725,8 +729,8 @@ def test_tables_files_and_json_have_the_same_numbers(tmp_path, monkeypatch):
     shown = ran(*words)
     assert shown.exit_code == 0, shown.output
     found = json.loads(ran(*words, "--json").stdout)
-    table = pl.read_parquet("out/table.parquet")
-    assert table.to_dict(as_series=False) == found["table"]
+    table = pl.read_parquet("out/instants.parquet")
+    assert table.to_dict(as_series=False) == found["instants"]
     assert pl.read_parquet("out/changes.parquet").to_dicts() == found["changes"]
     assert json.loads((tmp_path / "out" / "provenance.json").read_text())["form"] == "bentpipe sky path"
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
@@ -737,7 +741,7 @@ def test_tables_files_and_json_have_the_same_numbers(tmp_path, monkeypatch):
 
 def test_a_map_goes_to_a_place_of_its_own_unless_json_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert json.loads(ran("map", "--over", "iridium", "--json").stdout)["satellites"] == 66
+    assert json.loads(ran("map", "--over", "iridium", "--json").stdout)["provenance"]["satellites"] == 66
     assert list(tmp_path.iterdir()) == []
     assert "The map is in map.png." in ran("map", "--over", "iridium").stdout
     assert [each.name for each in tmp_path.iterdir()] == ["map.png"]
@@ -810,16 +814,16 @@ RADIO = {"frequency": 12.0, "eirp": 36.0, "g_over_t": 9.0, "symbol_rate": 10e6}
 
 def test_a_budget_adds_up_and_has_the_free_space_of_its_distance():
     found = bp.sky.budget("Singapore", over="starlink-shell-1", percent=[0.01, 0.1], **RADIO)
-    for (_, _), lines in found.table.group_by("elevation_deg", "percent"):
+    for (_, _), lines in found.lines.group_by("elevation_deg", "percent"):
         value = dict(zip(lines["line"], lines["value"], strict=True))
         parts = ("EIRP", "free space", "gases", "rain", "other losses", "G/T", "warmer sky", "1/k")
         assert sum(value.get(name, 0) for name in parts) == pytest.approx(value["C/N0"])
         assert value["C/N0"] - 70 == pytest.approx(value["Es/N0"])
     # At 12 GHz: 168.84 dB over 550 km, 175.04 dB over 1123.4 km.
-    loss = dict(found.table.filter(pl.col("line") == "free space").select("elevation_deg", "value").rows())
+    loss = dict(found.lines.filter(pl.col("line") == "free space").select("elevation_deg", "value").rows())
     assert loss[90.0] == pytest.approx(-168.84, abs=0.01)
     assert loss[25.0] == pytest.approx(-175.04, abs=0.01)
-    rain = found.table.filter(pl.col("line") == "rain", pl.col("elevation_deg") == 40.0)["value"].to_list()
+    rain = found.lines.filter(pl.col("line") == "rain", pl.col("elevation_deg") == 40.0)["value"].to_list()
     assert rain[0] == 0 > rain[2] > rain[1]
     assert found.summary["rate_min_bps_dry"] == pytest.approx(4.453027 * 10e6)
 
@@ -864,11 +868,11 @@ def test_a_scenario_that_is_long_to_read_says_how_far_it_is_and_can_be_interrupt
 def test_clouds_and_scintillation_are_lines_where_they_are_asked_for():
     given = {"over": "geo:19.2E", "frequency": 20, "eirp": 55, "g_over_t": 15, "percent": [0.1, 2]}
     plain = bp.sky.budget("London", **given)
-    assert not plain.table["line"].is_in(["clouds", "scintillation"]).any()
+    assert not plain.lines["line"].is_in(["clouds", "scintillation"]).any()
     both = bp.sky.budget("London", **given, clouds=True, scintillation=True)
 
     def at(found, line, percent):
-        rows = found.table.filter((pl.col("line") == line) & pl.col("percent").eq_missing(percent))
+        rows = found.lines.filter((pl.col("line") == line) & pl.col("percent").eq_missing(percent))
         return rows["value"].to_numpy()
 
     # Dry air is dry.
@@ -903,8 +907,8 @@ DOWN = {"frequency": 12, "eirp": 25, "g_over_t": 9}
 
 def test_both_ways_of_a_bent_pipe_make_one_budget():
     def values(found, percent=None):
-        assert found.table["elevation_deg"].n_unique() == 1
-        rows = found.table.filter(pl.col("percent").eq_missing(percent))
+        assert found.lines["elevation_deg"].n_unique() == 1
+        rows = found.lines.filter(pl.col("percent").eq_missing(percent))
         return dict(rows.select("line", "value").iter_rows())
 
     both = bp.sky.budget("Lagos", **PIPE, down=DOWN)
@@ -929,7 +933,7 @@ def test_both_ways_of_a_bent_pipe_make_one_budget():
 
 def test_a_way_down_that_cannot_be_is_refused():
     for given, said in [
-        ({"down": {"frequency": 12}}, "lacks eirp, g_over_t"),
+        ({"down": {"frequency": 12}}, "down: eirp, g_over_t is missing"),
         ({"down": DOWN | {"power": 3}}, "has no power"),
         ({"to": "Madrid"}, "to is where the way down ends"),
         ({"down": DOWN, "to": "10N 10E"}, "no climate is known for 10.00N 10.00E"),
@@ -1041,7 +1045,7 @@ def test_what_dvb_s2_bears_has_a_margin_and_losses():
 
 def test_walkers_numbers_are_a_constellation():
     name, own = (bp.sky.path("London", "Tokyo", over=over) for over in (SHELL, "delta:53:1584/72/39:550"))
-    assert own.table["delay_s"].to_list() == name.table["delay_s"].to_list()
+    assert own.instants["delay_s"].to_list() == name.instants["delay_s"].to_list()
     star = bp.sky.passes("London", over="Star:86.4:66/6/0:780", elevation_min=8.2)
     assert len(star.scene.satellites) == 66
     assert star.scene.is_linked

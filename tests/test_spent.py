@@ -114,7 +114,7 @@ def test_what_is_advised_first_helps_and_its_command_runs_as_printed(found, monk
     table = bp.compare(
         words[2], cases={"as it is": {}, first.name: dict(first.sets)}, metric=first.metric, replications=2
     ).table
-    means = dict(table.filter(pl.col("metric") == first.metric).select("sender", "mean").iter_rows())
+    means = dict(table.filter(pl.col("metric") == first.metric).select("of", "mean").iter_rows())
     assert (means[first.name] < means["as it is"]) == first.metric.startswith(("fct", "delay"))
 
 

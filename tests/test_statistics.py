@@ -7,7 +7,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.results.comparison import Comparison
-from bentpipe.metrics import COLUMNS, METRICS, named
+from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.statistics import estimates
 from bentpipe.statistics.comparing import Difference, differences, sentence, statement
 from bentpipe.statistics.correction import adjusted, benjamini_hochberg
@@ -445,7 +445,7 @@ def test_conditions_are_corrected_together():
 
 def by_hand(small, statistic="mean", correction="holm", **values):
     runs = [
-        {"sender": cc, "replication": k, "seed": 3 + k} | dict.fromkeys(COLUMNS.values(), 1.0) | {"goodput_bps": v}
+        {"of": cc, "replication": k, "seed": 3 + k} | dict.fromkeys(COLUMNS.values(), 1.0) | {"goodput_bps": v}
         for cc, column in values.items()
         for k, v in enumerate(column)
     ]
@@ -511,8 +511,8 @@ def test_comparisons_by_other_names_are_refused(small):
 
 def test_a_comparison_by_medians_is_kept_as_one(small, tmp_path):
     comparison = bp.compare(small, ["reno", "tahoe"], replications=6, statistic="median", correction="bh", jobs=1)
-    assert comparison.to_dict()["statistic"] == "median"
-    assert comparison.to_dict()["correction"] == "bh"
+    assert comparison.to_dict()["provenance"]["statistic"] == "median"
+    assert comparison.to_dict()["provenance"]["correction"] == "bh"
     again = bp.compare(small, ["reno", "tahoe"], replications=6, statistic="median", correction="bh", jobs=3)
     assert comparison.to_dict() == again.to_dict()
     comparison.save(tmp_path / "a")

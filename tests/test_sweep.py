@@ -224,7 +224,7 @@ def test_a_run_that_failed_is_shown_again_by_its_file(small, tmp_path, unlucky):
     alone = bp.run(bp.load(small, {"link.down.error.rate": 0.01}), seed=4)
     done = CliRunner().invoke(app, ["run", str(replay), "--json"])
     assert done.exit_code == 0
-    assert json.loads(done.stdout)["summary"] == alone.to_dict()["summary"]
+    assert json.loads(done.stdout)["table"] == alone.to_dict()["table"]
 
 
 def test_an_error_that_is_no_failure_of_a_run_ends_the_sweep_and_keeps_what_is_done(small, tmp_path, monkeypatch):
@@ -315,7 +315,7 @@ def test_a_sweep_can_be_saved_and_read_back(small, tmp_path):
     assert read.to_dict() == whole.to_dict()
     assert read.kept("flows").equals(whole.kept("flows"))
     assert read.table.equals(whole.table)
-    assert read.estimate(1, "goodput") == whole.estimates("goodput")[1]
+    assert read.estimate(read.names[1], "goodput") == whole.estimates("goodput")[1]
 
 
 def test_a_comparison_s_store_is_that_of_a_sweep(small, tmp_path):

@@ -28,7 +28,7 @@ def main() -> None:
     names = [name for name in sys.argv[1:] if name != "--quick"] or list(claims.shipped())
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder)
-        result = bp.reproduce(names, is_full=is_full, falsify=True, folder=made)
+        result = bp.reproduce(names, full=is_full, falsify=True, folder=made)
         for name in names:
             shutil.rmtree(PAGES / name, ignore_errors=True)
             (PAGES / name).mkdir(parents=True)

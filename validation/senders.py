@@ -21,7 +21,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 import bentpipe as bp
 from bentpipe import formatting, plot
-from bentpipe.metrics import METRICS
+from bentpipe.metric import METRICS
 from bentpipe.plot import traces
 from bentpipe.plot.style import COLOURS, WIDE, label, sheet, style
 from bentpipe.statistics.estimates import estimate

@@ -1,5 +1,8 @@
+from . import catalog as catalog
 from . import errors as errors
+from . import plot as plot
 from . import sky as sky
+from . import statistics as statistics
 from .catalog import choices as choices
 from .catalog import schema as schema
 from .emulation.emulate import Emulation as Emulation
@@ -18,6 +21,9 @@ from .experiment.single.pcap import pcap as pcap
 from .experiment.single.run import run as run
 from .experiment.single.run_result import RunResult as RunResult
 from .experiment.sweep import sweep as sweep
+from .listing import metrics as metrics
+from .listing import scenarios as scenarios
+from .listing import series as series
 from .own.middlebox import Middlebox as Middlebox
 from .own.sender import Bbr as Bbr
 from .own.sender import CongestionControl as CongestionControl
@@ -49,6 +55,7 @@ __all__ = [
     "Sweep",
     "Twin",
     "__version__",
+    "catalog",
     "check",
     "choices",
     "compare",
@@ -56,14 +63,19 @@ __all__ = [
     "errors",
     "load",
     "loads",
+    "metrics",
     "mix",
     "pcap",
+    "plot",
     "report",
     "reproduce",
     "run",
+    "scenarios",
     "schema",
+    "series",
     "sky",
     "speak",
+    "statistics",
     "sweep",
     "twin",
 ]

@@ -6,7 +6,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, Word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,7 +96,7 @@ def whole(name: str, given: Any, least: int, most: int, *, error: type[BentpipeE
 
 
 def only_with(
-    name: str, is_given: bool, other: str, has_other: bool, *, error: type[BentpipeError] = BentpipeError
+    name: str, given: Any, usual: Any, other: str, has_other: bool, *, error: type[BentpipeError] = BentpipeError
 ) -> None:
     """Refuse an argument that has no effect without another one.
 
@@ -105,8 +105,9 @@ def only_with(
     BentpipeError
         It is given, and the other one is not; as a subclass, if there is one.
     """
-    if is_given and not has_other:
-        raise error(f"{name} has no effect without {other}\n  expected both or none of them")
+    if given != usual and not has_other:
+        names = dict.fromkeys((name, other))
+        raise error(f"{{{name}}} has no effect without {{{other}}}\n  expected both or none of them", **names)
 
 
 def _within(least: float, most: float) -> str:
@@ -121,7 +122,7 @@ def _within(least: float, most: float) -> str:
 def _wrong(name: str, given: Any, expected: str, error: type[BentpipeError] = BentpipeError) -> BentpipeError:
     shown = repr(given)
     shown = shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}..."
-    return error(f"{name} = {shown}\n  expected {expected}")
+    return error(f"{{{name} = }}\n  expected {expected}", **{name: Word(shown)})
 
 
 SHOWN_MAX = 80

@@ -24,6 +24,24 @@ def schema() -> dict[str, Any]:
     return dict(json.loads(_core.schema()))
 
 
+@cache
+def cc_keys() -> tuple[str, ...]:
+    """Keys of a scenario that name the congestion control of all flows, such as `tcp.cc`: one per transport."""
+    content = schema()
+    kinds = {each.get("$ref", "").rpartition("/")[2]: name for name, each in content["properties"].items()}
+    return tuple(
+        f"{kinds[kind]}.{key}"
+        for kind in kinds
+        for key, each in content["$defs"].get(kind, {}).get("properties", {}).items()
+        if each.get("$ref") == "#/$defs/Cc"
+    )
+
+
+def compared_keys() -> tuple[str, ...]:
+    """Keys whose values are compared with each other where they vary in a sweep; other keys are the conditions."""
+    return (*cc_keys(), "case")
+
+
 def choices() -> dict[str, list[dict[str, str]]]:
     """What can be named in a scenario.
 

@@ -2,27 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bentpipe.terminal import visible
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 SHOWN_MAX = 50
 """Problems in the text of an error; the rest are counted."""
+
+Spelling = Callable[[str, Any, str], str]
+"""Spells a parameter: its name, its value (None: the name alone), and the sign between them."""
+
+
+class Word(str):
+    """A placeholder for a value in the text of an error, printed as it is: `NAME`."""
+
+    __slots__ = ()
+
+
+def argument(name: str, value: Any, sign: str = "=") -> str:
+    """Spell a parameter as in a call: `jobs=2`, `against=NAME`, or its name alone."""
+    if value is None:
+        return name
+    return f"{name}{sign}{value if isinstance(value, Word) else repr(value)}"
+
+
+def spelled(text: str, asked: Mapping[str, Any], spelling: Spelling) -> str:
+    """Replace `{name}` and `{name = }` in a text by the parameter.
+
+    >>> spelled("{jobs} with {on}; {n = }", {"jobs": 2, "on": Word("WHERE"), "n": 3}, argument)
+    'jobs=2 with on=WHERE; n = 3'
+    """
+    for name, value in asked.items():
+        text = text.replace(f"{{{name}}}", spelling(name, value, "="))
+        text = text.replace(f"{{{name} = }}", spelling(name, value, " = "))
+    return text
 
 
 class BentpipeError(Exception):
     """Base of all errors that bentpipe raises on purpose; its text is for people.
 
     The command line writes `error:` before it. Hidden characters of names and values are numbers in it.
+
+    Parameters
+    ----------
+    *parts
+        Text, with `{name}` in the place of a parameter of the call.
+    **asked
+        The value of each of these parameters; None for the name alone. The text for callers has `name=value`, that of
+        the command line the option.
     """
 
+    def __init__(self, *parts: object, **asked: Any) -> None:
+        super().__init__(*parts)
+        self.asked = asked
+
     def __str__(self) -> str:
-        return visible(super().__str__())
+        return self.text()
+
+    def text(self, begin: str = "", spelling: Spelling = argument) -> str:
+        """The text after a beginning, with parameters in a spelling."""
+        return visible(begin + spelled(super().__str__(), self.asked, spelling))
 
 
 @dataclass(frozen=True)
@@ -44,7 +87,8 @@ class Problem:
     suggestion : str
         What was probably meant: a name, a value or a line such as `app = { kind = "file", size = ... }`; may be empty.
     place : str
-        For messages: `FILE:LINE:COLUMN`, or the option of the command line, `--set KEY`; empty for values of Python.
+        For messages: `FILE:LINE:COLUMN`, or the option of the command line, `--set KEY`. The text for callers has the
+        parameter instead: `sets["KEY"]`.
     file : str or None
         Path or name of the text, if the problem stands in one. So do the four numbers.
     line, column, end_line, end_column : int or None
@@ -66,14 +110,31 @@ class Problem:
     end_column: int | None = None
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, spelling: Spelling = argument) -> str:
+        """The message, its place, and the expected values."""
         meant = self.suggestion if " = " in self.suggestion else f'"{self.suggestion}"'
         more = [
             *([f"known: {', '.join(self.known)}"] if self.known else []),
             *([self.expected] if self.expected else []),
             *([f"did you mean {meant}?"] if self.suggestion else []),
         ]
-        place = f"{self.message:<65}  {self.place}" if self.place else self.message
+        where = _in_call(self.place) if spelling is argument else self.place
+        place = f"{self.message:<65}  {where}" if where else self.message
         return f"{place}\n  {'; '.join(more)}" if more else place
+
+
+_OPTION = re.compile(r"--(set|vary|until)\b(?: (.+))?")
+_PARAMETERS = {"set": "sets", "vary": "vary", "until": "until"}
+
+
+def _in_call(place: str) -> str:
+    """The place of a problem for callers in Python, who gave the parameter of an option."""
+    found = _OPTION.fullmatch(place)
+    if found is None:
+        return place
+    return _PARAMETERS[found[1]] + (f'["{found[2]}"]' if found[2] else "")
 
 
 class ScenarioError(BentpipeError, ValueError):
@@ -85,6 +146,8 @@ class ScenarioError(BentpipeError, ValueError):
         What is wrong; of a text, the first line is the message, and the rest what is expected.
     where : str
         What all of it is about, as a last line.
+    **asked
+        Parameters that the text names, as for `BentpipeError`.
 
     Attributes
     ----------
@@ -92,25 +155,41 @@ class ScenarioError(BentpipeError, ValueError):
         Everything that is wrong, in the order of the file; at least one.
     """
 
-    def __init__(self, *what: Problem | str, where: str = "") -> None:
-        super().__init__(*what)
-        self.problems = tuple(each if isinstance(each, Problem) else _problem(each) for each in what)
+    def __init__(self, *what: Problem | str, where: str = "", **asked: Any) -> None:
+        super().__init__(*what, **asked)
+        self.problems = self._problems(argument)
         self.where = where
 
-    def __str__(self) -> str:
-        return self.text()
+    def _problems(self, spelling: Spelling) -> tuple[Problem, ...]:
+        return tuple(
+            replace(
+                each,
+                message=spelled(each.message, self.asked, spelling),
+                expected=spelled(each.expected, self.asked, spelling),
+            )
+            for each in map(_problem, self.args)
+        )
 
-    def text(self, begin: str = "") -> str:
+    def changed(
+        self, change: Callable[[Problem], Problem] = lambda each: each, where: str | None = None
+    ) -> ScenarioError:
+        """The error with each problem changed, or with another last line; its parameters stay."""
+        problems = map(change, map(_problem, self.args))
+        return ScenarioError(*problems, where=self.where if where is None else where, **self.asked)
+
+    def text(self, begin: str = "", spelling: Spelling = argument) -> str:
         """All problems, each after this beginning, and how many they are."""
         count = len(self.problems)
-        lines = [f"{begin}{problem}" for problem in self.problems[:SHOWN_MAX]]
+        lines = [f"{begin}{problem.text(spelling)}" for problem in self._problems(spelling)[:SHOWN_MAX]]
         lines += [f"... and {count - SHOWN_MAX} more"] if count > SHOWN_MAX else []
         lines += [f"{count} problems; nothing was run"] if count > 1 else []
         return visible("\n".join([*lines, *([f"  {self.where}"] if self.where else [])]))
 
 
-def _problem(text: str) -> Problem:
-    message, _, expected = text.partition("\n")
+def _problem(what: Problem | str) -> Problem:
+    if isinstance(what, Problem):
+        return what
+    message, _, expected = what.partition("\n")
     return Problem(message, expected=expected.strip())
 
 

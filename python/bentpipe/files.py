@@ -217,7 +217,7 @@ def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
 def is_no_sweep(folder: str | os.PathLike[str]) -> BentpipeError:
     """For a place that should be the store of a sweep."""
     if not os.path.lexists(folder):
-        return BentpipeError(f"there is no folder {folder}\n  expected the folder of `bentpipe sweep` or --store")
+        return BentpipeError(f"there is no folder {folder}\n  expected the folder of `bentpipe sweep` or a store")
     return BentpipeError(f"{folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote")
 
 
@@ -291,20 +291,25 @@ def captures(pcap: str | os.PathLike[str]) -> str:
     """
     given = os.fsdecode(pcap)
     place = Path(given)
-    shown = given or "''"
     if place.name in ("", "..") or given.endswith(os.sep):
-        raise BentpipeError(f"--pcap {shown} is no name of a file\n  expected one, such as out.pcapng")
+        raise BentpipeError("{pcap} is no name of a file\n  expected one, such as out.pcapng", pcap=given)
     if given == "-":
-        raise BentpipeError("--pcap - is no name of a file\n  captures are several files, one of each host")
+        raise BentpipeError("{pcap} is no name of a file\n  captures are several files, one of each host", pcap=given)
     if re.search(r"[{}]", place.name.replace(HOST, "")):
-        raise BentpipeError(f"--pcap {shown}: braces are for host only\n  expected {HOST}, or no braces")
+        raise BentpipeError(f"{{pcap}}: braces are for host only\n  expected {HOST}, or no braces", pcap=given)
     if HOST in str(place.parent):
-        raise BentpipeError(f"--pcap {shown} has {HOST} in the name of a folder\n  expected it in that of the file")
+        raise BentpipeError(
+            f"{{pcap}} has {HOST} in the name of a folder\n  expected it in that of the file", pcap=given
+        )
     with writing(place):
         if place.is_dir():
-            raise BentpipeError(f"--pcap {shown} is a folder\n  expected a file in it, such as {place / 'out.pcapng'}")
+            raise BentpipeError(
+                f"{{pcap}} is a folder\n  expected a file in it, such as {place / 'out.pcapng'}", pcap=given
+            )
         if not place.parent.is_dir():
-            raise BentpipeError(f"--pcap {shown}: there is no folder {place.parent}\n  make it, or choose another one")
+            raise BentpipeError(
+                f"{{pcap}}: there is no folder {place.parent}\n  make it, or choose another one", pcap=given
+            )
     stem = place.stem if HOST in place.name else f"{place.stem}-{HOST}"
     return str(place.with_name(f"{stem}{place.suffix or '.pcapng'}"))
 

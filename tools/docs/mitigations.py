@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bentpipe.metrics import METRICS
+from bentpipe.metric import METRICS
 from validation import kept
 from validation.mitigations import MITIGATIONS, REPLICATIONS, STANDARD, Mitigation
 

@@ -7,13 +7,18 @@ mkdocs.yml); everything else is free of mkdocs.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files as resources
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +27,10 @@ import click
 import bentpipe as bp
 from bentpipe.catalog import choices, dictionary
 from bentpipe.cli.app import app
-from bentpipe.metrics import METRICS, Metric, of_one, of_tables
+from bentpipe.contract import frames
+from bentpipe.contract.result import Result
+from bentpipe.metric import METRICS, Metric, of_one, of_tables
+from bentpipe.statistics.judgement import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,10 +51,13 @@ TABLES = {
 }
 PYTHON = {
     "Experiments": ["run", "compare", "mix", "sweep", "report", "reproduce"],
-    "Scenarios": ["load", "loads", "check", "Scenario", "schema", "choices"],
-    "Results": ["RunResult", "Comparison", "Mix", "Sweep", "Reproduction"],
+    "Scenarios": ["load", "loads", "check", "Scenario", "schema"],
+    "Lists of names": ["scenarios", "metrics", "series", "choices", "catalog"],
+    "Results": ["RunResult", "Comparison", "Mix", "Sweep", "Reproduction", "Twin", "Emulation"],
+    "Real programs": ["emulate", "speak", "twin", "pcap"],
     "Your own code": ["CongestionControl", "Cubic", "Reno", "Bbr", "Middlebox", "Network"],
     "The sky": ["sky"],
+    "Statistics and figures": ["statistics", "plot"],
     "Errors": ["errors"],
 }
 
@@ -55,6 +66,7 @@ def pages() -> dict[str, str]:
     """Path below `docs` to Markdown, of every page but the gallery's."""
     return {
         "reference/columns.md": columns(),
+        "reference/results.md": results(),
         "reference/causes.md": causes(),
         "reference/metrics.md": metrics(),
         "reference/names.md": names(),
@@ -83,6 +95,80 @@ def columns() -> str:
         text += f"\n## {table}\n\n{about}\n\n"
         text += _table("column entity unit meaning" if is_series else "column unit meaning", cells)
     return text
+
+
+def result_classes() -> list[type]:
+    """The classes of results that users meet."""
+    found = [
+        value for place in (bp, bp.sky) for name in place.__all__ if isinstance(value := getattr(place, name), type)
+    ]
+    return [each for each in dict.fromkeys(found) if issubclass(each, Result)]
+
+
+def members() -> dict[str, str]:
+    """The members that all results have, each with the first sentence about it."""
+    found = {name: doc for name, doc in _fields(Result) if not name.startswith("_")}
+    for name, value in vars(Result).items():
+        if not name.startswith("_") and name not in found and (callable(value) or isinstance(value, property)):
+            found[name] = inspect.getdoc(value) or ""
+    return {name: re.split(r"(?<=\.)\s|: a row|\n", doc)[0] for name, doc in found.items()}
+
+
+def _fields(cls: type) -> list[tuple[str, str]]:
+    """The fields of a class, with the texts below them."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0].body
+    return [
+        (field.target.id, text.value.value)
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
+    ]
+
+
+def results() -> str:
+    """The members of every result, and the additions of each class."""
+    classes = result_classes()
+    rows = []
+    for name, doc in members().items():
+        value = inspect.getattr_static(Result, name, None)
+        shown = f"{name}{_parameters(value)}" if callable(value) else name
+        rows.append([f"`{shown}`", doc, *(_added(each, name) for each in classes)])
+    heads = " ".join(["member", "meaning", *(each.__name__ for each in classes)])
+    return (
+        "# Results\n\nEvery result has the same members, with the same parameters. A row is a member; a column"
+        " has the additions of a class.\n\n" + _table(heads, rows) + "\n`Class.load(folder)` opens what `save` wrote."
+        " `to_dict` has the keys `provenance`, `statements`, `notes`, `table` and `differences`, then more;"
+        " `--json` of a command prints the same.\n\n## Columns\n\n" + _frames()
+    )
+
+
+def _parameters(function: object) -> str:
+    """The names of the parameters of a method."""
+    names = [*inspect.signature(function).parameters.values()][1:]
+    return "(" + ", ".join(f"{each.name}=" if each.default is not each.empty else each.name for each in names) + ")"
+
+
+def _added(cls: type, name: str) -> str:
+    """The charts of a class, more parameters, or just that the member is there."""
+    if name == "charts":
+        if isinstance(inspect.getattr_static(cls, name), property):
+            return "the figures of the papers"
+        return ", ".join(f"`{chart}`" for chart in cls.charts)
+    own, common = inspect.getattr_static(cls, name, None), inspect.getattr_static(Result, name, None)
+    if not callable(own) or not callable(common):
+        return "yes"
+    more = inspect.signature(own).parameters.keys() - inspect.signature(common).parameters.keys()
+    return ", ".join(f"`{each}=`" for each in inspect.signature(own).parameters if each in more) or "yes"
+
+
+def _frames() -> str:
+    """The columns of the tables that all results have."""
+    found = {"table": frames.table((), DEFAULT), "differences": frames.differences((), DEFAULT)}
+    heads = "column type"
+    return "\n".join(
+        f"`{name}`; with medians, `mean` is `median`. Further columns are the keys that vary in a sweep.\n\n"
+        + _table(heads, [[f"`{column}`", str(kind).lower()] for column, kind in frame.schema.items()])
+        for name, frame in found.items()
+    )
 
 
 def causes() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,12 +15,11 @@ from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.contract.options import CHARTS, charted, checked
 from bentpipe.scenario import overrides
-from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bentpipe.statistics.judgement import Correction, Statistic
+    from bentpipe.statistics.judgement import Judgement
 
 
 @click.command(
@@ -38,17 +38,12 @@ if TYPE_CHECKING:
 @options.until
 @options.replications_max
 @options.metric
-@options.statistic
-@options.confidence
-@options.correction
-@options.against
+@options.judgement(*options.JUDGEMENT)
 @click.option("--all", "show_all", is_flag=True, help="Show also what losses were taken for.")
 @click.option("--ratio", is_flag=True, help="Show ratios to --against NAME as well, in pairs of equal seeds.")
 @options.sets
 @options.seed
-@options.store
-@options.jobs
-@options.on
+@options.execution
 @options.save
 @options.plot
 @options.chart(*CHARTS)
@@ -63,17 +58,12 @@ def command(
     until: str | None,
     replications_max: int | None,
     metric: str,
-    statistic: Statistic,
-    confidence: float,
-    correction: Correction,
-    against: str | None,
+    judgement: Judgement,
     show_all: bool,
     ratio: bool,
     sets: tuple[str, ...],
     seed: int | None,
-    store: Path | None,
-    jobs: int | None,
-    on: str | None,
+    where: dict[str, Any],
     save: Path | None,
     plot: Path | None,
     chart: str | None,
@@ -88,9 +78,8 @@ def command(
     """
     check_places(save, plot)
     checked(metric=metric, replications=replications)
-    Judgement(statistic, confidence, correction)
     charted(chart, is_mix=False, is_drawn=plot is not None)
-    if (ratio or chart == "ratio") and against is None:
+    if (ratio or chart == "ratio") and judgement.against is None:
         raise BentpipeError("a ratio to what?\n  expected the baseline: --against NAME")
     from bentpipe.own.loading import named
 
@@ -112,14 +101,9 @@ def command(
             replications_max=replications_max,
             until=enough,
             metric=metric,
-            confidence=confidence,
-            statistic=statistic,
-            correction=correction,
-            against=against,
-            store=store,
-            jobs=jobs,
-            on=on,
             progress=progress,
+            **asdict(judgement),
+            **where,
         )
 
     def shown(result: Any) -> Any:
@@ -129,8 +113,6 @@ def command(
         return (*render.comparison(result, show_all), *ratios, *render.notes(result))
 
     def drawn(result: Any) -> Any:
-        if chart == "ratio":
-            return result.plot(is_ratio=True, **look)
-        return result.plot("cwnd" if chart == "cwnd" else None, **look)
+        return result.plot(chart, **look)
 
     carry_out(scenario, work, shown, drawn, save=save, plot=plot, json=json, quiet=quiet)

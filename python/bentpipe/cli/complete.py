@@ -56,10 +56,9 @@ def senders(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
 
 def series(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Time series, several with commas between them."""
-    from bentpipe.catalog import dictionary
+    from bentpipe.listing import series_rows
 
-    known = {entry["name"]: entry["meaning"] for entry in dictionary()["series"]}
-    return _listed({**known, "events": "What happened to each flow, when."}, incomplete)
+    return _listed({row["name"]: row["meaning"] for row in series_rows()}, incomplete)
 
 
 def metrics(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
@@ -73,7 +72,7 @@ def until(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
 
 
 def _metrics(ctx: Context, begin: str) -> dict[str, str]:
-    from bentpipe.metrics import ENTITIES, known, of_one
+    from bentpipe.metric import ENTITIES, known, of_one
 
     base, colon, _ = begin.partition(":")
     if not colon:

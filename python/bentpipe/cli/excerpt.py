@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bentpipe.cli.printing import styled
-from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.errors import BentpipeError, Word, argument
 from bentpipe.terminal import HIDDEN, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _PLACE = re.compile(r" {2,}(?P<file>\S.*):(?P<line>\d+):(?P<column>\d+)$")
 BEFORE = 40
@@ -37,9 +43,29 @@ def described(error: BaseException, is_coloured: bool = False) -> str:
 
 
 def _text(error: BaseException) -> str:
-    if isinstance(error, ScenarioError):
-        return error.text("error: ")
-    return f"error: {error}" if isinstance(error, BentpipeError) else str(error) or "interrupted"
+    if not isinstance(error, BentpipeError):
+        return str(error) or "interrupted"
+    # The command has named its options.
+    return error.text("error: ", partial(_option, getattr(error, "options", {})))
+
+
+def _option(options: Mapping[str, str], name: str, value: Any, sign: str) -> str:
+    """Spell a parameter as the command line does; as in a call if the command has no such option."""
+    if name not in options:
+        return argument(name, value, sign)
+    return options[name] if value is None or value is True else f"{options[name]} {_typed(value)}"
+
+
+def _typed(value: Any) -> str:
+    """A value as one types it: `reno,sack`, `'prr: tcp.reduction=prr'`, `tcp.cc=reno,sack`."""
+    if isinstance(value, Word):
+        return value.strip("'\"")
+    if isinstance(value, dict):
+        ((name, inner),) = value.items()
+        if isinstance(inner, dict):
+            return shlex.quote(f"{name}: {'; '.join(f'{key}={each}' for key, each in inner.items())}")
+        return shlex.quote(f"{name}={','.join(inner)}")
+    return shlex.quote(",".join(value) if isinstance(value, list) else str(value))
 
 
 def _coloured(line: str, place: re.Match[str] | None) -> str:

@@ -12,7 +12,7 @@ from bentpipe.cli.printing import is_coloured, styled
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -64,15 +64,34 @@ class Command(click.Command):
     ----------
     examples : sequence of str
         Lines as one types them, without `bentpipe`.
+    aliases : mapping, optional
+        By parameter of the library, the option that stands for it under another name.
     """
 
     context_class = Context
 
-    def __init__(self, *args: Any, examples: Sequence[str], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, examples: Sequence[str], aliases: Mapping[str, str] | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self.aliases = aliases or {}
         self.examples = [f"bentpipe {example}" for example in examples]
         # Indented by four: code, for what makes pages of it.
         self.epilog = "Examples:\n\n" + "\n".join(f"    {example}" for example in self.examples)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Its options go along with an error, which names parameters."""
+        try:
+            return super().invoke(ctx)
+        except BentpipeError as error:
+            error.options = self.options  # type: ignore[attr-defined]
+            raise
+
+    @property
+    def options(self) -> dict[str, str]:
+        """By parameter of the library, the option that stands for it."""
+        given = [each for each in self.params if isinstance(each, click.Option)]
+        return {**{str(each.name): max(each.opts, key=len) for each in given}, **self.aliases}
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_usage(ctx, formatter)

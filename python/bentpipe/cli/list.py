@@ -6,10 +6,11 @@ import sys
 from contextlib import nullcontext
 from itertools import groupby
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from bentpipe import listing
 from bentpipe.catalog import choices, dictionary, unknown
 from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command, Formatter, argument
@@ -34,6 +35,9 @@ MEANT = {
 """Other words for topics."""
 MOST = 36
 """Names of a topic in the list of all topics."""
+KEPT = "of a table that is then kept"
+ONE_ONLY = "of one flow or link only"
+"""Headings of groups of metrics."""
 
 
 class Entry(NamedTuple):
@@ -105,7 +109,7 @@ def topics() -> dict[str, Callable[[], list[Entry]]]:
         "papers": _papers,
         "constellations": _constellations,
         "places": _places,
-        "series": lambda: [*_defined("series"), Entry("events", "What happened to each flow, when.")],
+        "series": _series,
         "columns": lambda: [
             each._replace(table=table, summary=each.summary + _as_metric(table, each))
             for table in dictionary()
@@ -122,7 +126,7 @@ def _defined(table: str) -> list[Entry]:
 
 def _as_metric(table: str, entry: Entry) -> str:
     """What to call a column as a metric, if it is one."""
-    from bentpipe.metrics import NOT_METRICS, known, name_of, of_one
+    from bentpipe.metric import NOT_METRICS, known, name_of, of_one
 
     name = name_of(table, entry.name)
     is_metric = entry.unit and entry.name not in NOT_METRICS.get(table, ()) and name in known() | of_one()
@@ -130,35 +134,29 @@ def _as_metric(table: str, entry: Entry) -> str:
 
 
 def _metrics() -> list[Entry]:
-    from bentpipe.metrics import METRICS, of_one, of_tables
-
-    of_one_only = {name: each for name, each in of_one().items() if name not in METRICS | of_tables()}
-    groups = {"": METRICS, "of a table that is then kept": of_tables(), "of one flow or link only": of_one_only}
     return [
         Entry(
-            f"{metric.name}:NAME" if metric.name in of_one_only else metric.name,
-            f"{metric.meaning}. Of one: {metric.name}:{_entity(metric.name)}"
-            if metric.name in of_one() and metric.name not in of_one_only
-            else metric.meaning,
-            metric.unit,
-            table,
+            f"{row['name']}:NAME" if row["is_of_one"] else row["name"],
+            _with_objects(row),
+            row["unit"],
+            ONE_ONLY if row["is_of_one"] else KEPT if row["table"] else "",
         )
-        for table, found in groups.items()
-        for metric in found.values()
+        for row in listing.metric_rows()
     ]
 
 
-def _entity(name: str) -> str:
-    from bentpipe.metrics import ENTITIES, of_one
-
-    source = of_one()[name].source
-    return "" if source is None else ENTITIES[source.table].upper().replace(" OR ", "|")
+def _with_objects(row: dict[str, Any]) -> str:
+    """The meaning of a metric, and how to name that of one flow or link."""
+    objects = row["of"].upper().replace(" OR ", "|")
+    return f"{row['meaning']}. Of one: {row['name']}:{objects}" if objects and not row["is_of_one"] else row["meaning"]
 
 
 def _scenarios() -> list[Entry]:
-    from bentpipe.scenario.scenario import shipped
+    return [Entry(row["name"], row["meaning"]) for row in listing.scenario_rows()]
 
-    return [Entry(name, title) for name, title in shipped().items()]
+
+def _series() -> list[Entry]:
+    return [Entry(row["name"], row["meaning"], row["unit"]) for row in listing.series_rows()]
 
 
 def _papers() -> list[Entry]:

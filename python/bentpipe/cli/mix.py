@@ -13,12 +13,11 @@ from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.experiment.contract.options import MIX_CHARTS, charted, checked
 from bentpipe.scenario import overrides
-from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bentpipe.statistics.judgement import Correction
+    from bentpipe.statistics.judgement import Judgement
 
 
 @click.command(
@@ -43,13 +42,10 @@ if TYPE_CHECKING:
     shell_complete=complete.metrics,
     help="What is shown of each one besides, over its flows: tcp_efficiency, fct:web. See: list metrics.",
 )
-@options.confidence
-@options.correction
+@options.judgement("confidence", "correction")
 @options.sets
 @options.seed
-@options.store
-@options.jobs
-@options.on
+@options.execution
 @options.save
 @options.plot
 @options.chart(*MIX_CHARTS)
@@ -64,13 +60,10 @@ def command(
     until: str | None,
     replications_max: int | None,
     metric: str | None,
-    confidence: float,
-    correction: Correction,
+    judgement: Judgement,
     sets: tuple[str, ...],
     seed: int | None,
-    store: Path | None,
-    jobs: int | None,
-    on: str | None,
+    where: dict[str, Any],
     save: Path | None,
     plot: Path | None,
     chart: str | None,
@@ -85,7 +78,6 @@ def command(
     """
     check_places(save, plot)
     checked(metric="goodput", replications=replications)
-    Judgement(confidence=confidence, correction=correction)
     charted(chart, is_mix=True, is_drawn=plot is not None)
     from bentpipe.scenario.scenario import names_of
 
@@ -107,12 +99,10 @@ def command(
             replications_max=replications_max,
             until=enough,
             metric=metric or (),
-            confidence=confidence,
-            correction=correction,
-            store=store,
-            jobs=jobs,
-            on=on,
+            confidence=judgement.confidence,
+            correction=judgement.correction,
             progress=progress,
+            **where,
         )
 
     def shown(result: Any) -> Any:
@@ -124,7 +114,7 @@ def command(
         scenario,
         work,
         shown,
-        lambda result: result.plot(chart or "all", **look),
+        lambda result: result.plot(chart, **look),
         save=save,
         plot=plot,
         json=json,

@@ -11,8 +11,8 @@ import click
 from bentpipe.cli import complete
 from bentpipe.cli.help import argument
 from bentpipe.errors import BentpipeError
-from bentpipe.metrics import METRICS
-from bentpipe.statistics.judgement import CORRECTIONS, STATISTICS, Judgement
+from bentpipe.metric import METRICS
+from bentpipe.statistics.judgement import CORRECTIONS, SIDES, STATISTICS, Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,6 +116,59 @@ correction = click.option(
     shell_complete=complete.one_of(CORRECTIONS),
     help="For several comparisons at once: Holm, Benjamini-Hochberg, none.",
 )
+
+
+sides = click.option(
+    "--sides",
+    default=Judgement.sides,
+    show_default=True,
+    metavar="|".join(SIDES),
+    shell_complete=complete.one_of(SIDES),
+    help="Test for any difference, or whether each is better, worse or not worse than --against NAME.",
+)
+margin = click.option(
+    "--margin",
+    metavar="AMOUNT",
+    help="The smallest difference that matters, such as 2% of the other's value, or 20ms. With --sides not-worse: how"
+    " much worse is still good enough.",
+)
+JUDGEMENT = {
+    "statistic": statistic,
+    "confidence": confidence,
+    "correction": correction,
+    "against": against,
+    "sides": sides,
+    "margin": margin,
+}
+
+
+def judgement(*names: str) -> Callable[[Function], Function]:
+    """The options that decide which differences are shown; the command gets a checked `Judgement`."""
+
+    def decorated(function: Function) -> Function:
+        @wraps(function)
+        def command(*args: Any, **kwargs: Any) -> Any:
+            given = {name: kwargs.pop(name) for name in names}
+            return function(*args, judgement=Judgement(**given), **kwargs)
+
+        for name in reversed(names):
+            command = JUDGEMENT[name](command)
+        return command  # type: ignore[return-value]
+
+    return decorated
+
+
+def execution(function: Function) -> Function:
+    """`--store`, `--jobs` and `--on`; the command gets them as `where`."""
+
+    @wraps(function)
+    def command(*args: Any, **kwargs: Any) -> Any:
+        where = {name: kwargs.pop(name) for name in ("store", "jobs", "on")}
+        return function(*args, where=where, **kwargs)
+
+    for option in (on, jobs, store):
+        command = option(command)
+    return command  # type: ignore[return-value]
 
 
 def cc(help: str, metavar: str = "A,B") -> Callable[[Function], Function]:

@@ -31,11 +31,11 @@ OWN = {
 def give(found: Emulation, *, save: Path | None, plot: Path | None, json: bool, quiet: bool, strict: bool) -> NoReturn:
     """Write and print it, and end with the status of the program, or that of a run which is not trustworthy."""
     if save is not None:
-        found.result.save(save)
+        found.save(save)
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
-        save_figure(found.result.plot(), plot)
+        save_figure(found.plot(), plot)
     print_result(found.to_dict, lambda: _shown(found), json=json, quiet=quiet)
     if strict and not found.trust.is_trustworthy:
         raise click.exceptions.Exit(UNTRUSTWORTHY)

@@ -10,7 +10,7 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment.store import aside
-from bentpipe.metrics import TRANSFERS, VERDICTS, named
+from bentpipe.metric import TRANSFERS, VERDICTS, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from bentpipe.experiment.contract.reporter import Report
-    from bentpipe.experiment.contract.result import Result
+    from bentpipe.contract.reporter import Report
+    from bentpipe.contract.result import Result
     from bentpipe.experiment.results.comparison import Comparison
     from bentpipe.experiment.results.mix import Mix
     from bentpipe.experiment.results.sweep import Sweep
@@ -51,7 +51,7 @@ def hosts(result: Result) -> Text:
 def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[RenderableType]:
     """A comparison: a row per sender, means over half widths, then what can be said."""
     estimates = {
-        metric: [comparison.estimate(name, metric) for name in comparison.senders] for metric in comparison.metrics
+        metric: [comparison.estimate(name, metric) for name in comparison.names] for metric in comparison.metrics
     }
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
     # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
@@ -126,7 +126,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
 
     yield hosts(mix)
     titles = mix.quantities
-    shown = {name: [mix.estimate(sender, name) for sender in mix.senders] for name in titles}
+    shown = {name: [mix.estimate(sender, name) for sender in mix.names] for name in titles}
     table = make_table("", "sender", [])
     columns = []
     for name, found in shown.items():
@@ -134,7 +134,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
         divisor, unit = (0.01, "%") if is_share else formatting.scale([each.value for each in found], titles[name].unit)
         table.add_column("among\nits own" if name == "own" else heading(name.replace(":", "\n"), unit), justify="right")
         columns.append([_cell(each, divisor, Counts(each.replications, len(mix.seeds))) for each in found])
-    for place, sender in enumerate(mix.senders):
+    for place, sender in enumerate(mix.names):
         table.add_row(Text(sender), *(column[place] for column in columns))
     yield table
     jain = mix.total("jain_senders")
@@ -245,10 +245,10 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
         # Of transfers there are many, and several columns are of them; they are counted below the table.
         counts = [
             None if named(name).is_of_transfers else comparison.sample(sender, name).counts
-            for sender in comparison.senders
+            for sender in comparison.names
         ]
         cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
-    for place, name in enumerate(comparison.senders):
+    for place, name in enumerate(comparison.names):
         table.add_row(Text(name), *(column[place] for column in cells))
     return table
 

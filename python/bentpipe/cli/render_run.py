@@ -10,7 +10,7 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.render import hosts
 from bentpipe.cli.tables import Shown, hidden, make_rows, make_table
-from bentpipe.metrics import jain
+from bentpipe.metric import jain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

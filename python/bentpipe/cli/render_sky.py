@@ -119,7 +119,7 @@ def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:
         yield Text(f"{found.statements[0]}.{_hint(found)}")
         return
     yield from map(Text, found.statements)
-    table = found.table.sort(pl.col("delay_median_s"), descending=True, nulls_last=True, maintain_order=True)
+    table = found.pairs.sort(pl.col("delay_median_s"), descending=True, nulls_last=True, maintain_order=True)
     shown = table if every else table.head(ROWS_MAX)
     delays = [
         Shown(title, shown[f"delay_{name}_s"].to_list(), "s", "delay")
@@ -142,11 +142,11 @@ def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:
     """The passes by rise."""
     scene = found.scene
     yield _head(f"{scene.over} over {scene.places[0].name}", scene, found.span)
-    if len(found.table) == 0:
+    if len(found.passes) == 0:
         yield Text("No satellite is in view.")
         return
     yield from map(Text, found.statements)
-    shown = found.table if every else found.table.head(ROWS_MAX)
+    shown = found.passes if every else found.passes.head(ROWS_MAX)
     texts = [("satellite", [_short(scene, each) for each in shown["satellite"]])]
     columns = [
         Shown("for", (shown["set_s"] - shown["rise_s"]).to_list(), "s"),
@@ -156,7 +156,7 @@ def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:
     ]
     rise = [_clock(scene, time) for time in shown["rise_s"]]
     yield make_rows("Passes", "rise (UTC)", rise, texts, columns)
-    yield from hidden(len(found.table) - len(shown), "more passes")
+    yield from hidden(len(found.passes) - len(shown), "more passes")
 
 
 def coverage(found: Coverage) -> Iterator[RenderableType | str]:
@@ -197,7 +197,7 @@ def budget(found: Budget) -> Iterator[RenderableType | str]:
         table = make_table(title, "", [])
         for angle in at["elevation_deg"]:
             table.add_column(f"{angle:g}°", justify="right", no_wrap=True)
-        rows = found.table.filter(found.table["percent"].eq_missing(share))
+        rows = found.lines.filter(found.lines["percent"].eq_missing(share))
         for name in rows["line"].unique(maintain_order=True):
             of = rows.filter(rows["line"] == name)
             table.add_row(Text(f"{name} ({of['unit'][0]})"), *(f"{value + 0.0:.1f}" for value in of["value"].round(1)))

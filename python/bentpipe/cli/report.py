@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command("report", cls=Command, examples=("report geo.sweep", "report geo.sweep --against cubic --out page"))
+@click.command(
+    "report",
+    cls=Command,
+    aliases={"folder": "--out"},
+    examples=("report geo.sweep", "report geo.sweep --against cubic --out page"),
+)
 @argument(
     "source",
     type=options.PLACE,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.command(
     "reproduce",
     cls=Command,
+    aliases={"only": "--claim", "folder": "--out"},
     examples=(
         "reproduce hswa",
         "reproduce hswa --claim HSWA-13",
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
     help="Write the folder of a paper of your own, to start from, and measure nothing.",
 )
 @click.option(
-    "--quick/--full",
-    default=True,
+    "--full/--quick",
+    "full",
+    default=False,
     help="Few replications, in minutes (default), or what the tolerances need, in half an hour.",
 )
 @click.option(
@@ -72,7 +74,7 @@ if TYPE_CHECKING:
 def command(
     papers: tuple[str, ...],
     new: Path | None,
-    quick: bool,
+    full: bool,
     claims: tuple[str, ...],
     falsify: bool,
     out: Path,
@@ -98,7 +100,7 @@ def command(
     from bentpipe.papers.reproduce import reproduce
 
     with Bar(is_quiet=quiet) as bar:
-        result = reproduce(papers, only=claims, is_full=not quick, falsify=falsify, folder=out, jobs=jobs, progress=bar)
+        result = reproduce(papers, only=claims, full=full, falsify=falsify, folder=out, jobs=jobs, progress=bar)
     place = None if claims else out
     print_result(result.to_dict, lambda: render.reproduction(result, place), json=json, quiet=quiet)
     if result.errors:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bentpipe.catalog import cc_keys
 from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import Title, check_places, print_result
@@ -70,7 +71,7 @@ def command(
         from bentpipe.experiment.single.run import with_sender
         from bentpipe.scenario import overrides
 
-        overrides.refuse_replaced(overrides.pairs(sets), ["tcp.cc"], "--cc")
+        overrides.refuse_replaced(overrides.pairs(sets), cc_keys(), "--cc")
         scenario = with_sender(scenario, cc)
     wanted = names_of(series)
     if plot is not None:

@@ -369,6 +369,7 @@ def map(
 @command.command(
     "budget",
     cls=sky_options.SkyCommand,
+    aliases={"down": "--down-frequency, --down-eirp and --down-gt"},
     examples=(
         "sky budget Singapore --over iridium --frequency 12 --eirp 36 --gt 9",
         "sky budget London --over geo:19.2E --frequency 20 --eirp 55 --gt 15 -p b.png",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,12 @@ from bentpipe.cli.progress import Bar, load
 from bentpipe.errors import Interrupted, ScenarioError
 from bentpipe.experiment.contract.options import SWEEP_CHARTS, sweep_charted
 from bentpipe.scenario import overrides
-from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bentpipe.statistics.judgement import Correction, Statistic
+    from bentpipe.errors import Problem
+    from bentpipe.statistics.judgement import Judgement
 
 
 @click.command(
@@ -61,16 +61,11 @@ if TYPE_CHECKING:
     metavar="A,B",
     help="Tables of each run to keep besides: flows, links, drops, completions, transfers, datagrams.",
 )
-@options.statistic
-@options.confidence
-@options.correction
-@options.against
+@options.judgement(*options.JUDGEMENT)
 @click.option("--ratio", is_flag=True, help="Show ratios to --against NAME as well, in pairs of equal seeds.")
-@options.store
 @options.sets
 @options.seed
-@options.jobs
-@options.on
+@options.execution
 @options.plot
 @options.chart(*SWEEP_CHARTS, default="lines")
 @options.figure
@@ -85,16 +80,11 @@ def command(
     replications_max: int | None,
     metric: str | None,
     tables: str | None,
-    statistic: Statistic,
-    confidence: float,
-    correction: Correction,
-    against: str | None,
+    judgement: Judgement,
     ratio: bool,
-    store: Path | None,
     sets: tuple[str, ...],
     seed: int | None,
-    jobs: int | None,
-    on: str | None,
+    where: dict[str, Any],
     plot: Path | None,
     chart: str,
     json: bool,
@@ -108,11 +98,10 @@ def command(
     """
     check_places(plot=plot)
     sweep_charted(chart)
-    Judgement(statistic, confidence, correction)
     from bentpipe.experiment.design.grid import arguments, varied_keys, with_axes
     from bentpipe.scenario.scenario import STDIN, names_of
 
-    place = store or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
+    place = where["store"] or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
     values, together = overrides.varied(vary)
     # Before the rest is imported, which takes longer than to find what is wrong.
     asked = arguments(
@@ -124,7 +113,7 @@ def command(
         until=overrides.until(until),
         metric=metric,
         tables=None if tables is None else names_of(tables),
-        against=against,
+        against=judgement.against,
     )
     tables_read = ["case", "sweep"]
     given = overrides.pairs(sets, tables=tables_read)
@@ -139,13 +128,9 @@ def command(
         with _as_typed(), Bar(is_quiet=quiet, is_summed_up=True) as bar:
             result = sweep(
                 scenario,
-                confidence=confidence,
-                statistic=statistic,
-                correction=correction,
-                store=place,
-                jobs=jobs,
-                on=on,
                 progress=bar,
+                **{name: value for name, value in asdict(judgement).items() if name != "against"},
+                **{**where, "store": place},
             )
     except Interrupted as interrupt:
         part = interrupt.result
@@ -162,7 +147,7 @@ def command(
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
-        save_figure(result.plot(chart=chart, **look), plot)
+        save_figure(result.plot(chart, **look), plot)
 
 
 @contextmanager
@@ -171,12 +156,12 @@ def _as_typed() -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        problems = (
-            replace(
-                each,
-                message=re.sub(r"^sweep\.together\[\d+\]: ", "", each.message),
-                place=re.sub(r"^--set sweep\.(together|vary\.)", "--vary ", each.place).strip(),
-            )
-            for each in error.problems
-        )
-        raise ScenarioError(*problems, where=error.where) from None
+        raise error.changed(_typed) from None
+
+
+def _typed(problem: Problem) -> Problem:
+    return replace(
+        problem,
+        message=re.sub(r"^sweep\.together\[\d+\]: ", "", problem.message),
+        place=re.sub(r"^--set sweep\.(together|vary\.)", "--vary ", problem.place).strip(),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.catalog import cc_keys
 from bentpipe.cli.printing import Title, print_result
 from bentpipe.cli.progress import Bar
 from bentpipe.errors import Interrupted
@@ -75,7 +76,7 @@ def refuse_unused(
 
     given = overrides.pairs(sets, tables=["case"])
     if is_cc:
-        overrides.refuse_replaced(given, ["tcp.cc"], "--cc")
+        overrides.refuse_replaced(given, cc_keys(), "--cc")
     else:
         keys = cases.values() if cases else overrides.case_keys(*scenario.written)
         overrides.refuse_replaced(given, overrides.common_keys(keys), "every case")

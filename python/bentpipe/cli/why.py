@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.command(
     "why",
     cls=Command,
+    aliases={"classes": "--cc"},
     examples=(
         "why web-on-geo",
         "why leo --at 15s",

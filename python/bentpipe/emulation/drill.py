@@ -145,7 +145,7 @@ def on_kernel(found: Iterable[Drilled]) -> list[Drilled]:
         The system does not allow it. The text says what helps.
     """
     if not hasattr(_core, "kernel_drill"):
-        raise EmulationError(f"drill --kernel needs Linux; this is {sys.platform}")
+        raise EmulationError(f"the drill on the kernel needs Linux; this is {sys.platform}")
     from bentpipe.emulation.emulate import reported
 
     found = list(found)

@@ -15,23 +15,35 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from bentpipe import _core, files, forks
 from bentpipe.catalog import unknown
+from bentpipe.contract.result import Result
+from bentpipe.contract.tabled import OfTables
 from bentpipe.emulation import connections
+from bentpipe.emulation.asked import asked_of, command_or_none, real_time_command
 from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
+from bentpipe.experiment.contract.provenance import of_run
+from bentpipe.experiment.single.run_result import FORM as RUN
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.own import travel
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    import polars as pl
+    from matplotlib.figure import Figure
 
+    from bentpipe.contract.reporter import Reporter
+    from bentpipe.own.loading import Function, Sender
     from bentpipe.scenario.scenario import AnyScenario, Scenario
+    from bentpipe.statistics.estimates import Estimate, Interval
 
+PART, SAMPLES = "emulation", "samples"
+"""In the folder of an emulation, besides what that of a run has: part of the provenance, and table."""
 BUILT_IN = ("bulk", "echo", "http")
 BACKENDS = ("auto", "tun", "packet")
 OFFLOADS = ("auto", "off", "on")
@@ -49,18 +61,18 @@ PRESET_SWITCHES = {
 NAMESPACES = {"user": "user", "mnt": "mount", "pid": "process", "net": "network", "uts": "host name"}
 """Those that an emulation makes: their limits in /proc/sys/user are named so."""
 HINTS = {
-    "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun; --backend packet needs none",
+    "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun; {backend} needs none",
     "(veth)": "sudo modprobe -a tun veth gives the kernel both kinds of devices that hosts may have",
     "packet socket": "sudo modprobe -a tun af_packet gives the kernel what hosts may have",
-    "segmentation offload": "--offload auto takes it where the kernel has it",
+    "segmentation offload": "{offload} takes it where the kernel has it",
     "": "this needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
     " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container wants --cap-add SYS_ADMIN,NET_ADMIN",
 }
 """What helps where the system refuses, by a word of the step."""
 
 
-@dataclass(frozen=True, repr=False)
-class Emulation:
+@dataclass(frozen=True, repr=False, eq=False)
+class Emulation(Result):
     """What an emulated run gave.
 
     Attributes
@@ -82,6 +94,8 @@ class Emulation:
     spoken : list of dict
         How each connection of bentpipe's own TCP ended, with the counters that it has in virtual time: at the host of
         `speak`, and at proxies that split connections, where it is one of two towards each end. `host` is its node.
+    asked : mapping
+        The verb, origin of the scenario, options and program of the command that repeats it.
     """
 
     result: RunResult
@@ -91,14 +105,113 @@ class Emulation:
     samples: pl.DataFrame
     kernel: dict[str, str]
     spoken: list[dict[str, Any]] = field(default_factory=list)
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    charts = RunResult.charts
+    names = ("run",)
+
+    @property
+    def runs(self) -> pl.DataFrame:  # type: ignore[override]
+        """One row, as `RunResult.runs`."""
+        return self.result.runs
+
+    @property
+    def hosts(self) -> str:
+        return self.result.hosts
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row per metric, as `RunResult.table`."""
+        return self.result.table
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Table without rows: nothing is compared."""
+        return self.result.differences
+
+    @property
+    def statements(self) -> list[str]:
+        """The trust in the run, and the statements of `result`."""
+        return [self.trust.sentence, *self.result.statements]
+
+    @property
+    def notes(self) -> Sequence[str]:  # type: ignore[override]
+        """Notes of `result`."""
+        return self.result.notes
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write what `RunResult.save` writes, which opens it, too, and the samples and the trust besides."""
+        content = self.result.written()
+        about: dict[str, Any] = {
+            "status": self.status,
+            "stopped": self.stopped,
+            "kernel": self.kernel,
+            "spoken": self.spoken,
+        }
+        about |= {"trust": self.trust.to_dict(), "asked": self.asked}
+        content["tables"][SAMPLES] = self.samples
+        content["provenance"][PART] = about
+        files.write(folder, RUN, **content)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], classes: Iterable[Sender | Function] = ()) -> Emulation:
+        """Open what `save` wrote.
+
+        Parameters
+        ----------
+        folder : path
+        classes : iterable of classes or str, optional
+            Your classes that the run had, as for `RunResult.load`.
+
+        Raises
+        ------
+        BentpipeError
+            The folder is not the result of an emulation, or is damaged.
+        """
+        result = RunResult.load(folder, classes)
+        facts = files.provenance(folder, RUN).get(PART)
+        if facts is None:
+            raise EmulationError(f"{Path(folder)} is the result of a simulated run\n  expected an emulated one")
+        with files.reading(folder):
+            return cls(
+                **{**facts, "trust": Trust.of(facts["trust"])}, result=result, samples=files.table(folder, SAMPLES)
+            )
+
+    def command(self) -> str:
+        """Write the command that makes it again, for a shell; real time gives other numbers.
+
+        Raises
+        ------
+        BentpipeError
+            The scenario or a class was given in Python.
+        """
+        return real_time_command(self.asked["verb"], self.asked)
 
     @property
     def connections(self) -> pl.DataFrame:
         """One row for each end of a connection: how it was when it was seen last, with the columns of `samples`."""
         return connections.connections(self.samples)
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+    def _estimate(self, of: str, metric: str) -> Estimate | Interval:
+        return self.result.estimate(of, metric)
+
+    def _figure(self, chart: str, metric: str | None) -> Figure:
+        return self.result.plot(chart, metric=metric)
+
+    def _reporter(self) -> Reporter:
+        scenario = self.result.scenario
+        made = replace(of_run(scenario, self.result.version), command=command_or_none(self))
+        trust = pl.DataFrame(self.trust.rows(), schema=["outside the scenario", "value"], orient="row")
+        tables = {"flows": ("Flows", self.result.flows), "links": ("Links", self.result.links)}
+        more = {"drops": ("Losses", self.result.drops), "connections": ("Connections", self.connections)}
+        return OfTables(self, made, {"trust": ("Outside the scenario", trust), **tables, **more})
+
+    def _provenance(self) -> Mapping[str, Any]:
+        content: Mapping[str, Any] = self.result.to_dict()["provenance"]
+        return content
+
+    def _content(self) -> dict[str, Any]:
+        shared = ("provenance", "statements", "notes", "table", "differences")
         return {
             "status": self.status,
             "stopped": self.stopped,
@@ -106,7 +219,7 @@ class Emulation:
             "kernel": self.kernel,
             "connections": self.connections.to_dicts(),
             "spoken": self.spoken,
-            **self.result.to_dict(),
+            **{name: each for name, each in self.result.to_dict().items() if name not in shared},
         }
 
     def __repr__(self) -> str:
@@ -197,12 +310,16 @@ def emulate(
     ScenarioError
         The scenario is not valid, or has no such flow.
     """
+    source = scenario_of(scenario)
+    options = {"serve": serve, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "cc": cc}
+    options |= {"backend": None if backend == "auto" else backend, "offload": None if offload == "auto" else offload}
+    asked = asked_of(source, {**options, "initial_window": initial_window}, command)
     if not command and serve == "bulk":
         command = built_in("fetch")
     if isinstance(serve, str):
         serve = built_in(serve) if serve in BUILT_IN else _words(serve)
-    return carry_out(
-        scenario,
+    found = carry_out(
+        source,
         command,
         serve=serve,
         at=at,
@@ -215,6 +332,7 @@ def emulate(
         initial_window=initial_window,
         quiet=quiet,
     )
+    return replace(found, asked={"verb": "emulate", **asked})
 
 
 def carry_out(
@@ -307,12 +425,13 @@ def _words(serve: str) -> list[str]:
     try:
         words = shlex.split(serve)
     except ValueError as error:
-        what = f"--serve {serve}: {str(error)[:1].lower()}{str(error)[1:]}"
         raise EmulationError(
-            f"{what}\n  expected a command as in a shell: --serve \"python3 'my server.py'\""
+            f"{{serve}}: {str(error)[:1].lower()}{str(error)[1:]}\n"
+            "  expected a command as in a shell: python3 'my server.py'",
+            serve=serve,
         ) from None
     if not words:
-        raise EmulationError(f"--serve is empty\n  expected a command, or one of {', '.join(BUILT_IN)}")
+        raise EmulationError(f"{{serve}} is empty\n  expected a command, or one of {', '.join(BUILT_IN)}", serve=None)
     return words
 
 
@@ -366,7 +485,9 @@ def reported(job: dict[str, Any]) -> dict[str, Any]:
         error: str = content["error"]
         if not error:
             raise KeyboardInterrupt("interrupted; there is no result")
-        raise EmulationError(f"{error}\n  {_hint(error)}" if "does not allow" in error else error)
+        raise EmulationError(
+            f"{error}\n  {_hint(error)}" if "does not allow" in error else error, backend="packet", offload="auto"
+        )
     return content
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bentpipe.catalog import cc_keys
+from bentpipe.emulation.asked import asked_of
 from bentpipe.emulation.emulate import Own, built_in, carry_out
 from bentpipe.emulation.programs import PORT
 from bentpipe.errors import EmulationError
@@ -85,8 +88,10 @@ def speak(
     if not isinstance(port, int) or not 0 < port < 1 << 16:
         raise EmulationError(f"port {port}\n  expected 1 to 65535")
     scenario = scenario_of(scenario)
+    options = {"send": send, "take": take, "echo": echo, "connect": connect, "port": None if port == PORT else port}
+    asked = asked_of(scenario, {**options, "cc": cc, "at": at, "flow": flow, "seed": seed, "pcap": pcap}, command)
     if cc is not None:
-        scenario = scenario.with_sets({"tcp.cc": cc})
+        scenario = scenario.with_sets({cc_keys()[0]: cc})
     if not command and not services and not connect:
         command = built_in("fetch")
     file = send if send is not None else take
@@ -97,4 +102,5 @@ def speak(
         connects=connect,
         secret=secrets.randbits(64),
     )
-    return carry_out(scenario, command, own=own, at=at, flow=flow, seed=seed, pcap=pcap, quiet=quiet)
+    found = carry_out(scenario, command, own=own, at=at, flow=flow, seed=seed, pcap=pcap, quiet=quiet)
+    return replace(found, asked={"verb": "speak", **asked})

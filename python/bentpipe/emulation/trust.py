@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LATE_SHARE_MAX = 0.005
 LATE_WAKES_MAX = 0.05
@@ -245,6 +248,11 @@ class Trust:
             ("processors that other machines took", f"{self.stolen_share:.1%}"),
             ("time stopped by a limit of the processor", f"{self.throttled_s:.2f} s"),
         ]
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Trust:
+        """Read it from the content of `to_dict`."""
+        return cls(**{each.name: content[each.name] for each in fields(cls)})
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,22 @@ import polars as pl
 
 from bentpipe import _core, files, formatting
 from bentpipe.catalog import unknown
+from bentpipe.contract import frames
+from bentpipe.contract.result import Result
+from bentpipe.contract.tabled import OfTables
 from bentpipe.emulation import packets, verdict
+from bentpipe.emulation.asked import asked_of, command_or_none, real_time_command
 from bentpipe.emulation.connections import of_flow
 from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out
+from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError
+from bentpipe.experiment.contract.hosts import hosts_of
+from bentpipe.experiment.contract.provenance import of_run
 from bentpipe.experiment.single.run import run
 from bentpipe.progress import Progress, watched
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import Scenario, scenario_of
+from bentpipe.statistics.estimates import estimate
+from bentpipe.statistics.judgement import DEFAULT
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -27,11 +36,12 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from bentpipe.contract.reporter import Reporter
     from bentpipe.emulation.emulate import Emulation
-    from bentpipe.emulation.trust import Trust
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.progress import Wish
-    from bentpipe.scenario.scenario import AnyScenario, Scenario
+    from bentpipe.scenario.scenario import AnyScenario
+    from bentpipe.statistics.estimates import Estimate
 
 FORM = "bentpipe twin"
 BULK = ("greedy", "bulk", "port")
@@ -46,10 +56,12 @@ LIMITED_SHARE = 0.01
 UNSCALED = 65_535
 """The largest window without scaling, bytes."""
 SERIES = ("cwnd_bytes", "srtt_s", "losses")
+SIDES = ("simulated", "emulated")
+"""Of `Twin.runs`."""
 
 
-@dataclass(frozen=True)
-class Twin:
+@dataclass(frozen=True, repr=False, eq=False)
+class Twin(Result):
     """One flow on both sides.
 
     Attributes
@@ -71,7 +83,12 @@ class Twin:
         `simulated`, `emulated`: the window of one run of each side, `time_s` since the first data.
     margins : mapping
         Shares that were given for some quantities, instead of the defaults.
+    asked : mapping
+        Origin of the scenario (`facts`), and the options of the command line that repeat the call (`options`).
     """
+
+    charts = ("windows",)
+    names = ("simulated", "real")
 
     scenario: Scenario
     runs: pl.DataFrame
@@ -80,6 +97,31 @@ class Twin:
     notes: tuple[str, ...]
     windows: Mapping[str, pl.DataFrame] = field(repr=False)
     margins: Mapping[str, float] = field(default_factory=dict)
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def hosts(self) -> str:
+        return hosts_of([self.scenario.hosts])
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row per side and quantity: `simulated`, and `real`, of the runs that are trustworthy."""
+        rows = [self._row(of, metric) for of in self.names for metric in verdict.SHORT_NAMES]
+        return frames.table(rows, DEFAULT)
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """A row per quantity, `real` less `simulated`; `is_shown` if the verdict on it is `differs`.
+
+        The interval is at 95 %, as in `quantities`. There is no test, so columns of one are null.
+        """
+        rows = [each.row(self._runs("real").height) for each in self.quantities]
+        return frames.differences(rows, DEFAULT)
+
+    @property
+    def statements(self) -> list[str]:
+        """The verdict."""
+        return [self.verdict]
 
     @cached_property
     def quantities(self) -> list[verdict.Judged]:
@@ -96,24 +138,81 @@ class Twin:
         """Further emulated runs that would decide all quantities; 0: all are decided, None: more than 1000."""
         return verdict.more_runs(self.quantities)
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the runs and both windows as Parquet, the scenario, and all of `to_dict` into a folder."""
+        tables = {"runs": self.runs, **{f"window-{side}": table for side, table in self.windows.items()}}
+        facts = {**self._provenance(), "notes": self.notes, "asked": self.asked, **self._content()}
+        files.write(folder, FORM, tables=tables, scenario=self.scenario.resolved(), provenance=facts)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Twin:
+        """Open what `save` wrote.
+
+        Raises
+        ------
+        BentpipeError
+            The folder is not the result of a twin, or is damaged.
+        """
+        facts = files.provenance(folder, FORM)
+        with files.reading(folder):
+            text = (Path(folder) / "scenario.toml").read_text(encoding="utf-8")
+            return cls(
+                scenario=Scenario(text, source=str(Path(folder) / "scenario.toml")),
+                runs=files.table(folder, "runs"),
+                kernel=facts["kernel"],
+                trust=tuple(Trust.of(each) for each in facts["trust"]),
+                notes=tuple(facts["notes"]),
+                windows={side: files.table(folder, f"window-{side}") for side in SIDES},
+                margins=facts["margins"],
+                asked=facts["asked"],
+            )
+
+    def command(self) -> str:
+        """Write the command that makes it again, for a shell; real time gives other numbers.
+
+        Raises
+        ------
+        BentpipeError
+            The scenario was given in Python.
+        """
+        return real_time_command("twin", self.asked)
+
+    def _estimate(self, of: str, metric: str) -> Estimate:
+        if metric not in verdict.SHORT_NAMES:
+            raise EmulationError(unknown(metric, "a quantity of twin", verdict.SHORT_NAMES))
+        return estimate(self._runs(of)[verdict.SHORT_NAMES[metric]].to_numpy(), DEFAULT.confidence)
+
+    def _runs(self, of: str) -> pl.DataFrame:
+        """The runs of a side that count."""
+        return self.runs.filter(pl.col("side") == dict(zip(self.names, SIDES, strict=True))[of], "is_trustworthy")
+
+    def _row(self, of: str, metric: str) -> dict[str, Any]:
+        """Make a row of `table`."""
+        found, unit = self._estimate(of, metric), verdict.UNITS.get(verdict.SHORT_NAMES[metric], "1")
+        about = {"of": of, "metric": metric, "unit": unit, "replications": found.replications}
+        return {**about, "mean": found.mean, "low": found.low, "high": found.high, "is_bound": False}
+
+    def _provenance(self) -> dict[str, Any]:
+        return {"title": self.scenario.title, "version": __version__, "hosts": self.hosts, "kernel": self.kernel}
+
+    def _content(self) -> dict[str, Any]:
         return {
-            "title": self.scenario.title,
-            "version": __version__,
             "verdict": self.verdict,
             "more_runs": self.more_runs,
             "quantities": [each.to_dict() for each in self.quantities],
-            "notes": list(self.notes),
             "kernel": self.kernel,
+            "margins": dict(self.margins),
             "trust": [each.to_dict() for each in self.trust],
             "runs": self.runs.to_dicts(),
         }
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the runs and both windows as Parquet, the scenario, and all of `to_dict` into a folder."""
-        tables = {"runs": self.runs, **{f"window-{side}": table for side, table in self.windows.items()}}
-        files.write(folder, FORM, tables=tables, scenario=self.scenario.resolved(), provenance=self.to_dict())
+    def _reporter(self) -> Reporter:
+        made = replace(of_run(self.scenario, __version__), command=command_or_none(self), replications="")
+        quantities = pl.DataFrame([each.to_dict() for each in self.quantities])
+        return OfTables(self, made, {"quantities": ("Verdicts", quantities), "runs": ("Runs", self.runs)})
+
+    def __repr__(self) -> str:
+        return f"<Twin {self.scenario.title!r} with {self.kernel['cc']}: {self.verdict}>"
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
         """A row per quantity, for people: heads, rows, and how many columns are text."""
@@ -131,8 +230,10 @@ class Twin:
         head = f"Linux {self.kernel['release']} with {self.kernel['cc']}, and its simulation"
         return notebook.page(head, [self.shown()], [self.verdict, *self.notes], self.plot)
 
-    def plot(self) -> Figure:
-        """The window of one run of each side over time."""
+    def _figure(self, chart: str, metric: str | None) -> Figure:
+        """Draw the window of one run of each side over time."""
+        if metric is not None:
+            raise EmulationError("{metric}: a twin draws windows", metric=metric)
         from bentpipe.plot import COLOURS
         from bentpipe.plot.style import blank, plain, style
 
@@ -157,6 +258,7 @@ def twin(
     replications: int = 30,
     emulations: int = 3,
     margin: float | Mapping[str, float] | None = None,
+    seed: int | None = None,
     progress: Wish = None,
 ) -> Twin:
     """Simulate a bulk transfer, run it by the kernel's TCP over the same path, and say where they differ.
@@ -180,6 +282,8 @@ def twin(
         The least difference that matters, as a share of the simulated value: of all quantities, or by quantity
         (`goodput`, `cwnd`, `first-loss`, `srtt`, `srtt-p95`, `lost`, `retransmissions`). By default 0.1, and 0.15 for
         windows. A difference of a millisecond or three packets never matters.
+    seed : int, optional
+        Seed of the first run of each side, instead of the scenario's own.
     progress : callable or bool, optional
         Called with a `Progress` before each run, which `doing` names. Or whether there is a bar, as for `bentpipe.run`.
 
@@ -190,6 +294,10 @@ def twin(
     """
     margins = verdict.margins(margin)
     scenario = scenario_of(scenario)
+    options = {"flow": flow, "cc": cc, "margin": margin, "seed": seed}
+    asked = asked_of(scenario, {**options, "replications": replications, "emulations": emulations})
+    if seed is not None:
+        scenario = scenario.with_seed(seed)
     content = scenario.to_dict()
     name = _bulk(content["flow"]) if flow is None else flow
     if name not in content["flow"]:
@@ -206,7 +314,8 @@ def twin(
             if watch is not None:
                 watch(how_far)
 
-        return _twin(scenario, name, cc, replications, emulations, margins, say, Path(folder))
+        found = _twin(scenario, name, cc, replications, emulations, margins, say, Path(folder))
+        return replace(found, asked=asked)
 
 
 def _twin(

@@ -56,7 +56,7 @@ SHORT_NAMES = {
     "lost": "drops",
     "retransmissions": "retransmissions",
 }
-"""Names of quantities for `--margin`."""
+"""Names of quantities for `margin`."""
 NAMES = {
     "goodput_bps": "goodput",
     "cwnd_mean_bytes": "mean window",
@@ -130,6 +130,15 @@ class Judged:
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
         return asdict(self)
+
+    def row(self, runs: int) -> dict[str, Any]:
+        """A row of `Twin.differences`, with the number of emulated runs."""
+        ends = {"mean": self.difference, "low": self.difference_low, "high": self.difference_high}
+        scale = 100 / self.simulated if self.simulated else None
+        shares = {f"{name}_pct": None if None in (end, scale) else end * scale for name, end in ends.items()}  # type: ignore[operator]
+        metric = next(short for short, name in SHORT_NAMES.items() if name == self.quantity)
+        about = {"metric": metric, "unit": UNITS.get(self.quantity, "1"), "of": "real", "other": "simulated"}
+        return {**about, "replications": runs, **ends, **shares, "is_shown": self.verdict == "differs"}
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import arguments
+from bentpipe.catalog import cc_keys
 from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.senders import senders_of
 from bentpipe.experiment.design.arms import Compared
 from bentpipe.experiment.execution.execution import carry_out
+from bentpipe.metric import named
 from bentpipe.progress import watched
 from bentpipe.scenario.scenario import names_of, scenario_of
 from bentpipe.statistics.judgement import Judgement
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from bentpipe.own.loading import Sender
     from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario
-    from bentpipe.statistics.judgement import Correction, Statistic
+    from bentpipe.statistics.judgement import Correction, Sides, Statistic
 
 
 @options.formerly(metrics="metric", senders="cc")
@@ -39,13 +41,16 @@ def compare(
     statistic: Statistic = Judgement.statistic,
     correction: Correction = Judgement.correction,
     against: str | None = None,
+    sides: Sides = Judgement.sides,
+    margin: str | float | None = Judgement.margin,
     tables: Sequence[str] = (),
     store: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
     jobs: int | None = None,
     on: str | None = None,
     progress: Wish = None,
 ) -> Comparison:
-    """Run a scenario with several senders and say what differs: congestion controls, or cases with other settings.
+    """Run a scenario with several congestion controls, or cases with other settings, and compare the results.
 
     Replication k uses the seed of the scenario + k for every sender, so that all meet the same channel and their
     differences can be taken in pairs (common random numbers). Over a `[sky]`, replication k has day k of it: another
@@ -56,25 +61,25 @@ def compare(
     scenario : Scenario, dict, path or name
         As in `run`. Without `cc` and `cases`, the cases that it has itself (`[case.NAME]`) are compared.
     cc : str, class, or sequence of these, optional
-        Names of congestion controls, or `all`; see `bentpipe list cc`. One of your own is a class that extends
-        `CongestionControl`, or `FILE.py:CLASS`. Each takes the place of `[tcp] cc`; a flow that
-        names its own congestion control keeps it.
+        Names of congestion controls, or `all` (`bentpipe list cc`); for a custom one, a class that extends
+        `CongestionControl`, or `FILE.py:CLASS`. Each takes the place of `[tcp] cc`. A flow that names its own
+        congestion control keeps it.
     cases : mapping, optional
         By name, the values that a case puts over the scenario's, by dotted key:
         `{"halving": {}, "prr": {"tcp.reduction": "prr"}}`.
     replications : int
         Runs per sender, at most 10000; with one there are no intervals.
     replications_max, until, tables, store, on : optional
-        As in `sweep`: go on until the intervals are narrow enough; keep tables of each run; keep what was run, and go
-        on from there; run elsewhere.
+        See `sweep`: add replications until the intervals are narrow enough, keep tables of each run, keep
+        all runs and continue from there, run elsewhere.
     metric : str or sequence of str
-        What the statements are about: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`,
+        Metrics of the statements: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`,
         `rtt`, and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows that make several transfers. The tables have
         all of these. Others (`bentpipe list metrics`), and metrics of one flow or link such as `fct:web` and
         `queue_p95:sat.forward`, are in the tables where they are named here; of several the first is what the
         statements are about.
     confidence : float
-        Of each interval, and of all the statements together; between 0 and 1.
+        Confidence of each interval, and of all the statements together; between 0 and 1.
     statistic : str
         `mean`, with Student's intervals, or `median`, with bootstrap intervals and the sign test, for values that are
         far from normal. Medians need at least six replications at 95 %.
@@ -84,6 +89,14 @@ def compare(
     against : str, optional
         One of the senders or cases: every other one is compared with it, and with nothing else. If not given, the best
         is, and the differences are those of all pairs.
+    sides : str
+        `two` tests for a difference in either direction, `better` and `worse` whether each one is better or worse than
+        `against`, and `not-worse` whether it is worse by less than `margin`.
+    margin : str or float, optional
+        The smallest difference that matters: a share of the other's value (`2 %`), or a value in the unit of the metric
+        (`20 ms`). Tests are about differences beyond it. It holds for metrics of its unit.
+    seed : int, optional
+        Seed of replication 0, instead of the scenario's own.
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable or bool, optional
@@ -97,7 +110,7 @@ def compare(
     Raises
     ------
     ScenarioError
-        An unknown sender or one that is named twice, no flow that would take it, or `against` none of them.
+        An unknown congestion control, a name given twice, no flow that would take it, or an unknown `against`.
     BentpipeError
         An unknown metric, statistic or correction, or a number out of bounds.
     SenderError
@@ -105,10 +118,11 @@ def compare(
     Interrupted
         Ctrl-C; `result` compares the replications that all senders had finished, or is None.
     """
-    scenario = scenario_of(scenario)
+    scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
     asked = names_of(metric)
     options.checked(metric=asked, replications=replications, jobs=jobs)
-    judgement = Judgement(statistic, confidence, correction, against)
+    judgement = Judgement(statistic, confidence, correction, against, sides, margin)
+    judgement.check([*map(named, asked)])
     options.checked_most(replications, replications_max, has_until=until is not None)
     arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
     senders = senders_of(scenario, cc, cases)
@@ -116,7 +130,7 @@ def compare(
         judgement = replace(judgement, against=options.one_of(against, list(senders)))
     design = Compared(
         scenario,
-        "case" if cc is None else "tcp.cc",
+        "case" if cc is None else cc_keys()[0],
         senders,
         replications=replications,
         replications_max=replications_max,

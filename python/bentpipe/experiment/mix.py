@@ -10,7 +10,7 @@ from bentpipe.experiment.design.mixed import Mixed
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.experiment.results.plan import Plan
 from bentpipe.experiment.results.quantities import quantity
-from bentpipe.metrics import Metric
+from bentpipe.metric import Metric
 from bentpipe.own.loading import parts
 from bentpipe.progress import watched
 from bentpipe.scenario.scenario import names_of, scenario_of
@@ -40,11 +40,12 @@ def mix(
     confidence: float = Judgement.confidence,
     correction: Correction = Judgement.correction,
     store: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
     jobs: int | None = None,
     on: str | None = None,
     progress: Wish = None,
 ) -> Mix:
-    """Put different senders into one run and say how they share.
+    """Put different congestion controls into one run and compare their shares.
 
     Every flow of the scenario is there once for each sender, on the same path, with the same application and start: no
     sender has the shorter path or the larger file. Flows whose transport is the same for all senders, such as those
@@ -52,29 +53,31 @@ def mix(
 
     Replication k uses the seed of the scenario + k, and the senders change places by k, for who is first is chance.
     Over a `[sky]`, replication k has day k of it, as in `compare`.
-    The same is run with all flows of one kind, kind by kind: that tells what a sender would get among its own kind.
+    The same is run with all flows of one kind, kind by kind, for the goodput of each among its own kind.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
-        As in `run`.
+        See `run`.
     cc : str, class, or iterable of these
         At least two congestion controls, as in `compare`, each with the loss recovery that belongs to it, or names of
         cases; `all` stands for every congestion control.
     cases : mapping, optional
-        As in `compare`; besides those that the scenario has. They may change the transport only.
+        Cases as in `compare`, besides those of the scenario. They may change the transport only.
     replications : int
         At most 10000; with one there are no intervals.
     replications_max, store, on : optional
-        As in `sweep`: the most, with `until`; keep what was run, and go on from there; run elsewhere.
+        See `sweep`: the most with `until`, keep all runs and continue from there, run elsewhere.
     until : mapping, optional
         `{"metric": "share", "half_width": "5 %"}`: go on until one of `QUANTITIES`, or a metric, is known
         so well for every sender.
     metric : str or sequence of str, optional
-        What the tables have of each sender besides `QUANTITIES`: metrics of flows (`bentpipe list metrics`), over all
+        Further metrics of flows in the tables, besides `QUANTITIES` (`bentpipe list metrics`), over all
         its flows (`tcp_efficiency`) or its copies of one (`fct:web`).
     confidence, correction : optional
-        As in `compare`: of each interval and of all the statements together, over all tests of all senders.
+        See `compare`; over all tests of all congestion controls.
+    seed : int, optional
+        Seed of replication 0, instead of the scenario's own.
     jobs : int, optional
         Runs at the same time; all cores if not given. The results do not depend on it.
     progress : callable or bool, optional
@@ -94,7 +97,7 @@ def mix(
     Interrupted
         Ctrl-C; `result` has the replications that were finished, or is None.
     """
-    scenario = scenario_of(scenario)
+    scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
     options.checked(metric="goodput", replications=replications, jobs=jobs)
     judgement = Judgement(confidence=confidence, correction=correction)
     options.checked_most(replications, replications_max, has_until=until is not None)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.sweep import Sweep
     from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario
-    from bentpipe.statistics.judgement import Correction, Statistic
+    from bentpipe.statistics.judgement import Correction, Sides, Statistic
 
 
 @options.formerly(metrics="metric")
@@ -37,23 +37,26 @@ def sweep(
     confidence: float = Judgement.confidence,
     statistic: Statistic = Judgement.statistic,
     correction: Correction = Judgement.correction,
+    sides: Sides = Judgement.sides,
+    margin: str | float | None = Judgement.margin,
     against: str | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
     store: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
     jobs: int | None = None,
     on: str | None = None,
     progress: Wish = None,
 ) -> Sweep:
     """Run a scenario at every point of a grid, and keep what each run gave.
 
-    What the arguments do not say is taken from the table `[sweep]` of the scenario. Replication k of each point has the
+    The table `[sweep]` of the scenario is the default of the arguments. Replication k of each point has the
     scenario's seed + k, so that all points meet the same channels, and day k of a `[sky]` (`sky.day = 0`: all the same
     day). A run that is in the store already is not done again.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
-        As in `run`.
+        See `run`.
     vary : mapping, optional
         By dotted key, the values that it takes: a list, or a range such as
         `{"from": 1e-5, "to": 1e-1, "count": 9, "scale": "log"}`. Every value is combined with every value of the
@@ -68,11 +71,11 @@ def sweep(
         `{"metric": "goodput", "half_width": "2 %"}`: go on with a point until the 95 % interval of the mean is below
         ± 2 % of it. The number of replications grows in fixed steps, so the result does not depend on timing.
     metric : str or sequence of str, optional
-        What is reported: metrics of the whole run (`bentpipe list metrics`), or of one flow or link, such as `fct:web`
-        and `queue_p95:sat.forward`.
+        Metrics that are reported: those of the whole run (`bentpipe list metrics`), or of one flow or link, such as
+        `fct:web` and `queue_p95:sat.forward`.
     tables : sequence of str, optional
         Tables of each run that are kept besides: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
-    confidence, statistic, correction : optional
+    confidence, statistic, correction, sides, margin : optional
         The judgement, as in `compare`.
     against : str, optional
         One of the congestion controls or cases that vary: every other one is compared with it; the best if not given.
@@ -83,6 +86,8 @@ def sweep(
         otherwise, the cases are compared with each other.
     store : path, optional
         A folder; made if it is not there. Without it, nothing is kept but the result.
+    seed : int, optional
+        Seed of replication 0, instead of the scenario's own.
     jobs : int, optional
         Runs at the same time; all cores if not given.
     on : str, optional
@@ -100,12 +105,12 @@ def sweep(
     ScenarioError
         A point of the grid makes no sense, or there are none. Nothing was run.
     BentpipeError
-        An unknown statistic or correction, a confidence out of bounds; or the store or the cluster cannot be used: what
-        was finished is kept.
+        An unknown statistic or correction, a confidence out of bounds. Or the store or the cluster cannot be used;
+        finished runs are kept.
     Interrupted
         Ctrl-C; `result` has what was finished, and so has the store.
     """
-    judgement = Judgement(statistic, confidence, correction)
+    judgement = Judgement(statistic, confidence, correction, sides=sides, margin=margin)
     asked = arguments(
         vary,
         together,
@@ -117,12 +122,13 @@ def sweep(
         against=against,
         cases=cases,
     )
-    whole = with_axes(lambda sets: scenario_of(scenario, sets), asked)
+    own = [] if seed is None else [("seed", seed)]
+    whole = with_axes(lambda sets: scenario_of(scenario, [*sets, *own]), asked)
     with watched(progress) as watch:
         grid = Grid(whole, partial(watch or (lambda _: None), Progress()), judgement)
         if not grid.keys:
             raise ScenarioError(
-                "nothing to vary: the grid is empty\n"
-                "  expected keys with values in [sweep.vary], or --vary 'tcp.cc=newreno,sack'"
+                "nothing to vary: the grid is empty\n  expected keys with values in [sweep.vary], or {vary}",
+                vary={"tcp.cc": ["newreno", "sack"]},
             )
         return carry_out(grid, store=store, jobs=jobs, on=on, progress=watch)

@@ -13,7 +13,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bentpipe.catalog import choices, unknown
+from bentpipe.catalog import cc_keys, choices, unknown
 from bentpipe.errors import ScenarioError
 from bentpipe.own.fingerprint import BASES, code_of
 from bentpipe.own.middlebox import RULES as MIDDLEBOX_RULES
@@ -53,7 +53,7 @@ _IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 def base_of(key: str) -> type | None:
     """What a class extends that stands at a dotted key of a scenario, or of what a sweep varies; None: none does."""
-    if key == "tcp.cc" or key.endswith(".tcp.cc"):
+    if key.endswith(".cc") and any(f".{key}".endswith(f".{each}") for each in cc_keys()):
         return CongestionControl
     return Middlebox if is_place(key) else None
 

@@ -6,15 +6,23 @@ import csv
 import io
 import json
 import os
+import pickle
+import tempfile
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from bentpipe import files, formatting
 from bentpipe.catalog import unknown
+from bentpipe.contract import frames
+from bentpipe.contract.result import Result
+from bentpipe.contract.tabled import OfTables
 from bentpipe.errors import PaperError
+from bentpipe.experiment.contract.options import formerly
 from bentpipe.papers import claims, loading, pages, verdicts, webpage
 from bentpipe.papers.entries import NAME, PAGE, document, entry, joined
 from bentpipe.papers.falsify import ERROR, attacked
@@ -23,11 +31,17 @@ from bentpipe.papers.summary import in_words
 from bentpipe.papers.worlds import best
 from bentpipe.progress import Progress, watched
 from bentpipe.reports.figures import Drawn
+from bentpipe.reports.provenance import Provenance
+from bentpipe.statistics.estimates import Interval
+from bentpipe.statistics.judgement import DEFAULT
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    from bentpipe.contract.reporter import Reporter
     from bentpipe.papers.claims import Figure, Paper
     from bentpipe.papers.entries import Entry
     from bentpipe.papers.verdicts import Verdict
@@ -76,29 +90,89 @@ class Reproduced:
         return sum(held for held, _ in each), sum(tried for _, tried in each)
 
 
-@dataclass(frozen=True, repr=False)
-class Reproduction:
+@dataclass(frozen=True)
+class Kept:
+    """Content of the folder of a reproduction."""
+
+    table: pl.DataFrame
+    facts: Mapping[str, Any]
+    """`command` (or why there is none), `statements`, `notes`, and the document of claims."""
+    pictures: Mapping[str, bytes]
+    """By name of the file, each figure as SVG and PNG."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Reproduction(Result):
     """What came of some papers.
 
     Attributes
     ----------
     papers : tuple of Reproduced
-        With the verdicts of each, in the order of its claims.
+        With the verdicts of each, in the order of its claims. Empty after `load`: a folder keeps tables, sentences and
+        pictures.
     is_full : bool
         Whether with the replications that the tolerances need.
+    only : tuple of str
+        The chosen claims; empty for all.
     """
 
     papers: tuple[Reproduced, ...]
     is_full: bool
+    only: tuple[str, ...] = ()
+    kept: Kept | None = field(default=None, repr=False)
+
+    @property
+    def charts(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the figures that were drawn; of several papers, `PAPER:FIGURE`."""
+        return tuple(self._drawn)
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The claims."""
+        return tuple(self.table["of"].unique(maintain_order=True))
+
+    @property
+    def hosts(self) -> str:
+        """Empty: each run of a paper has its own hosts."""
+        return ""
+
+    @property
+    def runs(self) -> pl.DataFrame:  # type: ignore[override]
+        """Empty table: the folder of `reproduce(folder=...)` keeps the runs of each paper."""
+        return pl.DataFrame()
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """A row per claim and part, in the reading that decided.
+
+        Columns `of` (the claim), `metric` (its part, or `value`), `unit`, `replications`, `mean`, `low`, `high`, then
+        `paper`, `reading`, `printed` and `verdict`. Values are null where nothing was measured.
+        """
+        return self._contents.table
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Table without rows: claims are not compared with each other."""
+        return frames.differences([], DEFAULT)
+
+    @property
+    def statements(self) -> list[str]:
+        """The bottom line of each paper."""
+        return list(self._contents.facts["statements"])
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """Messages of measures and figures that failed."""
+        return list(self._contents.facts["notes"])
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per claim, part and reading, as in `claims.csv`."""
-        return [row for each in self.entries for row in each.rows]
+        return list(self._contents.facts["document"]["claims"])
 
     @property
     def errors(self) -> list[str]:
         """Messages of measures and figures that failed. Each of them costs its claim or figure and no other."""
-        return [message for each in self.papers for message in each.errors]
+        return self.notes
 
     @property
     def entries(self) -> list[Entry]:
@@ -108,17 +182,163 @@ class Reproduction:
             for each in self.papers
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
-        return document(self.entries)
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the table as Parquet, figures as SVG and PNG, and all of `to_dict` into a folder.
+
+        `reproduce(folder=...)` writes pages for people instead, and keeps the runs.
+        """
+        found = self._contents
+
+        def fill(place: Path) -> None:
+            (place / "table.parquet").write_bytes(files.parquet(found.table))
+            for name, content in found.pictures.items():
+                (place / name).write_bytes(content)
+
+        about = {**found.facts, "is_full": self.is_full, "only": self.only, "pictures": list(found.pictures)}
+        files.put(folder, FORM, fill, provenance={"version": __version__, **about})
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Reproduction:
+        """Open what `save` wrote. Its figures are files: `plot` needs the runs.
+
+        Raises
+        ------
+        BentpipeError
+            The folder is not a reproduction that was saved, or is damaged.
+        """
+        facts = files.provenance(folder, FORM)
+        with files.reading(folder):
+            pictures = {name: (Path(folder) / name).read_bytes() for name in facts["pictures"]}
+            shared = {name: facts[name] for name in ("command", "refusal", "statements", "notes", "document")}
+            kept = Kept(files.table(folder, "table"), shared, pictures)
+            return cls((), facts["is_full"], tuple(facts["only"]), kept)
+
+    def command(self) -> str:
+        """Write the command that makes it again, for a shell.
+
+        Raises
+        ------
+        BentpipeError
+            Some papers were attacked and others not.
+        """
+        facts = self._contents.facts
+        if facts["refusal"]:
+            raise PaperError(facts["refusal"])
+        return str(facts["command"])
+
+    @cached_property
+    def _contents(self) -> Kept:
+        return self.kept or kept_of(self)
+
+    @cached_property
+    def _drawn(self) -> dict[str, Drawn]:
+        return {
+            f"{each.paper.name}:{figure.name}" if len(self.papers) > 1 else figure.name: drawn
+            for each in self.papers
+            for figure, drawn in each.figures.items()
+        }
+
+    def _chart(self, chart: str | None) -> str:
+        if self.kept is not None:
+            raise PaperError("the figures of a saved reproduction are its files\n  expected one made by reproduce()")
+        if not self._drawn:
+            raise PaperError("no figure was drawn\n  expected a reproduction of all claims of a paper with figures")
+        return super()._chart(chart)
+
+    def _figure(self, chart: str, metric: str | None) -> MatplotlibFigure:
+        if metric is not None:
+            raise PaperError("{metric}: a figure has what the paper has in it", metric=metric)
+        # The caller may change it.
+        copied: MatplotlibFigure = pickle.loads(pickle.dumps(self._drawn[chart].figure))
+        return copied
+
+    def _estimate(self, of: str, metric: str) -> Interval:
+        found = self.table.filter(of=of)
+        if metric not in found["metric"]:
+            raise PaperError(unknown(metric, f"a part of {of}", found["metric"]))
+        row = found.row(by_predicate=pl.col("metric") == metric, named=True)
+        return Interval(row["replications"] or 0, row["mean"], row["low"], row["high"], None)
+
+    def _reporter(self) -> Reporter:
+        titles = [each["title"] for each in self._contents.facts["document"]["papers"]]
+        made = Provenance(
+            title="; ".join(titles),
+            source="",
+            seeds="",
+            replications="full scale" if self.is_full else "quick",
+            version=f"bentpipe {__version__}",
+            senders="",
+            command=self._contents.facts["command"],
+        )
+        return OfTables(self, made, {"claims": ("Claims in every reading", pl.DataFrame(self.rows(), strict=False))})
+
+    def _provenance(self) -> dict[str, Any]:
+        return {"version": __version__, "is_full": self.is_full, "only": list(self.only)}
+
+    def _content(self) -> dict[str, Any]:
+        return dict(self._contents.facts["document"])
 
     def __repr__(self) -> str:
-        names = ", ".join(each.paper.name for each in self.papers)
-        claimed = formatting.count(sum(len(each.verdicts) for each in self.papers), "claim")
-        return f"<Reproduction of {names}: {claimed}>"
+        papers = self._contents.facts["document"]["papers"]
+        claimed = formatting.count(sum(each["claims"] for each in papers), "claim")
+        return f"<Reproduction of {', '.join(each['paper'] for each in papers)}: {claimed}>"
 
     def _repr_html_(self) -> str:
+        if self.kept is not None:
+            from bentpipe.plot import notebook
+
+            return notebook.page("", [notebook.rows_of(self.table)], [*self.statements, *self.notes])
         return "".join(map(_html, self.papers))
+
+
+FORM = "bentpipe reproduction"
+COLUMNS = {
+    **dict.fromkeys(("of", "metric", "unit"), pl.String),
+    "replications": pl.Int64,
+    **dict.fromkeys(("mean", "low", "high"), pl.Float64),
+    **dict.fromkeys(("paper", "reading", "printed", "verdict"), pl.String),
+}
+"""Of `Reproduction.table`."""
+
+
+def kept_of(found: Reproduction) -> Kept:
+    """Collect the content of the folder of a reproduction."""
+    attacks = {each.is_attacked for each in found.papers}
+    called = [each.paper.called for each in found.papers]
+    again = pages.command(called, found.is_full, attacks == {True}) + "".join(f" --claim {each}" for each in found.only)
+    facts = {
+        "command": again if len(attacks) == 1 else "",
+        "refusal": "" if len(attacks) == 1 else "no command makes this again: only some papers were attacked",
+        "statements": [sentence for each in found.papers for sentence in in_words(each)],
+        "notes": [message for each in found.papers for message in each.errors],
+        # As JSON reads it back.
+        "document": json.loads(json.dumps(document(found.entries))),
+    }
+    rows = [_measured(each, part) for each in found.papers for verdict in each.verdicts for part in verdict.judged]
+    return Kept(pl.DataFrame(rows, schema=COLUMNS), facts, dict(_pictures(found)))
+
+
+def _measured(each: Reproduced, verdict: Verdict) -> dict[str, Any]:
+    """A row of `Reproduction.table`."""
+    claim, shown = verdict.claim, verdict.shown
+    row = {"of": claim.id, "metric": claim.part or "value", "unit": claim.unit, "paper": each.paper.name}
+    row |= {"printed": str(claim.printed), "verdict": verdict.text}
+    if shown is None:
+        return row
+    finding = shown.finding
+    values = {"mean": finding.value, "low": finding.low, "high": finding.high, "replications": finding.replications}
+    return {**row, **values, "reading": shown.reading.name}
+
+
+def _pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:
+    """Each figure as SVG and PNG, by name of the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        for each in found.papers:
+            for figure, drawn in each.figures.items():
+                name = f"{each.paper.name}-{figure.name}"
+                drawn.write(Path(folder), name)
+                for ending in (".svg", ".png"):
+                    yield name + ending, (Path(folder) / (name + ending)).read_bytes()
 
 
 def _html(found: Reproduced) -> str:
@@ -131,11 +351,12 @@ def _html(found: Reproduced) -> str:
     return notebook.page(found.paper.title, [table], [*in_words(found), *found.failed.values()], *figures)
 
 
+@formerly(is_full="full")
 def reproduce(
     papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     *,
     only: Sequence[str] = (),
-    is_full: bool = False,
+    full: bool = False,
     falsify: bool = False,
     folder: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -149,7 +370,7 @@ def reproduce(
         Names as in `bentpipe list papers`, or folders of papers of your own; all named ones if there are none.
     only : sequence of str
         Claims, such as HSWA-13: no others are measured, nothing is drawn, and only runs are kept in the folder.
-    is_full : bool
+    full : bool
         Enough replications for the tolerances, and up to four times as many for what stays undecided, instead of few.
     falsify : bool
         Measure each claim that holds a second time without its mechanism, which `without` in `claims.toml` names.
@@ -193,7 +414,7 @@ def reproduce(
     with watched(progress) as watch:
         for paper in chosen:
             runs = None if place is None else place / "runs" / paper.name
-            with Lab(paper.folder, store=runs, is_full=is_full, jobs=jobs) as lab:
+            with Lab(paper.folder, store=runs, is_full=full, jobs=jobs) as lab:
                 judged = []
                 for claim in paper.claims:
                     tell(claim.id)
@@ -216,8 +437,8 @@ def reproduce(
             found.append(Reproduced(paper, tuple(judged), drawn, failed))
             if place is not None and not only:
                 # What is judged is kept, whatever becomes of the papers that follow.
-                _write(Reproduction(tuple(found), is_full), place)
-    return Reproduction(tuple(found), is_full)
+                _write(Reproduction(tuple(found), full), place)
+    return Reproduction(tuple(found), full, tuple(only))
 
 
 def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], only: Sequence[str]) -> list[Paper]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe import formatting
-from bentpipe.metrics import Metric, named
+from bentpipe.metric import Metric, named
 from bentpipe.plot.runs import windows
 from bentpipe.plot.style import (
     COLOURS,
@@ -66,12 +66,12 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
 
 
 def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
-    figure, (axes,) = blank(1, height=1.0 + 0.28 * len(comparison.senders))
+    figure, (axes,) = blank(1, height=1.0 + 0.28 * len(comparison.names))
     draw_comparison(axes, comparison, what.name)
     count = len(comparison.seeds)
     of = "" if comparison.judgement.statistic == "mean" else f"{comparison.judgement.statistic}s of "
     sample = f"{of}{count} replications, {comparison.judgement.level} intervals" if count > 1 else "one run"
-    if any(isinstance(comparison.estimate(name, what.name), AtLeast) for name in comparison.senders):
+    if any(isinstance(comparison.estimate(name, what.name), AtLeast) for name in comparison.names):
         sample += "; open: at least this"
     figure.suptitle(headed(comparison.scenario.title, sample), x=0.02, ha="left")
     return figure
@@ -85,7 +85,7 @@ def ratio_figure(comparison: Comparison, metric: str) -> Figure:
     BentpipeError
         There is no baseline, or no ratio to it.
     """
-    what, names = named(metric), [name for name in comparison.senders if name != comparison.against]
+    what, names = named(metric), [name for name in comparison.names if name != comparison.against]
     found = [comparison.ratio(name, metric=what.name) for name in names]
     with style():
         figure, (axes,) = blank(1, height=1.0 + 0.28 * len(names))
@@ -95,7 +95,7 @@ def ratio_figure(comparison: Comparison, metric: str) -> Figure:
             margins = None
             if each.low is not None and each.high is not None:
                 margins = [[each.value - each.low], [each.high - each.value]]
-            colour = COLOURS[comparison.senders.index(names[place]) % len(COLOURS)]
+            colour = COLOURS[comparison.names.index(names[place]) % len(COLOURS)]
             axes.errorbar(each.value, place, xerr=margins, fmt="o", color=colour, capsize=3, markersize=4)
         axes.axvline(1, color="0.4", linestyle=":", linewidth=0.9)
         axes.set_yticks(range(len(names)), names)
@@ -144,13 +144,13 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
     Where not every run completed, the mean is only known to be larger than what is drawn: an open mark with an arrow.
     """
     what = named(metric)
-    samples = [comparison.sample(name, what.name) for name in comparison.senders]
-    found = [comparison.estimate(name, what.name) for name in comparison.senders]
+    samples = [comparison.sample(name, what.name) for name in comparison.names]
+    found = [comparison.estimate(name, what.name) for name in comparison.names]
     divisor, unit = formatting.scale(
         [*(value for each in samples for value in each.values), *(each.value for each in found)], what.unit
     )
     names = []
-    for place, (name, sample, each) in enumerate(zip(comparison.senders, samples, found, strict=True)):
+    for place, (name, sample, each) in enumerate(zip(comparison.names, samples, found, strict=True)):
         colour = COLOURS[place % len(COLOURS)]
         dots: dict[str, Any] = {"color": colour, "alpha": 0.4, "markersize": 4, "markeredgewidth": 0}
         # The single runs a little below, where the interval does not hide them.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe import formatting
-from bentpipe.metrics import SENDERS, Metric, named_point
+from bentpipe.catalog import compared_keys
+from bentpipe.metric import Metric, named_point
 from bentpipe.plot.axis import numbers
 from bentpipe.plot.style import WIDE, WIDTH, Drawing, label, nothing_of, plain, sheet, spread, style
 from bentpipe.statistics.samples import AtLeast, bound, is_of_transfers
@@ -45,7 +46,7 @@ def axes_of(points: pl.DataFrame, keys: Sequence[str]) -> tuple[str, str, list[s
     for key in values:
         if not any(points.select(other, key).n_unique() == values[other] for other in free):
             free.append(key)
-    plain_keys = sorted((key for key in free if key not in (*SENDERS, "seed")), key=lambda key: -values[key])
+    plain_keys = sorted((key for key in free if key not in (*compared_keys(), "seed")), key=lambda key: -values[key])
     if len(plain_keys) < 2:
         return None
     across, up = plain_keys[:2]

@@ -9,7 +9,7 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.plot import traces
 from bentpipe.plot.cuts import CUT, EXPLAINED, mark_cuts
-from bentpipe.plot.style import COLOURS, DASHES, WIDTH, headed, label, legend_above, sheet, style
+from bentpipe.plot.style import COLOURS, DASHES, WIDTH, headed, label, legend_above, plain, sheet, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,25 +26,28 @@ THIN = 8
 """With more flows than these, lines are thin."""
 
 
-def mix_figure(mix: Mix, chart: str = "all") -> Figure:
+def mix_figure(mix: Mix, chart: str = "all", metric: str = "goodput") -> Figure:
     """Shares, goodput and windows below each other, or one of them.
 
     Parameters
     ----------
     mix : Mix
-    chart : str
+    chart, metric : str
         As in `Mix.plot`.
     """
     drawn = list(_CHARTS) if chart == "all" else [chart]
     heights = [
-        1.5 + 0.13 * -(-len(mix.senders) // LEGEND_COLUMNS) if name == "cwnd" else 0.55 + 0.24 * len(mix.senders)
+        1.5 + 0.13 * -(-len(mix.names) // LEGEND_COLUMNS) if name == "cwnd" else 0.55 + 0.24 * len(mix.names)
         for name in drawn
     ]
     with style():
         figure = sheet(WIDTH, 0.5 + sum(heights))
         grid = figure.subplots(len(drawn), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
         for axes, name in zip(grid[:, 0], drawn, strict=True):
-            _CHARTS[name](axes, mix)
+            if name == "intervals":
+                _intervals(axes, mix, metric)
+            else:
+                _CHARTS[name](axes, mix)
         count = len(mix.seeds)
         sample = f"{count} replications, {mix.judgement.level} intervals" if count > 1 else "one run"
         sample = "first replication" if chart == "cwnd" else sample
@@ -55,7 +58,7 @@ def mix_figure(mix: Mix, chart: str = "all") -> Figure:
 
 
 def _share(axes: Axes, mix: Mix) -> None:
-    for place, name in enumerate(mix.senders):
+    for place, name in enumerate(mix.names):
         found = mix.estimate(name, "share")
         if found.mean is None:
             continue
@@ -71,16 +74,27 @@ def _share(axes: Axes, mix: Mix) -> None:
 
 
 def _goodput(axes: Axes, mix: Mix) -> None:
-    runs = mix.runs
-    divisor, unit = formatting.scale([*runs["goodput_bps"].to_list(), *runs["own_bps"].to_list()], "bit/s")
-    for place, name in enumerate(mix.senders):
+    unit = _draw(axes, mix, "goodput", ring="own")
+    axes.set_xlabel(label("Goodput", f"{unit}; ring: among its own kind"))
+
+
+def _intervals(axes: Axes, mix: Mix, metric: str) -> None:
+    unit = _draw(axes, mix, metric)
+    axes.set_xlabel(label(plain(metric), unit))
+
+
+def _draw(axes: Axes, mix: Mix, metric: str, ring: str | None = None) -> str:
+    """Draw means with intervals and single runs, and another metric as rings; returns the unit."""
+    kinds = [(metric, True), *([(ring, False)] if ring else [])]
+    values = [mix.values(name, kind) for kind, _ in kinds for name in mix.names]
+    known = [float(value) for each in values for value in each if not np.isnan(value)]
+    divisor, unit = formatting.scale(known, mix.unit(metric))
+    for place, name in enumerate(mix.names):
         colour = _colour(place)
-        values = mix.values(name, "goodput") / divisor
-        axes.plot(
-            values, np.full(len(values), place + 0.28), ".", color=colour, alpha=0.4, markersize=4, markeredgewidth=0
-        )
-        for quantity, fill in (("goodput", colour), ("own", "none")):
-            found = mix.estimate(name, quantity)
+        runs = mix.values(name, metric) / divisor
+        axes.plot(runs, np.full(len(runs), place + 0.28), ".", color=colour, alpha=0.4, markersize=4, markeredgewidth=0)
+        for kind, is_filled in kinds:
+            found = mix.estimate(name, kind)
             if found.mean is None:
                 continue
             margin = None if found.half_width is None else found.half_width / divisor
@@ -90,14 +104,14 @@ def _goodput(axes: Axes, mix: Mix) -> None:
                 xerr=margin,
                 fmt="o",
                 color=colour,
-                markerfacecolor=fill,
+                markerfacecolor=colour if is_filled else "none",
                 capsize=3,
                 markersize=4,
             )
     axes.set_xlim(left=0)
     mark_cuts(axes)
-    axes.set_xlabel(label("Goodput", f"{unit}; ring: among its own kind"))
     _rows(axes, mix)
+    return unit
 
 
 def _cwnd(axes: Axes, mix: Mix) -> None:
@@ -107,7 +121,7 @@ def _cwnd(axes: Axes, mix: Mix) -> None:
     divisor, unit = formatting.scale([float(values.max()) for _, values in drawn.values() if len(values)], "B")
     explained: set[str] = set()
     for flow, (times, values) in drawn.items():
-        place = mix.senders.index(senders[flow])
+        place = mix.names.index(senders[flow])
         axes.plot(
             times,
             values / divisor,
@@ -128,8 +142,8 @@ def _cwnd(axes: Axes, mix: Mix) -> None:
 
 
 def _rows(axes: Axes, mix: Mix) -> None:
-    axes.set_yticks(range(len(mix.senders)), mix.senders)
-    axes.set_ylim(len(mix.senders) - 0.4, -0.6)
+    axes.set_yticks(range(len(mix.names)), mix.names)
+    axes.set_ylim(len(mix.names) - 0.4, -0.6)
     axes.set_axisbelow(True)
     axes.grid(axis="x")
 

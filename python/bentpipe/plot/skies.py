@@ -103,8 +103,8 @@ def coverage_figure(found: Coverage, chart: str, meaning: str) -> Figure:
 
     with style():
         figure, axes = _world(is_filled=False, height=3.5)
-        rows = found.table["latitude_deg"].n_unique()
-        values = found.table[chart].to_numpy().astype(np.float64).reshape(rows, -1)
+        rows = found.cells["latitude_deg"].n_unique()
+        values = found.cells[chart].to_numpy().astype(np.float64).reshape(rows, -1)
         divisor = 0.01 if chart == "covered" else 1.0
         norm: Any = Normalize(0, 100 if chart == "covered" else max(float(values.max()), 1.0))
         colours: Any = colormaps["viridis"]
@@ -139,7 +139,7 @@ def path_figure(found: SkyPath) -> Figure:
 
     with style():
         figure, (delay, hops, height) = blank(3, 4.2)
-        times = found.table["time_s"].to_numpy() - found.span.begin_s
+        times = found.instants["time_s"].to_numpy() - found.span.begin_s
         divisor, unit = formatting.scale([times[-1]], "s") if times[-1] < 600 else (60, "min")
         if times[-1] >= 5 * 3600:
             divisor, unit = 3600, "h"
@@ -150,7 +150,7 @@ def path_figure(found: SkyPath) -> Figure:
                 colour = COLOURS[1 + int(number) % (len(COLOURS) - 1)]
                 own = _lone(rows["delay_s"]) * 1e3
                 delay.plot(times, own, color=colour, linewidth=0.8, label=f"disjoint {number}")
-        _curve(delay, times, _lone(found.table["delay_s"]) * 1e3, COLOURS[0], is_crowded=is_crowded)
+        _curve(delay, times, _lone(found.instants["delay_s"]) * 1e3, COLOURS[0], is_crowded=is_crowded)
         glass = found.summary["fibre_delay_s"] * 1e3
         delay.axhline(glass, color="0.4", linestyle=":")
         delay.annotate(
@@ -166,12 +166,12 @@ def path_figure(found: SkyPath) -> Figure:
         delay.set_ylabel("one-way delay (ms)")
         if found.disjoint is not None:
             delay.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
-        _curve(hops, times, _lone(found.table["hops"]), COLOURS[0], is_crowded=is_crowded, drawstyle="steps-post")
+        _curve(hops, times, _lone(found.instants["hops"]), COLOURS[0], is_crowded=is_crowded, drawstyle="steps-post")
         hops.set_ylabel("hops")
-        hops.set_ylim(0, 1.2 * float(np.nanmax(_lone(found.table["hops"]), initial=1)))
+        hops.set_ylim(0, 1.2 * float(np.nanmax(_lone(found.instants["hops"]), initial=1)))
         hops.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         for end, place, colour in zip(("from", "to"), found.scene.places, COLOURS, strict=False):
-            angles = _lone(found.table[f"{end}_elevation_deg"])
+            angles = _lone(found.instants[f"{end}_elevation_deg"])
             _curve(height, times, angles, colour, is_crowded=is_crowded, label=plain(place.name))
             if is_crowded:
                 continue
@@ -205,7 +205,7 @@ def matrix_figure(found: SkyPaths, column: str, meaning: str, unit: str) -> Figu
     with style():
         places = sorted(found.places, key=lambda place: place.longitude_deg)
         rank = {place.name: number for number, place in enumerate(places)}
-        table = found.table
+        table = found.pairs
         values = _lone(table["delay_max_s"] / table["delay_min_s"] if column == "spread" else table[column])
         divisor = 0.01 if unit == "%" else 1.0
         if unit == "s":
@@ -245,9 +245,9 @@ def passes_figure(found: Passes) -> Figure:
         begin, end, _ = found.span.times
         divisor, unit = (60, "min") if found.span.duration_s < 5 * 3600 else (3600, "h")
         rise, down, top = (
-            (found.table[name].to_numpy() - begin) / divisor for name in ("rise_s", "set_s", "highest_s")
+            (found.passes[name].to_numpy() - begin) / divisor for name in ("rise_s", "set_s", "highest_s")
         )
-        peak = found.table["elevation_deg"].to_numpy()
+        peak = found.passes["elevation_deg"].to_numpy()
         least = found.scene.elevation_deg or 0.0
         height.hlines(peak, rise, down, color=COLOURS[0], linewidth=0.6, alpha=1 if len(peak) <= CROWD else 0.3)
         height.plot(top, peak, "o", color=COLOURS[0], markersize=2 if len(peak) <= CROWD else 1, markeredgewidth=0)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bentpipe import formatting
-from bentpipe.metrics import SENDERS, Metric, named
+from bentpipe.catalog import compared_keys
+from bentpipe.metric import Metric, named
 from bentpipe.plot.axis import Axis
 from bentpipe.plot.cuts import EXPLAINED, mark_cuts
 from bentpipe.plot.style import COLOURS, WIDE, WIDTH, Drawing, at_least, label, nothing_of, plain, sheet, spread, style
@@ -114,7 +115,7 @@ def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interv
     if all(each.value is None for each in estimates):
         raise nothing_of(what.name)
     with style():
-        return _Drawer(sweep, what, estimates, Layout.of(sweep.points, sweep.keys, SENDERS)).draw()
+        return _Drawer(sweep, what, estimates, Layout.of(sweep.points, sweep.keys, compared_keys())).draw()
 
 
 class _Drawer:
@@ -419,7 +420,7 @@ class _Drawer:
         names = [
             ", ".join(
                 formatting.setting(value)
-                if len(row) == 1 or key in ("tcp.cc", "case")
+                if len(row) == 1 or key in compared_keys()
                 else f"{name} {formatting.setting(value)}"
                 for key, name, value in zip(keys, short, row, strict=True)
             )

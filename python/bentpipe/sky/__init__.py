@@ -2,7 +2,7 @@
 
 >>> import bentpipe as bp
 >>> path = bp.sky.path("London", "New York", over="starlink-shell-1", duration="1 min")
->>> path.table["hops"].max() >= 3
+>>> path.instants["hops"].max() >= 3
 True
 """
 

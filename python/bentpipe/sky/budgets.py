@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, arguments
-from bentpipe.errors import SkyError
+from bentpipe.errors import SkyError, Word
 from bentpipe.formatting import quantity
-from bentpipe.sky.scenes import Scene, save
+from bentpipe.sky.looks import Look, chosen, quantity_row, spread
+from bentpipe.sky.scenes import Scene
 from bentpipe.sky.scenes import place as find_place
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.plot.style import Labels, Size
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 ELEVATIONS = (10.0, 25.0, 40.0, 60.0)
@@ -37,8 +37,8 @@ PERCENTS = tuple(float(f"{5 ** (k / 24) * 0.001 ** (1 - k / 24):.4g}") for k in 
 """Of the year, for which P.618 has the attenuation by rain: 0.001 to 5."""
 
 
-@dataclass(frozen=True)
-class Budget:
+@dataclass(frozen=True, repr=False)
+class Budget(Look):
     """A link budget at some elevations, in dry air and in rain.
 
     Attributes
@@ -46,7 +46,7 @@ class Budget:
     scene : Scene
     radio : dict
         What it was asked of: carrier, powers, symbol rate, climate.
-    table : polars.DataFrame
+    lines : polars.DataFrame
         A row per elevation, weather and line: `elevation_deg`, `percent` (of the year in which the rain is exceeded;
         null: dry), `line`, `value`, `unit`. What the way takes is negative.
     bears : polars.DataFrame
@@ -66,13 +66,18 @@ class Budget:
         less than 95 % of the year, in a clear sky only.
     """
 
+    verb = "budget"
+    positional = ("place",)
+    charts = ("budget",)
+
     scene: Scene
     radio: dict[str, Any]
-    table: pl.DataFrame
+    lines: pl.DataFrame
     bears: pl.DataFrame
     fades: pl.DataFrame
     availability: pl.DataFrame
     modcods: pl.DataFrame
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -89,21 +94,29 @@ class Budget:
             found[f"rate_min_bps_{name}"] = ends["rate"]
         return found
 
-    def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
-        """A matplotlib figure: fade and Es/N0 by percentage of the year, with the thresholds of DVB-S2."""
+    def _drawn(self, chart: str) -> Figure:
+        """Draw fade and Es/N0 by percentage of the year, with the thresholds of DVB-S2."""
         from bentpipe.plot.skies import budget_figure
-        from bentpipe.plot.style import dressed
 
-        return dressed(budget_figure(self), size, title, labels)
+        return budget_figure(self)
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `table`, `bears`, `fades`, `availability` and `modcods` as Parquet files into a folder."""
-        save(folder, "sky budget", {name: getattr(self, name) for name in TABLES}, self._facts())
+    @property
+    def _head(self) -> str:
+        return f"Link budget at {self.scene.places[0].name} by {self.scene.over}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
-        tables = {name: getattr(self, name).to_dicts() for name in TABLES}
-        return {**self._facts(), "summary": self.summary, **tables}
+    def _content(self) -> dict[str, Any]:
+        return {"summary": self.summary, **{name: getattr(self, name).to_dicts() for name in TABLES}}
+
+    def _quantities(self) -> Iterator[dict[str, Any]]:
+        of, dry = self.scene.places[0].name, self.bears["percent"].is_null()
+        for name, rows in (("dry", self.bears.filter(dry)), ("rain", self.bears.filter(~dry))):
+            yield quantity_row(of, f"es_n0_{name}", "dB", spread(rows["es_n0_db"]))
+            yield quantity_row(of, f"rate_{name}", "bit/s", spread(rows["rate_bps"]))
+
+    def _shown(self) -> list[tuple[Any, Any, int]]:
+        from bentpipe.plot import notebook
+
+        return [notebook.rows_of(self.bears)]
 
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), "place": vars(self.scene.places[0]), "radio": self.radio}
@@ -119,17 +132,11 @@ class Budget:
                 said.append(f"{name}: Es/N0 from {least:.1f} to {largest:.1f} dB, DVB-S2 carries at least {rate}")
         return said
 
-    def _repr_html_(self) -> str:
-        from bentpipe.plot import notebook
-
-        head = f"Link budget at {self.scene.places[0].name} by {self.scene.over}"
-        return notebook.page(head, [notebook.rows_of(self.bears)], self.statements, self.plot)
-
     def __repr__(self) -> str:
         return f"<Budget of {self.scene.over} over {self.scene.places[0].name}>"
 
 
-TABLES = ("table", "bears", "fades", "availability", "modcods")
+TABLES = ("lines", "bears", "fades", "availability", "modcods")
 
 
 def budget(
@@ -219,6 +226,7 @@ def budget(
     """
     import polars as pl
 
+    options = chosen(globals()["budget"], locals())
     scene = Scene.of(
         over,
         (place,),
@@ -231,13 +239,13 @@ def budget(
     _check_numbers(eirp=eirp, g_over_t=g_over_t, losses=losses, interference=interference, symbol_rate=symbol_rate)
     _check_numbers(frequency=frequency, noise=noise)
     arguments.number("antenna", antenna, 0.01, 100, error=SkyError)
-    arguments.only_with(f"antenna = {antenna:g}", antenna != ANTENNA_M, "scintillation", scintillation, error=SkyError)
+    arguments.only_with("antenna", antenna, ANTENNA_M, "scintillation", scintillation, error=SkyError)
     given: Any = {"frequency": frequency, "eirp": eirp, "g_over_t": g_over_t, "losses": losses}
     kelvin = None if up or down is not None else noise
     radio = _radio(**given, interference=interference, noise=kelvin)
     back = None if down is None else _way_down(down, noise)
     if to is not None and back is None:
-        raise SkyError("to is where the way down ends: it needs down, --down-frequency, --down-eirp and --down-gt")
+        raise SkyError("{to} is where the way down ends: it needs {down}", to=None, down=None)
     far = name if to is None else find_place(to).name
     angles = _elevations(scene)
     shares: list[float | None] = [None, *([percent] if isinstance(percent, (int, float)) else percent)]
@@ -253,10 +261,9 @@ def budget(
         except SkyError as error:
             if str(error).startswith(("city", "place")):
                 whose = name if name in str(error) else far
-                hint = "name a city that is like it: --climate CITY, climate="
-                if whose != name:
-                    hint = "expected a city: --to CITY, to="
-                raise SkyError(f"no climate is known for {whose}\n  {hint}") from None
+                hint = "expected a city: {to}" if whose != name else "name a city that is like it: {climate}"
+                city = Word("CITY")
+                raise SkyError(f"no climate is known for {whose}\n  {hint}", to=city, climate=city) from None
             raise
 
     lines, bears, fades, available, held = [], [], [], [], []
@@ -322,6 +329,7 @@ def budget(
         pl.DataFrame(fades, schema=of_fades),
         pl.DataFrame(available, schema_overrides={"modcod": pl.String}),
         pl.DataFrame(held, schema_overrides={"holds_percent": pl.Float64}),
+        options,
     )
 
 
@@ -332,7 +340,8 @@ def _elevations(scene: Scene) -> list[float]:
     if occur is None:
         raise SkyError(
             f"{scene.places[0].name} sees no satellite of {scene.over} above {least:g}° within a day\n"
-            "  expected another place or other satellites, or a lower --elevation-min, elevation_min="
+            "  expected another place or other satellites, or a lower {elevation_min}",
+            elevation_min=None,
         )
     low, high = occur
     if high - low < 1:
@@ -396,9 +405,7 @@ def _radio(
 def _way_down(down: Mapping[str, float], noise: float) -> Radio:
     needed, known = ("frequency", "eirp", "g_over_t"), ("frequency", "eirp", "g_over_t", "losses", "interference")
     if missing := [key for key in needed if key not in down]:
-        raise SkyError(
-            f"the way down lacks {', '.join(missing)}\n  expected all of --down-frequency, --down-eirp and --down-gt"
-        )
+        raise SkyError(f"{{down}}: {', '.join(missing)} is missing\n  expected {', '.join(needed)}", down=None)
     if strange := [key for key in down if key not in known]:
         raise SkyError(f"the way down has no {', '.join(strange)}\n  expected some of {', '.join(known)}")
     _check_numbers(**{f"down {key}": value for key, value in down.items()})

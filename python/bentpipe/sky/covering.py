@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
-from bentpipe.sky.scenes import Scene, Span, array, frame, save, worked
+from bentpipe.sky.looks import Look, chosen, quantity_row, spread
+from bentpipe.sky.scenes import Scene, Span, array, frame, worked
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator, Mapping
 
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
     from bentpipe.sky.scenes import Degrees, Instant, Time
 
@@ -35,8 +36,8 @@ def checked(chart: str) -> str:
     return chart
 
 
-@dataclass(frozen=True)
-class Coverage:
+@dataclass(frozen=True, repr=False)
+class Coverage(Look):
     """How cells of the Earth's surface are covered.
 
     Attributes
@@ -45,18 +46,22 @@ class Coverage:
     span : Span
     cell_deg : float
         Size of a cell.
-    table : polars.DataFrame
+    cells : polars.DataFrame
         A row per cell, from the south-west, row by row: `latitude_deg` and `longitude_deg` of its middle, `covered`
         (share of the instants at which a satellite is in view), `mean` and `min` (number of satellites in view).
     covered : float
         Share of the Earth's surface that is covered, on average over time.
     """
 
+    verb = "coverage"
+    charts = tuple(CHARTS)
+
     scene: Scene
     span: Span
     cell_deg: float
-    table: pl.DataFrame
+    cells: pl.DataFrame
     covered: float
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def bands(self, height_deg: float = 10.0) -> pl.DataFrame:
         """Rows by latitude, from the north: `south_deg`, `north_deg`, `covered`, `mean` and `min` of each."""
@@ -67,7 +72,7 @@ class Coverage:
         # Cells of a band have nearly the same area.
         area = pl.col("latitude_deg").radians().cos()
         grouped = (
-            self.table.with_columns(band=north, area=area)
+            self.cells.with_columns(band=north, area=area)
             .group_by("band")
             .agg(
                 covered=(pl.col("covered") * pl.col("area")).sum() / pl.col("area").sum(),
@@ -80,32 +85,28 @@ class Coverage:
             (edge - height_deg).alias("south_deg"), edge.alias("north_deg"), "covered", "mean", "min"
         )
 
-    def plot(
-        self,
-        chart: str = "mean",
-        *,
-        size: Size | None = None,
-        title: str | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
-        """A matplotlib figure: a map of `mean`, `min` or `covered`."""
+    def _drawn(self, chart: str) -> Figure:
+        """Draw a map of `mean`, `min` or `covered`."""
         from bentpipe.plot.skies import coverage_figure
-        from bentpipe.plot.style import dressed
 
-        return dressed(coverage_figure(self, chart, CHARTS[checked(chart)]), size, title, labels)
+        return coverage_figure(self, chart, CHARTS[chart])
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `table` as a Parquet file into a folder."""
-        save(folder, "sky coverage", {"table": self.table}, self._facts())
+    @property
+    def _head(self) -> str:
+        return f"Coverage by {self.scene.over}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON; the columns of `table` as lists."""
-        return {
-            **self._facts(),
-            "covered": self.covered,
-            "bands": self.bands().to_dicts(),
-            "table": self.table.to_dict(as_series=False),
-        }
+    def _content(self) -> dict[str, Any]:
+        content = {"covered": self.covered, "bands": self.bands().to_dicts()}
+        return {**content, "cells": self.cells.to_dict(as_series=False)}
+
+    def _quantities(self) -> Iterator[dict[str, Any]]:
+        yield quantity_row(self.scene.over, "covered", "1", self.covered)
+        yield quantity_row(self.scene.over, "in_view", "1", spread(self.cells["mean"]))
+
+    def _shown(self) -> list[tuple[Any, Any, int]]:
+        from bentpipe.plot import notebook
+
+        return [notebook.rows_of(self.bands())]
 
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), **vars(self.span), "cell_deg": self.cell_deg}
@@ -115,12 +116,6 @@ class Coverage:
         """The share of the Earth with a satellite in view."""
         share = f"{100 * self.covered:.3g} %"
         return [f"{share} of the Earth has a satellite in view, on average over time"]
-
-    def _repr_html_(self) -> str:
-        from bentpipe.plot import notebook
-
-        head = f"Coverage by {self.scene.over}"
-        return notebook.page(head, [notebook.rows_of(self.bands())], self.statements, self.plot)
 
     def __repr__(self) -> str:
         return f"<Coverage of {self.scene.over}, {self.covered:.1%} of the Earth>"
@@ -158,6 +153,7 @@ def coverage(
     -------
     Coverage
     """
+    given = chosen(coverage, locals())
     span = Span.of(at, duration, step)
     scene = Scene.of(
         over,
@@ -174,4 +170,4 @@ def coverage(
     )
     doing = f"coverage by {scene.over}"
     found, covered = worked(doing, lambda reached: scene.core.coverage(cell, span.times, reached), progress)
-    return Coverage(scene, span, cell, frame({name: array(values) for name, values in found.items()}), covered)
+    return Coverage(scene, span, cell, frame({name: array(values) for name, values in found.items()}), covered, given)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from bentpipe import arguments
+from bentpipe import arguments, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
 from bentpipe.formatting import count, quantity
+from bentpipe.sky.looks import Look, chosen, quantity_row
 from bentpipe.sky.paths import check_choice
-from bentpipe.sky.scenes import SEED_MAX, STRETCH, Scene, Span, array, frame, ground_km, place, save, worked
+from bentpipe.sky.scenes import SEED_MAX, STRETCH, Place, Scene, Span, array, frame, ground_km, place, worked
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe import _core
-    from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
-    from bentpipe.sky.scenes import Degrees, Instant, Place, PlaceLike, Time
+    from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 CHARTS = {
     "delay": ("delay_median_s", "median one-way delay", "s"),
@@ -33,10 +33,18 @@ CHARTS = {
     "hops": ("hops_max", "most hops", ""),
 }
 """Charts of the heat map: column, meaning and unit."""
+QUANTITIES = (
+    ("hops_min", "hops_min", "1"),
+    ("hops_max", "hops_max", "1"),
+    ("connected", "connected", "1"),
+    ("changes", "changes", "1"),
+    ("ground", "ground_km", "km"),
+)
+"""Of `SkyPaths.table` besides the delay: metric, column of `pairs`, and unit."""
 
 
-@dataclass(frozen=True)
-class SkyPaths:
+@dataclass(frozen=True, repr=False)
+class SkyPaths(Look):
     """The paths between all pairs of places over time.
 
     Attributes
@@ -46,12 +54,17 @@ class SkyPaths:
     span : Span
     places : tuple of Place
         The ends of all pairs.
-    table : polars.DataFrame
+    pairs : polars.DataFrame
         A row per pair: `from`, `to`, the share of the instants with a path (`connected`), the one-way propagation
         (`delay_min_s`, `delay_median_s`, `delay_p95_s`, `delay_max_s`), `hops_min` and `hops_max`. `changes` counts
         instants whose path differs from that before. `ground_km` is along the great circle. Without a path, delays and
         hops are null.
     """
+
+    verb = "matrix"
+    positional = ("places",)
+    charts = tuple(CHARTS)
+    read: ClassVar = {"places": lambda rows: tuple(Place(**row) for row in rows), "failure": tuple}
 
     scene: Scene
     span: Span
@@ -59,24 +72,25 @@ class SkyPaths:
     selection: str
     metric: str
     change: str
-    table: pl.DataFrame
+    pairs: pl.DataFrame
     failure: tuple[str, ...] = ()
-    delays: _core.SkyMatrix | None = field(default=None, repr=False, compare=False)
+    delays: Delays | None = field(default=None, repr=False, compare=False)
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def summary(self) -> dict[str, Any]:
         """Over all pairs: how many never and always have a path, delays, hops and changes."""
-        reached = self.table.filter(self.table["connected"] > 0)
+        reached = self.pairs.filter(self.pairs["connected"] > 0)
         return {
-            "pairs": len(self.table),
-            "always_connected": int((self.table["connected"] == 1).sum()),
-            "never_connected": len(self.table) - len(reached),
-            "connected": self.table["connected"].mean(),
+            "pairs": len(self.pairs),
+            "always_connected": int((self.pairs["connected"] == 1).sum()),
+            "never_connected": len(self.pairs) - len(reached),
+            "connected": self.pairs["connected"].mean(),
             "delay_min_s": reached["delay_min_s"].min(),
             "delay_median_s": reached["delay_median_s"].median(),
             "delay_max_s": reached["delay_max_s"].max(),
             "hops_max": reached["hops_max"].max(),
-            "changes": int(self.table["changes"].sum()),
+            "changes": int(self.pairs["changes"].sum()),
         }
 
     def series(self, origin: str, destination: str) -> pl.DataFrame:
@@ -95,57 +109,29 @@ class SkyPaths:
             if name not in names:
                 raise SkyError(unknown(name, "one of the places", names))
         is_pair = [pl.col(a).eq(origin) & pl.col(b).eq(destination) for a, b in (("from", "to"), ("to", "from"))]
-        rows = self.table.with_row_index().filter(is_pair[0] | is_pair[1])["index"]
+        rows = self.pairs.with_row_index().filter(is_pair[0] | is_pair[1])["index"]
         if len(rows) == 0:
             raise SkyError(f"from {origin} to itself: expected two places")
         if self.delays is None:
-            raise SkyError("delays at every instant were not kept\n  expected series=True (--series)")
+            raise SkyError("delays at every instant were not kept\n  expected {series}", series=True)
         delays = array(self.delays.delay_s(rows[0]))
         return frame({"time_s": self.span.begin_s + self.span.step_s * np.arange(len(delays)), "delay_s": delays})
 
-    def plot(
-        self,
-        chart: str = "delay",
-        *,
-        size: Size | None = None,
-        title: str | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
-        """A matplotlib figure: a heat map of all pairs, places from west to east.
-
-        Parameters
-        ----------
-        chart : str
-            `delay` (median), `spread` (largest over least delay), `connected`, `changes` or `hops` (most).
-        size, title, labels
-            As for other figures.
-
-        Raises
-        ------
-        SkyError
-            There never is a path.
-        """
+    def _drawn(self, chart: str) -> Figure:
+        """Draw a heat map of all pairs, places from west to east."""
         from bentpipe.plot.skies import matrix_figure
-        from bentpipe.plot.style import dressed
 
-        column, meaning, unit = CHARTS[checked(chart)]
-        if not (self.table["connected"] > 0).any():
+        column, meaning, unit = CHARTS[chart]
+        if not (self.pairs["connected"] > 0).any():
             raise SkyError("there is no path between any two places\n  nothing can be drawn")
-        return dressed(matrix_figure(self, column, meaning, unit), size, title, labels)
-
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `table` and, if delays at every instant are kept, `series` as Parquet files into a folder."""
-        tables = {"table": self.table}
-        if self.delays is not None:
-            tables["series"] = self._all_series()
-        save(folder, "sky matrix", tables, self._facts())
+        return matrix_figure(self, column, meaning, unit)
 
     def _all_series(self) -> pl.DataFrame:
         """A row per pair and instant."""
         import polars as pl
 
         names = pl.Enum([place.name for place in self.places])
-        pairs = list(self.table.select("from", "to").iter_rows())
+        pairs = list(self.pairs.select("from", "to").iter_rows())
         return pl.concat(
             self.series(*pair).select(
                 pl.lit(pair[0], dtype=names).alias("from"), pl.lit(pair[1], dtype=names).alias("to"), pl.all()
@@ -153,9 +139,38 @@ class SkyPaths:
             for pair in pairs
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
-        return {**self._facts(), "summary": self.summary, "table": self.table.to_dicts()}
+    @property
+    def _head(self) -> str:
+        return f"All pairs of {count(len(self.places), 'place')} over {self.scene.over}"
+
+    def _content(self) -> dict[str, Any]:
+        return {"summary": self.summary, "pairs": self.pairs.to_dicts()}
+
+    def _quantities(self) -> Iterator[dict[str, Any]]:
+        for row in self.pairs.iter_rows(named=True):
+            of = f"{row['from']} to {row['to']}"
+            yield quantity_row(
+                of, "delay", "s", {name: row[f"delay_{name}_s"] for name in ("min", "median", "p95", "max")}
+            )
+            for metric, name, unit in QUANTITIES:
+                yield quantity_row(of, metric, unit, row[name])
+
+    def _shown(self) -> list[tuple[Any, Any, int]]:
+        from bentpipe.plot import notebook
+
+        return [notebook.rows_of(self.pairs)]
+
+    @classmethod
+    def _ends(cls, look: Mapping[str, Any]) -> list[Any]:
+        return list(look["places"])
+
+    def _further(self) -> dict[str, pl.DataFrame]:
+        return {} if self.delays is None else {"series": self._all_series()}
+
+    def _with_further(self, folder: str | os.PathLike[str]) -> SkyPaths:
+        if not (Path(folder) / "series.parquet").exists():
+            return self
+        return replace(self, delays=_Kept(files.table(folder, "series"), self.pairs))
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -181,14 +196,30 @@ class SkyPaths:
         hops, changes = count(found["hops_max"], "hop"), count(found["changes"], "change")
         return [f"{said}; {low} to {high} one way, median {middle}, {hops} at most, {changes}"]
 
-    def _repr_html_(self) -> str:
-        from bentpipe.plot import notebook
-
-        head = f"All pairs of {count(len(self.places), 'place')} over {self.scene.over}"
-        return notebook.page(head, [notebook.rows_of(self.table)], self.statements, self.plot)
-
     def __repr__(self) -> str:
-        return f"<SkyPaths of {len(self.places)} places over {self.scene.over}, {len(self.table)} pairs>"
+        return f"<SkyPaths of {len(self.places)} places over {self.scene.over}, {len(self.pairs)} pairs>"
+
+
+class Delays(Protocol):
+    """The delay of each pair at every instant."""
+
+    def delay_s(self, pair: int) -> tuple[str, bytes]: ...
+
+
+class _Kept:
+    """Delays that were saved."""
+
+    def __init__(self, table: pl.DataFrame, pairs: pl.DataFrame) -> None:
+        self._table = table
+        self._pairs = pairs
+
+    def delay_s(self, pair: int) -> tuple[str, bytes]:
+        import polars as pl
+
+        row = self._pairs.row(pair, named=True)
+        names = self._table.select("from", "to").cast(pl.String)
+        found = self._table.filter((names["from"] == row["from"]) & (names["to"] == row["to"]))["delay_s"]
+        return "float64", found.to_numpy().tobytes()
 
 
 def checked(chart: str) -> str:
@@ -251,6 +282,7 @@ def paths(
     Interrupted
         Ctrl-C.
     """
+    given = chosen(paths, locals())
     check_choice(selection, metric, change)
     arguments.whole("seed", seed, 0, SEED_MAX, error=SkyError)
     ends = [place(each) for each in places]
@@ -282,9 +314,8 @@ def paths(
     doing = count(len(pairs), "pair")
     found = worked(doing, lambda reached: scene.core.matrix(pairs, span.times, choice, series, reached), progress)
     table = _table(ends, pairs, {name: array(values) for name, values in found.columns().items()})
-    return SkyPaths(
-        scene, span, tuple(ends), selection, metric, change, table, tuple(failure), found if series else None
-    )
+    more = (tuple(failure), found if series else None, given)
+    return SkyPaths(scene, span, tuple(ends), selection, metric, change, table, *more)
 
 
 def _table(ends: list[Place], pairs: list[tuple[int, int]], columns: dict[str, Any]) -> pl.DataFrame:

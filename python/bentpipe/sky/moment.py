@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import SkyError
 from bentpipe.formatting import count, quantity
-from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, named, save
+from bentpipe.sky.looks import Look, chosen, quantity_row
+from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, named
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.plot.style import Labels, Size
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 
-@dataclass(frozen=True)
-class Map:
+@dataclass(frozen=True, repr=False)
+class Map(Look):
     """A constellation at one instant.
 
     Attributes
@@ -42,6 +42,9 @@ class Map:
         By place, how many satellites it sees.
     """
 
+    verb = "map"
+    charts = ("map",)
+
     scene: Scene
     at_s: float
     has_path: bool
@@ -50,27 +53,42 @@ class Map:
     path: pl.DataFrame
     delay_s: float | None
     in_view: dict[str, int]
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
-        """A matplotlib figure: a map with satellites, links and the path."""
+    def _drawn(self, chart: str) -> Figure:
+        """Draw a map with satellites, links and the path."""
         from bentpipe.plot.skies import map_figure
-        from bentpipe.plot.style import dressed
 
-        return dressed(map_figure(self), size, title, labels)
+        return map_figure(self)
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `satellites`, `links` and `path` as Parquet files into a folder."""
-        tables = {"satellites": self.satellites, "links": self.links, "path": self.path}
-        save(folder, "sky map", tables, self._facts())
+    @property
+    def _head(self) -> str:
+        return f"{self.scene.over}, {self.scene.instant(self.at_s)}, {count(len(self.links), 'link')}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON; the columns of `positions` and `links` as lists."""
-        return {
-            **self._facts(),
-            "path": self.path.to_dicts(),
-            "positions": self.satellites.to_dict(as_series=False),
-            "links": self.links.to_dict(as_series=False),
-        }
+    def _content(self) -> dict[str, Any]:
+        positions = {"positions": self.satellites.to_dict(as_series=False)}
+        return {"path": self.path.to_dicts(), **positions, "links": self.links.to_dict(as_series=False)}
+
+    def _quantities(self) -> Iterator[dict[str, Any]]:
+        for name, seen in self.in_view.items():
+            yield quantity_row(name, "in_view", "1", seen)
+        if self.has_path:
+            of = " to ".join(place.name for place in self.scene.places[:2])
+            yield quantity_row(of, "delay", "s", self.delay_s)
+        yield quantity_row(self.scene.over, "links", "1", len(self.links))
+
+    def _shown(self) -> list[tuple[Any, Any, int]]:
+        from bentpipe.plot import notebook
+
+        return [notebook.rows_of(self.path)] if len(self.path) else []
+
+    @classmethod
+    def _ends(cls, look: Mapping[str, Any]) -> list[Any]:
+        return list(look.get("ends", ()))
+
+    @classmethod
+    def _span(cls, content: Mapping[str, Any]) -> Span:
+        return Span.of(content["at_s"], 1.0, 1.0)
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -93,13 +111,6 @@ class Map:
             return [*said, f"there is no path from {start} to {end}"]
         hops = count(len(self.path) - 1, "hop")
         return [*said, f"{start} to {end}: {quantity(self.delay_s, 's')} one way, {hops}"]
-
-    def _repr_html_(self) -> str:
-        from bentpipe.plot import notebook
-
-        tables = [notebook.rows_of(self.path)] if len(self.path) else []
-        head = f"{self.scene.over}, {self.scene.instant(self.at_s)}, {count(len(self.links), 'link')}"
-        return notebook.page(head, tables, self.statements, self.plot)
 
     def __repr__(self) -> str:
         return f"<Map of {self.scene.over} at {self.scene.instant(self.at_s)}>"
@@ -140,6 +151,7 @@ def map(
     -------
     Map
     """
+    given = chosen(globals()["map"], locals())
     places = () if ends is None else tuple(ends)
     if len(places) not in (0, 2):
         raise SkyError(f"ends has {len(places)} places\n  expected two")
@@ -176,6 +188,7 @@ def map(
         path=_path(scene, found["nodes"], position),
         delay_s=found["delay_s"] if found["nodes"] else None,
         in_view={place.name: len(seen) for place, seen in zip(scene.places, found["seen"], strict=True)},
+        asked=given,
     )
 
 

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import SkyError
 from bentpipe.formatting import quantity
-from bentpipe.sky.scenes import Scene, Span, array, frame, named, save, worked
+from bentpipe.sky.looks import Look, chosen, quantity_row, spread
+from bentpipe.sky.scenes import Scene, Span, array, frame, named, worked
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator, Mapping
 
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 
-@dataclass(frozen=True)
-class Passes:
+@dataclass(frozen=True, repr=False)
+class Passes(Look):
     """The passes over a place, by rise.
 
     Attributes
     ----------
     scene : Scene
     span : Span
-    table : polars.DataFrame
+    passes : polars.DataFrame
         A row per pass: `satellite`, `rise_s`, `set_s` and `highest_s` after the epoch (to 1 ms), `elevation_deg` at the
         highest point, `range_min_km` and `range_max_km`. A pass that begins before the span or ends after it is cut.
     """
 
+    verb = "passes"
+    positional = ("place",)
+    charts = ("passes",)
+
     scene: Scene
     span: Span
-    table: pl.DataFrame
+    passes: pl.DataFrame
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -43,39 +49,46 @@ class Passes:
         import polars as pl
 
         begin_s, end_s, _ = self.span.times
-        in_view_s = (self.table["set_s"] - self.table["rise_s"]).sum()
-        until = pl.concat([pl.Series([begin_s]), self.table["set_s"].cum_max()])
-        gaps = (pl.concat([self.table["rise_s"], pl.Series([end_s])]) - until).clip(lower_bound=0)
+        in_view_s = (self.passes["set_s"] - self.passes["rise_s"]).sum()
+        until = pl.concat([pl.Series([begin_s]), self.passes["set_s"].cum_max()])
+        gaps = (pl.concat([self.passes["rise_s"], pl.Series([end_s])]) - until).clip(lower_bound=0)
         return {
-            "passes": len(self.table),
-            "duration_mean_s": in_view_s / len(self.table) if len(self.table) else None,
+            "passes": len(self.passes),
+            "duration_mean_s": in_view_s / len(self.passes) if len(self.passes) else None,
             "in_view_mean": in_view_s / self.span.duration_s,
             "covered": 1 - gaps.sum() / self.span.duration_s,
             "gap_max_s": max(gaps.to_list(), default=0.0),
         }
 
-    def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
-        """A matplotlib figure: the elevation of each pass, and how many satellites are in view.
-
-        Raises
-        ------
-        SkyError
-            No satellite passes.
-        """
+    def _drawn(self, chart: str) -> Figure:
+        """Draw the elevation of each pass, and how many satellites are in view."""
         from bentpipe.plot.skies import passes_figure
-        from bentpipe.plot.style import dressed
 
-        if len(self.table) == 0:
+        if len(self.passes) == 0:
             raise SkyError(f"no satellite passes over {self.scene.places[0].name}\n  nothing can be drawn")
-        return dressed(passes_figure(self), size, title, labels)
+        return passes_figure(self)
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `table` as a Parquet file into a folder."""
-        save(folder, "sky passes", {"table": self.table}, self._facts())
+    @property
+    def _head(self) -> str:
+        return f"{self.scene.over} over {self.scene.places[0].name}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
-        return {**self._facts(), "summary": self.summary, "table": self.table.to_dicts()}
+    def _content(self) -> dict[str, Any]:
+        return {"summary": self.summary, "passes": self.passes.to_dicts()}
+
+    def _quantities(self) -> Iterator[dict[str, Any]]:
+        of, found = self.scene.places[0].name, self.summary
+        lasting = (self.passes["set_s"] - self.passes["rise_s"]) if len(self.passes) else None
+        yield quantity_row(of, "passes", "1", found["passes"])
+        yield quantity_row(of, "duration", "s", None if lasting is None else spread(lasting))
+        yield quantity_row(of, "elevation", "deg", spread(self.passes["elevation_deg"]))
+        yield quantity_row(of, "in_view_mean", "1", found["in_view_mean"])
+        yield quantity_row(of, "covered", "1", found["covered"])
+        yield quantity_row(of, "gap_max", "s", found["gap_max_s"])
+
+    def _shown(self) -> list[tuple[Any, Any, int]]:
+        from bentpipe.plot import notebook
+
+        return [notebook.rows_of(self.passes)]
 
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), "place": vars(self.scene.places[0]), **vars(self.span)}
@@ -93,14 +106,8 @@ class Passes:
             + (f"at most {gap} without a satellite" if found["gap_max_s"] > 0 else "never without a satellite")
         ]
 
-    def _repr_html_(self) -> str:
-        from bentpipe.plot import notebook
-
-        head = f"{self.scene.over} over {self.scene.places[0].name}"
-        return notebook.page(head, [notebook.rows_of(self.table)], self.statements, self.plot)
-
     def __repr__(self) -> str:
-        return f"<Passes of {self.scene.over} over {self.scene.places[0].name}, {len(self.table)}>"
+        return f"<Passes of {self.scene.over} over {self.scene.places[0].name}, {len(self.passes)}>"
 
 
 def passes(
@@ -137,6 +144,7 @@ def passes(
     -------
     Passes
     """
+    given = chosen(passes, locals())
     span = Span.of(at, duration, step)
     scene = Scene.of(
         over,
@@ -154,4 +162,4 @@ def passes(
     doing = f"passes over {scene.places[0].name}"
     found = worked(doing, lambda reached: scene.core.passes(span.times, reached), progress)
     columns = {name: array(values) for name, values in found.items()}
-    return Passes(scene, span, frame({**columns, "satellite": named(columns["satellite"], scene.satellites)}))
+    return Passes(scene, span, frame({**columns, "satellite": named(columns["satellite"], scene.satellites)}), given)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
 from bentpipe.formatting import count, quantity
+from bentpipe.sky.looks import Look, chosen, quantity_row
 from bentpipe.sky.scenes import (
     GLASS,
     LIGHT_KM_S,
@@ -20,18 +21,16 @@ from bentpipe.sky.scenes import (
     frame,
     ground_km,
     named,
-    save,
     worked,
 )
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
@@ -53,6 +52,18 @@ APART = {"satellites": "no satellite and no gateway", "links": "no link"}
 """What disjoint paths do not share."""
 DISJOINT_MAX = 16
 """Disjoint paths at most."""
+QUANTITIES = (
+    ("delay", "delay_s", "s"),
+    ("hops", "hops", "1"),
+    ("connected", "connected", "1"),
+    ("paths", "paths", "1"),
+    ("from_handovers", "from_handovers", "1"),
+    ("to_handovers", "to_handovers", "1"),
+    ("from_elevation", "from_elevation_deg", "deg"),
+    ("to_elevation", "to_elevation_deg", "deg"),
+    ("ground", "ground_km", "km"),
+)
+"""Of `SkyPath.table`: metric, its name in `summary`, and unit."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +75,8 @@ class Gap:
     help: str
 
 
-@dataclass(frozen=True)
-class SkyPath:
+@dataclass(frozen=True, repr=False)
+class SkyPath(Look):
     """The path from one place to another, at every instant.
 
     Attributes
@@ -73,7 +84,7 @@ class SkyPath:
     scene : Scene
         Constellation and places; the first two are the ends.
     span : Span
-    table : polars.DataFrame
+    instants : polars.DataFrame
         A row per instant: `time_s` after the epoch, one-way propagation `delay_s`, `hops`, and for each end
         `from_elevation_deg`, `from_satellite`, `to_elevation_deg`, `to_satellite`. Without a path, they are null.
     changes : polars.DataFrame
@@ -85,19 +96,27 @@ class SkyPath:
         instant), `delay_s`, `hops` and `path`; null where there are not so many.
     gaps : tuple of Gap
         The reasons why there is no path at times, the most frequent first.
+    asked : mapping
+        Arguments of the call that differ from their defaults.
     """
+
+    verb = "path"
+    positional = ("origin", "destination")
+    charts = ("path",)
+    read: ClassVar = {"gaps": lambda rows: tuple(Gap(**row) for row in rows), "failure": tuple}
 
     scene: Scene
     span: Span
     selection: str
     metric: str
     change: str
-    table: pl.DataFrame
+    instants: pl.DataFrame
     changes: pl.DataFrame
     disjoint: pl.DataFrame | None = None
     apart: str = "satellites"
     failure: tuple[str, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def ground_km(self) -> float:
@@ -107,12 +126,12 @@ class SkyPath:
     @property
     def summary(self) -> dict[str, Any]:
         """Extremes and counts; None where there never is a path."""
-        known = self.table.drop_nulls("delay_s")
+        known = self.instants.drop_nulls("delay_s")
         found: dict[str, Any] = {
             "ground_km": self.ground_km,
             "vacuum_delay_s": self.ground_km / LIGHT_KM_S,
             "fibre_delay_s": self.ground_km / LIGHT_KM_S * GLASS,
-            "connected": len(known) / len(self.table),
+            "connected": len(known) / len(self.instants),
             "gaps": [vars(gap) for gap in self.gaps],
             "paths": self.changes["path"].is_not_null().sum(),
             "from_handovers": self.changes["from_handover"].sum(),
@@ -139,38 +158,40 @@ class SkyPath:
             ]
         return found
 
-    def plot(self, *, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
-        """A matplotlib figure: delay, hops and elevation over time; ticks at handovers.
-
-        Raises
-        ------
-        SkyError
-            There never is a path.
-        """
+    def _drawn(self, chart: str) -> Figure:
+        """Draw delay, hops and elevation over time; ticks at handovers."""
         from bentpipe.plot.skies import path_figure
-        from bentpipe.plot.style import dressed
 
         if not self.summary["connected"]:
             ends = " to ".join(place.name for place in self.scene.places[:2])
             raise SkyError(f"there is no path from {ends}\n  nothing can be drawn")
-        return dressed(path_figure(self), size, title, labels)
+        return path_figure(self)
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `table`, `changes` and, if there is one, `disjoint` as Parquet files into a folder."""
-        tables = {"table": self.table, "changes": self.changes}
-        if self.disjoint is not None:
-            tables["disjoint"] = self.disjoint
-        save(folder, "sky path", tables, self._facts())
+    @property
+    def _head(self) -> str:
+        return f"{' to '.join(place.name for place in self.scene.places[:2])} over {self.scene.over}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON; the columns of `table` as lists."""
+    def _content(self) -> dict[str, Any]:
         return {
-            **self._facts(),
             "summary": self.summary,
             "changes": self.changes.to_dicts(),
-            "table": self.table.to_dict(as_series=False),
+            "instants": self.instants.to_dict(as_series=False),
             **({} if self.disjoint is None else {"disjoint": self.disjoint.to_dict(as_series=False)}),
         }
+
+    def _quantities(self) -> Iterator[dict[str, Any]]:
+        of, found = " to ".join(place.name for place in self.scene.places[:2]), self.summary
+        for metric, name, unit in QUANTITIES:
+            yield quantity_row(of, metric, unit, found[name])
+
+    def _shown(self) -> list[tuple[Any, Any, int]]:
+        from bentpipe.plot import notebook
+
+        return [
+            notebook.rows_of(
+                self.changes.select("time_s", "duration_s", "delay_s", "hops", "from_satellite", "to_satellite")
+            )
+        ]
 
     def _facts(self) -> dict[str, Any]:
         start, end = self.scene.places[:2]
@@ -205,17 +226,9 @@ class SkyPath:
         share = "all the time" if found["connected"] == 1 else f"{100 * found['connected']:.3g} % of the time"
         return [*said, f"{count(found['paths'], 'path')}, {hand[0]}, {hand[1]}; a path {share}"]
 
-    def _repr_html_(self) -> str:
-        from bentpipe.plot import notebook
-
-        start, end = (place.name for place in self.scene.places[:2])
-        shown = self.changes.select("time_s", "duration_s", "delay_s", "hops", "from_satellite", "to_satellite")
-        head = f"{start} to {end} over {self.scene.over}"
-        return notebook.page(head, [notebook.rows_of(shown)], self.statements, self.plot)
-
     def __repr__(self) -> str:
         ends = " to ".join(place.name for place in self.scene.places[:2])
-        return f"<SkyPath {ends} over {self.scene.over}, {len(self.table)} instants, {len(self.changes)} paths>"
+        return f"<SkyPath {ends} over {self.scene.over}, {len(self.instants)} instants, {len(self.changes)} paths>"
 
 
 def path(
@@ -317,12 +330,13 @@ def path(
     Interrupted
         Ctrl-C.
     """
+    given = chosen(path, locals())
     check_choice(selection, metric, change)
     if apart not in APART:
         raise SkyError(unknown(apart, "a value of apart", APART))
     if disjoint is not None and not (isinstance(disjoint, int) and 1 <= disjoint <= DISJOINT_MAX):
         raise SkyError(f"disjoint = {disjoint!r}: expected 1 to {DISJOINT_MAX} paths")
-    arguments.only_with(f"apart = {apart}", apart != "satellites", "disjoint", disjoint is not None, error=SkyError)
+    arguments.only_with("apart", apart, "satellites", "disjoint", disjoint is not None, error=SkyError)
     arguments.whole("seed", seed, 0, SEED_MAX, error=SkyError)
     if disjoint is not None and selection != "any":
         raise SkyError(
@@ -368,7 +382,8 @@ def path(
         several = _disjoint(scene, array(found["time_s"]), paths)
     table, changes = _table(scene, found), _changes(scene, span, found)
     gaps = tuple(Gap(*gap) for gap in found["gaps"])
-    return SkyPath(scene, span, selection, metric, change, table, changes, several, apart, tuple(failure), gaps)
+    more = (several, apart, tuple(failure), gaps, given)
+    return SkyPath(scene, span, selection, metric, change, table, changes, *more)
 
 
 def check_choice(selection: str, metric: str, change: str) -> None:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, arguments, files, forks
 from bentpipe.catalog import unknown
-from bentpipe.errors import Interrupted, SkyError
+from bentpipe.errors import Interrupted, SkyError, Word
 from bentpipe.progress import Progress, watched
-from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -148,9 +147,7 @@ class Scene:
             raise SkyError("range_max_km and elevation_min exclude each other\n  expected one of them")
         if not 1 <= arguments.number("stretch", stretch, error=SkyError) <= STRETCH_MAX:
             raise SkyError(f"stretch: {stretch:g} is not within 1 to {STRETCH_MAX}")
-        arguments.only_with(
-            f"stretch = {stretch:g}", stretch != STRETCH, "gateways (gateway)", bool(gateway), error=SkyError
-        )
+        arguments.only_with("stretch", stretch, STRETCH, "gateway", bool(gateway), error=SkyError)
         for name, number in (("range_max_km", range_max_km), ("mean_motion", mean_motion), ("odd_planes", odd_planes)):
             if number is not None:
                 arguments.number(name, number, error=SkyError)
@@ -160,7 +157,9 @@ class Scene:
             if relays.count(each) > 1:
                 raise SkyError(f"gateway {each.name}: it is named twice")
         if relay == "ground" and not relays:
-            raise SkyError("relay = ground is for gateways, and there are none\n  expected --gateway, gateway=")
+            raise SkyError(
+                "relay = ground is for gateways, and there are none\n  expected {gateway}", gateway=Word("PLACE")
+            )
         # A gateway may be an end, too: then it is one place.
         given = [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, p in relays) for p in found]
         given += [(p.name, p.latitude_deg, p.longitude_deg, p.height_km, True) for p in relays if p not in found]
@@ -515,7 +514,7 @@ def _constellation(
     try:
         return _core.Sky.elements(content, elements.bad == "skip", epoch, elements.span, elements.age_text)
     except SkyError as error:
-        raise SkyError(_explained(over, str(error), elements)) from None
+        raise SkyError(_explained(over, str(error), elements), bad="skip", elements_age_max="200 d") from None
 
 
 def _explained(over: str | os.PathLike[str], error: str, elements: Elements) -> str:
@@ -523,9 +522,9 @@ def _explained(over: str | os.PathLike[str], error: str, elements: Elements) -> 
     is_record = error.startswith("line ")
     hints = [f"{over}{',' if is_record else ':'} {error}"]
     if is_record and elements.bad != "skip":
-        hints.append('--bad skip (bad="skip") leaves bad records out')
+        hints.append("{bad} leaves bad records out")
     if "elements_age_max" in error:
-        hints.append('--elements-age-max 200d (elements_age_max="200 d") allows more')
+        hints.append("{elements_age_max} allows more")
     return "\n  ".join(hints)
 
 
@@ -574,13 +573,3 @@ def ground_km(a: Place, b: Place) -> float:
     east = math.radians(b.longitude_deg - a.longitude_deg)
     chord = math.sin((north_b - north_a) / 2) ** 2 + math.cos(north_a) * math.cos(north_b) * math.sin(east / 2) ** 2
     return 2 * EARTH_KM * math.asin(min(math.sqrt(chord), 1.0))
-
-
-def save(folder: str | os.PathLike[str], form: str, tables: Mapping[str, pl.DataFrame], facts: dict[str, Any]) -> None:
-    """Write tables as Parquet files, and beside them what they are of."""
-
-    def fill(place: Path) -> None:
-        for name, table in tables.items():
-            (place / f"{name}.parquet").write_bytes(files.parquet(table))
-
-    files.put(folder, f"bentpipe {form}", fill, provenance={"version": __version__, **facts})

@@ -1,4 +1,31 @@
-"""What may be concluded from few replications: intervals, tests, effect sizes, corrections, the end of a warm-up.
+"""Intervals, tests, effect sizes, corrections, and the end of a warm-up.
 
-Each module names its sources. `scipy.stats` takes seconds to import, so only the functions that need it do.
+Each module names its sources, and is loaded when it is first used: `scipy.stats` takes seconds to import.
+
+>>> import bentpipe as bp
+>>> bp.statistics.power.least(0.95)
+6
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+MODULES = (
+    *("comparing", "correction", "effects", "estimates", "judgement", "power", "quality", "samples", "steady"),
+    "warmup",
+)
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in MODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__} has no attribute {name!r}: known are {', '.join(MODULES)}")
+
+
+def __dir__() -> list[str]:
+    return list(MODULES)

@@ -8,6 +8,7 @@ import numpy as np
 
 from bentpipe import formatting
 from bentpipe.statistics import correction as corrections
+from bentpipe.statistics import sided
 from bentpipe.statistics.effects import Effect, cliff, hedges_paired
 from bentpipe.statistics.estimates import fisher, sign_test
 from bentpipe.statistics.judgement import DEFAULT, Judgement
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
+    from bentpipe.statistics.judgement import Question
 
     Values = NDArray[np.float64]
 
@@ -72,6 +74,8 @@ class Difference(NamedTuple):
     """Whether `p_adjusted` is below 1 - confidence; None without a test."""
     shares: Shares | None = None
     """Where not all was completed; None where all was."""
+    question: Question | None = None
+    """The question of the test; None for the usual one: is there a difference?"""
 
     def percent(self, value: float | None) -> float | None:
         """A value, low or high, in percent of the base; None if that is zero."""
@@ -92,7 +96,7 @@ class Difference(NamedTuple):
             "p": self.p,
             "p_adjusted": self.p_adjusted,
             "is_shown": self.is_shown,
-            "sender_completed": self.shares and self.shares.one.done,
+            "of_completed": self.shares and self.shares.one.done,
             "other_completed": self.shares and self.shares.other.done,
             "more_often": self.shares and self.shares.more,
             "less_often": self.shares and self.shares.less,
@@ -104,6 +108,7 @@ class Difference(NamedTuple):
 def differences(
     pairs: Iterable[tuple[Values | Sample, Values | Sample]],
     judgement: Judgement = DEFAULT,
+    metric: Metric | None = None,
 ) -> list[Difference]:
     """Compare each pair of samples, and correct for all of them.
 
@@ -118,16 +123,22 @@ def differences(
         Modeling and Analysis", §11.2).
     judgement : Judgement
         With the mean as statistic Student's paired t, with the median the sign test and bootstrap intervals.
+    metric : Metric, optional
+        The metric of the values. A judgement with sides or a margin needs it, to know which direction is better.
     """
     samples = [tuple(each if isinstance(each, Sample) else Sample.of(each) for each in pair) for pair in pairs]
-    statistic, found = judgement.statistic, []
+    statistic, found, question = judgement.statistic, [], judgement.question(metric)
+    confidence = judgement.confidence if question is None else judgement.interval
     for first, second in samples:
         one, other = first.values, second.values
         apart = one - other
         paired = ~np.isnan(apart)
         base = abs(float(_MIDDLES[statistic](other[paired]))) if paired.any() else 0.0
         effect = hedges_paired(one, other) if statistic == "mean" else cliff(one[paired], other[paired])
-        found.append((ESTIMATORS[statistic](apart, judgement.confidence), base, effect))
+        each = ESTIMATORS[statistic](apart, confidence)
+        if question is not None and each.p is not None:
+            each = each._replace(p=sided.p_value(one, other, statistic, question))
+        found.append((each, base, effect))
     shares = [_shares(first, second) for first, second in samples]
     tests = [*(each.p for each, _, _ in found), *(each.p for each in shares if each is not None)]
     adjusted = iter(corrections.adjusted(tests, judgement.correction))
@@ -143,6 +154,7 @@ def differences(
             p,
             effect,
             judgement.is_shown(p),
+            question=question,
         )
         for (each, base, effect), p in zip(found, adjusted)  # noqa: B905 - the rest are those of the shares
     ]
@@ -179,10 +191,46 @@ def statement(sender: str, other: str, difference: Difference, metric: Metric) -
     if difference.value is None:
         return f"{sender} and {other} cannot be compared: no replication has a {metric.name} of both"
     what = _what(metric, difference)
+    if difference.question is not None and difference.is_shown is not None:
+        return _answer(sender, other, difference, difference.question, metric)
     if not _is_said(difference):
         return f"no difference in {what} can be shown between {sender} and {other}"
     first, _ = _worded(metric, _where(difference))
     return first.format(sender=sender, other=other, what=what, amount=_amount(difference, metric))
+
+
+def _answer(sender: str, other: str, difference: Difference, question: Question, metric: Metric) -> str:
+    """Answer a question with sides or a margin, such as `sack is at most 2 % worse than reno in goodput: ...`."""
+    what = _what(metric, difference)
+    by = f": {_worded(metric, _where(difference))[1].rpartition(': ')[2]}" if difference.value else ": both are equal"
+    by = by.format(amount=_amount(difference, metric)) if difference.value else by
+    if question.sides == "two":
+        if difference.is_shown:
+            return f"{sender} and {other} differ by more than {question.text} in {what}{by}"
+        return f"no difference of more than {question.text} in {what} can be shown between {sender} and {other}{by}"
+    verb = "is" if difference.is_shown else "is not shown to be"
+    return f"{sender} {verb} {question.claim} {other} in {what}{by}"
+
+
+def _answers(
+    sender: str,
+    other: str,
+    by_condition: Mapping[str, Difference],
+    question: Question,
+    metric: Metric,
+    preposition: str,
+) -> list[str]:
+    """Answer it for several conditions."""
+    order, what = list(by_condition), _what(metric, next(iter(by_condition.values())))
+    is_two = question.sides == "two"
+    subject = f"{sender} and {other}" if is_two else sender
+    claim = f"differ by more than {question.text}" if is_two else f"{question.claim} {other}"
+    verbs = ("", "are not shown to ") if is_two else ("is ", "is not shown to be ")
+    found = []
+    for verb, is_shown in zip(verbs, (True, False), strict=True):
+        if names := [name for name, each in by_condition.items() if bool(each.is_shown) == is_shown]:
+            found.append(f"{subject} {verb}{claim} in {what} {preposition} {_conditions(names, order)}")
+    return found
 
 
 def _statement_of_shares(sender: str, other: str, difference: Difference, shares: Shares, metric: Metric) -> str:
@@ -240,6 +288,12 @@ def sentence(
     what = _what(metric, next(iter(by_condition.values())))
 
     times: list[str] = []
+    tested = {name: each for name, each in timed.items() if each.question is not None and each.is_shown is not None}
+    question = next((each.question for each in tested.values()), None)
+    if question is not None:
+        times += _answers(sender, other, tested, question, metric, preposition)
+        said = {name: each for name, each in said.items() if name not in tested}
+        equal = [name for name in equal if name not in tested]
     for where in dict.fromkeys(map(_where, said.values())):
         amounts: dict[str, list[str]] = {}
         for name, each in said.items():

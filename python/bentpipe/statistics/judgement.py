@@ -1,21 +1,51 @@
-"""The judgement of differences: statistic, confidence, correction, and baseline."""
+"""The judgement of differences: statistic, confidence, correction, baseline, sides and margin."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, get_args
+import math
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from bentpipe import _core
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
+from bentpipe.formatting import scale
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from bentpipe.metric import Metric
 
 # Needs no SciPy: mistakes are reported at once and before any output.
 Statistic = Literal["mean", "median"]
 Correction = Literal["holm", "bh", "none"]
 STATISTICS = get_args(Statistic)
 CORRECTIONS = get_args(Correction)
+Sides = Literal["two", "better", "worse", "not-worse"]
+SIDES = get_args(Sides)
+MARGIN = 'a share of the other\'s value such as "2 %", or a value in the unit of the metric such as "20 ms"'
+
+
+class Question(NamedTuple):
+    """The question that a test answers in one metric, where it is not whether there is any difference."""
+
+    sides: Sides
+    is_more_better: bool
+    is_judged: bool
+    margin: float
+    """In the unit of the metric, or a share of the other's value."""
+    is_share: bool
+    text: str
+    """The margin in words; empty for none."""
+
+    @property
+    def claim(self) -> str:
+        """The answer yes, before the name of the other: `more than 2 % better than`."""
+        up, down = ("better", "worse") if self.is_judged else ("larger", "smaller")
+        if self.sides == "not-worse":
+            return f"at most {self.text} {down} than"
+        how = down if self.sides == "worse" else up
+        return f"more than {self.text} {how} than" if self.text else f"{how} than"
 
 
 @dataclass(frozen=True)
@@ -36,6 +66,13 @@ class Judgement:
     """Of the p values of all differences that are judged together."""
     against: str | None = None
     """The baseline of all differences; None for the best."""
+    sides: Sides = "two"
+    """`two` tests for a difference in either direction, `better` and `worse` in one, against the baseline.
+
+    `not-worse` tests whether each is worse by less than the margin.
+    """
+    margin: str | float | None = None
+    """The smallest difference that matters: a share of the other's value, `2 %`, or a value in the metric's unit."""
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
@@ -44,6 +81,84 @@ class Judgement:
             raise BentpipeError(unknown(self.correction, "a correction", CORRECTIONS))
         if isinstance(self.confidence, str) or not 0 < self.confidence < 1:
             raise BentpipeError(f"a confidence of {self.confidence}\n  expected more than 0 and less than 1, like 0.95")
+        if self.sides not in SIDES:
+            raise BentpipeError(unknown(self.sides, "a choice of sides", SIDES))
+        if self.margin is not None:
+            self._margin()
+        if self.sides == "not-worse" and self.margin is None:
+            raise BentpipeError(f"sides = not-worse without a margin\n  expected a margin: {MARGIN}")
+        if self.sides != "two" and self.confidence <= 0.5:
+            raise BentpipeError(
+                f"one-sided tests with a confidence of {self.confidence}\n  expected more than 0.5, like 0.95"
+            )
+
+    def check(self, metrics: Sequence[Metric]) -> None:
+        """Refuse sides without a baseline, and a margin that fits none of the metrics.
+
+        Raises
+        ------
+        BentpipeError
+            One of these.
+        """
+        if self.sides != "two" and self.against is None:
+            raise BentpipeError(
+                f"sides = {self.sides} without a baseline: the best is known only after the runs\n"
+                "  expected one of those that are compared as the baseline (against)"
+            )
+        if self.margin is not None and not any(self._fits(each) for each in metrics):
+            names = ", ".join(f"{each.name} ({each.unit})" for each in metrics)
+            raise BentpipeError(f"margin = {self.margin}: no metric has this unit: {names}\n  expected {MARGIN}")
+
+    def question(self, metric: Metric | None) -> Question | None:
+        """The question of a test in a metric; None for the usual one, whether there is a difference."""
+        if self.is_usual or metric is None:
+            return None
+        margin, text, is_share = 0.0, "", False
+        if self._fits(metric):
+            margin, unit = self._margin()
+            is_share = unit == "%"
+            text = f"{100 * margin:g} %" if is_share else _written(margin, metric.unit)
+        sides: Sides = "better" if self.sides == "not-worse" and not text else self.sides
+        if sides == "two" and not text:
+            return None
+        return Question(sides, metric.is_more_better, metric.is_judged, margin, is_share, text)
+
+    def notes(self, metrics: Sequence[Metric]) -> list[str]:
+        """Metrics for which the margin is in another unit, as a note for the reader."""
+        others = [each.name for each in metrics if self.margin is not None and not self._fits(each)]
+        return (
+            [f"the margin {self.margin} has another unit than {', '.join(others)}: no margin there"] if others else []
+        )
+
+    def _fits(self, metric: Metric) -> bool:
+        """Whether the margin is one of this metric."""
+        return self.margin is not None and self._margin()[1] in ("", "%", metric.unit)
+
+    def _margin(self) -> tuple[float, str]:
+        """The margin as a number and its unit: `%` of the other's value, or empty for the unit of the metric."""
+        text = str(self.margin).strip()
+        try:
+            found: tuple[float, str] | None = float(text), ""
+        except ValueError:
+            found = _core.quantity(text)
+        if found is None or isinstance(self.margin, bool) or not 0 < found[0] < math.inf:
+            raise BentpipeError(f"margin = {self.margin!r}\n  expected a margin above 0: {MARGIN}")
+        return found[0], "%" if text.endswith("%") else found[1]
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether tests ask for any difference, in either direction."""
+        return self.sides == "two" and self.margin is None
+
+    @property
+    def usual(self) -> Judgement:
+        """The same judgement for a difference in either direction, where the data choose which is the best."""
+        return self if self.is_usual else replace(self, sides="two", margin=None)
+
+    @property
+    def interval(self) -> float:
+        """The confidence of intervals of differences; one-sided, each end is a bound at `confidence`."""
+        return self.confidence if self.sides == "two" else 2 * self.confidence - 1
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Judgement:
@@ -51,8 +166,11 @@ class Judgement:
         return cls(**{each.name: facts[each.name] for each in fields(cls) if each.name in facts})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as facts of a store."""
-        return asdict(self)
+        """Plain data, as facts of a store; without sides and margin where they are the usual ones."""
+        found = asdict(self)
+        return {
+            name: value for name, value in found.items() if name not in ("sides", "margin") or value != _USUAL[name]
+        }
 
     @property
     def level(self) -> str:
@@ -74,5 +192,12 @@ class Judgement:
         return None if p is None else p < self.alpha
 
 
+def _written(margin: float, unit: str) -> str:
+    """A margin in words: `20 ms`."""
+    divisor, text = scale([margin], unit)
+    return f"{margin / divisor:g} {text}".rstrip()
+
+
+_USUAL = {"sides": Judgement.sides, "margin": Judgement.margin}
 DEFAULT = Judgement()
 """The judgement of calls that choose none."""

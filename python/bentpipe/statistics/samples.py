@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from bentpipe.metrics import named
+from bentpipe.metric import named
 from bentpipe.statistics.estimates import Estimate, Interval, estimate, median, sign_test
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
 
     Values = NDArray[np.float64]
 

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.errors import ScenarioError
+from bentpipe.catalog import cc_keys
+from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.own import loading
 from bentpipe.own.fingerprint import code_of
 from bentpipe.scenario.overrides import cases as overridden
@@ -30,8 +31,6 @@ WRITTEN = "scenario"
 UNNAMED = "scenario"
 """What the source of a scenario is called that was not read from a file."""
 
-SENDERS_VARY = "sweep.vary.tcp.cc"
-"""The key that says which congestion controls a sweep compares."""
 _OPTIONS = {
     "sweep.replications": "--replications",
     "sweep.replications_max": "--replications-max",
@@ -40,6 +39,11 @@ _OPTIONS = {
     "sweep.against": "--against",
     "seed": "--seed",
 }
+
+
+def vary_key() -> str:
+    """The key that names the congestion controls that a sweep compares."""
+    return f"sweep.vary.{cc_keys()[0]}"
 
 
 def sweep_command(facts: Mapping[str, Any]) -> str:
@@ -54,7 +58,7 @@ def sweep_command(facts: Mapping[str, Any]) -> str:
         return ""
     source = facts["source"] if has_file(facts) else f"{WRITTEN}.{facts['written'][1]}"
     sets = _spelled_sets(facts)
-    if facts["verb"] != "sweep" and (dict(sets).get(SENDERS_VARY) or "cases" in facts):
+    if facts["verb"] != "sweep" and (dict(sets).get(vary_key()) or "cases" in facts):
         options = _together(facts, sets)
         return "" if options is None else shlex.join(["bentpipe", facts["verb"], _path(source), *options])
     sweep = ["bentpipe", "sweep", _path(source), *_arguments(sets), *_judged(facts, but=("against",))]
@@ -63,9 +67,43 @@ def sweep_command(facts: Mapping[str, Any]) -> str:
     return f"{shlex.join(sweep)} && {shlex.join(report)}"
 
 
+def made_by(facts: Mapping[str, Any]) -> str:
+    """The command that makes a result again, without its report.
+
+    Raises
+    ------
+    BentpipeError
+        None does.
+    """
+    refuse_without_command(facts, has_file=has_file(facts))
+    command = sweep_command({**facts, "report_against": None}).partition(" && ")[0]
+    if not command:
+        raise BentpipeError("no command makes this again: a name or value of its cases needs quotes inside quotes")
+    against = facts.get("report_against") if facts["verb"] == "sweep" else None
+    return f"{command} --against {shlex.quote(against)}" if against else command
+
+
+def refuse_without_command(facts: Mapping[str, Any], *, has_file: bool) -> None:
+    """Refuse what no command can say.
+
+    Raises
+    ------
+    BentpipeError
+        The scenario or a class was given in Python.
+    """
+    if not has_file:
+        raise BentpipeError(
+            "no command makes this again: the scenario was given in Python\n  expected the path of a scenario file"
+        )
+    if given := given_in_python(facts):
+        raise BentpipeError(
+            f"no command makes this again: {', '.join(given)} was given in Python\n  expected FILE.py:{given[0]} as cc"
+        )
+
+
 def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list[str] | None:
     """Options of a comparison or mix; None if it has a case that `--case` cannot say."""
-    senders, cases = dict(sets).get(SENDERS_VARY), facts.get("cases", {})
+    senders, cases = dict(sets).get(vary_key()), facts.get("cases", {})
     # Cases that were given besides are among the values, for a sweep; here `--case` gives them again.
     dropped = ("sweep.vary.", "case.") if cases else ("sweep.vary.",)
     options = _arguments([(key, text) for key, text in sets if not key.startswith(dropped)])
@@ -87,7 +125,7 @@ def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list
 def _judged(facts: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:
     """Options of the judgement that differ from their defaults."""
     usual = DEFAULT.to_dict()
-    said = {name: value for name, value in Judgement.of(facts).to_dict().items() if value != usual[name]}
+    said = {name: value for name, value in Judgement.of(facts).to_dict().items() if value != usual.get(name)}
     return [part for name, value in said.items() if name not in but for part in (f"--{name}", str(value))]
 
 
@@ -119,7 +157,7 @@ def own(senders: Mapping[str, Own]) -> dict[str, dict[str, Any]]:
 
 
 def has_file(facts: Mapping[str, Any]) -> bool:
-    """Whether the scenario was read from a file, or is one that comes with bentpipe."""
+    """Whether the scenario was read from a file, or comes with bentpipe."""
     return bool(facts["source"] != UNNAMED)
 
 

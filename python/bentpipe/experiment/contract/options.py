@@ -6,9 +6,10 @@ import sys
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from bentpipe import arguments, metrics
+from bentpipe import arguments
 from bentpipe.catalog import unknown
-from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.errors import BentpipeError, ScenarioError, Word
+from bentpipe.metric import check_of, matching, named
 from bentpipe.scenario.scenario import names_of
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+RUN_CHARTS = ("series",)
 CHARTS = ("intervals", "ratio", "cwnd")
 """Of a comparison."""
 SWEEP_CHARTS = ("lines", "map")
-MIX_CHARTS = ("all", "share", "goodput", "cwnd")
+MIX_CHARTS = ("all", "share", "goodput", "cwnd", "intervals")
 REPLICATIONS_MAX = 10_000
 """More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
 
@@ -35,9 +37,8 @@ def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
             for former in sorted(now.keys() & kwargs.keys()):
                 name = function.__name__
-                raise BentpipeError(
-                    f"{name}({former}=...): there is no parameter {former}\n  expected {now[former]}=..."
-                )
+                expected = now[former] if "=" in now[former] else f"{now[former]}=..."
+                raise BentpipeError(f"{name}({former}=...): there is no parameter {former}\n  expected {expected}")
             return function(*args, **kwargs)
 
         return called
@@ -51,7 +52,7 @@ def checked(*, metric: str | Iterable[str], replications: int = 1, jobs: int | N
     if not asked:
         raise BentpipeError("no metric to compare\n  expected one or more of: bentpipe list metrics")
     for name in asked:
-        metrics.named(name)
+        named(name)
     if not 1 <= arguments.whole("replications", replications, -sys.maxsize, 2**127) <= REPLICATIONS_MAX:
         raise BentpipeError(f"{replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
     if jobs is not None and arguments.number("jobs", jobs) < 1:
@@ -68,7 +69,7 @@ def checked_most(replications: int, replications_max: int | None, *, has_until: 
     """
     if replications_max is None:
         return
-    arguments.only_with("replications_max", True, "until", has_until)
+    arguments.only_with("replications_max", replications_max, None, "until", has_until)
     arguments.whole("replications_max", replications_max, replications, REPLICATIONS_MAX)
 
 
@@ -80,14 +81,14 @@ def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario
     BentpipeError
         None has one of them, or a completion time is asked of a flow that has no end.
     """
-    wanted = [metric for metric in map(metrics.named, names) if metric.of]
+    wanted = [metric for metric in map(named, names) if metric.of]
     if not wanted:
         return
     scenarios = [scenario, *scenario.cases.values(), *arms]
     flows = [*dict.fromkeys(name for each in scenarios for name in each.flow_names)]
     links = [*dict.fromkeys(name for each in scenarios for name in each.link_names)]
     for metric in wanted:
-        metrics.check_of(metric, flows, links)
+        check_of(metric, flows, links)
         if metric.is_completion and not any(_has_end(each, metric.of) for each in scenarios):
             raise BentpipeError(
                 f"{metric.name}: the flow {metric.of} has no end\n"
@@ -98,12 +99,12 @@ def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario
 def _has_end(scenario: Scenario, of: str) -> bool:
     flows = scenario.to_dict()["flow"].items()
     # A flow may be one of an entry with `count`.
-    apps = [flow["app"] for entry, flow in flows if metrics.matching(of, [entry]) or metrics.matching(entry, [of])]
+    apps = [flow["app"] for entry, flow in flows if matching(of, [entry]) or matching(entry, [of])]
     return any(app["kind"] == "file" or app.get("count") is not None for app in apps)
 
 
 def one_of(against: str, names: Sequence[str]) -> str:
-    """What `--against` names: one of the senders or cases that are compared, as it is written.
+    """What `against` names: one of the senders or cases that are compared, as it is written.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def one_of(against: str, names: Sequence[str]) -> str:
     # One of your own may be named by its file, as where it was asked for.
     name = against.rpartition(":")[2] if against.endswith(tuple(f".py:{name}" for name in names)) else against
     if name not in names:
-        raise ScenarioError("--against: " + unknown(against, "one of those that are compared", names))
+        raise ScenarioError("{against}: " + unknown(against, "one of those that are compared", names), against=None)
     return name
 
 
@@ -125,7 +126,7 @@ def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
         what = "a chart of a mix" if is_mix else "a chart of a comparison"
         raise BentpipeError(unknown(chart, what, known))
     if chart is not None and not is_drawn:
-        raise BentpipeError(f"a chart, {chart}, and no place for it\n  expected --plot FILE besides")
+        raise BentpipeError(f"a chart, {chart}, and no place for it\n  expected {{plot}} besides", plot=Word("FILE"))
 
 
 def sweep_charted(chart: str) -> None:

@@ -1,10 +1,12 @@
-"""What is compared, by name: congestion controls or cases, each the same scenario with other settings."""
+"""Congestion controls and cases by name, each the same scenario with other settings."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.catalog import cc_keys
 from bentpipe.errors import ScenarioError
 from bentpipe.own import loading
 from bentpipe.scenario.overrides import checked_names
@@ -12,6 +14,7 @@ from bentpipe.scenario.overrides import checked_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from bentpipe.errors import Problem
     from bentpipe.own.loading import Sender
     from bentpipe.scenario.scenario import Scenario
 
@@ -27,8 +30,11 @@ def as_case(scenario: Scenario, name: str, sets: Mapping[str, Any]) -> Scenario:
     try:
         return scenario.with_sets(sets)
     except ScenarioError as error:
-        placed = (replace(each, place=each.place.replace("--set", f"case {name}:", 1)) for each in error.problems)
-        raise ScenarioError(*placed, where=error.where) from None
+        raise error.changed(partial(_placed, name)) from None
+
+
+def _placed(name: str, problem: Problem) -> Problem:
+    return replace(problem, place=problem.place.replace("--set", f"case {name}:", 1))
 
 
 def senders_of(
@@ -36,22 +42,24 @@ def senders_of(
     cc: Sender | Iterable[Sender] | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Scenario]:
-    """What is to be compared, by name, in the order asked for.
+    """Name the scenarios to compare, in the given order.
 
     Raises
     ------
     ScenarioError
-        Both or neither are asked for, or one of them makes no sense.
+        Both or neither are given, or one of them makes no sense.
     """
     if cc is not None and cases:
         raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")
     if cc is not None:
-        return {name: scenario.replace("tcp.cc", sender) for name, sender in loading.named(cc).items()}
+        return {name: scenario.replace(cc_keys()[0], sender) for name, sender in loading.named(cc).items()}
     checked_names(cases or (), "a case")
     alternatives = {name: as_case(scenario, name, sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:
         raise ScenarioError(
             "nothing to compare: the scenario has no cases\n"
-            "  expected congestion controls, as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"
+            "  expected congestion controls, as {cc}, or cases, as {cases}",
+            cc=["reno", "sack"],
+            cases={"prr": {"tcp.reduction": "prr"}},
         )
     return alternatives

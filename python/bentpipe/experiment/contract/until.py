@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.metrics import named
+from bentpipe.metric import named
 from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import Judgement
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from bentpipe.statistics.estimates import Estimate
 
 UNTIL_MAX = 100
-"""Runs of a point at most, with `until`, if nothing else is said; as in `[sweep]`."""
+"""Default of the most runs of a point with `until`, as in `[sweep]`."""
 GROWTH = 1.5
-"""A point that is not known well enough gets so many times the replications that it has."""
+"""Growth factor of the replications of a point while its interval is too wide."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Until:
 
     @classmethod
     def of(cls, written: Mapping[str, Any] | None) -> Until | None:
-        """As a scenario or a caller writes it, already checked for its shape."""
+        """Read it from a scenario or a call, after `checked_until`."""
         if written is None:
             return None
         until = cls(**written)
@@ -55,7 +55,7 @@ class Until:
 
 
 def enough(values: NDArray[np.float64], until: Until, replications_max: int) -> int:
-    """How many replications a point is to have, by what those so far gave (NaN where there is no value).
+    """Number of replications that a point needs, from its values so far (NaN where there is none).
 
     To look often and stop at the first interval that is narrow enough would stop too early too often. Each look comes
     after half as many runs again: with ten or more to begin with, 93 to 95 % of the final intervals hold the mean.

@@ -1,1 +1,1 @@
-"""What an experiment runs: points, each with its scenario, and how often."""
+"""The design of an experiment: points, each with its scenario and its replications."""

@@ -13,7 +13,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.contract.days import on_day
 from bentpipe.experiment.contract.until import UNTIL_MAX, Until, checked_until, enough
-from bentpipe.metrics import METRICS, named
+from bentpipe.metric import METRICS, named
 from bentpipe.own.loading import united
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 

@@ -9,12 +9,13 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.arguments import mapping
+from bentpipe.catalog import compared_keys
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.days import on_day
 from bentpipe.experiment.contract.until import Until
 from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point, with_tables
-from bentpipe.metrics import SENDERS
+from bentpipe.metric import named
 from bentpipe.scenario.overrides import case_sets, checked_names
 from bentpipe.scenario.scenario import names_of
 from bentpipe.statistics.judgement import DEFAULT, Judgement
@@ -74,6 +75,7 @@ class Grid(Design["Sweep"]):
         options.checked_of(judged, scenario)
         self.tables = with_tables(self.tables, judged)
         self.judgement = replace(judgement, against=self._against(written["against"]))
+        self.judgement.check([*map(named, self.metrics)])
         self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
         self._on_day = lru_cache(KEPT_SCENARIOS)(lambda positions, day: on_day(self._cached(positions), day))
         self._tell = tell
@@ -82,11 +84,12 @@ class Grid(Design["Sweep"]):
         if asked is None:
             return None
         varied = {key: [row[keys.index(key)] for row in values] for keys, values in self.axes for key in keys}
-        key = next((key for key in SENDERS if key in varied), None)
+        key = next((key for key in compared_keys() if key in varied), None)
         if key is None:
             raise ScenarioError(
                 f"nothing to compare with {asked}: neither congestion controls nor cases vary\n"
-                "  expected --vary tcp.cc=A,B or case=A,B"
+                "  expected {vary}, or cases",
+                vary={"tcp.cc": ["reno", "sack"]},
             )
         return options.one_of(asked, list(map(str, varied[key])))
 
@@ -152,7 +155,7 @@ class Grid(Design["Sweep"]):
             return self._cached(positions)
         except ScenarioError as error:
             where = ", ".join(f"{key}={value}" for key, value in self._values(positions).items())
-            raise ScenarioError(*error.problems, where=f"at the point {where}") from None
+            raise error.changed(where=f"at the point {where}") from None
 
 
 def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tuple[str, Any]]) -> Scenario:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.experiment.contract.commands import SENDERS_VARY
+from bentpipe.experiment.contract.commands import vary_key
 from bentpipe.experiment.contract.until import UNTIL_MAX, Until, checked_until, enough
 from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point
 from bentpipe.experiment.results.mix import VERB, Mix, complete
@@ -96,7 +96,7 @@ class Mixed(Design["Mix"]):
     def facts(self) -> dict[str, Any]:
         plan = self.plan
         return {
-            "sets": [*self.scenario.sets, (SENDERS_VARY, json.dumps(plan.names)), *self.sets()],
+            "sets": [*self.scenario.sets, (vary_key(), json.dumps(plan.names)), *self.sets()],
             "cases": json.loads(json.dumps(self.cases, default=str)),
             "asked": self.asked,
             "plan": {"names": plan.names, "base": plan.base, "flows": plan.flows},

@@ -1,1 +1,1 @@
-"""Where the runs of an experiment are done."""
+"""The execution of the runs of an experiment, in threads or on a cluster."""

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from bentpipe import _core, forks
-from bentpipe.errors import BentpipeError, ClusterError, Interrupted, SenderError
+from bentpipe.errors import BentpipeError, ClusterError, Interrupted, SenderError, Word
 from bentpipe.experiment.contract.commands import own, run_command, sweep_command
 from bentpipe.experiment.contract.hosts import hosts_of
 from bentpipe.experiment.execution.workers import workers
@@ -219,14 +219,17 @@ class Execution(Generic[R]):
         """The error with the number of runs in the store, and the command that continues."""
         done, total = self.progress.reused + self.progress.done, self.progress.total
         if not isinstance(self.store, Store):
-            return ClusterError(f"{error}: {done:,} of {total:,} runs were done\n  a store keeps them: --store FOLDER")
+            return ClusterError(
+                f"{error}: {done:,} of {total:,} runs were done\n  a store keeps them: {{store}}", store=Word("FOLDER")
+            )
         begin, _, _ = sweep_command(self._facts()).partition(" && ")
         command = (
             f"{begin} {shlex.join(['--store', str(self.store.folder)])}" if begin else "the same call with this store"
         )
         return ClusterError(
             f"{error}: {done:,} of {total:,} runs are kept in {self.store.folder}\n"
-            f"  this goes on with them, here or with another --on:\n  {command}"
+            f"  this goes on with them, here or with another {{on}}:\n  {command}",
+            on=None,
         )
 
     def _located(self, error: SenderError, id_: str) -> SenderError:

@@ -75,7 +75,7 @@ def cores() -> int:
 
 
 def workers(on: str | None, jobs: int | None) -> Workers:
-    """What `--on` and `--jobs` ask for.
+    """The workers that `on` and `jobs` ask for.
 
     Raises
     ------
@@ -89,15 +89,15 @@ def workers(on: str | None, jobs: int | None) -> Workers:
     if on is None:
         return Threads(jobs or cores())
     if jobs is not None:
-        raise BentpipeError(f"--jobs {jobs} with --on {on}\n  expected one of them: the cluster knows its workers")
+        raise BentpipeError("{jobs} with {on}\n  expected one of them: the cluster knows its workers", jobs=jobs, on=on)
     local = re.fullmatch(r"local:(\d{1,9})", on)
     if local and not 1 <= int(local[1]) <= PROCESSES_MAX:
-        raise BentpipeError(f"--on {on}: {int(local[1])} processes\n  expected 1 to {PROCESSES_MAX}")
+        raise BentpipeError(f"{{on}}: {int(local[1])} processes\n  expected 1 to {PROCESSES_MAX}", on=on)
     if local:
         return Cluster(None, int(local[1]))
     if on.startswith("dask://") and len(on) > len("dask://"):
         return Cluster(on.removeprefix("dask://"))
-    raise BentpipeError(f"--on {on}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler")
+    raise BentpipeError("{on}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler", on=on)
 
 
 class _Queue:
@@ -200,7 +200,7 @@ class Cluster(_Queue):
             self._dask: Any = import_module("distributed")
         except ImportError:
             raise BentpipeError(
-                "--on needs dask.distributed, which is not installed\n  pip install 'bentpipe[cluster]'"
+                "{on} needs dask.distributed, which is not installed\n  pip install 'bentpipe[cluster]'", on=None
             ) from None
         self._cluster: Any = None
         try:
@@ -240,7 +240,7 @@ class Cluster(_Queue):
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers()))
 
     def _gone(self) -> ClusterError:
-        return ClusterError("the scheduler is gone" if self._cluster is None else "the processes of --on are gone")
+        return ClusterError("the scheduler is gone" if self._cluster is None else "the local processes are gone")
 
     def begin(self, senders: Mapping[str, Own]) -> None:
         """Other processes read their source, or have them by value."""

@@ -1,1 +1,1 @@
-"""What experiments of many runs gave, and what can be said of it."""
+"""The results of experiments of many runs, with their sentences and reports."""

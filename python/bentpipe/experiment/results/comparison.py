@@ -11,20 +11,25 @@ import polars as pl
 
 from bentpipe import files
 from bentpipe.catalog import unknown
+from bentpipe.contract import frames
+from bentpipe.contract.former import Former
+from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract.result import Result, column_shown
+from bentpipe.experiment.contract import options
+from bentpipe.experiment.contract.commands import made_by
+from bentpipe.experiment.contract.options import CHARTS
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.ratios import RATIOS, baseline, ratio, ratio_rows
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
-from bentpipe.metrics import COLUMNS, METRICS, named
+from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, notes_of
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
 from bentpipe.statistics.judgement import DEFAULT, Judgement
-from bentpipe.statistics.samples import AtLeast, Sample, not_whole, ranked
+from bentpipe.statistics.samples import Sample, not_whole, ranked
 
 if TYPE_CHECKING:
     import os
@@ -32,7 +37,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bentpipe.metrics import Metric
+    from bentpipe.contract.reporter import Reporter
+    from bentpipe.metric import Metric
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -47,10 +53,10 @@ class Comparison(Result):
     Attributes
     ----------
     scenario : Scenario
-    senders : tuple of str
-        Names of the congestion controls or cases, as asked for.
+    names : tuple of str
+        Congestion controls or cases, as asked for.
     runs : polars.DataFrame
-        One row per replication and sender: `sender`, `replication`, `seed`, a column per metric, `completion_bound_s`
+        A row per replication and name: `of`, `replication`, `seed`, a column per metric, `completion_bound_s`
         (what the completion time is at least, where it is missing) and `transfers_finished`.
     metric : str
         What `statements` are about.
@@ -59,7 +65,7 @@ class Comparison(Result):
     judgement : Judgement
         Decides which differences are shown: `statistic`, `confidence`, `correction`, `against`, as in `compare`.
     scenarios : mapping
-        By sender, the scenario that was run.
+        By name, the scenario that was run.
     sweep : Sweep or None
         All that was run, with failures, and the tables that were kept.
     asked : tuple of str
@@ -67,7 +73,7 @@ class Comparison(Result):
     """
 
     scenario: Scenario
-    senders: tuple[str, ...]
+    names: tuple[str, ...]
     runs: pl.DataFrame
     metric: str
     version: str
@@ -75,6 +81,9 @@ class Comparison(Result):
     scenarios: Mapping[str, Scenario] = field(default_factory=dict)
     sweep: Sweep | None = None
     asked: tuple[str, ...] = ()
+
+    charts = CHARTS
+    senders = Former("names")
 
     @property
     def against(self) -> str | None:
@@ -125,14 +134,14 @@ class Comparison(Result):
     def of(cls, sweep: Sweep, scenario: Scenario, scenarios: Mapping[str, Scenario]) -> Comparison:
         """Of the replications that every sender has finished."""
         (key,), facts = sweep.keys, sweep.facts
-        place = pl.DataFrame({"sender": list(scenarios), "place": range(len(scenarios))})
+        place = pl.DataFrame({"of": list(scenarios), "place": range(len(scenarios))})
         columns = [column for name in facts["metrics"] for column in named(name).columns]
         runs = (
             sweep.runs.filter(pl.col("replication").is_in(complete(sweep)))
-            .rename({key: "sender"})
-            .join(place, on="sender")
+            .rename({key: "of"})
+            .join(place, on="of")
             .sort("replication", "place")
-            .select("sender", "replication", "seed", *dict.fromkeys([*COLUMNS.values(), *columns]))
+            .select("of", "replication", "seed", *dict.fromkeys([*COLUMNS.values(), *columns]))
         )
         return cls(
             scenario,
@@ -154,7 +163,7 @@ class Comparison(Result):
         BentpipeError
             They have other scenarios, other seeds, or a sender in common.
         """
-        both = set(self.senders) & set(other.senders)
+        both = set(self.names) & set(other.names)
         if self.scenario.digest != other.scenario.digest or self.seeds != other.seeds or both:
             raise BentpipeError(
                 "these comparisons cannot be joined\n  expected the same scenario and seeds, and other senders"
@@ -163,91 +172,49 @@ class Comparison(Result):
         runs = pl.concat([each.runs.select(columns) for each in (self, other)]).sort("replication", maintain_order=True)
         scenarios = {**self.scenarios, **other.scenarios}
         asked = tuple(name for name in self.asked if name in other.metrics)
-        senders = self.senders + other.senders
-        return replace(self, senders=senders, runs=runs, scenarios=scenarios, sweep=None, asked=asked)
+        names = self.names + other.names
+        return replace(self, names=names, runs=runs, scenarios=scenarios, sweep=None, asked=asked)
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row per sender and metric: `sender`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
+        """A row per name and metric: `of`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
 
         `low` to `high` is the interval; null with too few replications. With the median as statistic, the column is
         called `median`. `completed` of `due` is how many replications completed (of `fct`, `fct_p95` and `slowdown`:
         how many transfers finished; of other metrics: how many replications have a value). Where `is_bound`, the mean
         is larger than `mean`, because runs that did not complete count with the time that they had.
         """
-        return pl.DataFrame(
-            [self._row(name, metric) for name in self.senders for metric in map(named, self.metrics)],
-            schema={
-                "sender": pl.String,
-                "metric": pl.String,
-                "unit": pl.String,
-                "replications": pl.Int64,
-                self.judgement.statistic: pl.Float64,
-                "low": pl.Float64,
-                "high": pl.Float64,
-                "completed": pl.Int64,
-                "due": pl.Int64,
-                "is_bound": pl.Boolean,
-            },
+        return frames.table(
+            (
+                frames.table_row(name, metric, self.sample(name, metric.name), self.judgement)
+                for name in self.names
+                for metric in map(named, self.metrics)
+            ),
+            self.judgement,
         )
-
-    def _row(self, sender: str, metric: Metric) -> dict[str, Any]:
-        """Of `table`."""
-        sample = self.sample(sender, metric.name)
-        found = sample.estimate(self.judgement)
-        return {
-            "sender": sender,
-            "metric": metric.name,
-            "unit": metric.unit,
-            "replications": found.replications,
-            self.judgement.statistic: found.value,
-            "low": found.low,
-            "high": found.high,
-            "completed": sample.counts.done,
-            "due": sample.counts.due,
-            "is_bound": isinstance(found, AtLeast),
-        }
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Paired differences `sender - other` for each metric, of all pairs; with `against`, of each other one to it.
+        """Paired differences `of` less `other` of each metric, for all pairs; with `against`, for each other one to it.
 
-        Columns `metric`, `sender`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
-        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean; null if that is zero), `effect` (Hedges'
-        g_z; null without spread), `magnitude` (of the effect, in a word), `p`, `p_adjusted` (over all tests of the
+        Columns `metric`, `unit`, `of`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
+        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean), `effect` (Hedges'
+        g_z), `magnitude` (of the effect, in a word), `p`, `p_adjusted` (over all tests of the
         metric) and `is_shown` (`p_adjusted` below 1 - confidence). With the median as statistic it is `median` and
         `median_pct`, and `effect` is Cliff's delta.
 
-        All these are of what both completed. Where one of them did not complete everything, `sender_completed` and
-        `other_completed` are how many did, `more_often` in how many replications the sender completed more, and
+        All these are of replications that both completed. Where one of them did not complete everything, `of_completed`
+        and `other_completed` are how many did, `more_often` in how many replications the first completed more, and
         `less_often` less; `p_completed` (corrected like `p_adjusted`) and `is_completed_shown` are of the exact test of
         these. Otherwise these columns are null.
         """
-        return pl.DataFrame(
-            [row for name in self.metrics for row in self._rows(name)],
-            schema={
-                "metric": pl.String,
-                "sender": pl.String,
-                "other": pl.String,
-                "replications": pl.Int64,
-                self.judgement.statistic: pl.Float64,
-                "low": pl.Float64,
-                "high": pl.Float64,
-                f"{self.judgement.statistic}_pct": pl.Float64,
-                "low_pct": pl.Float64,
-                "high_pct": pl.Float64,
-                "effect": pl.Float64,
-                "magnitude": pl.String,
-                "p": pl.Float64,
-                "p_adjusted": pl.Float64,
-                "is_shown": pl.Boolean,
-                "sender_completed": pl.Int64,
-                "other_completed": pl.Int64,
-                "more_often": pl.Int64,
-                "less_often": pl.Int64,
-                "p_completed": pl.Float64,
-                "is_completed_shown": pl.Boolean,
-            },
+        return frames.differences(
+            (
+                frames.difference_row(named(name), *pair, found)
+                for name in self.metrics
+                for pair, found in self.judged(name).items()
+            ),
+            self.judgement,
         )
 
     @property
@@ -259,15 +226,15 @@ class Comparison(Result):
         """Statements about any metric in plain words, corrected over the pairs of this metric."""
         metric, judgement = named(name), self.judgement
         order = self.order(name)
-        said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.senders) == 1 else []
+        said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.names) == 1 else []
         why = "no flow has an end" if name == "completion" else "no run has a value"
-        said += [f"{each} has no {name}: {why}" for each in self.senders if each not in order]
+        said += [f"{each} has no {name}: {why}" for each in self.names if each not in order]
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
-        elif len(self.senders) > 1 and self._is_fixed():
+        elif len(self.names) > 1 and self._is_fixed():
             said.append("all replications are equal: nothing that happens in this scenario is random")
         elif (
-            len(self.senders) > 1
+            len(self.names) > 1
             and judgement.statistic == "median"
             and len(self.seeds) < (wanted := least(judgement.confidence))
         ):
@@ -283,9 +250,10 @@ class Comparison(Result):
     def notes(self) -> list[str]:  # type: ignore[override]
         """Notes on the scenarios, and hints on what the replications cover and can show."""
         fairness = hints.of_fairness([self.scenario], self.asked)
+        fairness += self.judgement.notes([*map(named, self.asked)])
         if self.sweep is None:
             return [*notes_of(self.scenarios.values()), *fairness]
-        facts, count = self.sweep.facts, len(self.senders)
+        facts, count = self.sweep.facts, len(self.names)
         tests = count - 1 if self.against is not None else count * (count - 1) // 2
         # Medians have their own least number, and equal values have no spread.
         is_said = self.judgement.statistic == "median" or self._is_fixed()
@@ -313,16 +281,15 @@ class Comparison(Result):
         """Of the replications, in order."""
         return self.runs["seed"].unique(maintain_order=True).to_list()
 
-    def estimate(self, sender: str, metric: str) -> Estimate | Interval:
-        """Mean or median of a metric for one sender, with its interval; a bound where not every run completed."""
-        return self.sample(sender, metric).estimate(self.judgement)
+    def _estimate(self, of: str, metric: str) -> Estimate | Interval:
+        return self.sample(of, metric).estimate(self.judgement)
 
-    def ratio(self, sender: str, other: str | None = None, metric: str | None = None) -> Interval:
-        """How many times as much a sender has as another: the geometric mean over pairs of equal seeds.
+    def ratio(self, of: str, other: str | None = None, metric: str | None = None) -> Interval:
+        """Divide a metric by that of another one: the geometric mean over pairs of equal seeds.
 
         Parameters
         ----------
-        sender : str
+        of : str
         other : str, optional
             The baseline; by default `against`.
         metric : str, optional
@@ -334,12 +301,12 @@ class Comparison(Result):
             There is no baseline, not everything was completed, or a value is not above 0.
         """
         what, other = named(metric or self.metric), baseline(other or self.against)
-        samples = {name: self.sample(name, what.name) for name in (sender, other)}
-        return ratio(what, samples, sender, other, self.judgement.confidence)
+        samples = {name: self.sample(name, what.name) for name in (of, other)}
+        return ratio(what, samples, of, other, self.judgement.confidence)
 
     @property
     def ratios(self) -> pl.DataFrame:
-        """Ratios to `against` of each metric: `metric`, `sender`, `other`, `replications`, `ratio`, `low`, `high`.
+        """Ratios to `against` of each metric: `metric`, `of`, `other`, `replications`, `ratio`, `low`, `high`.
 
         Each interval is of one ratio by itself. Where there is none, `note` says why.
 
@@ -352,12 +319,10 @@ class Comparison(Result):
         each = (ratio_rows(what, self._samples(what.name), other, confidence) for what in map(named, self.metrics))
         return pl.DataFrame(list(chain.from_iterable(each)), schema=RATIOS)
 
-    def sample(self, sender: str, metric: str) -> Sample:
-        """A metric of one sender in each replication, with what was completed."""
+    def sample(self, of: str, metric: str) -> Sample:
+        """Take a metric of one name in each replication, with the counts of what was completed."""
         what = named(metric)
-        if sender not in self.senders:
-            raise BentpipeError(unknown(sender, "one of those that are compared", self.senders))
-        rows = self._with(what).filter(pl.col("sender") == sender)
+        rows = self._with(what).filter(pl.col("of") == self._named(of))
         columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
         return Sample.named(what.name, columns)
 
@@ -371,77 +336,81 @@ class Comparison(Result):
         runs = with_metrics(self.sweep.runs, self.sweep.tables, [metric])
         return Comparison.of(replace(self.sweep, runs=runs, facts=asked), self.scenario, self.scenarios).runs
 
-    def values(self, sender: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def values(self, of: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """A metric of one sender in each replication, shape (replications,); NaN where missing."""
-        return self.sample(sender, metric).values
+        return self.sample(of, metric).values
 
+    @options.formerly(is_ratio='chart="ratio"')
     def plot(
         self,
-        metric: str | None = None,
+        chart: str | None = None,
         *,
-        is_ratio: bool = False,
+        metric: str | None = None,
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
     ) -> Figure:
-        """A matplotlib figure: mean or median and interval of each sender, and the single runs; or windows over time.
+        """Draw a matplotlib figure.
 
         Parameters
         ----------
+        chart : str, optional
+            `intervals` has mean or median and interval of each name and the single runs, `ratio` the ratios to
+            `against`, and `cwnd` the congestion window of each over the first replication, which is run again.
         metric : str, optional
-            As in `compare`; by default that of the statements. `cwnd` draws the congestion window of each sender over
-            the first replication, which is run once more for it.
-        is_ratio : bool
-            Draw ratios to `against` instead.
+            As in `compare`; by default that of the statements.
         size, title, labels : optional
-            Width and height in inches; a title instead of that of the scenario; `{"x": ..., "y": ...}` instead of the
-            labels of the axes.
+            Width and height in inches, a title instead of that of the scenario, and labels of the axes:
+            `{"x": ..., "y": ...}`.
 
         Raises
         ------
         BentpipeError
-            No such metric, or no run has it.
+            No such chart or metric, or no run has it.
         """
-        from bentpipe.plot import comparison_figure, dressed, ratio_figure, windows_figure
+        return super().plot(chart, metric=metric, size=size, title=title, labels=labels)
 
-        if is_ratio:
-            figure = ratio_figure(self, metric or self.metric)
-        elif metric != "cwnd":
-            figure = comparison_figure(self, metric or self.metric)
-        else:
-            day = self.runs["replication"][0] if self.has_days else 0
-            scenarios = {name: each.on_day(day) for name, each in self.scenarios.items()}
-            runs = {name: run(each, seed=self.seeds[0], series="cwnd_bytes") for name, each in scenarios.items()}
-            figure = windows_figure(self, runs)
-        return dressed(figure, size, title, labels)
+    def _figure(self, chart: str, metric: str | None) -> Figure:
+        from bentpipe.plot import comparison_figure, ratio_figure, windows_figure
+
+        if chart != "cwnd":
+            draw = ratio_figure if chart == "ratio" else comparison_figure
+            return draw(self, metric or self.metric)
+        day = self.runs["replication"][0] if self.has_days else 0
+        scenarios = {name: each.on_day(day) for name, each in self.scenarios.items()}
+        runs = {name: run(each, seed=self.seeds[0], series="cwnd_bytes") for name, each in scenarios.items()}
+        return windows_figure(self, runs)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write all that `load` needs, with `table` and `differences` as Parquet; otherwise like `RunResult.save`."""
         if self.sweep is None:
             raise BentpipeError("comparisons that were joined cannot be saved\n  save each of them")
-        self.sweep.save(folder, {"table": self.table, "differences": self.differences})
+        self.sweep.write(folder, {"table": self.table, "differences": self.differences})
+
+    def _reporter(self) -> Reporter:
+        if self.sweep is None:
+            raise BentpipeError("comparisons that were joined have no report\n  report each of them")
+        from bentpipe.experiment.results.swept import OfComparison
+
+        return OfComparison(self)
 
     @property
     def hosts(self) -> str:
         return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
-        return {
-            **self._provenance(),
-            "statements": self.statements,
-            "notes": self.notes,
-            "table": self.table.to_dicts(),
-            "differences": self.differences.to_dicts(),
-            **({} if self.against is None else {"ratios": self.ratios.to_dicts()}),
-            "runs": self.runs.to_dicts(),
-        }
+    def command(self) -> str:
+        if self.sweep is None:
+            raise BentpipeError("comparisons that were joined have no command\n  repeat each of them")
+        return made_by(self.sweep.facts)
+
+    def _content(self) -> dict[str, Any]:
+        return {**({} if self.against is None else {"ratios": self.ratios.to_dicts()}), "runs": self.runs.to_dicts()}
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
-        """A row per sender, a column per metric that any has."""
-        columns = [[self.kind, *self.senders]]
+        """A row per name, a column per metric that any has."""
+        columns = [[self.kind, *self.names]]
         for what in map(named, self.metrics):
-            found = [self.estimate(name, what.name) for name in self.senders]
+            found = [self.estimate(name, what.name) for name in self.names]
             if any(each.value is not None for each in found):
                 columns.append(column_shown(what.name, what.unit, found))
         head, *rows = map(list, zip(*columns, strict=True))
@@ -455,7 +424,7 @@ class Comparison(Result):
     def _provenance(self) -> dict[str, Any]:
         return {
             "title": self.scenario.title,
-            "senders": list(self.senders),
+            "names": list(self.names),
             "seed": self.scenario.seed,
             "replications": len(self.seeds),
             "metric": self.metric,
@@ -466,27 +435,20 @@ class Comparison(Result):
         }
 
     def _is_fixed(self) -> bool:
-        return self.runs.drop("replication", "seed").n_unique() == len(self.senders)
+        return self.runs.drop("replication", "seed").n_unique() == len(self.names)
 
     def _samples(self, metric: str) -> dict[str, Sample]:
-        return {name: self.sample(name, metric) for name in self.senders}
+        return {name: self.sample(name, metric) for name in self.names}
 
     def judged(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
-        """By sender and other, for one metric. `best` comes first in its pairs; the correction is over all pairs."""
+        """By `of` and `other`, for one metric. `best` comes first in its pairs; the correction is over all pairs."""
         values = self._samples(metric)
         if self.against is not None:
-            pairs = [(name, self.against) for name in self.senders if name != self.against]
+            pairs = [(name, self.against) for name in self.names if name != self.against]
         else:
-            pairs = list(combinations([*best, *(name for name in self.senders if name not in best)], 2))
-        found = differences([(values[one], values[other]) for one, other in pairs], self.judgement)
+            pairs = list(combinations([*best, *(name for name in self.names if name not in best)], 2))
+        found = differences([(values[one], values[other]) for one, other in pairs], self.judgement, named(metric))
         return dict(zip(pairs, found, strict=True))
-
-    def _rows(self, metric: str) -> list[dict[str, Any]]:
-        """Rows of `differences` for one metric."""
-        return [
-            {"metric": metric, "sender": sender, "other": other, **found.to_dict()}
-            for (sender, other), found in self.judged(metric).items()
-        ]
 
 
 def complete(sweep: Sweep) -> list[int]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
-from bentpipe.metrics import SENDERS, named, named_point
+from bentpipe.catalog import compared_keys
+from bentpipe.contract.frames import difference_row, estimate_row
+from bentpipe.metric import named, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.statistics.samples import Sample, bound, joined, ranked
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.samples import Counts
@@ -44,6 +46,14 @@ class Contrast:
         text = self.in_full()
         return text if len(text) <= LETTERS_MAX or len(self.differences) < 2 else self.counted()
 
+    def rows(self) -> list[dict[str, Any]]:
+        """A row of `Result.differences` for each setting."""
+        metric = named(self.metric)
+        return [
+            {**difference_row(metric, self.sender, self.other, each), **self.settings[at]}
+            for at, each in self.differences.items()
+        ]
+
     def in_full(self) -> str:
         """What can be said, setting by setting."""
         if not self.differences:
@@ -55,6 +65,14 @@ class Contrast:
     def counted(self) -> str:
         """The same in numbers, such as `sack against reno in goodput, of 12 settings: better at 4, worse at 0, ...`."""
         metric = named(self.metric)
+        question = next((each.question for each in self.differences.values()), None)
+        if question is not None:
+            shown, count = sum(bool(each.is_shown) for each in self.differences.values()), len(self.differences)
+            claim = f"more than {question.text} apart from" if question.sides == "two" else question.claim
+            return (
+                f"{self.sender} against {self.other} in {self.metric}, of {count} settings: "
+                f"{claim} it at {shown}, not shown at {count - shown}"
+            )
         found = [judged(each, metric) for each in self.differences.values()]
         more, less = ("better", "worse") if metric.is_judged else ("above", "below")
         often = sum(1 for each in self.differences.values() if each.shares is not None and each.shares.is_shown)
@@ -91,6 +109,16 @@ class Ranked:
     is_worse: bool
     """Whether it is shown to be worse than the best, corrected together with the other points."""
 
+    def to_dict(self, judgement: Judgement) -> dict[str, Any]:
+        """A row: the estimate, and the test against the best."""
+        shares = self.behind.shares if self.behind is not None else None
+        return {
+            **estimate_row(self.found, self.counts, judgement),
+            "p_adjusted": self.behind and self.behind.p_adjusted,
+            "p_completed": shares and shares.p_adjusted,
+            "is_worse": self.is_worse,
+        }
+
 
 def ranking(samples: Mapping[int, Sample], metric: Metric, judgement: Judgement = DEFAULT) -> list[Ranked]:
     """All points that have the metric, best first, each against the best in pairs of equal seeds.
@@ -108,7 +136,7 @@ def ranking(samples: Mapping[int, Sample], metric: Metric, judgement: Judgement 
     if not order:
         return []
     best, *rest = order
-    found = differences([paired(samples[best], samples[point]) for point in rest], judgement)
+    found = differences([paired(samples[best], samples[point]) for point in rest], judgement.usual)
     return placed(order, samples, [None, *found], metric, judgement)
 
 
@@ -187,7 +215,9 @@ class Compared:
         contrasted = contrasted or [(order[0], other) for other in order[1:]]
         pairs = [(one, other, at) for one, other in contrasted for at in self.samples[one] if at in self.samples[other]]
         found = differences(
-            [paired(self.samples[one][at], self.samples[other][at]) for one, other, at in pairs], self.judgement
+            [paired(self.samples[one][at], self.samples[other][at]) for one, other, at in pairs],
+            self.judgement,
+            self.metric,
         )
         by_pair: dict[tuple[str, str], dict[str, Difference]] = {pair: {} for pair in contrasted}
         for (one, other, at), difference in zip(pairs, found, strict=True):
@@ -204,7 +234,7 @@ class Compared:
         pairs = [(at, order[0], other) for at, order in orders.items() for other in order[1:]]
         found = differences(
             [paired(self.samples[best][at], self.samples[other][at]) for at, best, other in pairs],
-            self.judgement,
+            self.judgement.usual,
         )
         equals: dict[str, list[str]] = {}
         for (at, _, other), difference in zip(pairs, found, strict=True):
@@ -260,13 +290,24 @@ def amount(found: Estimate | Interval, metric: Metric) -> str:
 
 def sender_of(points: pl.DataFrame, keys: Sequence[str]) -> str | None:
     """The key whose values are compared with each other."""
-    return next((key for key in SENDERS if key in keys and points[key].n_unique() > 1), None)
+    return next((key for key in compared_keys() if key in keys and points[key].n_unique() > 1), None)
 
 
 def conditions_of(points: pl.DataFrame, keys: Sequence[str], sender: str) -> list[str]:
     """The keys under whose values senders are compared: what goes with the sender is a part of it."""
     count = points[sender].n_unique()
     return [key for key in keys if key != sender and points.select(sender, key).n_unique() > count]
+
+
+def labels(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Name each point of a grid in plain words; no two points have one name."""
+    names: list[str] = []
+    # Numbers as people write them have six digits; where that makes two of them one, all.
+    for text in (formatting.setting, str):
+        names = [named_point({key: text(row[key]) for key in keys}, keys) for row in points.iter_rows(named=True)]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 def conditions(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:

@@ -9,22 +9,24 @@ import numpy as np
 import polars as pl
 
 from bentpipe import files, formatting
-from bentpipe.catalog import unknown
+from bentpipe.contract import frames
+from bentpipe.contract.former import Former
+from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract import options
-from bentpipe.experiment.contract.result import Result, column_shown
+from bentpipe.experiment.contract.commands import made_by
+from bentpipe.experiment.contract.options import MIX_CHARTS
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.plan import Plan
 from bentpipe.experiment.results.quantities import QUANTITIES, Quantity, quantity
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
-from bentpipe.metrics import Metric, jain
+from bentpipe.metric import Metric, jain
 from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
-from bentpipe.statistics.correction import adjusted
+from bentpipe.statistics.comparing import differences
 from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
-from bentpipe.statistics.samples import Sample
+from bentpipe.statistics.samples import Counts, Sample
 
 if TYPE_CHECKING:
     import os
@@ -33,8 +35,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from bentpipe.contract.reporter import Reporter
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.plot.style import Labels, Size
+    from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Interval
     from bentpipe.statistics.judgement import Judgement
 
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
 VERB = "mix"
 TESTS = 3
 """Questions that are tested of each sender."""
+FAIR, OWN = "a fair share", "its own kind"
+"""What shares and goodputs are compared with, as in `differences`."""
 STARVED = 0.5
 """Below so much of its fair share a sender is called starved, if that is known and it gets more among its own kind."""
 
@@ -81,7 +87,7 @@ def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]])
             rtt = rtt[~np.isnan(rtt)]
             rows.append(
                 {
-                    "sender": name,
+                    "of": name,
                     "replication": k,
                     "seed": seeds[k],
                     "flows": int((of == place).sum()),
@@ -105,7 +111,7 @@ def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]])
         )
     whole = {"replication": pl.Int64, "seed": pl.UInt64}
     reals = {quantity.column: pl.Float64 for quantity in QUANTITIES.values()}
-    each = {"sender": pl.String, **whole, "flows": pl.Int64, **reals}
+    each = {"of": pl.String, **whole, "flows": pl.Int64, **reals}
     every = whole | dict.fromkeys(("goodput_bps", "jain_senders", "jain_flows", "utilisation"), pl.Float64)
     return pl.DataFrame(rows, schema=each), pl.DataFrame(totals, schema=every).fill_nan(None)
 
@@ -120,7 +126,7 @@ class Mix(Result):
         As asked for, without the copies of its flows; `scenario_of` has them.
     plan : Plan
     runs : polars.DataFrame
-        One row per replication and sender: `sender`, `replication`, `seed`, `flows` (how many are of this sender),
+        A row per replication and name: `of`, `replication`, `seed`, `flows` (how many are of this name),
         `goodput_bps`, `share`, `own_bps`, `retransmitted_pct`, `timeouts`, `rtt_p50_s`; see `QUANTITIES`.
     totals : polars.DataFrame
         One row per replication: `goodput_bps` of all flows in the mix, Jain's index of the senders' goodput
@@ -141,6 +147,9 @@ class Mix(Result):
     """All that was run."""
     asked: tuple[str, ...] = ()
     """Metrics that the tables have besides `QUANTITIES`."""
+
+    charts = MIX_CHARTS
+    senders = Former("names")
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Mix:
@@ -194,21 +203,21 @@ class Mix(Result):
             for k in self.totals["replication"]
             for flow, (entry, sender) in self.plan.copies(k).items()
         ]
-        schema = {"replication": pl.Int64, "flow": pl.String, "entry": pl.String, "sender": pl.String}
+        schema = {"replication": pl.Int64, "flow": pl.String, "entry": pl.String, "of": pl.String}
         owners = pl.DataFrame(rows, schema=schema, orient="row")
         kept = {}
         for name, table in self.sweep.tables.items():
-            mixed = table.filter(pl.col("point") < len(self.senders))
+            mixed = table.filter(pl.col("point") < len(self.names))
             if "flow" in mixed.columns:
                 # A copy has the name of the flow that it is a copy of.
                 mixed = mixed.join(owners, on=["replication", "flow"], maintain_order="left").drop("flow")
                 mixed = mixed.rename({"entry": "flow"})
             kept[name] = mixed
-        return with_metrics(self.runs, kept, new, ("sender", "replication"))
+        return with_metrics(self.runs, kept, new, ("of", "replication"))
 
     @property
-    def senders(self) -> tuple[str, ...]:
-        """Names as asked for."""
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Congestion controls or cases, as asked for."""
         return self.plan.names
 
     @property
@@ -219,35 +228,40 @@ class Mix(Result):
     @property
     def fair(self) -> float:
         """The share that each sender would have if all had the same."""
-        return 1 / len(self.senders)
+        return 1 / len(self.names)
 
     @property
     def quantities(self) -> dict[str, Quantity | Metric]:
         """By name, what the tables have of each sender."""
         return {name: quantity(name) for name in (*QUANTITIES, *self.asked)}
 
-    def estimate(self, sender: str, name: str) -> Estimate:
-        """Mean of one of `QUANTITIES` or of a metric of flows for one sender, with Student's interval."""
-        return self.sample(sender, name).estimate(self.judgement)  # type: ignore[return-value]
+    def estimate(self, of: str, metric: str | None = None) -> Estimate:
+        """Estimate the mean of one of `QUANTITIES`, or of a metric of flows, for one name, with Student's interval."""
+        return super().estimate(of, metric)  # type: ignore[return-value]
 
-    def of_own(self, sender: str) -> Interval:
-        """What a sender gets here over what it gets among its own kind: ratio of means, with a bootstrap interval."""
-        return ratio_of_means(self.values(sender, "goodput"), self.values(sender, "own"), self.judgement.confidence)
+    def _estimate(self, of: str, metric: str) -> Estimate | Interval:
+        return self.sample(of, metric).estimate(self.judgement)
+
+    def of_own(self, of: str) -> Interval:
+        """Divide the goodput here by that among its own kind: ratio of means, with a bootstrap interval."""
+        return ratio_of_means(self.values(of, "goodput"), self.values(of, "own"), self.judgement.confidence)
 
     def total(self, column: str) -> Estimate:
         """Mean of a column of `totals`, with Student's interval."""
         return estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
 
-    def values(self, sender: str, name: str) -> Values:
-        """What `estimate` is of in each replication, shape (replications,); NaN where missing."""
-        return self.sample(sender, name).values
+    def unit(self, metric: str) -> str:
+        """Look up the unit of one of `QUANTITIES` or a metric of flows."""
+        return quantity(metric).unit
 
-    def sample(self, sender: str, name: str) -> Sample:
-        """One of `QUANTITIES` or a metric of one sender in each replication, with what was completed."""
-        what = quantity(name)
-        if sender not in self.senders:
-            raise BentpipeError(unknown(sender, "a sender of this mix", self.senders))
-        rows = self._with([what]).filter(pl.col("sender") == sender)
+    def values(self, of: str, metric: str) -> Values:
+        """Take the values of `estimate` in each replication, shape (replications,); NaN where missing."""
+        return self.sample(of, metric).values
+
+    def sample(self, of: str, metric: str) -> Sample:
+        """Take one of `QUANTITIES`, or a metric, of one name in each replication, with the counts of what completed."""
+        what = quantity(metric)
+        rows = self._with([what]).filter(pl.col("of") == self._named(of))
         if isinstance(what, Quantity):
             return Sample.of(np.array(rows[what.column].to_list(), dtype=np.float64))
         columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
@@ -255,30 +269,34 @@ class Mix(Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row per sender and quantity: `sender`, `quantity`, `unit`, `replications`, `mean`, `low`, `high`.
+        """A row per name and metric: `of`, `metric`, `unit`, `replications`, `mean`, `low`, `high`, as in a comparison.
 
-        Besides `quantities` there is `of_own`, the ratio of `goodput` to `own`.
+        The metrics are `quantities` and `of_own`, the ratio of `goodput` to `own`.
         """
-        found = [
-            (name, called, what.unit, self.estimate(name, called))
-            for name in self.senders
-            for called, what in self.quantities.items()
+        rows = [
+            frames.table_row(name, what, self.sample(name, what.name), self.judgement)
+            for name in self.names
+            for what in self.quantities.values()
         ]
-        rows = [(*row, each.replications, each.value, each.low, each.high) for *row, each in found]
-        for name in self.senders:
+        for name in self.names:
             ratio = self.of_own(name)
-            rows.append((name, "of_own", "1", ratio.replications, ratio.value, ratio.low, ratio.high))
-        schema = {"sender": pl.String, "quantity": pl.String, "unit": pl.String, "replications": pl.Int64}
-        return pl.DataFrame(rows, schema=schema | dict.fromkeys(("mean", "low", "high"), pl.Float64), orient="row")
+            found = frames.estimate_row(ratio, Counts(ratio.replications, ratio.replications), self.judgement)
+            rows.append({"of": name, "metric": "of_own", "unit": "1", **found})
+        return frames.table(rows, self.judgement)
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Each sender's share less a fair one: `sender`, `replications`, `mean`, `low`, `high`, `p`."""
-        level = self.judgement.confidence
-        found = [(name, estimate(self.values(name, "share") - self.fair, level)) for name in self.senders]
-        rows = [(name, each.replications, each.value, each.low, each.high, each.p) for name, each in found]
-        schema = {"sender": pl.String, "replications": pl.Int64}
-        return pl.DataFrame(rows, schema=schema | dict.fromkeys(("mean", "low", "high", "p"), pl.Float64), orient="row")
+        """Two rows per name: its share less a fair one, and its goodput less that among its own kind.
+
+        The columns are those of `Comparison.differences`; `other` is `a fair share` or `its own kind`.
+        """
+        judged = self._judged()
+        rows = (
+            frames.difference_row(QUANTITIES[metric], name, other, judged[name, test])
+            for name in self.names
+            for test, metric, other in (("fair", "share", FAIR), ("taken", "goodput", OWN))
+        )
+        return frames.differences(rows, self.judgement)
 
     @property
     def statements(self) -> list[str]:
@@ -286,8 +304,8 @@ class Mix(Result):
         said = []
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
-        shares = {name: self.estimate(name, "share") for name in self.senders}
-        order = sorted(self.senders, key=lambda name: -(shares[name].mean or 0))
+        shares = {name: self.estimate(name, "share") for name in self.names}
+        order = sorted(self.names, key=lambda name: -(shares[name].mean or 0))
         if any(shares[name].mean is None for name in order):
             return [*said, "nothing was delivered in any run"]
         tests = self._tests()
@@ -324,28 +342,27 @@ class Mix(Result):
         return text + (f"; {own}" if own else "")
 
     def _tests(self) -> dict[str, dict[str, bool]]:
-        """For each sender: is its share not the fair one; is it below half of that; has it less than among its own."""
-        asked: list[tuple[str, str, float | None, bool]] = []
-        for name in self.senders:
-            share, goodput, own = (self.values(name, what) for what in ("share", "goodput", "own"))
-            for what, values in (
-                ("fair", share - self.fair),
-                ("starved", share - STARVED * self.fair),
-                ("taken", goodput - own),
-            ):
-                found = estimate(values, self.judgement.confidence)
-                asked.append((name, what, found.p, what == "fair" or (found.mean or 0) < 0))
-        corrected = adjusted([p for _, _, p, _ in asked], self.judgement.correction)
-        tests: dict[str, dict[str, bool]] = {name: {} for name in self.senders}
-        for (name, what, _, is_below), p in zip(asked, corrected, strict=True):
-            tests[name][what] = is_below and bool(self.judgement.is_shown(p))
+        """Test whether the share of each name is fair or starved, and its goodput below that among its kind."""
+        tests: dict[str, dict[str, bool]] = {name: {} for name in self.names}
+        for (name, what), found in self._judged().items():
+            tests[name][what] = bool(found.is_shown) and (what == "fair" or (found.value or 0) < 0)
         return tests
+
+    def _judged(self) -> dict[tuple[str, str], Difference]:
+        """The tests of all names, corrected together: against a fair share, half of that, and its own kind."""
+        pairs: dict[tuple[str, str], tuple[Values, Values]] = {}
+        for name in self.names:
+            share, goodput, own = (self.values(name, what) for what in ("share", "goodput", "own"))
+            pairs[name, "fair"] = share, np.full(len(share), self.fair)
+            pairs[name, "starved"] = share, np.full(len(share), STARVED * self.fair)
+            pairs[name, "taken"] = goodput, own
+        return dict(zip(pairs, differences(pairs.values(), self.judgement), strict=True))
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
         """Notes on the scenario, and hints on what the replications cover and can show."""
         facts: Mapping[str, Any] = {} if self.sweep is None else self.sweep.facts
-        tests = TESTS * len(self.senders)
+        tests = TESTS * len(self.names)
         return [
             *facts.get("notes", []),
             *hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence),
@@ -358,7 +375,7 @@ class Mix(Result):
 
     def scenario_of(self, replication: int = 0) -> Scenario:
         """The scenario of a replication: copies of the flows, each with its sender, and the seed."""
-        count = len(self.senders)
+        count = len(self.names)
         kinds = [(slot + replication) % count for slot in range(count)]
         # A mix that was read does not know, and its first day is that of all unless the runs have others.
         day = replication if self.has_days else 0
@@ -374,59 +391,70 @@ class Mix(Result):
 
     def plot(
         self,
-        chart: str = "all",
+        chart: str | None = None,
         *,
+        metric: str | None = None,
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
     ) -> Figure:
-        """A matplotlib figure.
+        """Draw a matplotlib figure.
 
         Parameters
         ----------
-        chart : str
-            `share`: the share of each sender, with interval, and what would be fair; `goodput`: with interval, single
-            runs, and what it gets among its own kind; `cwnd`: congestion window over time of each flow of the first
-            replication, which is run for it; `all`: all three.
+        chart : str, optional
+            `share` has the share of each name and a fair share, `goodput` also that among its own kind, `cwnd` the
+            congestion window of each flow over the first replication, which is run for it, and `all` these three.
+            `intervals` has `metric` with the single runs.
+        metric : str, optional
+            One of `QUANTITIES`, or a metric of flows: the chart is `intervals`.
         size, title, labels : optional
             As in `Comparison.plot`; labels where there is one panel.
 
         Raises
         ------
         BentpipeError
-            No such chart.
+            No such chart or metric.
         """
-        if chart not in options.MIX_CHARTS:
-            raise BentpipeError(unknown(chart, "a chart of a mix", options.MIX_CHARTS))
-        from bentpipe.plot import dressed, mix_figure
+        chart = "intervals" if chart is None and metric is not None else chart
+        return super().plot(chart, metric=metric, size=size, title=title, labels=labels)
 
-        return dressed(mix_figure(self, chart), size, title, labels)
+    def _figure(self, chart: str, metric: str | None) -> Figure:
+        from bentpipe.plot import mix_figure
+
+        if metric is not None and chart != "intervals":
+            raise BentpipeError(f"{chart} draws no metric of choice\n  expected plot(metric={metric!r})")
+        return mix_figure(self, chart, metric or "goodput")
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write all that `load` needs, with `table` and `totals` as Parquet; otherwise like `RunResult.save`."""
+        """Write all that `load` needs, with `table`, `differences` and `totals` as Parquet.
+
+        Otherwise like `RunResult.save`.
+        """
         assert self.sweep is not None, "a mix is made of runs"
-        self.sweep.save(folder, {"table": self.table, "totals": self.totals})
+        self.sweep.write(folder, {"table": self.table, "differences": self.differences, "totals": self.totals})
+
+    def _reporter(self) -> Reporter:
+        from bentpipe.experiment.results.mixed import OfMix
+
+        return OfMix(self)
 
     @property
     def hosts(self) -> str:
         return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
-        return {
-            **self._provenance(),
-            "statements": self.statements,
-            "notes": self.notes,
-            "table": self.table.to_dicts(),
-            "totals": self.totals.to_dicts(),
-            "runs": self.runs.to_dicts(),
-        }
+    def command(self) -> str:
+        assert self.sweep is not None, "a mix is made of runs"
+        return made_by(self.sweep.facts)
+
+    def _content(self) -> dict[str, Any]:
+        return {"totals": self.totals.to_dicts(), "runs": self.runs.to_dicts()}
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
-        """A row per sender, a column per quantity."""
-        columns = [["sender", *self.senders]]
+        """A row per name, a column per quantity."""
+        columns = [["name", *self.names]]
         for name, what in self.quantities.items():
-            columns.append(column_shown(name, what.unit, [self.estimate(sender, name) for sender in self.senders]))
+            columns.append(column_shown(name, what.unit, [self.estimate(of, name) for of in self.names]))
         head, *rows = map(list, zip(*columns, strict=True))
         return head, rows, 1
 
@@ -444,11 +472,10 @@ class Mix(Result):
     def _provenance(self) -> dict[str, Any]:
         return {
             "title": self.scenario.title,
-            "senders": list(self.senders),
+            "names": list(self.names),
             "seed": self.scenario.seed,
             "replications": len(self.seeds),
-            "confidence": self.judgement.confidence,
-            "correction": self.judgement.correction,
+            **self.judgement.to_dict(),
             "version": self.version,
             "hosts": self.hosts,
             "digest": self.scenario.digest,

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bentpipe import _core
-from bentpipe.experiment.contract.commands import (
-    UNNAMED,
-    WRITTEN,
-    given_in_python,
-    has_file,
-    own,
-    run_command,
-    sweep_command,
-)
+from bentpipe.experiment.contract.commands import WRITTEN, given_in_python, has_file, sweep_command
+from bentpipe.experiment.contract.provenance import RESOLVED, described, titled
 from bentpipe.reports.provenance import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from bentpipe.experiment.results.sweep import Sweep
-    from bentpipe.experiment.single.run_result import RunResult
-
-RESOLVED = "resolved.toml"
-
-
-def titled(title: str, source: str) -> str:
-    """The title of a report: that of the scenario, or the name of its file, or of the folder that has its result."""
-    path = Path(source)
-    return title or (path.parent.name if path.name == f"{WRITTEN}.toml" else path.stem) or UNNAMED
 
 
 def of_sweep(sweep: Sweep) -> Provenance:
@@ -50,36 +32,12 @@ def of_sweep(sweep: Sweep) -> Provenance:
         seeds=_seeds(sweep),
         replications=_replications(sweep.points["replications"].to_list()),
         version=f"bentpipe {', '.join(versions)}, results {facts['results']}",
-        senders=_described(facts["senders"]),
+        senders=described(facts["senders"]),
         command=sweep_command(facts),
         scenario=facts["scenario"],
         files={file: text, RESOLVED: facts["scenario"]},
         note="; ".join(filter(None, notes)),
     )
-
-
-def of_run(run: RunResult) -> Provenance:
-    """Of all that is made of a single run."""
-    scenario = run.scenario
-    facts: dict[str, Any] = {"source": scenario.source, "sets": scenario.sets, "senders": own(scenario.senders)}
-    text = scenario.resolved()
-    return Provenance(
-        title=titled(scenario.title, scenario.source),
-        source=scenario.source if has_file(facts) else "",
-        seeds=f"seed {run.seed}",
-        replications="one run",
-        version=f"bentpipe {run.version}, results {_core.RESULTS}",
-        senders=_described(facts["senders"]),
-        # The command line cannot name a case of a scenario.
-        command="" if scenario.case else run_command(facts, {}, run.seed),
-        scenario=text,
-        files={RESOLVED: text},
-        note="" if has_file(facts) else f"{RESOLVED} is beside the report",
-    )
-
-
-def _described(senders: Mapping[str, Mapping[str, Any]]) -> str:
-    return "; ".join(f"{name}: {each['class'] or 'a class'}, code {each['code']}" for name, each in senders.items())
 
 
 def _seeds(sweep: Sweep) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.metrics import named, of_one
+from bentpipe.metric import named, of_one
 
 if TYPE_CHECKING:
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, Word
 from bentpipe.statistics.estimates import ratio_of_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.statistics.estimates import Interval
     from bentpipe.statistics.samples import Sample
 
 RATIOS = {
     "metric": pl.String,
-    "sender": pl.String,
+    "of": pl.String,
     "other": pl.String,
     "replications": pl.Int64,
     **dict.fromkeys(("ratio", "low", "high"), pl.Float64),
@@ -57,7 +57,7 @@ def ratio_row(
     metric: Metric, samples: Mapping[str, Sample], sender: str, other: str, confidence: float
 ) -> dict[str, Any]:
     """The same as a row of plain data, in which `note` says why there is no ratio."""
-    row: dict[str, Any] = {"metric": metric.name, "sender": sender, "other": other}
+    row: dict[str, Any] = {"metric": metric.name, "of": sender, "other": other}
     try:
         found = ratio(metric, samples, sender, other, confidence)
     except BentpipeError as error:
@@ -88,5 +88,5 @@ def baseline(against: str | None) -> str:
         Nothing was named.
     """
     if against is None:
-        raise BentpipeError("a ratio to what?\n  expected the baseline: --against NAME, or against=NAME")
+        raise BentpipeError("a ratio needs a baseline\n  expected {against}", against=Word("NAME"))
     return against

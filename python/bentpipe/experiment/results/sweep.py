@@ -10,38 +10,42 @@ import numpy as np
 import polars as pl
 
 from bentpipe import files, formatting
+from bentpipe.contract import frames
+from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.contract import options
-from bentpipe.experiment.contract.result import Result, column_shown
+from bentpipe.experiment.contract.commands import made_by
+from bentpipe.experiment.contract.options import SWEEP_CHARTS
 from bentpipe.experiment.contract.until import Until
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.contrasts import (
     Compared,
     Contrast,
     best_of,
+    labels,
     paired,
     preferred,
     ranking,
     sender_of,
 )
 from bentpipe.experiment.results.ratios import baseline, ratio_row
-from bentpipe.experiment.results.rows import difference_rows, ranked_row
 from bentpipe.experiment.single import task
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.store.frames import column
 from bentpipe.experiment.store.store import FAILURES, Store
-from bentpipe.metrics import COLUMNS, named, named_point
+from bentpipe.metric import COLUMNS, named, named_point
 from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import Judgement
-from bentpipe.statistics.samples import NAMED_MAX, AtLeast, Counts, Sample, not_whole
+from bentpipe.statistics.samples import NAMED_MAX, Counts, Sample, not_whole
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from bentpipe.contract.reporter import Reporter
     from bentpipe.experiment.results.contrasts import Choice, Ranked
     from bentpipe.plot.style import Labels, Size
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -90,6 +94,8 @@ class Sweep(Result):
     failures: list[dict[str, str]]
     facts: dict[str, Any]
     tables: dict[str, pl.DataFrame]
+
+    charts = SWEEP_CHARTS
     _contrasts: dict[str, list[Contrast]] = field(default_factory=dict, init=False)
     """By metric, those that were asked for: in a large grid they take seconds."""
     _samples: dict[str, dict[int, Sample]] = field(default_factory=dict, init=False)
@@ -199,18 +205,16 @@ class Sweep(Result):
         runs, failures = files.table(folder, "runs"), facts.pop("failures")
         return cls(facts["title"], facts["keys"], facts["metrics"], _points(facts), runs, failures, facts, tables)
 
-    def save(self, folder: str | os.PathLike[str], beside: Mapping[str, pl.DataFrame] | None = None) -> None:
-        """Write the runs, the tables that were kept, and where they are from; otherwise like `RunResult.save`.
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the runs, the kept tables, `table` and `differences`; otherwise like `RunResult.save`."""
+        self.write(folder, {"table": self.table, "differences": self.differences})
 
-        Parameters
-        ----------
-        beside : mapping, optional
-            More tables, for whoever reads the folder without bentpipe.
-        """
+    def write(self, folder: str | os.PathLike[str], beside: Mapping[str, pl.DataFrame]) -> None:
+        """Write the runs with other tables, for readers of the folder without bentpipe."""
         files.write(
             folder,
             FORM,
-            tables={"runs": self.runs, **self.tables, **({"table": self.table} if beside is None else beside)},
+            tables={"runs": self.runs, **self.tables, **beside},
             scenario=self.facts["scenario"],
             provenance={**self.facts, "failures": self.failures},
         )
@@ -241,32 +245,25 @@ class Sweep(Result):
         return self.judgement.against
 
     @property
-    def table(self) -> pl.DataFrame:
-        """A row per point: the keys, `replications` (with a value), of each metric the mean or median, `_low`, `_high`.
+    def names(self) -> list[str]:  # type: ignore[override]
+        """The points of the grid: `sack, rate 1e-3`."""
+        return labels(self.points, self.keys)
 
-        `_low` to `_high` is the interval; null with too few replications. Where a metric is of what was
-        completed (`completion`, and times of transfers), `_completed` of `_due` were, and where `_is_bound`, the mean
-        is larger than what stands there, as runs that did not complete count with the time that they had.
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row per point and metric: `of` (the point), a column per key, `metric`, `unit`, `replications`, `mean`, ...
+
+        The further columns are those of `Comparison.table`. `replications` are those with a value.
         """
-        found = {named(name).column: self.estimates(name) for name in self.metrics}
-        first = next(iter(found.values()))
-        frame = self.points.with_columns(
-            pl.Series("replications", [each.replications for each in first], dtype=pl.Int64),
-            *(
-                pl.Series(f"{column}{end}", [getattr(each, of) for each in estimates], dtype=pl.Float64)
-                for column, estimates in found.items()
-                for end, of in (("", "value"), ("_low", "low"), ("_high", "high"))
-            ),
+        rows = (
+            {
+                **frames.table_row(name, named(metric), self.samples(metric)[row["point"]], self.judgement),
+                **self._at(row),
+            }
+            for name, row in self._named_points()
+            for metric in self.metrics
         )
-        for name in (name for name in self.metrics if named(name).is_counted):
-            counts, column = self.counts(name), named(name).column
-            is_bound = [isinstance(each, AtLeast) for each in found[column]]
-            frame = frame.with_columns(
-                pl.Series(f"{column}_completed", [each.done for each in counts], dtype=pl.Int64),
-                pl.Series(f"{column}_due", [each.due for each in counts], dtype=pl.Int64),
-                pl.Series(f"{column}_is_bound", is_bound, dtype=pl.Boolean),
-            )
-        return frame
+        return frames.table(rows, self.judgement, self._key_types(self.keys))
 
     def estimates(self, metric: str) -> list[Estimate | Interval]:
         """The mean or median of a metric at each point of the grid, with its interval.
@@ -306,7 +303,8 @@ class Sweep(Result):
         contrasts = self.contrasts(self.metrics[0]) if replications > 1 else []
         # Without senders or cases, each point is compared with the best one.
         tests = sum(len(each.differences) for each in contrasts) or self.points.height - 1
-        return [*facts.get("notes", []), *hints.of_replications(facts, replications, tests)]
+        margins = self.judgement.notes([*map(named, self.metrics)])
+        return [*facts.get("notes", []), *margins, *hints.of_replications(facts, replications, tests)]
 
     @property
     def has_days(self) -> bool:
@@ -315,18 +313,23 @@ class Sweep(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """What `statements_of` says of senders or cases, for every reported metric, as a row per contrast."""
-        rows = [{"metric": name, **row} for name in self.metrics for row in difference_rows(self.contrasts(name))]
-        return pl.DataFrame(rows, infer_schema_length=None)
+        """A row for each pair that `statements_of` compares, each metric, and each setting of the other keys.
+
+        The columns are those of `Comparison.differences`, and one per key that differs from setting to setting. Without
+        congestion controls or cases that vary, there are no rows.
+        """
+        contrasts = [each for name in self.metrics for each in self.contrasts(name)]
+        keys = dict.fromkeys(key for each in contrasts for settings in each.settings.values() for key in settings)
+        rows = (row for each in contrasts for row in each.rows())
+        return frames.differences(rows, self.judgement, self._key_types(keys))
 
     @property
     def statements(self) -> list[str]:
         """What can be said with confidence about the first metric that is reported, in plain words."""
         return self.statements_of(self.metrics[0])
 
-    def estimate(self, point: int, metric: str) -> Estimate | Interval:
-        """The mean or median of a metric at a point of the grid, by its number, with its interval."""
-        return self.estimates(metric)[point]
+    def _estimate(self, of: str, metric: str) -> Estimate | Interval:
+        return self.estimates(metric)[self.names.index(of)]
 
     def statements_of(self, metric: str) -> list[str]:
         """What can be said with confidence about a metric, in plain words.
@@ -384,7 +387,7 @@ class Sweep(Result):
     def ratios(self) -> pl.DataFrame:
         """Ratios to `against` of each reported metric, at each setting of the other keys, in pairs of equal seeds.
 
-        Columns `metric`, `sender`, `other`, a column per key, `replications`, `ratio`, `low`, `high` and `note`, as
+        Columns `metric`, `of`, `other`, a column per key, `replications`, `ratio`, `low`, `high` and `note`, as
         those of `Comparison.ratios`.
 
         Raises
@@ -402,71 +405,75 @@ class Sweep(Result):
                         pair = dict(zip((sender, other), paired(samples[sender], samples[other]), strict=True))
                         rows.append({**ratio_row(what, pair, sender, other, self.judgement.confidence), **settings})
         frame = pl.DataFrame(rows, infer_schema_length=None)
-        first = ["metric", "sender", "other"]
+        first = ["metric", "of", "other"]
         last = ["replications", "ratio", "low", "high", "note"]
         return frame.select(*first, *(name for name in frame.columns if name not in first + last), *last)
 
     def plot(
         self,
-        metric: str | None = None,
-        chart: str = "lines",
+        chart: str | None = None,
         *,
+        metric: str | None = None,
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
     ) -> Figure:
-        """A matplotlib figure.
+        """Draw a matplotlib figure.
 
         Parameters
         ----------
-        metric : str, optional
-            The first that is reported if not given.
-        chart : str
+        chart : str, optional
             `lines`: mean or median and interval over the key that varies most, a line per combination; `map`: mean or
-            median over two keys, a panel per sender and combination of the others.
+            median over two keys, a panel per congestion control or case and combination of the others.
+        metric : str, optional
+            Metric of the figure; the first that is reported if not given.
         size, title, labels : optional
             As in `Comparison.plot`.
 
         Raises
         ------
         BentpipeError
-            No such metric or chart, no run has the metric, or for a map fewer than two keys besides the sender vary.
+            No such metric or chart, no run has the metric, or for a map fewer than two keys vary besides the congestion
+            control or case.
         """
-        from bentpipe.plot import draw_map, dressed, sweep_figure
+        return super().plot(chart, metric=metric, size=size, title=title, labels=labels)
 
-        options.sweep_charted(chart)
+    def _figure(self, chart: str, metric: str | None) -> Figure:
+        from bentpipe.plot import draw_map, sweep_figure
+
         what = named(metric or self.metrics[0])
         if chart == "lines":
-            return dressed(sweep_figure(self, what.name), size, title, labels)
+            return sweep_figure(self, what.name)
         drawn = draw_map(self, what, self.estimates(what.name))
         if drawn is None:
             raise BentpipeError(
-                "a map of a sweep in which fewer than two keys besides the sender vary\n  expected --chart lines"
+                "no map: fewer than two keys vary besides the congestion control or case\n  expected {chart}",
+                chart="lines",
             )
-        return dressed(drawn.figure, size, title, labels)
+        return drawn.figure
+
+    def _reporter(self) -> Reporter:
+        from bentpipe.experiment.results.swept import OfSweep
+
+        return OfSweep(self)
 
     @property
     def hosts(self) -> str:
         return str(self.facts["hosts"])
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it but the kept tables as plain data, fit for JSON."""
+    def command(self) -> str:
+        return made_by(self.facts)
+
+    def _provenance(self) -> dict[str, Any]:
+        facts = ("source", "sets", "seed", "version", "results", "hosts", "senders", "aside")
+        of = {"keys": self.keys, "metrics": self.metrics, **self.judgement.to_dict()}
+        return {"title": self.title, **{key: self.facts[key] for key in facts}, **of}
+
+    def _content(self) -> dict[str, Any]:
         return {
-            "title": self.title,
-            **{
-                key: self.facts[key]
-                for key in ("source", "sets", "seed", "version", "results", "hosts", "senders", "aside")
-            },
-            "keys": self.keys,
-            "metrics": self.metrics,
-            **self.judgement.to_dict(),
-            "statements": self.statements,
-            "notes": self.notes,
             "best": {name: self.best(name) for name in self.metrics},
             "ranking": {name: self._ranking_rows(name) for name in self.metrics},
-            "differences": {name: difference_rows(self.contrasts(name)) for name in self.metrics},
             **({} if self.against is None else {"ratios": self.ratios.to_dicts()}),
-            "summary": self.table.to_dicts(),
             "runs": self.runs.to_dicts(),
             "missing": self.missing,
             "failures": self.failures,
@@ -498,8 +505,19 @@ class Sweep(Result):
         return Compared(self.points, self.keys, self.samples(metric), named(metric), self.judgement)
 
     def _ranking_rows(self, metric: str) -> list[dict[str, Any]]:
-        rows = {row["point"]: {key: row[key] for key in self.keys} for row in self.points.iter_rows(named=True)}
-        return [{"rank": at, **rows[each.point], **ranked_row(each)} for at, each in enumerate(self.ranking(metric), 1)]
+        rows = {row["point"]: {"of": name, **self._at(row)} for name, row in self._named_points()}
+        order = self.ranking(metric)
+        return [{"rank": at, **rows[each.point], **each.to_dict(self.judgement)} for at, each in enumerate(order, 1)]
+
+    def _named_points(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        return zip(self.names, self.points.iter_rows(named=True), strict=True)
+
+    def _at(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of the keys at a point."""
+        return {key: row[key] for key in self.keys}
+
+    def _key_types(self, keys: Iterable[str]) -> dict[str, Any]:
+        return {key: self.points.schema[key] for key in keys}
 
     def _unknown(self, metric: str) -> list[str]:
         """Where it was to be known better than it is."""

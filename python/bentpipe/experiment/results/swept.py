@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bentpipe import formatting
-from bentpipe.experiment.contract.reporter import Reporter, caption
+from bentpipe.contract.reporter import Reporter, caption
+from bentpipe.experiment.contract.provenance import titled
 from bentpipe.experiment.results.contrasts import Contrast, placed
-from bentpipe.experiment.results.provenance import of_sweep, titled
-from bentpipe.experiment.results.rows import ranked_row
+from bentpipe.experiment.results.provenance import of_sweep
 from bentpipe.experiment.store import aside
 from bentpipe.experiment.store.frames import column as as_column
 from bentpipe.experiment.store.store import FAILURES
-from bentpipe.metrics import named
+from bentpipe.metric import named
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.style import Drawing, label
 from bentpipe.plot.sweeps import draw_sweep
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.comparison import Comparison
     from bentpipe.experiment.results.contrasts import Ranked
     from bentpipe.experiment.results.sweep import Sweep
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
     from bentpipe.reports.page import Block
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bentpipe.statistics.samples import Counts
 
 FAILURES_MAX = 50
-_OF_RATIO = ("metric", "sender", "other", "replications", "ratio", "low", "high", "note")
+_OF_RATIO = ("metric", "of", "other", "replications", "ratio", "low", "high", "note")
 FOLDED_MAX = 20_000
 """Nobody reads more."""
 
@@ -152,14 +152,16 @@ class OfSweep(Reporter):
         metric, keys = named(name), self.sweep.keys
         order = self.ranking(name)
         settings = {row["point"]: [row[key] for key in keys] for row in self.sweep.points.iter_rows(named=True)}
-        rows = [ranked_row(each) for each in order]
+        rows = [each.to_dict(self.judgement) for each in order]
         data = pl.DataFrame(
             [
                 pl.Series("rank", range(1, len(order) + 1), dtype=pl.Int64),
                 *(as_column(key, [settings[each.point][at] for each in order]) for at, key in enumerate(keys)),
                 *pl.DataFrame(rows, infer_schema_length=None).get_columns(),
             ]
-        ).rename({"mean": metric.column, "low": f"{metric.column}_low", "high": f"{metric.column}_high"})
+        ).rename(
+            {self.judgement.statistic: metric.column, "low": f"{metric.column}_low", "high": f"{metric.column}_high"}
+        )
         divisor, unit = formatting.scale([each.found.value for each in order], metric.unit)
         head = [
             *(formatting.short_key(key, keys) for key in keys),
@@ -186,11 +188,11 @@ class OfSweep(Reporter):
         """Each sender as a multiple of the baseline, setting by setting."""
         data = self.result.ratios.filter(pl.col("metric").is_in(self.sweep.metrics))
         keys = [name for name in data.columns if name not in _OF_RATIO]
-        head = ["metric", "sender", "against", *(formatting.short_key(key, self.sweep.keys) for key in keys)]
+        head = ["metric", "of", "against", *(formatting.short_key(key, self.sweep.keys) for key in keys)]
         shown = [
             [
                 named(row["metric"]).title,
-                row["sender"],
+                row["of"],
                 row["other"],
                 *(formatting.setting(row[key]) for key in keys),
                 "" if row["ratio"] is None else f"{row['ratio']:.3g} ({row['low']:.3g} to {row['high']:.3g})",
@@ -212,20 +214,7 @@ class OfSweep(Reporter):
             for at, difference in contrast.differences.items()
         ]
         found = [difference for _, _, difference in flat]
-        names = {
-            self.judgement.statistic: f"{metric.column}_difference",
-            "low": f"{metric.column}_low",
-            "high": f"{metric.column}_high",
-        }
-        rest = pl.DataFrame([each.to_dict() for each in found], infer_schema_length=None).rename(names)
-        data = pl.DataFrame(
-            [
-                pl.Series("sender", [contrast.sender for contrast, _, _ in flat], dtype=pl.String),
-                pl.Series("other", [contrast.other for contrast, _, _ in flat], dtype=pl.String),
-                *(as_column(key, [settings[key] for _, settings, _ in flat]) for key in keys),
-                *rest.get_columns(),
-            ]
-        )
+        data = self.result.differences.filter(pl.col("metric") == metric.name)
         shown = flat[:ROWS_MAX]
         divisor, unit = formatting.scale([each.value for each in found], metric.unit)
         short = [formatting.short_key(key, self.sweep.keys) for key in keys]
@@ -233,7 +222,7 @@ class OfSweep(Reporter):
         is_held = any(each.shares is not None for each in found)
         completed = ["completed", "p of that"] if is_held else []
         head = [
-            "sender",
+            "of",
             "against",
             *short,
             *completed,
@@ -261,7 +250,7 @@ class OfSweep(Reporter):
         ]
         table = Table(f"differences-{metric.slug}", data, head, rows, 2 + len(keys), len(flat))
         self.tables.append(table)
-        text = f"{metric.title}. {self.who}, {_differences(self.judgement)}" + (f" {_HELD}" if is_held else "")
+        text = f"{metric.title}. {self.who}, {_differences(self.judgement, metric)}" + (f" {_HELD}" if is_held else "")
         return Tabled(table, caption(table, text), self.provenance)
 
     # All metrics together.
@@ -333,21 +322,21 @@ class OfComparison(OfSweep):
         self.result = comparison
 
     def estimated(self, name: str) -> list[Estimate | Interval]:
-        return [self.comparison.estimate(sender, name) for sender in self.comparison.senders]
+        return [self.comparison.estimate(sender, name) for sender in self.comparison.names]
 
     def counts(self, name: str) -> list[Counts]:
-        return [self.comparison.sample(sender, name).counts for sender in self.comparison.senders]
+        return [self.comparison.sample(sender, name).counts for sender in self.comparison.names]
 
     def ranking(self, name: str) -> list[Ranked]:
         # With a named one, no pair is compared with the best.
         if self.judgement.against is not None:
             return []
-        senders = self.comparison.senders
+        names = self.comparison.names
         best, *rest = order = self.comparison.order(name) or [""]
         found = self.comparison.judged(name, order[:1]) if rest else {}
-        samples = {place: self.comparison.sample(sender, name) for place, sender in enumerate(senders)}
+        samples = {place: self.comparison.sample(sender, name) for place, sender in enumerate(names)}
         behind = [None, *(found[best, other] for other in rest)]
-        places = [senders.index(sender) for sender in order if sender]
+        places = [names.index(sender) for sender in order if sender]
         return placed(places, samples, behind[: len(places)], named(name), self.judgement)
 
     def contrasts(self, name: str) -> list[Contrast]:
@@ -400,12 +389,22 @@ def _ranking(judgement: Judgement) -> str:
     )
 
 
-def _differences(judgement: Judgement) -> str:
+def _differences(judgement: Judgement, metric: Metric) -> str:
     return (
         f"in pairs of equal seeds: {judgement.statistic} difference {_margins(judgement)}, p {_corrected(judgement)}, "
         f"effect size ({_EFFECTS[judgement.statistic]}), and whether the difference is shown at "
-        f"{100 * judgement.alpha:.3g} %."
+        f"{100 * judgement.alpha:.3g} %.{_tested(judgement, metric)}"
     )
+
+
+def _tested(judgement: Judgement, metric: Metric) -> str:
+    """The question of the tests, if it is not the usual one."""
+    question = judgement.question(metric)
+    if question is None:
+        return ""
+    if question.sides == "two":
+        return f" Shown is a difference of more than {question.text}."
+    return f" Shown is that the first is {question.claim} the other; each end of an interval is a one-sided bound."
 
 
 _HELD = (

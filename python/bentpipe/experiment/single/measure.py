@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import BentpipeError
-from bentpipe.metrics import matching
+from bentpipe.metric import matching
 from bentpipe.statistics.quality import PACKETISATION_S, mos, r_factor
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe.experiment.single.tables import Columns, Tables
-    from bentpipe.metrics import Metric
+    from bentpipe.metric import Metric
 
 
 def outcome(tables: Tables) -> dict[str, float]:
@@ -88,7 +88,8 @@ def with_metrics(
         if missing:
             raise BentpipeError(
                 f"{metric.name} is of the table {missing[0]}, which was not kept of these runs\n"
-                f"  expected it among the metrics that were asked for: --metric {metric.name}"
+                "  expected it among the metrics that were asked for: {metric}",
+                metric=metric.name,
             )
         runs = _joined(runs, kept, metric, list(keys))
     return runs

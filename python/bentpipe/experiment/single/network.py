@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, SupportsFloat, SupportsIndex
 from bentpipe import _core
 from bentpipe.catalog import unknown
 from bentpipe.errors import NetworkError, ScenarioError
-from bentpipe.experiment.single.run import EVENTS_AT_ONCE
+from bentpipe.experiment.single.run_result import RunResult
+from bentpipe.experiment.single.simulate import EVENTS_AT_ONCE
 from bentpipe.formatting import count
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
-    from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.scenario.scenario import AnyScenario
 
 UDP_HEADERS = 28
@@ -248,9 +248,6 @@ class Network:
             does not repeat it, for the packets came from outside; a note says so.
         """
         core, self._core = self._open(), None
-        # Imported here so that the first packets need not wait for the tables' library.
-        from bentpipe.experiment.single.run_result import RunResult
-
         tables = core.finish()
         if self._injected:
             packets = count(self._injected, "packet")

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bentpipe import _core, arguments, files, forks
-from bentpipe.errors import Interrupted, ScenarioError
+from bentpipe import arguments, files, forks
+from bentpipe.errors import ScenarioError
 from bentpipe.experiment.contract import options
 from bentpipe.experiment.contract.senders import senders_of
-from bentpipe.progress import Progress, telling, watched
+from bentpipe.experiment.single.run_result import RunResult
+from bentpipe.experiment.single.simulate import simulate
 from bentpipe.scenario.scenario import scenario_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.own.loading import Function, Sender
     from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import AnyScenario, Scenario
     from bentpipe.scenario.writing import Sets
-
-EVENTS_AT_ONCE = 20_000
-"""Some milliseconds of work: Ctrl-C and progress are looked at in between."""
 
 
 @options.formerly(senders="cc")
@@ -89,17 +86,7 @@ def run(
         scenario = scenario.with_seed(seed)
     scenario = scenario.with_series(series)
     captures = None if pcap is None else files.captures(pcap)
-    with watched(progress) as watch:
-        with telling(watch, "building the network"):
-            simulation = _core.Run(scenario._core, pcap=captures)
-        try:
-            advance(simulation, watch and _notes(simulation, watch))
-        except KeyboardInterrupt as interrupt:
-            simulation.interrupt()
-            message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
-            raise Interrupted(message, lambda: _result(scenario, simulation), where=str(interrupt)) from None
-        with telling(watch, "making the tables"):
-            return _result(scenario, simulation)
+    return simulate(scenario, RunResult.from_tables, captures=captures, progress=progress)
 
 
 def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
@@ -133,36 +120,3 @@ def with_functions(scenario: Scenario, middlebox: Mapping[str, Function | Iterab
         name = f'"{node}"' if "." in node else node
         places[f"node.{name}.middlebox.replace"] = [*nodes.get(node, {}).get("middlebox", []), *more]
     return scenario.with_sets(places)
-
-
-def advance(
-    simulation: _core.Run,
-    progress: Callable[[float], object] | None = None,
-    is_stopped: Callable[[], bool] = lambda: False,
-) -> bool:
-    """Run to the end, or until told to stop; whether the end was reached."""
-    while not simulation.is_done:
-        if is_stopped():
-            return False
-        simulation.advance(EVENTS_AT_ONCE)
-        if progress is not None:
-            progress(simulation.progress)
-    return True
-
-
-def _notes(simulation: _core.Run, progress: Callable[[Progress], object]) -> Callable[[float], object]:
-    """What to call with the share of a run that is done."""
-    how_far = Progress(total=1)
-
-    def note(share: float) -> None:
-        how_far.under_way, how_far.simulated_s = share, simulation.simulated_s
-        progress(how_far)
-
-    return note
-
-
-def _result(scenario: Scenario, simulation: _core.Run) -> RunResult:
-    # Imported here so that the first lines of output need not wait for the tables' library.
-    from bentpipe.experiment.single.run_result import RunResult
-
-    return RunResult.from_tables(scenario, simulation.finish())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,15 +11,21 @@ from typing import TYPE_CHECKING, Any, overload
 
 from bentpipe import _core, arguments, files, formatting
 from bentpipe.catalog import dictionary, unknown
+from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.contract import options
+from bentpipe.experiment.contract.commands import has_file, refuse_without_command, run_command
 from bentpipe.experiment.contract.hosts import hosts_of
-from bentpipe.experiment.contract.result import Result
+from bentpipe.experiment.contract.options import RUN_CHARTS
+from bentpipe.experiment.contract.provenance import facts_of
+from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, readable
+from bentpipe.experiment.single.simulate import simulate
 from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
-from bentpipe.metrics import COLUMNS, named
+from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.own import loading
+from bentpipe.own.hooks import Absent
 from bentpipe.scenario.scenario import Scenario
-from bentpipe.statistics.judgement import Judgement
+from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -28,43 +35,22 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.experiment.results.comparison import Comparison
+    from bentpipe.contract.reporter import Reporter
     from bentpipe.experiment.single.tables import Tables
     from bentpipe.experiment.why.explanation import Explanation
     from bentpipe.experiment.why.spent import Breakdown
+    from bentpipe.metric import Metric
     from bentpipe.own.loading import Function, Sender
     from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.quality import Stalls
+    from bentpipe.statistics.samples import Sample
     from bentpipe.statistics.steady import Steady
 
 FORM = "bentpipe run"
 LEVELS_MAX = 1_000_000
 """Intervals over which `steady` averages a series that has a row per change."""
-SHOWN_FLOWS = {
-    "flow": "flow",
-    "cc": "cc",
-    "outcome": "outcome",
-    "goodput_bps": "goodput",
-    "completion_s": "completion",
-    "rtt_p50_s": "median RTT",
-    "rtt_p95_s": "95 % RTT",
-    "retransmissions": "retransmissions",
-    "timeouts": "timeouts",
-}
-"""Columns that a notebook shows, by their headings."""
-SHOWN_DROPS = {"where": "where", "flow": "flow", "cause": "cause", "packets": "packets", "bytes": "bytes"}
-"""Columns that a report shows, as the others a notebook, too."""
-SHOWN_LINKS = {
-    "link": "link",
-    "utilisation": "utilisation",
-    "carried_bps": "carried",
-    "queue_p50_s": "median wait",
-    "queue_p95_s": "95 % wait",
-    "dropped_packets": "dropped",
-    "corrupted_packets": "corrupted",
-}
 TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
 
 
@@ -87,8 +73,8 @@ class RunResult(Result):
     Column names carry their units; `bentpipe.catalog.dictionary()` says what each column means. A value that does
     not exist, such as the completion time of an unfinished transfer, is null.
 
-    As a result like all others it is one replication: `table` and `estimate` give the metrics without intervals, and
-    `differences` has the columns of a comparison and no rows.
+    The result is one replication with the name `run`: `table` and `estimate` give the metrics without intervals, and
+    `differences` has no rows.
 
     Attributes
     ----------
@@ -125,6 +111,9 @@ class RunResult(Result):
     datagrams = _Table()
     summary = _Table()
     events = _Table()
+
+    charts = RUN_CHARTS
+    names = ("run",)
 
     @classmethod
     def from_tables(cls, scenario: Scenario, tables: Tables) -> RunResult:
@@ -183,13 +172,15 @@ class RunResult(Result):
         BentpipeError
             There is something else in that place.
         """
-        files.write(
-            folder,
-            FORM,
-            tables=dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
-            scenario=self.scenario.resolved(),
-            provenance={**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
-        )
+        files.write(folder, FORM, **self.written())
+
+    def written(self) -> dict[str, Any]:
+        """Content of the folder that `save` writes: `tables`, `scenario` and `provenance`."""
+        return {
+            "tables": dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
+            "scenario": self.scenario.resolved(),
+            "provenance": {**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
+        }
 
     @cached_property
     def runs(self) -> pl.DataFrame:  # type: ignore[override]
@@ -206,46 +197,46 @@ class RunResult(Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row per metric, with the columns of `Comparison.table`; `low` and `high` are null."""
-        return self._alone().table.drop("sender")
+        """A row per metric: `of` (run), `metric`, `unit`, `mean` and others; `low` and `high` are null."""
+        from bentpipe.contract import frames
+
+        rows = (
+            frames.table_row(*self.names, each, self._sample(each, self.runs), DEFAULT) for each in METRICS.values()
+        )
+        return frames.table(rows, DEFAULT)
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Without rows, as there is nothing to compare with; the columns are those of `Comparison.differences`."""
-        return self._alone().differences
+        """No rows, as there is nothing to compare with; the columns are those of `Comparison.differences`."""
+        from bentpipe.contract import frames
+
+        return frames.differences((), DEFAULT)
 
     @property
     def statements(self) -> list[str]:
         """What the reader should know: that one run has no intervals, and the notes."""
         return ["one run: no intervals, and another seed may give other values", *self.notes]
 
-    def estimate(self, metric: str) -> Estimate | Interval:
-        """A metric (`bentpipe list metrics`; `fct:web` of a flow) as an estimate of one replication: no interval.
-
-        Raises
-        ------
-        BentpipeError
-            There is no such metric, flow or link.
-        """
+    def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         import polars as pl
 
         from bentpipe.experiment.single import measure
 
         options.checked_of([metric], self.scenario)
+        what = named(metric)
         replication = pl.lit(0, dtype=pl.Int64).alias("replication")
-        kept = {name: self.tables[name].with_columns(replication) for name in named(metric).tables}
-        return self._alone(measure.with_metrics(self.runs, kept, [named(metric)], ["replication"])).estimate(
-            "run", metric
-        )
+        kept = {name: self.tables[name].with_columns(replication) for name in what.tables}
+        runs = measure.with_metrics(self.runs, kept, [what], ["replication"])
+        return self._sample(what, runs).estimate(DEFAULT)
 
-    def _alone(self, runs: pl.DataFrame | None = None) -> Comparison:
-        """The comparison that has only this run."""
-        import polars as pl
+    def _sample(self, metric: Metric, runs: pl.DataFrame) -> Sample:
+        """A metric as the sample of one replication."""
+        import numpy as np
 
-        from bentpipe.experiment.results.comparison import Comparison
+        from bentpipe.statistics.samples import Sample
 
-        runs = (self.runs if runs is None else runs).select(pl.lit("run").alias("sender"), pl.all())
-        return Comparison(self.scenario, ("run",), runs, "goodput", self.version)
+        columns = ("replication", *metric.columns)
+        return Sample.named(metric, {name: np.array(runs[name].to_list(), dtype=np.float64) for name in columns})
 
     def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
         """One recorded time series.
@@ -391,28 +382,56 @@ class RunResult(Result):
     def _scan(self, name: str) -> pl.LazyFrame:
         return self.recorded.scan(name) if isinstance(self.recorded, LazyTables) else self.recorded[name].lazy()
 
+    def again(
+        self, scenario: Scenario | None = None, *, series: str | Iterable[str] = (), progress: Wish = None
+    ) -> RunResult:
+        """Run the scenario once more, or another one, without captures.
+
+        Parameters
+        ----------
+        scenario : Scenario, optional
+            Another scenario instead, such as this one with other settings.
+        series : str or iterable of str, optional
+            Time series to record besides.
+        progress : callable or bool, optional
+            Progress of the run, as for `run`.
+
+        Returns
+        -------
+        RunResult
+        """
+        return simulate((scenario or self.scenario).with_series(series), RunResult.from_tables, progress=progress)
+
     def rows(self, table: str) -> list[dict[str, Any]]:
         """One of the tables as plain data: a dict for each row, None where a value is missing."""
         return self.tables.rows(table)
 
+    @options.formerly(start_s="start", end_s="end")
     def plot(
         self,
-        start_s: float = 0.0,
-        end_s: float | None = None,
+        chart: str | None = None,
         *,
+        metric: str | None = None,
+        start: float = 0.0,
+        end: float | None = None,
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
     ) -> Figure:
-        """A figure of the recorded series: goodput, congestion windows and queues over time, a panel each.
+        """Draw goodput, congestion windows and queues over time, a panel for each series that was recorded.
+
+        Where none of them was, the scenario is run once more to record all, and a warning is logged.
 
         Parameters
         ----------
-        start_s, end_s : float, optional
-            The part of the run to show; the whole without them.
+        chart : str, optional
+            `series`, the only one.
+        metric : str, optional
+            Refused: one run has no intervals.
+        start, end : float, optional
+            The part of the run to show, simulated seconds; the whole without them.
         size, title, labels : optional
-            Width and height in inches; a title instead of that of the scenario; `{"x": ..., "y": ...}` instead of the
-            labels of the axes, of which `y` is for a figure of one series.
+            As in `Comparison.plot`; the label `y` is for a figure of one series.
 
         Returns
         -------
@@ -422,21 +441,36 @@ class RunResult(Result):
         Raises
         ------
         BentpipeError
-            None of these series was recorded, or there is no such part.
+            There is no such chart or part; or no series was recorded, and the run cannot be done again.
         """
-        from bentpipe.plot import dressed, run_figure
+        end = self.simulated_s if end is None else end
+        if not 0 <= arguments.number("start", start) < arguments.number("end", end):
+            raise BentpipeError(f"from {start} s to {end} s\n  expected an end after the start")
+        figure = super().plot(chart, metric=metric, size=size, title=title, labels=labels)
+        figure.axes[-1].set_xlim(start, end)
+        return figure
 
-        if isinstance(start_s, str):
+    def _figure(self, chart: str, metric: str | None) -> Figure:
+        from bentpipe.plot import PANELS, run_figure
+
+        if metric is not None:
             raise BentpipeError(
-                f"plot({start_s!r}): the first argument is where the part of the run begins\n"
-                "  expected seconds; the figure has what was recorded, such as run(..., series='queue_bytes')"
+                f"plot(metric={metric!r}): one run has no intervals to draw\n"
+                f"  expected plot() of its series, or a comparison"
             )
-        end_s = self.simulated_s if end_s is None else end_s
-        if not 0 <= start_s < end_s:
-            raise BentpipeError(f"from {start_s} s to {end_s} s\n  expected an end after the start")
-        figure = run_figure(self)
-        figure.axes[-1].set_xlim(start_s, end_s)
-        return dressed(figure, size, title, labels)
+        if not any(name in self.recorded for name in PANELS) and self._is_repeatable:
+            logging.getLogger("bentpipe").warning(
+                f"nothing to draw was recorded: running again with {', '.join(PANELS)}"
+            )
+            return run_figure(self.again(series=PANELS))
+        return run_figure(self)
+
+    @property
+    def _is_repeatable(self) -> bool:
+        """Whether another run of the scenario is the same one: its packets, classes and end are known."""
+        is_from_outside = any("packets came from" in note or "came from outside" in note for note in self.notes)
+        has_classes = not any(issubclass(cls, Absent) for cls in self.scenario.senders.values())
+        return has_classes and not is_from_outside and self.stop != "interrupted"
 
     def steady(
         self,
@@ -505,13 +539,16 @@ class RunResult(Result):
         asked = None if isinstance(after, str) else after
         return steady.steady(times[within], values[within], after=asked, confidence=confidence)
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON: tables as lists of rows, series as dicts of lists."""
+    def command(self) -> str:
+        scenario, facts = self.scenario, facts_of(self.scenario)
+        if scenario.case:
+            raise BentpipeError(f"no command runs case {scenario.case} of a scenario alone\n  compare runs all cases")
+        refuse_without_command(facts, has_file=has_file(facts))
+        series = scenario.to_dict()["record"]["series"]
+        return run_command(facts, {}, self.seed) + (f" --series {','.join(series)}" if series else "")
+
+    def _content(self) -> dict[str, Any]:
         return {
-            **self._provenance(),
-            "notes": list(self.notes),
-            "statements": self.statements,
-            "table": self.table.to_dicts(),
             "summary": self.summary.to_dicts()[0],
             "flows": self.flows.to_dicts(),
             "links": self.links.to_dicts(),
@@ -541,6 +578,11 @@ class RunResult(Result):
         """Simulated seconds at the end."""
         return float(self.rows("summary")[0]["simulated_s"])
 
+    def _reporter(self) -> Reporter:
+        from bentpipe.experiment.single.reporting import OfRun
+
+        return OfRun(self)
+
     def _provenance(self) -> dict[str, Any]:
         return {
             "title": self.scenario.title,
@@ -560,31 +602,15 @@ class RunResult(Result):
         )
 
     def _repr_html_(self) -> str:
-        from bentpipe.plot import notebook
+        from bentpipe.plot import PANELS, notebook
 
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
         head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
-        return notebook.page(head, tables, self.statements, self.plot)
-
-
-def readable(
-    table: pl.DataFrame, name: str, columns: Mapping[str, str]
-) -> tuple[list[str], list[tuple[str, ...]], int]:
-    """Columns of a table with prefixes and as many digits as matter: headings, rows, and how many columns are text."""
-    units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[name]}
-    texts = sum(not units[column] for column in columns)
-    heads, cells = [], []
-    for column, head in columns.items():
-        if not units[column]:
-            heads.append(head)
-            cells.append(table[column].to_list())
-            continue
-        shown, unit = formatting.column(table[column].to_list(), units[column])
-        heads.append(f"{head} ({unit})" if unit else head)
-        cells.append(shown)
-    return heads, list(zip(*cells, strict=True)), texts
+        # To see a table, no other run is made.
+        draw = [self.plot] if any(name in self.recorded for name in PANELS) else []
+        return notebook.page(head, tables, self.statements, *draw)
 
 
 def _interval_s(scenario: Scenario) -> float:

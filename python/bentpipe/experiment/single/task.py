@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bentpipe import _core
 from bentpipe.errors import BentpipeError, SenderError
 from bentpipe.experiment.single import measure
-from bentpipe.experiment.single.run import advance
+from bentpipe.experiment.single.simulate import advance
 from bentpipe.experiment.single.threads import raised_by_sender
-from bentpipe.metrics import COLUMNS
+from bentpipe.metric import COLUMNS
 from bentpipe.own import travel
 from bentpipe.version import __version__
 

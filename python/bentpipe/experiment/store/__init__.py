@@ -1,1 +1,1 @@
-"""What is kept of an experiment."""
+"""The store that keeps the runs of an experiment."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bentpipe.experiment.single.tables import columns_frame
-from bentpipe.metrics import COLUMNS
+from bentpipe.metric import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

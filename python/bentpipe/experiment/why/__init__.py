@@ -1,1 +1,1 @@
-"""Where the time of a flow went, and what happened to it."""
+"""Explanations of the time of a flow, and of the events at a time."""

@@ -14,7 +14,6 @@ from bentpipe import _core, arguments, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.own.hooks import Absent
-from bentpipe.own.sender import CongestionControl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -110,10 +109,8 @@ def why(
     check(result.scenario, flow, at=at, start=start, end=end)
     start_s, end_s = _window(result, flow, at, start, end)
     if not all(name in result.recorded for name in SERIES):
-        from bentpipe.experiment.single.run import run
-
         refuse_absent(result.scenario, *SERIES)
-        result = run(result.scenario, series=SERIES)
+        result = result.again(series=SERIES)
     return _Story(result, flow, start_s, end_s).told()
 
 
@@ -144,7 +141,12 @@ def check(
     latest = scenario.duration_s
     if set(times) not in ({"at"}, {"start", "end"}):
         given = ", ".join(f"{name} = {value}" for name, value in times.items())
-        raise BentpipeError(f"{given}: no window of time\n  expected at, or both start and end (--from and --to)")
+        raise BentpipeError(
+            f"{given}: no window of time\n  expected {{at}}, or both {{start}} and {{end}}",
+            at=None,
+            start=None,
+            end=None,
+        )
     for name, value in times.items():
         if not 0 <= arguments.number(name, value) <= latest:
             raise BentpipeError(f"{name} = {value:g} s\n  expected a time from 0 to {latest:g} s, which the run has")
@@ -159,12 +161,11 @@ def refuse_absent(scenario: Scenario, *series: str) -> None:
     absent = {name: cls for name, cls in scenario.senders.items() if issubclass(cls, Absent)}
     if not absent:
         return
-    ways = [f"a run saved with --series {','.join(series)}", f"RunResult.load(FOLDER, classes=[{', '.join(absent)}])"]
-    if all(issubclass(cls, CongestionControl) for cls in absent.values()):
-        ways.insert(0, " ".join(f"--cc FILE.py:{name}" for name in absent))
     raise BentpipeError(
-        f"the saved run lacks the series that explain it, and cannot be run again without {listed([*absent])}\n"
-        f"  expected {', or '.join(ways)}"
+        f"the saved run lacks series that this needs, and cannot be run again without {listed([*absent])}\n"
+        "  expected a run saved with {series}, or loaded with {classes}",
+        series=list(series),
+        classes=[f"FILE.py:{name}" for name in absent],
     )
 
 

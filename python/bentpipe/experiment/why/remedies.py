@@ -134,11 +134,9 @@ def tried(result: RunResult, flows: Sequence[FlowTime], progress: Wish = None) -
 
 def _try(result: RunResult, plain: Scenario, idea: _Idea, flows: Sequence[FlowTime], progress: Wish) -> Remedy | None:
     """Try one change; returns none if the scenario refuses it."""
-    from bentpipe.experiment.single.run import run
-
     metric, _, unit = _metric(idea.flow, idea.noun)
     try:
-        after = run(plain.with_sets(idea.sets), progress=progress)
+        after = result.again(plain.with_sets(idea.sets), progress=progress)
         before_value, after_value, gain = _judged(result, after, idea.flow, idea.noun)
         others = [each for each in flows if each.flow != idea.flow]
         also, harms = (_named(result, after, others, sign) for sign in (1, -1))

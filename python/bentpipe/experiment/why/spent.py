@@ -238,10 +238,8 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
     if not set(chosen) <= set(entries.values()):
         raise BentpipeError(unknown(chosen[0], "a flow of this scenario", [*dict.fromkeys(entries.values())]))
     if SERIES not in result.recorded:
-        from bentpipe.experiment.single.run import run
-
         refuse_absent(scenario, SERIES)
-        result = run(scenario, series=SERIES, progress=progress)
+        result = result.again(series=SERIES, progress=progress)
     table = result.recorded[SERIES].with_columns(
         pl.col("flow").replace_strict(entries).alias("entry"),
         pl.col("by").replace_strict({**entries, "": ""}).alias("by"),

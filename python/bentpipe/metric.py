@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe import arguments, formatting
-from bentpipe.catalog import dictionary, unknown
+from bentpipe.catalog import compared_keys, dictionary, unknown
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
@@ -167,9 +167,6 @@ METRICS = {
         Metric("unfinished", "transfers_unfinished", "1", False, "Transfers under way at the end, or failed"),
     )
 }
-
-SENDERS = ("tcp.cc", "case")
-"""Keys whose values are compared with each other where they vary in a sweep; the other keys are the conditions."""
 
 BESIDE = {"completion_bound": "completion_bound_s", "finished": "transfers_finished"}
 """What tables of runs have besides the metrics, by name the column: what the mean completion time is at least where not
@@ -428,7 +425,7 @@ def named_point(row: Mapping[str, Any], keys: Sequence[str], shown: Sequence[str
     """A point as people say it: `sack, queue 1 bdp, rate 1e-3`; only some of its keys if these are given."""
     return ", ".join(
         formatting.setting(row[key])
-        if key in SENDERS
+        if key in compared_keys()
         else f"{formatting.short_key(key, keys)} {formatting.setting(row[key])}"
         for key in (keys if shown is None else shown)
     )

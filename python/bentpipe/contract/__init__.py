@@ -1,0 +1,1 @@
+"""The contract of every result: its tables, sentences, figures, report and file."""

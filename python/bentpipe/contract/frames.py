@@ -1,0 +1,97 @@
+"""The tables of all results: one schema each, and one function that makes a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import polars as pl
+
+from bentpipe.statistics.samples import AtLeast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bentpipe.statistics.comparing import Difference
+    from bentpipe.statistics.estimates import Estimate, Interval
+    from bentpipe.statistics.judgement import Judgement
+    from bentpipe.statistics.samples import Counts, Sample
+
+    Rows = Iterable[Mapping[str, Any]]
+    Keys = Mapping[str, Any]
+    """By key that varies, the type of its values."""
+
+REAL = pl.Float64
+WHOLE = pl.Int64
+
+
+class Measured(Protocol):
+    """A metric, or another quantity with a name."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+
+
+def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.DataFrame:
+    """A `Result.table` of rows of `table_row`, to which the values of the keys were added."""
+    schema = {
+        "of": pl.String,
+        **(keys or {}),
+        "metric": pl.String,
+        "unit": pl.String,
+        "replications": WHOLE,
+        judgement.statistic: REAL,
+        "low": REAL,
+        "high": REAL,
+        "completed": WHOLE,
+        "due": WHOLE,
+        "is_bound": pl.Boolean,
+    }
+    return pl.DataFrame(list(rows), schema=schema)
+
+
+def table_row(of: str, metric: Measured, sample: Sample, judgement: Judgement) -> dict[str, Any]:
+    """Make the row of one name and metric."""
+    found = estimate_row(sample.estimate(judgement), sample.counts, judgement)
+    return {"of": of, "metric": metric.name, "unit": metric.unit, **found}
+
+
+def estimate_row(found: Estimate | Interval, counts: Counts, judgement: Judgement) -> dict[str, Any]:
+    """Make the columns of an estimate, with its counts."""
+    return {
+        "replications": found.replications,
+        judgement.statistic: found.value,
+        "low": found.low,
+        "high": found.high,
+        "completed": counts.done,
+        "due": counts.due,
+        "is_bound": isinstance(found, AtLeast),
+    }
+
+
+def differences(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.DataFrame:
+    """A `Result.differences` of rows of `difference_row`, to which the values of the keys were added."""
+    middle = judgement.statistic
+    schema = {
+        "metric": pl.String,
+        "unit": pl.String,
+        "of": pl.String,
+        "other": pl.String,
+        **(keys or {}),
+        "replications": WHOLE,
+        **dict.fromkeys((middle, "low", "high", f"{middle}_pct", "low_pct", "high_pct", "effect"), REAL),
+        "magnitude": pl.String,
+        "p": REAL,
+        "p_adjusted": REAL,
+        "is_shown": pl.Boolean,
+        **dict.fromkeys(("of_completed", "other_completed", "more_often", "less_often"), WHOLE),
+        "p_completed": REAL,
+        "is_completed_shown": pl.Boolean,
+    }
+    return pl.DataFrame(list(rows), schema=schema)
+
+
+def difference_row(metric: Measured, of: str, other: str, found: Difference) -> dict[str, Any]:
+    """One difference, `of` less `other`."""
+    return {"metric": metric.name, "unit": metric.unit, "of": of, "other": other, **found.to_dict()}

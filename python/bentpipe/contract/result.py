@@ -1,0 +1,218 @@
+"""The contract that the results of all experiments share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bentpipe import arguments, files
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
+from bentpipe.formatting import interval, scale
+from bentpipe.metric import known, of_one
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from bentpipe.contract.reporter import Report, Reporter
+    from bentpipe.plot.style import Labels, Size
+    from bentpipe.statistics.estimates import Estimate, Interval
+
+
+class Result(ABC):
+    """The result of an experiment: tables of runs and of estimates, sentences, figures, and a folder to keep it."""
+
+    charts: ClassVar[tuple[str, ...]] = ()
+    """Names of the figures that `plot` draws; the first is the default."""
+    names: Sequence[str]
+    """The names in the column `of` of tables: congestion controls, cases, or points of a grid."""
+    runs: pl.DataFrame
+    """A row per run."""
+    notes: Sequence[str]
+    """Notes and hints for the reader of the tables, one line each."""
+
+    @property
+    @abstractmethod
+    def hosts(self) -> str:
+        """Hosts of the flows and their congestion controls: `Linux 6, cubic`; see `tcp.like`."""
+
+    @property
+    @abstractmethod
+    def table(self) -> pl.DataFrame:
+        """A row for each of `names` and each metric, with intervals."""
+
+    @property
+    @abstractmethod
+    def differences(self) -> pl.DataFrame:
+        """Differences between what was compared, with intervals; without rows where nothing was."""
+
+    @property
+    @abstractmethod
+    def statements(self) -> list[str]:
+        """Conclusions that hold with confidence, in plain words."""
+
+    def estimate(self, of: str, metric: str | None = None) -> Estimate | Interval:
+        """Estimate a metric of one of `names`, with its interval.
+
+        Parameters
+        ----------
+        of : str
+            One of `names`. With a single name it may be left out: `estimate("goodput")`.
+        metric : str, optional
+            See `bentpipe list metrics`; `fct:web` of a flow.
+
+        Raises
+        ------
+        BentpipeError
+            There is no such name, metric, flow or link.
+        """
+        if metric is not None:
+            return self._estimate(self._named(of), metric)
+        if len(self.names) == 1:
+            return self._estimate(self.names[0], of)
+        raise BentpipeError(f"estimate({of!r}) needs a name\n  expected estimate(OF, METRIC), of one of: {self._known}")
+
+    def plot(
+        self,
+        chart: str | None = None,
+        *,
+        metric: str | None = None,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """Draw a matplotlib figure.
+
+        Parameters
+        ----------
+        chart : str, optional
+            One of `charts`; by default the first.
+        metric : str, optional
+            Metric of the figure; by default that of the statements.
+        size, title, labels : optional
+            Width and height in inches, a title instead of that of the scenario, and labels of the axes:
+            `{"x": ..., "y": ...}`.
+
+        Raises
+        ------
+        BentpipeError
+            No such chart or metric, or nothing to draw.
+        """
+        from bentpipe.plot.style import dressed
+
+        if metric is not None and metric in self.charts and metric not in known():
+            raise BentpipeError(f"{metric} is a chart, no metric\n  expected plot({metric!r})")
+        return dressed(self._figure(self._chart(chart), metric), size, title, labels)
+
+    @abstractmethod
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write it into a folder, from which `load` reads it."""
+
+    def report(self, folder: str | os.PathLike[str]) -> Report:
+        """Write a page that opens anywhere, with its figures and tables as files, into a folder.
+
+        Raises
+        ------
+        BentpipeError
+            The folder cannot be written, or there is something else in it.
+        """
+        files.refuse_unless_free(folder)
+        return self._reporter().write(Path(folder))
+
+    @abstractmethod
+    def command(self) -> str:
+        """Write the command that makes it again, for a shell.
+
+        Raises
+        ------
+        BentpipeError
+            No command does, with the reason.
+        """
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON: `provenance`, `statements`, `notes`, `table`, `differences`, more."""
+        return {
+            "provenance": dict(self._provenance()),
+            "statements": self.statements,
+            "notes": list(self.notes),
+            "table": self.table.to_dicts(),
+            "differences": self.differences.to_dicts(),
+            **self._content(),
+        }
+
+    def shown(self) -> tuple[list[str], list[list[str]], int]:
+        """Make the table of a notebook: heads, rows, and the number of columns of text."""
+        table = self.table
+        return table.columns, [[str(cell) for cell in row] for row in table.iter_rows()], 0
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        return notebook.page(f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], self.plot)
+
+    # Each kind of result implements these.
+
+    def _estimate(self, of: str, metric: str) -> Estimate | Interval:
+        """Estimate a metric of a name that there is."""
+        raise NotImplementedError
+
+    def _figure(self, chart: str, metric: str | None) -> Figure:
+        """Draw one of `charts`."""
+        raise NotImplementedError
+
+    def _reporter(self) -> Reporter:
+        """Make the writer of the page."""
+        raise NotImplementedError
+
+    def _provenance(self) -> Mapping[str, Any]:
+        """Collect the provenance."""
+        raise NotImplementedError
+
+    def _content(self) -> Mapping[str, Any]:
+        """Collect further keys of `to_dict`."""
+        return {}
+
+    def _named(self, of: str) -> str:
+        """One of `names`."""
+        if arguments.text("of", of) not in self.names:
+            raise BentpipeError(unknown(of, f"a name of this {self._kind}", self.names))
+        return of
+
+    def _chart(self, chart: str | None) -> str:
+        """One of `charts`."""
+        if chart is None:
+            return self.charts[0]
+        if arguments.text("chart", chart) in self.charts:
+            return chart
+        if chart.partition(":")[0] in {**known(), **of_one()}:
+            raise BentpipeError(f"plot({chart!r}): {chart} is a metric\n  expected plot(metric={chart!r})")
+        raise BentpipeError(unknown(chart, f"a chart of a {self._kind}", self.charts))
+
+    @property
+    def _kind(self) -> str:
+        return type(self).__name__.lower().removesuffix("result")
+
+    @property
+    def _known(self) -> str:
+        return ", ".join(self.names)
+
+
+def column_shown(head: str, unit: str, found: Sequence[Estimate | Interval]) -> list[str]:
+    """A column of values with their intervals, all in one unit, which is in its head."""
+    # scipy, which this loads, is not needed for a single run.
+    from bentpipe.statistics.samples import AtLeast
+
+    divisor, text = scale([each.value for each in found], unit)
+    cells = [
+        interval(
+            *(None if end is None else end / divisor for end in (each.value, each.low, each.high)),
+            is_bound=isinstance(each, AtLeast),
+        )
+        for each in found
+    ]
+    return [f"{head} ({text})" if text else head, *cells]

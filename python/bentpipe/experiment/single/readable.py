@@ -1,0 +1,55 @@
+"""Tables of a run for readers: a few columns, with prefixes of units and as many digits as matter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bentpipe import formatting
+from bentpipe.catalog import dictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+SHOWN_FLOWS = {
+    "flow": "flow",
+    "cc": "cc",
+    "outcome": "outcome",
+    "goodput_bps": "goodput",
+    "completion_s": "completion",
+    "rtt_p50_s": "median RTT",
+    "rtt_p95_s": "95 % RTT",
+    "retransmissions": "retransmissions",
+    "timeouts": "timeouts",
+}
+"""Columns that a notebook shows, by their headings."""
+SHOWN_DROPS = {"where": "where", "flow": "flow", "cause": "cause", "packets": "packets", "bytes": "bytes"}
+"""Columns that a report shows, as the others a notebook, too."""
+SHOWN_LINKS = {
+    "link": "link",
+    "utilisation": "utilisation",
+    "carried_bps": "carried",
+    "queue_p50_s": "median wait",
+    "queue_p95_s": "95 % wait",
+    "dropped_packets": "dropped",
+    "corrupted_packets": "corrupted",
+}
+
+
+def readable(
+    table: pl.DataFrame, name: str, columns: Mapping[str, str]
+) -> tuple[list[str], list[tuple[str, ...]], int]:
+    """Columns of a table with prefixes and as many digits as matter: headings, rows, and how many columns are text."""
+    units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[name]}
+    texts = sum(not units[column] for column in columns)
+    heads, cells = [], []
+    for column, head in columns.items():
+        if not units[column]:
+            heads.append(head)
+            cells.append(table[column].to_list())
+            continue
+        shown, unit = formatting.column(table[column].to_list(), units[column])
+        heads.append(f"{head} ({unit})" if unit else head)
+        cells.append(shown)
+    return heads, list(zip(*cells, strict=True)), texts

@@ -1,0 +1,85 @@
+"""Drive the core through one run, and make a result of its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from bentpipe import _core, forks
+from bentpipe.errors import Interrupted
+from bentpipe.progress import Progress, telling, watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bentpipe.experiment.single.tables import Tables
+    from bentpipe.progress import Wish
+    from bentpipe.scenario.scenario import Scenario
+
+R = TypeVar("R")
+
+EVENTS_AT_ONCE = 20_000
+"""Some milliseconds of work: Ctrl-C and progress are looked at in between."""
+
+
+def simulate(
+    scenario: Scenario,
+    as_result: Callable[[Scenario, Tables], R],
+    *,
+    captures: str | None = None,
+    progress: Wish = None,
+) -> R:
+    """Run a scenario to its end.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    as_result : callable
+        Makes the result from the scenario and the tables of the core.
+    captures : str, optional
+        Path of the captures of the hosts, from `files.captures`.
+    progress : callable or bool, optional
+        Progress of the run, as in `run`.
+
+    Raises
+    ------
+    Interrupted
+        Ctrl-C; `result` holds the run until then.
+    """
+    forks.refuse()
+    with watched(progress) as watch:
+        with telling(watch, "building the network"):
+            simulation = _core.Run(scenario._core, pcap=captures)
+        try:
+            advance(simulation, watch and _notes(simulation, watch))
+        except KeyboardInterrupt as interrupt:
+            simulation.interrupt()
+            message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
+            raise Interrupted(message, lambda: as_result(scenario, simulation.finish()), where=str(interrupt)) from None
+        with telling(watch, "making the tables"):
+            return as_result(scenario, simulation.finish())
+
+
+def advance(
+    simulation: _core.Run,
+    progress: Callable[[float], object] | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Run to the end, or until told to stop; whether the end was reached."""
+    while not simulation.is_done:
+        if is_stopped():
+            return False
+        simulation.advance(EVENTS_AT_ONCE)
+        if progress is not None:
+            progress(simulation.progress)
+    return True
+
+
+def _notes(simulation: _core.Run, progress: Callable[[Progress], object]) -> Callable[[float], object]:
+    """What to call with the share of a run that is done."""
+    how_far = Progress(total=1)
+
+    def note(share: float) -> None:
+        how_far.under_way, how_far.simulated_s = share, simulation.simulated_s
+        progress(how_far)
+
+    return note

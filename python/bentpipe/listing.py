@@ -1,0 +1,112 @@
+"""Lists the scenarios, metrics and series that a call can name, for Python as tables and for the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.catalog import dictionary
+from bentpipe.metric import ENTITIES, METRICS, of_one, of_tables
+from bentpipe.scenario.scenario import shipped
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bentpipe.metric import Metric
+
+
+def scenarios() -> pl.DataFrame:
+    """List the bundled scenarios.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per scenario: `name`, which `run` and `load` take, and `meaning`, its title.
+
+    Examples
+    --------
+    >>> import bentpipe as bp
+    >>> "geo" in bp.scenarios()["name"]
+    True
+    """
+    return _table(scenario_rows())
+
+
+def metrics() -> pl.DataFrame:
+    """List the metrics that `compare`, `mix`, `sweep` and `estimate` take as `metric=`.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per metric: `name`, `unit`, `meaning`, `better` (`more`, `less`, or empty), `of`, `is_of_one`, `table`.
+        The unit `1` is a count or ratio. `of` is the kind of object in `NAME:OBJECT`, such as a flow; `is_of_one` is
+        true if the metric needs it. `table` is the table of each run that is kept for the metric; it may be empty.
+
+    Examples
+    --------
+    >>> import bentpipe as bp
+    >>> bp.metrics().filter(name="goodput")["unit"].item()
+    'bit/s'
+    """
+    return _table(metric_rows())
+
+
+def series() -> pl.DataFrame:
+    """List the time series that a run can record, for `run(..., series=...)`.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per series: `name`, `unit`, `meaning`, `of` (`flow` or `link`), and `is_sampled`: whether it has a row per
+        `record.interval`, or one per change.
+
+    Examples
+    --------
+    >>> import bentpipe as bp
+    >>> bp.series().filter(name="cwnd_bytes")["of"].item()
+    'flow'
+    """
+    return _table(series_rows())
+
+
+def scenario_rows() -> list[dict[str, Any]]:
+    """The rows of `scenarios`."""
+    return [{"name": name, "meaning": title} for name, title in shipped().items()]
+
+
+def metric_rows() -> list[dict[str, Any]]:
+    """The rows of `metrics`."""
+    whole = METRICS | of_tables()
+    only = {name: each for name, each in of_one().items() if name not in whole}
+    return [_metric_row(each, is_of_one=each.name in only) for each in (*whole.values(), *only.values())]
+
+
+def _metric_row(metric: Metric, *, is_of_one: bool) -> dict[str, Any]:
+    single = of_one().get(metric.name)
+    entity = "" if single is None or single.source is None else ENTITIES[single.source.table]
+    better = ("less", "more")[metric.is_more_better] if metric.is_judged else ""
+    table = "" if metric.source is None else metric.source.table
+    about = {"name": metric.name, "unit": metric.unit, "meaning": metric.meaning}
+    return {**about, "better": better, "of": entity, "is_of_one": is_of_one, "table": table}
+
+
+def series_rows() -> list[dict[str, Any]]:
+    """The rows of `series`."""
+    recorded: list[dict[str, Any]] = [
+        {
+            "name": each["name"],
+            "unit": each["unit"],
+            "meaning": each["meaning"],
+            "of": each["entity"],
+            "is_sampled": each["sampled"],
+        }
+        for each in dictionary()["series"]
+    ]
+    events = {"name": "events", "unit": "", "meaning": "Events of each flow, with their times.", "of": "flow"}
+    return [*recorded, {**events, "is_sampled": False}]
+
+
+def _table(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    # Loaded here, as the command line lists without tables.
+    import polars as pl
+
+    return pl.DataFrame(rows)

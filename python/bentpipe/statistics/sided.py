@@ -1,0 +1,68 @@
+"""One-sided tests and margins: better by more than a margin, or at most a margin worse.
+
+A margin shifts the null hypothesis. In a unit, it is subtracted from each paired difference. As a share of the other's
+value, it is that share in each replication, so that the uncertainty of the other's value counts.
+
+References
+----------
+Piaggio, Elbourne, Pocock, Evans and Altman, "Reporting of noninferiority and equivalence randomized trials", JAMA 308,
+2012. Murphy and Myors, "Testing the hypothesis that treatments have negligible effects: minimum-effect tests in the
+general linear model", Journal of Applied Psychology 84, 1999.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import bdtr, stdtr
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bentpipe.statistics.judgement import Question
+
+    Values = NDArray[np.float64]
+
+
+def p_value(one: Values, other: Values, statistic: str, question: Question) -> float:
+    """Probability of pairs that speak at least as clearly for the answer yes, if the answer were no.
+
+    Parameters
+    ----------
+    one, other : ndarray, shape (n,)
+        Replication by replication; NaN where missing. At least two whole pairs.
+    statistic : str
+        `mean`: Student's t test; `median`: the sign test.
+    question : Question
+    """
+    margin = question.margin * np.abs(other) if question.is_share else np.full(len(other), question.margin)
+    better = one - other if question.is_more_better else other - one
+    whole = ~np.isnan(better)
+    better, margin = better[whole], margin[whole]
+    above = _mean_above if statistic == "mean" else _median_above
+    if question.sides == "better":
+        return above(better - margin)
+    if question.sides == "worse":
+        return above(-better - margin)
+    if question.sides == "not-worse":
+        return above(better + margin)
+    # Either side may be shown, so each has half of the error.
+    return min(1.0, 2 * min(above(better - margin), above(-better - margin)))
+
+
+def _mean_above(values: Values) -> float:
+    """One-sided p of Student's t test of a mean above zero."""
+    if np.all(values == values[0]):
+        # No spread, as in `estimates.estimate`.
+        return 0.0 if values[0] > 0 else 1.0
+    error = float(np.std(values, ddof=1)) / len(values) ** 0.5
+    return float(stdtr(len(values) - 1, -float(np.mean(values)) / error))
+
+
+def _median_above(values: Values) -> float:
+    """One-sided p of the sign test of a median above zero. Zeros do not count."""
+    if np.all(values == values[0]):
+        return 0.0 if values[0] > 0 else 1.0
+    above, below = int(np.sum(values > 0)), int(np.sum(values < 0))
+    return float(bdtr(below, above + below, 0.5))

@@ -1,0 +1,217 @@
+"""One-sided tests and margins: as scipy's, and carried from call and command line to sentences, report and command."""
+
+import json
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+import bentpipe as bp
+from bentpipe.cli.app import app
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.report import report
+from bentpipe.metric import named
+from bentpipe.statistics.comparing import differences, sentence, statement
+from bentpipe.statistics.judgement import DEFAULT, SIDES, STATISTICS, Judgement
+
+GOODPUT, RTT = named("goodput"), named("rtt")
+FILE = """
+duration = "2 s"
+tcp.like = "rfc"
+[link.l]
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "10 ms"
+error = { kind = "packet", rate = 0.02 }
+[flow.f]
+from = "a"
+to = "b"
+"""
+
+
+def judged(one, other, metric=GOODPUT, **judgement):
+    asked = Judgement(against="other", **judgement)
+    (found,) = differences([(np.array(one, dtype=float), np.array(other, dtype=float))], asked, metric)
+    return found
+
+
+def by_scipy(values, statistic):
+    """One-sided p of a middle above zero."""
+    if statistic == "mean":
+        return stats.ttest_1samp(values, 0, alternative="greater").pvalue
+    above, below = int((values > 0).sum()), int((values < 0).sum())
+    return stats.binomtest(above, above + below, alternative="greater").pvalue
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("metric", [GOODPUT, RTT], ids=str)
+def test_each_question_is_the_test_of_scipy_on_shifted_differences(statistic, metric):
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        count = rng.integers(3, 30)
+        other = rng.normal(100, 10, count)
+        one = other + rng.normal(rng.normal(0, 5), 8, count)
+        missing = rng.random(count) < 0.1
+        missing[:3] = False
+        one[missing] = np.nan
+        amount = rng.uniform(0.5, 6)
+        better = (one - other if metric.is_more_better else other - one)[~missing]
+        margins = {amount: np.full(count, amount)[~missing], f"{amount} %": amount / 100 * other[~missing]}
+        for margin, shift in margins.items():
+            wanted = {
+                "better": by_scipy(better - shift, statistic),
+                "worse": by_scipy(-better - shift, statistic),
+                "not-worse": by_scipy(better + shift, statistic),
+            }
+            wanted["two"] = min(1, 2 * min(wanted["better"], wanted["worse"]))
+            for sides, p in wanted.items():
+                found = judged(one, other, metric, statistic=statistic, sides=sides, margin=margin)
+                assert found.p == pytest.approx(p, rel=1e-9, abs=1e-15), (sides, margin)
+                assert found.is_shown == (found.p < 0.05)
+        for sides, sign in (("better", 1), ("worse", -1)):
+            found = judged(one, other, metric, statistic=statistic, sides=sides)
+            assert found.p == pytest.approx(by_scipy(sign * better, statistic), rel=1e-9, abs=1e-15)
+
+
+def test_without_sides_and_margin_nothing_changes():
+    rng = np.random.default_rng(3)
+    pairs = [(rng.normal(1, 1, 9), rng.normal(0, 1, 9)) for _ in range(5)]
+    for statistic in STATISTICS:
+        assert differences(pairs, Judgement(statistic)) == differences(pairs, Judgement(statistic), GOODPUT)
+    assert set(DEFAULT.to_dict()) == {"statistic", "confidence", "correction", "against"}
+    assert Judgement.of({"statistic": "mean"}) == DEFAULT
+
+
+def test_an_end_of_a_one_sided_interval_decides_as_the_test_does():
+    rng = np.random.default_rng(11)
+    for _ in range(200):
+        one, other = rng.normal(0.4, 1, 12), rng.normal(0, 1, 12)
+        found = judged(one, other, sides="better")
+        assert found.is_shown == (found.low > 0)
+        within = judged(one, other, sides="not-worse", margin=0.3)
+        assert within.is_shown == (within.low > -0.3)
+
+
+def test_false_answers_are_as_rare_as_promised():
+    """At the edge of the margin, one answer in twenty is a false yes."""
+    rng = np.random.default_rng(5)
+    for sides, true in (("not-worse", -2.0), ("better", 2.0), ("worse", -2.0)):
+        other = rng.normal(100, 3, (2000, 10))
+        one = other * (1 + true / 100) + rng.normal(0, 1, other.shape)
+        yes = np.mean([judged(a, b, sides=sides, margin="2 %").is_shown for a, b in zip(one, other, strict=True)])
+        assert 0.03 < yes < 0.07, sides
+
+
+@pytest.mark.parametrize(
+    ("sides", "margin", "metric", "shift", "said"),
+    [
+        ("not-worse", "2 %", GOODPUT, -1, "one is at most 2 % worse than other in goodput: 1.000 % (±"),
+        ("not-worse", "2 %", GOODPUT, -9, "one is not shown to be at most 2 % worse than other in goodput: 9.0"),
+        ("better", "2 %", GOODPUT, 9, "one is more than 2 % better than other in goodput: "),
+        ("better", None, GOODPUT, 9, "one is better than other in goodput: "),
+        ("worse", "5 s", RTT, 9, "one is more than 5 s worse than other in rtt: "),
+        ("better", "5 s", RTT, 9, "one is not shown to be more than 5 s better than other in rtt: "),
+        ("two", "5 s", RTT, 9, "one and other differ by more than 5 s in rtt: "),
+        ("two", "5 %", GOODPUT, 1, "no difference of more than 5 % in goodput can be shown between one and other: "),
+    ],
+)
+def test_sentences_say_the_question_and_the_amount(sides, margin, metric, shift, said):
+    other = np.array([99.0, 100, 101, 100, 99, 101])
+    noise = np.array([0.1, -0.1, 0.05, -0.05, 0.02, -0.02])
+    found = judged(other + shift + noise, other, metric, sides=sides, margin=margin)
+    text = statement("one", "other", found, metric)
+    assert text.startswith(said), text
+    assert "{" not in sentence("one", "other", {"1": found, "2": found}, metric)
+
+
+def test_sentences_of_several_settings_name_those_with_a_yes():
+    other = np.array([99.0, 100, 101, 100, 99, 101])
+    asked = Judgement(against="other", sides="not-worse", margin="2 %")
+    pairs = [(other + shift + np.arange(6) / 50, other) for shift in (-1, -9)]
+    found = dict(zip(("1e-3", "1e-2"), differences(pairs, asked, GOODPUT), strict=True))
+    assert sentence("one", "other", found, GOODPUT) == (
+        "one is at most 2 % worse than other in goodput at 1e-3; "
+        "one is not shown to be at most 2 % worse than other in goodput at 1e-2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"sides": "both"}, "known: two, better, worse, not-worse"),
+        ({"sides": "not-worse"}, "expected a margin"),
+        ({"margin": "soon"}, "expected a margin above 0"),
+        ({"margin": 0}, "expected a margin above 0"),
+        ({"margin": float("nan")}, "expected a margin above 0"),
+        ({"margin": True}, "expected a margin above 0"),
+        ({"sides": "better", "confidence": 0.4}, "expected more than 0.5"),
+    ],
+)
+def test_what_makes_no_judgement_is_refused(asked, words):
+    with pytest.raises(BentpipeError, match=words):
+        Judgement(**asked)
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file.toml").write_text(FILE)
+    return "file.toml"
+
+
+def test_sides_need_a_baseline_and_a_margin_a_metric_of_its_unit(written):
+    with pytest.raises(BentpipeError, match="without a baseline"):
+        bp.compare(written, ["reno", "sack"], sides="better")
+    with pytest.raises(BentpipeError, match=r"no metric has this unit: goodput \(bit/s\)"):
+        bp.compare(written, ["reno", "sack"], margin="20 ms")
+    with pytest.raises(BentpipeError, match="without a baseline"):
+        bp.sweep(written, {"tcp.cc": ["reno", "sack"]}, sides="worse")
+    found = bp.compare(written, ["reno", "sack"], margin="20 ms", metric="rtt,goodput", replications=3, jobs=1)
+    assert "the margin 20 ms has another unit than goodput: no margin there" in found.notes
+
+
+def invoked(*words):
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_comparison_report_and_command_ask_the_same(written):
+    options = ["--against", "reno", "--sides", "not-worse", "--margin", "3%", "-n", "4", "-j", "1"]
+    told = invoked("compare", written, "--cc", "reno,sack,veno", *options, "--store", "kept")
+    called = bp.compare(
+        written, ["reno", "sack", "veno"], against="reno", sides="not-worse", margin="3%", replications=4, jobs=1
+    )
+    assert told["statements"] == called.statements
+    assert all("at most 3 % worse than reno in goodput" in each for each in called.statements)
+    assert (told["provenance"]["sides"], told["provenance"]["margin"]) == ("not-worse", "3%")
+    written_page = report("kept")
+    assert written_page.statements[: len(called.statements)] == called.statements
+    assert "at most 3 % worse than the other" in written_page.page.read_text()
+    again = invoked(*shlex.split(bp.Comparison.load("kept").command())[1:])
+    assert again["statements"] == told["statements"]
+    assert again["differences"] == told["differences"]
+
+
+def test_sweep_report_and_command_ask_the_same(written):
+    vary = ["--vary", "tcp.cc=reno,sack", "--vary", "link.l.delay=10ms,90ms"]
+    options = ["--against", "reno", "--sides", "better", "--statistic", "median", "-n", "6", "-j", "1"]
+    told = invoked("sweep", written, *vary, *options, "--store", "kept")
+    assert "better than reno in goodput" in told["statements"][0]
+    assert report("kept").statements[: len(told["statements"])] == told["statements"]
+    again = invoked(*shlex.split(bp.Sweep.load("kept").command())[1:], "--store", "again")
+    assert (again["statements"], again["differences"]) == (told["statements"], told["differences"])
+
+
+def test_the_best_and_the_ranking_are_judged_in_both_directions(written):
+    vary = {"tcp.cc": ["reno", "sack", "veno"]}
+    plain = bp.sweep(written, vary, against="reno", replications=4, jobs=1)
+    sided = replace(plain, facts={**plain.facts, "sides": "better"})
+    assert sided.ranking("goodput") == plain.ranking("goodput")
+    assert sided.choices("goodput") == plain.choices("goodput")
+    assert sided.contrasts("goodput") != plain.contrasts("goodput")
+    assert set(SIDES) == {"two", "better", "worse", "not-worse"}
