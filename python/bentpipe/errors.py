@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,8 @@ class Problem:
     line, column, end_line, end_column : int or None
         Its first character, and the one behind its last; both count from 1. Lines of more than 1000 bytes are counted
         in bytes.
+    severity : "error" or "warning"
+        Whether the scenario cannot be run, or can, and this is a note or hint on it (`Scenario.warnings`).
     """
 
     message: str
@@ -64,6 +66,11 @@ class Problem:
     column: int | None = None
     end_line: int | None = None
     end_column: int | None = None
+    severity: str = "error"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {**asdict(self), "known": list(self.known)}
 
     def __str__(self) -> str:
         meant = self.suggestion if " = " in self.suggestion else f'"{self.suggestion}"'

@@ -172,6 +172,11 @@ def coverage(
         span=span,
         elements_age_max=elements_age_max,
     )
+    return coverage_in(scene, span, cell, progress)
+
+
+def coverage_in(scene: Scene, span: Span, cell: float, progress: Wish) -> Coverage:
+    """How many satellites of a scene are in view, all over the Earth."""
     doing = f"coverage by {scene.over}"
     found, covered = worked(doing, lambda reached: scene.core.coverage(cell, span.times, reached), progress)
     return Coverage(scene, span, cell, frame({name: array(values) for name, values in found.items()}), covered)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import SkyError
@@ -151,7 +151,14 @@ def passes(
         span=span,
         elements_age_max=elements_age_max,
     )
-    doing = f"passes over {scene.places[0].name}"
-    found = worked(doing, lambda reached: scene.core.passes(span.times, reached), progress)
+    return passes_in(scene, span, 0, progress)
+
+
+def passes_in(scene: Scene, span: Span, place: int, progress: Wish) -> Passes:
+    """The passes over a place of a scene, which is the first place of the result."""
+    doing = f"passes over {scene.places[place].name}"
+    found = worked(doing, lambda reached: scene.core.passes(span.times, reached, place), progress)
+    others = (each for number, each in enumerate(scene.places) if number != place)
+    scene = replace(scene, places=(scene.places[place], *others))
     columns = {name: array(values) for name, values in found.items()}
     return Passes(scene, span, frame({**columns, "satellite": named(columns["satellite"], scene.satellites)}))

@@ -504,6 +504,34 @@ fn a_slip_in_the_name_of_an_entry_makes_no_other_one() {
 }
 
 #[test]
+fn an_unknown_name_of_an_entry_is_reported_with_those_that_there_are_at_any_distance() {
+    for name in ["satellite", "x", "the-way-to-the-satellite"] {
+        let problems = set(&format!("link.{name}.rate"), "'1 Mbit/s'").unwrap_err();
+        let [problem] = &problems.problems[..] else { panic!("{problems}") };
+        assert_eq!(problem.message, format!("link.{name} is not in the scenario"));
+        assert_eq!(problem.expected.to_string(), "known: up");
+        assert_eq!(problem.suggestion, "");
+    }
+    // A part of what a new link needs is there: it is a new link.
+    let problems = set("link.new.from", "'b'").unwrap_err().to_string();
+    assert!(problems.contains("link.new.to is missing"), "{problems}");
+}
+
+#[test]
+fn notes_and_hints_are_warnings_at_their_keys() {
+    let text =
+        "duration = '5 s'\n[tcp]\nlike = 'rfc'\necn = 'classic'\n[link.up]\nfrom = 'a'\nto = 'b'\nrate = '1 Mbit/s'\n\
+                delay = '90 ms'\nqueue = 'unlimited'\n[flow.f]\nfrom = 'a'\nto = 'b'\n";
+    let resolved = from_toml(text, "f.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let warnings = resolved.warnings();
+    let places: Vec<(&str, &str)> = warnings.iter().map(|w| (w.path.as_str(), w.place.as_str())).collect();
+    assert_eq!(places, [("tcp.ecn", "f.toml:4:1"), ("link.up.forward.queue", "f.toml:10:1")]);
+    let scenario = &resolved.scenario;
+    let messages: Vec<String> = warnings.into_iter().map(|warning| warning.message).collect();
+    assert_eq!(messages, [scenario.notes(), scenario.hints()].concat());
+}
+
+#[test]
 fn options_are_called_by_their_own_names() {
     let sets = [("sweep.until".into(), "{ metric = 'goodput', half_width = 'x' }".into())];
     let problem = from_toml(MINIMAL, "f", &sets).map(drop).unwrap_err().to_string();
