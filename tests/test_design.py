@@ -127,7 +127,7 @@ def test_rungs_stop_half_of_the_arms_each():
     assert sorted(counts) == [2, 2, 4, 8]
     best = counts.index(8)
     assert sweep.runs.filter(pl.col("point") == best)["replication"].to_list() == list(range(8))
-    # Who stopped had not been better at the rung where it stopped.
+    # No arm that stopped at a rung was better there than an arm that went on.
     values = [list(each) for each in sweep.values("completion").values()]
     at_first = [sum(each[:2]) / 2 for each in values]
     stopped = [at_first[index] for index, count in enumerate(counts) if count == 2]

@@ -32,7 +32,7 @@ def times(found):
 
 
 def test_a_window_that_was_made_by_hand():
-    # 0 s: slow start; 2 s: the window; 5 s: recovery; 6 s: the timer; 8 s: the receiver; 9 s: the application.
+    # Slow start, the window, recovery, the timer, the receiver, the application.
     limits = [(0.5, 1), (2.0, 2), (5.0, 6), (6.0, 7), (8.0, 3), (9.0, 5)]
     # The link is in use for a quarter of the time until 3 s, then always.
     found = divided(

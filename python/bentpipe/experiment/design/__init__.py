@@ -1,1 +1,1 @@
-"""What an experiment runs: points, each with its scenario, and how often."""
+"""Designs: the points of an experiment, each with its scenario, and the number of its runs."""

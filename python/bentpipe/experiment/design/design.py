@@ -68,8 +68,8 @@ class Point:
 class Design(ABC, Generic[R]):
     """What an experiment runs: points, each with several replications, and what is kept of each run.
 
-    A replication of a point has its own seed. It may have its own scenario, too: the day of the sky that all points
-    have in this replication, or another one that `core` gives, for points that say so (`Point.has_own`).
+    A replication of a point has its own seed, and perhaps its own scenario: another day of the sky, which all points of
+    the replication share, or another trace (`Point.has_own`). Then `core` gives a scenario for each replication.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Design(ABC, Generic[R]):
         return self.core(point, replication).digest if replication and point.varies else point.digest
 
     def again(self, point: Point, replication: int) -> dict[str, Any] | None:
-        """Values over the scenario that make that of a replication; None if values cannot say it."""
+        """Values over the scenario that make the scenario of a replication; None where values cannot make it."""
         day = self.day(point, replication)
         return None if point.has_own else {**point.values, **({"sky.day": day} if day else {})}
 

@@ -92,14 +92,18 @@ def run(
     with watched(progress) as watch:
         with telling(watch, "building the network"):
             simulation = _core.Run(scenario._core, pcap=captures)
+        state = Progress(total=1, make_result=lambda: _so_far(scenario, simulation))
         try:
-            advance(simulation, watch and _notes(simulation, watch))
+            advance(simulation, watch and _notes(simulation, watch, state))
         except KeyboardInterrupt as interrupt:
             simulation.interrupt()
             message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
             raise Interrupted(message, lambda: _result(scenario, simulation), where=str(interrupt)) from None
         with telling(watch, "making the tables"):
-            return _result(scenario, simulation)
+            result = _result(scenario, simulation)
+        # The run is over.
+        state.make_result = lambda: result
+        return result
 
 
 def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
@@ -150,13 +154,12 @@ def advance(
     return True
 
 
-def _notes(simulation: _core.Run, progress: Callable[[Progress], object]) -> Callable[[float], object]:
+def _notes(simulation: _core.Run, progress: Callable[[Progress], object], state: Progress) -> Callable[[float], object]:
     """What to call with the share of a run that is done."""
-    how_far = Progress(total=1)
 
     def note(share: float) -> None:
-        how_far.under_way, how_far.simulated_s = share, simulation.simulated_s
-        progress(how_far)
+        state.under_way, state.simulated_s = share, simulation.simulated_s
+        progress(state)
 
     return note
 
@@ -166,3 +169,9 @@ def _result(scenario: Scenario, simulation: _core.Run) -> RunResult:
     from bentpipe.experiment.single.run_result import RunResult
 
     return RunResult.from_tables(scenario, simulation.finish())
+
+
+def _so_far(scenario: Scenario, simulation: _core.Run) -> RunResult:
+    from bentpipe.experiment.single.run_result import RunResult
+
+    return RunResult.from_tables(scenario, simulation.so_far())

@@ -1,1 +1,1 @@
-"""Where the time of a flow went, and what happened to it."""
+"""Explanations: the time of flows by its use, and the events of a flow at a time."""

@@ -447,7 +447,7 @@ class _Story:
             yield Happening(times[0], "retransmission", text, {"segments": len(times), "until_s": times[-1]})
 
     def _window_at(self, time_s: float) -> tuple[str, dict[str, float]]:
-        """What becomes of the congestion window at a time, in words and numbers."""
+        """Change of the congestion window at a time, in words and numbers."""
         table = self.result.series("cwnd_bytes", self.flow)
         before = table.filter(pl.col("time_s") < time_s)["cwnd_bytes"]
         after = table.filter(pl.col("time_s").is_between(time_s, time_s + max(self.rtt_s, 1e-3)))["cwnd_bytes"]

@@ -1,7 +1,7 @@
 """The time of a flow in a window, in parts that add up to the window.
 
-What the sender waits for is in the series `limited_by`. Where its congestion window limits it, the links of its route
-decide: their share of time in use, from `carried_bps`, fills the path, and the rest does not.
+The series `limited_by` has the limit of the sender. If that is the congestion window, the links of its route decide:
+the slowest one is in use for a share of the time, from `carried_bps`, and idle for the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 SERIES = ("limited_by", "carried_bps")
-"""What the parts are made from. A result that has both is not run again."""
+"""Series of the parts. A result that has both is not run again."""
 PARTS = {
     "link-busy": "the slowest link of the route was in use",
     "path-not-filled": "the congestion window was too small to fill the path",
@@ -53,7 +53,7 @@ class SpentPart:
     time_s : float
         Seconds in all of the window.
     share : float
-        Of the window, 0 to 1.
+        Share of the window, 0 to 1.
     longest_s : (float, float) or None
         Begin and end of the longest stretch of time that is mostly this part; None without one.
     """
@@ -250,7 +250,7 @@ def _use(result: RunResult, flow: str) -> tuple[list[float], list[float]]:
     busy = np.zeros(len(edges))
     for link in dict.fromkeys(link for _, route in routes for link in route):
         rates = carried.filter(_is(link))["carried_bps"].to_numpy()
-        # Each link has a row per interval, but for a series that did not fit.
+        # Each link has a row per interval. The last rows may be missing: `record.rows_max`.
         rates = np.pad(rates, (0, max(0, len(edges) - len(rates))))[: len(edges)]
         share = rates * (edges - begins) / _capacity(profiles[link], begins, edges)
         utilisation = result.links.row(by_predicate=_is(link), named=True)["utilisation"] or 0.0
