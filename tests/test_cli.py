@@ -499,10 +499,10 @@ def test_other_words_lead_to_the_list_that_is_meant(word, topic):
 
 
 def test_a_link_that_is_not_there_is_said_with_those_that_are():
-    for key in ("link.stallite.rate=1 Mbit/s", "link.stallite.from=a"):
+    for key in ("link.satt.rate=1 Mbit/s", "link.satt.from=a"):
         said = cli("run", "geo", "--set", key)
         assert said.exit_code == 2
-        assert said.stderr.count("link.stallite is not in the scenario") == 1
+        assert said.stderr.count("link.satt is not in the scenario") == 1
         assert 'known: access, sat; did you mean "sat"?' in said.stderr
     said = cli("run", "geo", "--set", "link.uplink.error.rate=1e-3")
     assert said.stderr.count("error:") == 1

@@ -435,7 +435,7 @@ def test_a_store_whose_writer_was_killed_is_read_where_nothing_can_be_written(sm
     # What was not yet written into the Parquet files is in the journal of the index.
     script = (
         "import os, sys, bentpipe as bp\n"
-        "from bentpipe.experiment import store\n"
+        "from bentpipe.experiment.store import store\n"
         f"store.Store.write = lambda _: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
         "bp.sweep(sys.argv[1], {'link.down.error.rate': [0.002, 0.01]}, replications=7, store=sys.argv[2])\n"
     )
