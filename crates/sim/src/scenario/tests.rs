@@ -439,7 +439,7 @@ fn sets_go_over_the_file_and_are_checked_like_it() {
         problem.contains("link.up.rate = \"fast\" is not a bit rate") && problem.contains("  --set link.up.rate"),
         "{problem}"
     );
-    assert!(set("link.down.rate", "1 b/s").unwrap_err().to_string().contains("link.down.from is missing"));
+    assert!(set("link.down.rate", "1 b/s").unwrap_err().to_string().contains("link.down is not in the scenario"));
     assert!(set("tcp.cd", "reno").unwrap_err().to_string().contains("did you mean \"cc\"?"));
     assert!(set("duration.x", "1").unwrap_err().to_string().contains("below a single value"));
 }
@@ -512,7 +512,7 @@ fn an_unknown_name_of_an_entry_is_reported_with_those_that_there_are_at_any_dist
         assert_eq!(problem.expected.to_string(), "known: up");
         assert_eq!(problem.suggestion, "");
     }
-    // A part of what a new link needs is there: it is a new link.
+    // A key that each link needs makes it a new link.
     let problems = set("link.new.from", "'b'").unwrap_err().to_string();
     assert!(problems.contains("link.new.to is missing"), "{problems}");
 }

@@ -20,7 +20,7 @@ pub struct SkyOfRun {
 /// A constellation, and the path of each pair of places over it.
 #[derive(Debug)]
 pub struct ConstellationOfRun {
-    /// As in the scenario.
+    /// Its name in the scenario.
     pub name: String,
     /// Satellites, places and links; its time 0 is the start of the run.
     pub sky: Sky,
@@ -28,7 +28,7 @@ pub struct ConstellationOfRun {
     pub zigzags: bool,
     /// Instants at which paths are looked at.
     pub span: Span,
-    /// Of each pair; a pair that does not use it has no path.
+    /// Path of each pair. A pair that does not use the constellation has none.
     pub paths: Vec<Route>,
 }
 
