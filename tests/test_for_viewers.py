@@ -1,4 +1,4 @@
-"""What a page over the library asks of scenarios and results, tried on three scenarios."""
+"""Needs of a page over the library, tried on three scenarios."""
 
 import json
 import time

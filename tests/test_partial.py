@@ -75,7 +75,7 @@ def test_a_class_in_python_is_copied():
 
 
 class Shut(Slow):
-    """One that refuses to be copied."""
+    """A window whose object refuses to be copied."""
 
     def __deepcopy__(self, memo):
         raise RuntimeError("no copy")

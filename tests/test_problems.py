@@ -1,4 +1,4 @@
-"""Problems of scenarios with their severity, places and remedies, and what a form needs of the schema."""
+"""Problems of scenarios with their severity, places and remedies, and the groups of keys for forms."""
 
 import json
 from dataclasses import replace

@@ -118,7 +118,7 @@ def test_keyframes_are_positions_in_the_frame_of_the_earth(sky):
     # London is north of the equator at 0 degrees east.
     x, y, z = frames.places_km[0, 1]
     assert (x > 3000, abs(y) < 100, z > 4000) == (True, True, True)
-    # Places stand still, satellites do not.
+    # Satellites move, places do not.
     assert (frames.places_km[0] == frames.places_km[-1]).all()
     assert np.linalg.norm(frames.satellites_km[1] - frames.satellites_km[0], axis=1).min() > 15 * 6
 
@@ -186,7 +186,7 @@ def test_a_scenario_without_a_sky_says_so():
     with pytest.raises(ScenarioError, match="has no sky") as error:
         bp.load("geo").sky()
     assert "such as ship" in str(error.value)
-    # What is resolved has links in its place.
+    # A resolved scenario has links in its place.
     with pytest.raises(ScenarioError, match="has links instead"):
         bp.loads(bp.loads(SKY).resolved()).sky()
 

@@ -45,8 +45,8 @@ class Keyframes:
     time_s : array
         Seconds since the start of the run.
     satellites_km : array
-        By instant and satellite: x towards 0° north and east, y towards 90° east, z towards the north pole. NaN for a
-        satellite without a position.
+        Positions by instant and satellite: x towards 0° north and east, y towards 90° east, z towards the north pole.
+        NaN for a satellite without a position.
     places_km : array
         The same by instant and place.
     """
@@ -96,7 +96,7 @@ class SkyConstellation:
 
         span = self._span(start_s, end_s, step_s)
         begin_s, until_s, _ = span.times
-        # The last instant belongs to it: what is between is interpolated.
+        # The last instant belongs to the window: positions between instants are interpolated.
         instants = int((until_s - begin_s) / span.step_s - 1e-9) + 2
         nodes = len(self.satellites) + len(self.scene.places)
         if instants * nodes > POSITIONS_MAX:
@@ -173,9 +173,10 @@ class ScenarioSky:
     flows : dict
         By flow, the two places between which it goes over the sky, in the order in which `paths` have them.
     paths : polars.DataFrame
-        A row per pair of places and path: `from`, `to`, `constellation`, `time_s` and `end_s`, `delay_s` one way at its
-        begin, `hops`, the serving satellites `from_satellite` and `to_satellite`, whether they have changed
-        (`from_handover`, `to_handover`), and `path`, all nodes with ` > ` between them. Without a path, these are null.
+        A row per pair of places and path: `from`, `to`, `constellation`, `time_s`, `end_s`, `delay_s` one way at its
+        begin, `hops`, the serving satellites, whether they have changed, and `path`. The satellites are
+        `from_satellite` and `to_satellite`, the changes `from_handover` and `to_handover`. `path` has all nodes with
+        ` > ` between them. Without a path, these are null.
     delays : polars.DataFrame
         A row per pair and instant at which the scenario looks (`sky.step`): `from`, `to`, `constellation`, `time_s`,
         `delay_s`, `hops`, and elevation and satellite of each end.
@@ -191,7 +192,7 @@ class ScenarioSky:
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> ScenarioSky:
-        """From what the core has found."""
+        """Make the sky of the core's answer."""
         import polars as pl
 
         duration_s: float = found["duration_s"]
@@ -295,7 +296,7 @@ def _places(constellations: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def _uses(written: Sequence[tuple[float, int]], duration_s: float) -> list[tuple[float, float, int]]:
-    """From when until when a pair uses which constellation."""
+    """Begin, end and constellation of each stretch of time of a pair."""
     ends = [*(at_s for at_s, _ in written[1:]), duration_s]
     return [(at_s, end_s, number) for (at_s, number), end_s in zip(written, ends, strict=True) if at_s < end_s]
 
@@ -314,7 +315,7 @@ def _paths(
         changes = changes_frame(of.scene, Span(0.0, of.duration_s, 1.0), tables[number])
         changes = changes.with_columns(end_s=time + pl.col("duration_s"), constellation=pl.lit(of.name))
         part = changes.filter((time < end_s) & (end > begin_s))
-        # The delay of a path is that of its own begin; the instants have those in between.
+        # `delays` has the delays between the begins of paths.
         parts.append(part.with_columns(time.clip(lower_bound=begin_s), end.clip(upper_bound=end_s)))
     return (
         pl.concat(parts)
@@ -339,7 +340,7 @@ def _satellites(what: str) -> list[str]:
 
 
 def _handover(end: str) -> pl.Expr:
-    """From one satellite to another; one that comes after a time without a path is found, not handed over to."""
+    """Handover from one satellite to another. The first satellite after a time without a path is no handover."""
     import polars as pl
 
     satellite = pl.col(f"{end}_satellite")
