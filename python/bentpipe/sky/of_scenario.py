@@ -173,10 +173,10 @@ class ScenarioSky:
     flows : dict
         By flow, the two places between which it goes over the sky, in the order in which `paths` have them.
     paths : polars.DataFrame
-        A row per pair of places and path: `from`, `to`, `constellation`, `time_s`, `end_s`, `delay_s` one way at its
-        begin, `hops`, the serving satellites, whether they have changed, and `path`. The satellites are
-        `from_satellite` and `to_satellite`, the changes `from_handover` and `to_handover`. `path` has all nodes with
-        ` > ` between them. Without a path, these are null.
+        A row per pair of places and path, with `from`, `to` and `constellation`. The path holds from `time_s` to
+        `end_s`. At its begin it takes `delay_s` one way, over `hops` links. `path` has all nodes with ` > ` between
+        them. `from_satellite` and `to_satellite` serve the two places. `from_handover` and `to_handover` mark their
+        changes. Without a path, `delay_s`, `hops`, satellites and `path` are null.
     delays : polars.DataFrame
         A row per pair and instant at which the scenario looks (`sky.step`): `from`, `to`, `constellation`, `time_s`,
         `delay_s`, `hops`, and elevation and satellite of each end.
