@@ -113,8 +113,9 @@ def test_notes_on_a_file_are_in_check_and_in_the_results_of_a_run(tmp_path, monk
     assert shown.startswith(f"# note: {copy}\n# note: {old}\n")
     assert bp.Scenario(shown).digest == scenario.digest
     result = CliRunner().invoke(app, ["check", "geo.toml", "--json"])
-    assert bp.Scenario(json.loads(result.stdout)).digest == scenario.digest
-    assert result.stderr == f"note: {copy}\nnote: {old}\n"
+    found = json.loads(result.stdout)
+    assert bp.Scenario(found["scenario"]).digest == scenario.digest
+    assert [problem["message"] for problem in found["problems"]] == [copy, old]
     shown = CliRunner().invoke(app, ["run", "geo.toml"], env={"COLUMNS": "200"}).output
     assert f"note: {copy}" in shown
     assert f"note: {old}" in shown

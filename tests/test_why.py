@@ -10,6 +10,7 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment.why import explanation
 
 PATH = {
     "duration": "40 s",
@@ -76,7 +77,7 @@ def test_a_story_names_link_cause_and_what_the_sender_did():
     assert f"its packet was lost at b: bits in error on sat.forward, at {lost_s:.4f} s" in text
     assert "the sender takes the loss for congestion" in text
     assert "lost 0 packets to congestion and 1 on links" in told.summary
-    assert [time for time, _ in told.happenings] == sorted(time for time, _ in told.happenings)
+    assert [each.time_s for each in told.happenings] == sorted(each.time_s for each in told.happenings)
 
 
 def test_a_story_of_an_outage_and_of_an_application_with_nothing_to_send():
@@ -85,12 +86,16 @@ def test_a_story_of_an_outage_and_of_an_application_with_nothing_to_send():
     assert "sat is down for 3.00 s" in str(told)
     assert "the retransmission timer expires for the data at" in str(told)
     # The timer expires since what answers was lost when the outage began, and what is sent then is lost after that.
-    first = next(at for at, (_, what) in enumerate(told.happenings) if "timer expires" in what)
-    assert "no packet of it was lost, but 9 packets without data, such as ACKs, since" in told.happenings[first][1]
-    lost = [(time, what) for time, what in told.happenings if what.startswith("lost: ")]
-    assert lost[0][1] == "lost: 19 packets with data at sat.forward: it was down, until 5.0501 s"
-    assert told.happenings[first][0] == next(time for time, _ in lost if time > 5.5)
-    assert told.happenings[first + 1 :].index((told.happenings[first][0], lost[-1][1])) >= 0
+    first = next(at for at, each in enumerate(told.happenings) if each.kind == "timeout")
+    assert "no packet of it was lost, but 9 packets without data, such as ACKs, since" in told.happenings[first].text
+    lost = told.of_kind("loss")
+    assert lost[0].text == "lost: 19 packets with data at sat.forward: it was down, until 5.0501 s"
+    assert lost[0].numbers["packets"] == 19
+    assert lost[0].numbers["until_s"] == pytest.approx(5.0501, abs=1e-4)
+    assert told.of_kind("outage")[0].numbers == {"duration_s": 3.0}
+    assert told.happenings[first].time_s == next(each.time_s for each in lost if each.time_s > 5.5)
+    following = [(each.time_s, each.text) for each in told.happenings[first + 1 :]]
+    assert (told.happenings[first].time_s, lost[-1].text) in following
     bulk = {"kind": "bulk", "size": "20 kB", "pause": "3 s"}
     idle = PATH | {"flow": {"f": {"from": "a", "to": "b", "app": bulk}}}
     assert "the application had nothing to send for" in str(bp.run(idle).why("f", start=0, end=10))
@@ -100,8 +105,9 @@ def test_a_story_of_a_path_that_changes():
     steps = {"points": [["0 s", "50 ms"], ["4 s", "70 ms"]], "every": "8 s"}
     errors = {"kind": "profile", "points": [["0 s", 0.0], ["5 s", 0.1], ["5.2 s", 0.0]]}
     told = bp.run(path(delay=steps, forward={"error": errors})).why("f", start=3, end=9)
-    changes = [(time, what) for time, what in told.happenings if "changes from" in what]
-    assert changes == [
+    changes = told.of_kind("change")
+    assert [each.numbers for each in changes[:2]] == [{"before": 0.05, "after": 0.07}, {"before": 0.0, "after": 0.1}]
+    assert [(each.time_s, each.text) for each in changes] == [
         (4.0, "the delay of sat changes from 50 ms to 70 ms"),
         (5.0, "the error rate of sat.forward changes from 0.0 to 0.1"),
         (5.2, "the error rate of sat.forward changes from 0.1 to 0.0"),
@@ -112,10 +118,34 @@ def test_a_story_of_a_path_that_changes():
     assert "the delay of sat changes 21 times, until 5.0000 s" in str(told)
 
 
+def test_each_happening_has_a_kind_and_its_numbers():
+    link = {"queue": "20 packets", "outage": {"spans": [["5 s", "6 s"]]}}
+    told = bp.run(path(**link)).why("f", start=0, end=20)
+    assert {each.kind for each in told.happenings} >= {"connection", "loss", "recovery", "reduction", "outage"}
+    assert {each.kind for each in told.happenings} <= set(explanation.KINDS)
+    for each in told.happenings:
+        assert all(isinstance(number, (int, float)) for number in each.numbers.values()), each
+    reduced = told.of_kind("reduction")[0]
+    assert reduced.numbers["cwnd_after_bytes"] < reduced.numbers["cwnd_before_bytes"]
+    begun = told.of_kind("recovery")[0]
+    assert f"the data at {begun.numbers['offset_bytes']} " in f"{begun.text} ".replace(",", " ,")
+    assert begun.numbers["lost_s"] < begun.time_s
+    written = json.loads(json.dumps(told.to_dict()))
+    assert written["happenings"][0] == told.happenings[0].to_dict()
+    assert set(written["happenings"][0]) == {"time_s", "kind", "text", "numbers"}
+    assert "<td>loss</td>" in told._repr_html_()
+    with pytest.raises(BentpipeError, match="known: "):
+        told.of_kind("losses")
+
+
+def test_every_event_that_is_told_has_a_kind_that_is_listed():
+    assert {kind for kind, _ in explanation._EVENTS.values()} <= set(explanation.KINDS)
+
+
 def test_retransmissions_stand_with_the_loss_that_they_are_for():
     told = bp.run(path(error={"kind": "arrivals", "list": [2000, 6000]}, queue="unlimited")).why("f", start=0, end=40)
-    begun = [time for time, what in told.happenings if what.startswith("recovery begins")]
-    again = [time for time, what in told.happenings if what == "1 segment retransmitted"]
+    begun = [each.time_s for each in told.of_kind("recovery")]
+    again = [each.time_s for each in told.of_kind("retransmission") if each.numbers["segments"] == 1]
     assert len(begun) == 2
     assert set(begun) <= set(again)
 
@@ -156,8 +186,12 @@ def test_the_command_tells_the_same(tmp_path):
     )
     assert said.exit_code == 0, said.output
     told = json.loads(said.output)
+    parts = told.pop("time_spent")
     assert told == bp.run("tests/small.toml").why("bulk", start=5, end=15).to_dict()
     assert told["happenings"]
+    assert parts == bp.run("tests/small.toml").time_spent(5, 15, "bulk").to_dict()["parts"]
+    shown = CliRunner().invoke(app, ["why", "tests/small.toml", "--flow", "bulk", "--from", "5s", "--to", "15s"])
+    assert "The time of bulk:" in shown.output
     refused = CliRunner().invoke(app, ["why", "tests/small.toml", "--at", "5s"])
     assert refused.exit_code == 2
 
@@ -194,7 +228,9 @@ def test_own_senders_are_explained_from_a_file_and_from_a_saved_result(tmp_path)
     for file in ("tests/small.toml", f"{tmp_path}/kept"):
         said = CliRunner().invoke(app, ["why", file, *asked, "--json"])
         assert said.exit_code == 0, said.output
-        assert json.loads(said.output) == result.why("bulk", start=5, end=15).to_dict()
+        written = json.loads(said.output)
+        assert written.pop("time_spent") == result.time_spent(5, 15, "bulk").to_dict()["parts"]
+        assert written == result.why("bulk", start=5, end=15).to_dict()
     kept = bp.RunResult.load(tmp_path / "kept", classes=[own])
     assert str(kept.why("bulk", start=5, end=15)) == told
     for cc, words in (

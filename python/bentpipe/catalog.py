@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 def schema() -> dict[str, Any]:
     """JSON Schema of the scenario file, for editors and forms.
 
+    `x-origin` is the source of a default, `x-quantity` the kind of amount of a text with a unit: time, rate, size and
+    so on. `x-groups` of a large table has its keys in titled groups, in the order of a form.
+
     Returns
     -------
     dict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -94,6 +94,8 @@ class Problem:
     line, column, end_line, end_column : int or None
         Its first character, and the one behind its last; both count from 1. Lines of more than 1000 bytes are counted
         in bytes.
+    severity : "error" or "warning"
+        Whether the scenario cannot be run, or can, and this is a note or hint on it (`Scenario.warnings`).
     """
 
     message: str
@@ -108,6 +110,11 @@ class Problem:
     column: int | None = None
     end_line: int | None = None
     end_column: int | None = None
+    severity: str = "error"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, fit for JSON."""
+        return {**asdict(self), "known": list(self.known)}
 
     def __str__(self) -> str:
         return self.text()

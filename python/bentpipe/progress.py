@@ -49,11 +49,12 @@ class Progress:
     make_result: Callable[[], Any] = field(default=lambda: None, repr=False)
 
     def result(self) -> Any:
-        """What the runs that have ended give, as the verb returns it at the end: a `Sweep`, `Comparison` or `Mix`.
+        """What there is so far, as the verb returns it at the end: a `RunResult`, `Sweep`, `Comparison` or `Mix`.
 
-        It is made when asked for, which takes as long as it does at the end. Ask within the callable that was passed as
-        `progress`, in its thread. None as long as there is nothing: a comparison or mix needs a replication that all
-        have finished; a single run and `reproduce` have no part of a result.
+        It is made when asked for, which takes as long as it does at the end, and changes nothing of the work. Ask
+        within the callable that was passed as `progress`, in its thread. The result of a run that goes on has its
+        tables and series up to `simulated_s`, and `stop` is `interrupted`. A comparison or mix has none before all have
+        finished a replication. `reproduce` has no part of a result.
         """
         return self.make_result()
 

@@ -24,7 +24,7 @@ use custom::Class;
 use function::FunctionClass;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use simulation::Simulation;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -290,10 +290,23 @@ impl Scenario {
         [scenario.notes(), scenario.hints()].concat()
     }
 
+    /// Its notes and hints as problems.
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        tables::problems(py, &self.resolved.warnings(), "warning")
+    }
+
+    /// Constellations, places and paths of its sky, found once more; none if it has no sky.
+    #[pyo3(signature = (reached=None))]
+    fn sky<'py>(&self, py: Python<'py>, reached: Option<Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let reading = Reading::new(py, &self.outside, reached);
+        let found = self.resolved.look_at_sky(&reading);
+        reading.end(found)?.map(|found| sky::of_run(py, found)).transpose()
+    }
+
     /// Whether links of it are those of a sky.
     #[getter]
     fn has_sky(&self) -> bool {
-        self.resolved.has_sky
+        self.resolved.has_sky()
     }
 
     /// Whether each replication has another day of the sky.
@@ -369,6 +382,11 @@ impl Run {
         self.simulation.network_mut()?.interrupt();
         self.is_done = true;
         Ok(())
+    }
+
+    /// The tables up to now. The run does not change.
+    fn so_far<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        tables::result(py, &self.simulation.so_far(py)?)
     }
 
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

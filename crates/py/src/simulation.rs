@@ -134,6 +134,18 @@ impl Simulation {
         Ok(is_done)
     }
 
+    /// The results up to now.
+    pub(crate) fn so_far(&self, py: Python<'_>) -> PyResult<RunResult> {
+        let network = self.network()?;
+        // With the GIL: classes in Python are copied.
+        let result = caught(&self.replay, || network.so_far())?;
+        if let Some((error, _)) = self.trouble.as_ref().and_then(|trouble| trouble.raised(py, network.now())) {
+            // A class cannot be copied. The run does without the copy.
+            return Err(error);
+        }
+        result.map_err(|failure| RunError::new_err(format!("{failure}\n  {}", self.replay)))
+    }
+
     pub(crate) fn finish(&mut self, py: Python<'_>) -> PyResult<RunResult> {
         let network = self.network.take().ok_or_else(over)?;
         let result = guarded(py, &self.replay, move || network.finish())?;

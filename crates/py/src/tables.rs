@@ -4,7 +4,7 @@ use bentpipe_sim::dictionary::{self, Column, Entity, Table, Values};
 use bentpipe_sim::ids::{FlowId, LinkId, NodeId, PathId};
 use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_sim::record::RunResult;
-use bentpipe_sim::scenario::{self, Expected, Problems, Sweep};
+use bentpipe_sim::scenario::{self, Expected, Problem, Problems, Sweep};
 use bentpipe_sim::spec::{Downtimes, Profile, Scenario};
 use bentpipe_units::{Duration, Time, Word};
 use pyo3::prelude::*;
@@ -31,47 +31,53 @@ pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound
 }
 
 /// `ScenarioError` of problems, each with all that is known of it.
-pub(crate) fn scenario_error(py: Python<'_>, problems: &Problems) -> PyErr {
+pub(crate) fn scenario_error(py: Python<'_>, found: &Problems) -> PyErr {
     let make = || -> PyResult<PyErr> {
-        let errors = py.import("bentpipe.errors")?;
-        let class = errors.getattr("Problem")?;
-        let found = PyList::empty(py);
-        for problem in &problems.problems {
-            let about = PyDict::new(py);
-            about.set_item("message", &problem.message)?;
-            about.set_item("key", &problem.path)?;
-            about.set_item("place", &problem.place)?;
-            about.set_item("suggestion", &problem.suggestion)?;
-            match &problem.expected {
-                Expected::Words(words) => about.set_item("expected", words)?,
-                Expected::OneOf(names) => about.set_item("known", PyTuple::new(py, names)?)?,
-            }
-            match &problem.value {
-                None | Some(Value::Null | Value::Array(_) | Value::Object(_)) => {}
-                Some(Value::Bool(flag)) => about.set_item("value", flag)?,
-                Some(Value::String(text)) => about.set_item("value", text)?,
-                Some(Value::Number(n)) => match (n.as_i64(), n.as_u64()) {
-                    (Some(n), _) => about.set_item("value", n)?,
-                    (None, Some(n)) => about.set_item("value", n)?,
-                    (None, None) => about.set_item("value", n.as_f64())?,
-                },
-            }
-            if let Some(span) = problem.span {
-                let ((line, column), (end_line, end_column)) = (span.start, span.end);
-                // The place is the file and the two numbers.
-                let source = problem.place.rsplitn(3, ':').last().unwrap_or_default();
-                about.set_item("file", source)?;
-                about.set_item("line", line)?;
-                about.set_item("column", column)?;
-                about.set_item("end_line", end_line)?;
-                about.set_item("end_column", end_column)?;
-            }
-            found.append(class.call((), Some(&about))?)?;
-        }
-        let error = errors.getattr("ScenarioError")?.call1(found.to_tuple())?;
+        let found = problems(py, &found.problems, "error")?;
+        let error = py.import("bentpipe.errors")?.getattr("ScenarioError")?.call1(found.to_tuple())?;
         Ok(PyErr::from_value(error))
     };
     make().unwrap_or_else(|error| error)
+}
+
+/// `Problem`s of Python.
+pub(crate) fn problems<'py>(py: Python<'py>, problems: &[Problem], severity: &str) -> PyResult<Bound<'py, PyList>> {
+    let class = py.import("bentpipe.errors")?.getattr("Problem")?;
+    let found = PyList::empty(py);
+    for problem in problems {
+        let about = PyDict::new(py);
+        about.set_item("message", &problem.message)?;
+        about.set_item("key", &problem.path)?;
+        about.set_item("place", &problem.place)?;
+        about.set_item("suggestion", &problem.suggestion)?;
+        about.set_item("severity", severity)?;
+        match &problem.expected {
+            Expected::Words(words) => about.set_item("expected", words)?,
+            Expected::OneOf(names) => about.set_item("known", PyTuple::new(py, names)?)?,
+        }
+        match &problem.value {
+            None | Some(Value::Null | Value::Array(_) | Value::Object(_)) => {}
+            Some(Value::Bool(flag)) => about.set_item("value", flag)?,
+            Some(Value::String(text)) => about.set_item("value", text)?,
+            Some(Value::Number(n)) => match (n.as_i64(), n.as_u64()) {
+                (Some(n), _) => about.set_item("value", n)?,
+                (None, Some(n)) => about.set_item("value", n)?,
+                (None, None) => about.set_item("value", n.as_f64())?,
+            },
+        }
+        if let Some(span) = problem.span {
+            let ((line, column), (end_line, end_column)) = (span.start, span.end);
+            // The place is the file and the two numbers.
+            let source = problem.place.rsplitn(3, ':').last().unwrap_or_default();
+            about.set_item("file", source)?;
+            about.set_item("line", line)?;
+            about.set_item("column", column)?;
+            about.set_item("end_line", end_line)?;
+            about.set_item("end_column", end_column)?;
+        }
+        found.append(class.call((), Some(&about))?)?;
+    }
+    Ok(found)
 }
 
 /// Nodes, links and flows, for drawing; times in seconds, rates in bit/s.

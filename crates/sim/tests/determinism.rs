@@ -134,6 +134,45 @@ fn whoever_looks() {
     );
 }
 
+/// All series are recorded, and rows of some do not fit: which of them are kept does not depend on who asks.
+#[test]
+fn whoever_asks_for_results_on_the_way() {
+    let names: Vec<String> = SERIES.iter().map(|series| format!("\"{}\"", series.column.name)).collect();
+    let all = format!("{}, \"events\", \"decisions\", \"losses\"", names.join(", "));
+    for record in [
+        String::new(),
+        format!("[record]\nseries = [{all}]\ninterval = \"7 ms\""),
+        format!("[record]\nseries = [{all}]\ninterval = \"7 ms\"\nrows_max = 40"),
+        "[record]\nseries = [\"critical_path\"]".to_owned(),
+    ] {
+        let scenario = scenario(&[0, 1, 2, 3, 4, 5, 6, 7], &record);
+        let alone = run(&scenario);
+        let (mut asked, mut count) = (Network::build(&scenario, 7), 0);
+        while !asked.run(499) {
+            let so_far = asked.so_far().unwrap();
+            assert!(so_far.summary.text("stop") == ["interrupted"]);
+            count += 1;
+        }
+        assert!(count > 20, "{count}");
+        assert!(asked.finish().unwrap() == alone, "{record}");
+    }
+}
+
+/// A result on the way is that of a run that ends there.
+#[test]
+fn results_on_the_way_are_those_of_a_run_that_is_interrupted() {
+    for record in ["", "[record]\nseries = [\"losses\", \"cwnd_bytes\", \"carried_bps\"]\ninterval = \"50 ms\""] {
+        let scenario = scenario(&[0, 1, 2, 3, 4, 5, 6, 7], record);
+        for events in [1, 999, 7_777, 20_000] {
+            let mut network = Network::build(&scenario, 7);
+            assert!(!network.run(events));
+            let so_far = network.so_far().unwrap();
+            network.interrupt();
+            assert!(so_far == network.finish().unwrap(), "after {events} events");
+        }
+    }
+}
+
 #[test]
 fn whoever_else_sends_on_other_links() {
     let (both, alone) = (run(&scenario(&[0, 1, 2, 3, 4, 5], "")), run(&scenario(&[0, 1, 2, 3], "")));

@@ -6,8 +6,9 @@ import click
 
 from bentpipe.cli import options
 from bentpipe.cli.help import Command
-from bentpipe.cli.printing import print_json, print_notes
+from bentpipe.cli.printing import print_json
 from bentpipe.cli.progress import load
+from bentpipe.errors import ScenarioError
 
 
 @click.command(
@@ -21,12 +22,18 @@ def command(file: str, sets: tuple[str, ...], json: bool, quiet: bool) -> None:
     """Check a scenario and fill in its defaults.
 
     Prints the scenario as it would be run, each default with its source, and notes on it as comments, or all of its
-    problems. Nothing is run.
+    problems. Nothing is run. With --json, it prints `scenario` (null if it is not valid) and `problems`, each with its
+    severity, place and remedy.
     """
-    scenario = load(file, sets, tables=["case", "sweep"], is_quiet=quiet)
+    try:
+        scenario = load(file, sets, tables=["case", "sweep"], is_quiet=quiet)
+    except ScenarioError as error:
+        if json:
+            print_json({"scenario": None, "problems": [problem.to_dict() for problem in error.problems]})
+        raise
     if json:
-        print_json(scenario.to_dict())
-        print_notes(scenario)
+        problems = [problem.to_dict() for problem in scenario.warnings]
+        print_json({"scenario": scenario.to_dict(), "problems": problems})
     elif not quiet:
         for note in scenario.notes:
             print(f"# note: {note}")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.experiment.why.explanation import Explanation
     from bentpipe.experiment.why.spent import Breakdown
+    from bentpipe.experiment.why.time_spent import TimeSpent
 
 
 @click.command(
@@ -66,7 +67,8 @@ def command(
     Runs the scenario, or takes a saved result. Without a time, it shows the parts of the time of each kind of flow, the
     flows that filled the queues, and changes that help: each is tried in one run, and the command below it compares it.
     With a time, it lists in order what happened to a flow: handovers, losses with their causes, what the sender made of
-    them, and when nothing was to be sent.
+    them, and when nothing was to be sent. Then it divides the time of the window: link in use, path not filled,
+    recovery, silence, limits of the sender and of the receiver.
     """
     times = {"at": at, "from": start, "to": end}
     at_s, start_s, end_s = (_seconds(name, text) for name, text in times.items())
@@ -80,9 +82,17 @@ def command(
             found = result.why(flow, tries=not no_try, progress=bar)
         return print_result(found.to_dict, lambda: (_hosts(result), *_breakdown(found)), json=json, quiet=quiet)
     from bentpipe.experiment.why.explanation import why
+    from bentpipe.experiment.why.time_spent import time_spent
 
-    told = why(result, flow or result.scenario.flow_names[0], at=at_s, start=start_s, end=end_s)
-    return print_result(told.to_dict, lambda: (_hosts(result), *_parts(told)), json=json, quiet=quiet)
+    flow = flow or result.scenario.flow_names[0]
+    told = why(result, flow, at=at_s, start=start_s, end=end_s)
+    spent = time_spent(result, told.start_s, told.end_s, flow)
+    return print_result(
+        lambda: {**told.to_dict(), "time_spent": spent.to_dict()["parts"]},
+        lambda: (_hosts(result), *_parts(told, spent)),
+        json=json,
+        quiet=quiet,
+    )
 
 
 def _result(
@@ -90,7 +100,7 @@ def _result(
 ) -> RunResult:
     """The run to explain. Unknown flows and times are refused before it."""
     from bentpipe.experiment.why import explanation as why
-    from bentpipe.experiment.why import spent
+    from bentpipe.experiment.why import spent, time_spent
 
     if Path(file).is_dir():
         from bentpipe.experiment.single.run_result import RunResult
@@ -112,7 +122,8 @@ def _result(
     why.check(scenario, **asked)
     has_time = any(asked[name] is not None for name in ("at", "start", "end"))
     with Bar(is_quiet=quiet) as bar:
-        return run(scenario, cc=cc, series=why.SERIES if has_time else spent.SERIES, progress=bar)
+        of_window = {*why.SERIES, *time_spent.SERIES}
+        return run(scenario, cc=cc, series=sorted(of_window) if has_time else spent.SERIES, progress=bar)
 
 
 def _seconds(name: str, text: str | None) -> float | None:
@@ -133,19 +144,28 @@ def _hosts(result: RunResult) -> RenderableType:
     return hosts(result)
 
 
-def _parts(told: Explanation) -> Iterator[RenderableType]:
-    """Times in a column of their own, so that what is longer than a line goes on beside them."""
+def _parts(told: Explanation, spent: TimeSpent) -> Iterator[RenderableType]:
+    """Happenings, the summary and the parts of the time. Times have their own column: long text goes on beside them."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    for time_s, what in told.happenings:
-        table.add_row(f"{time_s:.4f} s", Text(what))
+    for happening in told.happenings:
+        table.add_row(f"{happening.time_s:.4f} s", Text(happening.text))
     if told.happenings:
         yield table
     yield Text(told.summary)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for time, share, what in spent.shown:
+        grid.add_row(time, share, Text(what))
+    yield ""
+    yield Text(f"The time of {spent.flow}:")
+    yield grid
 
 
 def _breakdown(found: Breakdown) -> Iterator[RenderableType]:

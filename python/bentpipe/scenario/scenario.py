@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import TypeAlias
 
+    from bentpipe.errors import Problem
     from bentpipe.own.loading import Own
     from bentpipe.progress import Watch, Wish
     from bentpipe.scenario.types import ScenarioDict
     from bentpipe.scenario.writing import Senders, Sets
+    from bentpipe.sky.of_scenario import ScenarioSky
 
     AnyScenario: TypeAlias = "Scenario | ScenarioDict | Mapping[str, Any] | str | os.PathLike[str]"
     """A scenario, its content, a path or a name. With the first of the two mappings, editors complete keys and mypy
@@ -226,14 +228,9 @@ class Scenario:
         read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
         self._folder = None if folder is None else os.fspath(folder)
         given = loading.given(self._senders)
-        try:
-            self._core = read(self._text, self._source, self._sets, self._folder, given, _told(progress))
-            if case is not None:
-                self._core = self._core.case(case, self._over)
-        except ScenarioError as error:
-            from bentpipe.scenario.unknown import with_known
-
-            raise with_known(error, self._text, form) from None
+        self._core = read(self._text, self._source, self._sets, self._folder, given, _told(progress))
+        if case is not None:
+            self._core = self._core.case(case, self._over)
 
     def replace(self, key: str, value: Any) -> Scenario:
         """The same scenario with another value at a dotted key: `replace("link.feeder.rate", "5 Mbit/s")`."""
@@ -408,6 +405,41 @@ class Scenario:
     def notes(self) -> list[str]:
         """Notes and hints that need no run, such as congestion controls that no buffer bounds; results include them."""
         return self._core.notes
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """The notes and hints as problems of severity `warning`, each at the key that it is about, if that is known."""
+        return tuple(self._core.warnings())
+
+    @property
+    def has_sky(self) -> bool:
+        """Whether it has `[sky]`, of which its links were made. A resolved scenario has the links instead."""
+        return self._core.has_sky
+
+    def sky(self, *, progress: Wish = None) -> ScenarioSky:
+        """Constellations, places and paths of `[sky]`, as a run uses them, for looks at them over time.
+
+        Time 0 is the start of the run. Paths are found once more, which takes as long as to read the scenario.
+
+        Parameters
+        ----------
+        progress : callable or bool, optional
+            Progress of the search, like that of `load`.
+
+        Raises
+        ------
+        ScenarioError
+            It has no `[sky]`: its links are on the ground, or those of a scenario that is resolved.
+        """
+        from bentpipe.sky.of_scenario import ScenarioSky
+
+        if not self.has_sky:
+            raise ScenarioError(
+                f"{self.title or 'the scenario'} has no sky\n"
+                "  expected a scenario with [sky], such as ship; a resolved one, as of a saved run, has links instead"
+            )
+        with watched(progress) as watch:
+            return ScenarioSky.of(self._core.sky(_told(watch)))
 
     @property
     def flow_kinds(self) -> list[str]:

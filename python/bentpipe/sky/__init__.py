@@ -10,6 +10,7 @@ from bentpipe.sky.budgets import Budget, budget
 from bentpipe.sky.covering import Coverage, coverage
 from bentpipe.sky.matrix import SkyPaths, paths
 from bentpipe.sky.moment import Map, map
+from bentpipe.sky.of_scenario import Keyframes, ScenarioSky, SkyConstellation
 from bentpipe.sky.passing import Passes, passes
 from bentpipe.sky.paths import SkyPath, path
 from bentpipe.sky.scenes import cities, constellations, places
@@ -17,8 +18,11 @@ from bentpipe.sky.scenes import cities, constellations, places
 __all__ = [
     "Budget",
     "Coverage",
+    "Keyframes",
     "Map",
     "Passes",
+    "ScenarioSky",
+    "SkyConstellation",
     "SkyPath",
     "SkyPaths",
     "budget",

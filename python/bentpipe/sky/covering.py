@@ -61,7 +61,7 @@ class Coverage(Look):
     cell_deg: float
     cells: pl.DataFrame
     covered: float
-    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    asked: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     def bands(self, height_deg: float = 10.0) -> pl.DataFrame:
         """Rows by latitude, from the north: `south_deg`, `north_deg`, `covered`, `mean` and `min` of each."""
@@ -168,6 +168,13 @@ def coverage(
         span=span,
         elements_age_max=elements_age_max,
     )
+    return coverage_in(scene, span, cell, progress, given)
+
+
+def coverage_in(
+    scene: Scene, span: Span, cell: float, progress: Wish, asked: Mapping[str, Any] | None = None
+) -> Coverage:
+    """How many satellites of a scene are in view, all over the Earth."""
     doing = f"coverage by {scene.over}"
     found, covered = worked(doing, lambda reached: scene.core.coverage(cell, span.times, reached), progress)
-    return Coverage(scene, span, cell, frame({name: array(values) for name, values in found.items()}), covered, given)
+    return Coverage(scene, span, cell, frame({name: array(values) for name, values in found.items()}), covered, asked)

@@ -61,7 +61,8 @@ class Look(Result):
     read: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
     """Functions that rebuild fields from plain data, by name of the field."""
     scene: Scene
-    asked: Mapping[str, Any]
+    asked: Mapping[str, Any] | None
+    """Arguments of the call; None for a look at the sky of a scenario."""
 
     @property
     def hosts(self) -> str:
@@ -114,7 +115,7 @@ class Look(Result):
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}  # type: ignore[arg-type]
         tables = {name: value for name, value in content.items() if isinstance(value, pl.DataFrame)}
         plain = {name: _plain(value) for name, value in content.items() if name not in (*tables, "scene")}
-        facts = {**self._provenance(), "asked": dict(self.asked), "fields": plain}
+        facts = {**self._provenance(), "asked": dict(self._asked()), "fields": plain}
 
         def fill(place: Path) -> None:
             for name, table in (tables | self._further()).items():
@@ -152,9 +153,18 @@ class Look(Result):
         Raises
         ------
         BentpipeError
-            The look is of a place with a name that was given in Python.
+            The look is of a place with a name that was given in Python, or of a scenario.
         """
-        return shlex.join(["bentpipe", "sky", self.verb, *self._words(self.asked)])
+        return shlex.join(["bentpipe", "sky", self.verb, *self._words(self._asked())])
+
+    def _asked(self) -> Mapping[str, Any]:
+        """Arguments of the call."""
+        if self.asked is None:
+            raise SkyError(
+                f"this {type(self).__name__} is of the sky of a scenario, which no sky command has\n"
+                "  expected a look of bentpipe.sky, or the scenario itself, which makes it again"
+            )
+        return self.asked
 
     def _command_or_none(self) -> str:
         try:

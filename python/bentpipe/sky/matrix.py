@@ -75,7 +75,7 @@ class SkyPaths(Look):
     pairs: pl.DataFrame
     failure: tuple[str, ...] = ()
     delays: Delays | None = field(default=None, repr=False, compare=False)
-    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    asked: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def summary(self) -> dict[str, Any]:

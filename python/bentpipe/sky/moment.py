@@ -53,7 +53,7 @@ class Map(Look):
     path: pl.DataFrame
     delay_s: float | None
     in_view: dict[str, int]
-    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    asked: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     def _drawn(self, chart: str) -> Figure:
         """Draw a map with satellites, links and the path."""
@@ -175,20 +175,24 @@ def map(
     )
     if places and scene.places[0] == scene.places[1]:
         raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
-    at_s = span.begin_s
-    found = scene.core.moment(at_s, bool(places))
+    return map_of(scene, span.begin_s, has_path=bool(places), asked=given)
+
+
+def map_of(scene: Scene, at_s: float, *, has_path: bool, asked: Mapping[str, Any] | None = None) -> Map:
+    """Map of a scene at an instant, with the path between its first two places if `has_path`."""
+    found = scene.core.moment(at_s, has_path)
     position = {name: array(found[name]) for name in ("latitude_deg", "longitude_deg", "height_km")}
     links = {end: named(array(found[f"link_{end}"]), scene.satellites) for end in ("from", "to")}
     return Map(
         scene=scene,
         at_s=at_s,
-        has_path=bool(places),
+        has_path=has_path,
         satellites=frame({"satellite": list(scene.satellites), **position}),
         links=frame(links),
         path=_path(scene, found["nodes"], position),
         delay_s=found["delay_s"] if found["nodes"] else None,
         in_view={place.name: len(seen) for place, seen in zip(scene.places, found["seen"], strict=True)},
-        asked=given,
+        asked=asked,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import SkyError
@@ -41,7 +41,7 @@ class Passes(Look):
     scene: Scene
     span: Span
     passes: pl.DataFrame
-    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    asked: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -159,7 +159,14 @@ def passes(
         span=span,
         elements_age_max=elements_age_max,
     )
-    doing = f"passes over {scene.places[0].name}"
-    found = worked(doing, lambda reached: scene.core.passes(span.times, reached), progress)
+    return passes_in(scene, span, 0, progress, given)
+
+
+def passes_in(scene: Scene, span: Span, place: int, progress: Wish, asked: Mapping[str, Any] | None = None) -> Passes:
+    """The passes over a place of a scene, which is the first place of the result."""
+    doing = f"passes over {scene.places[place].name}"
+    found = worked(doing, lambda reached: scene.core.passes(span.times, reached, place), progress)
+    others = (each for number, each in enumerate(scene.places) if number != place)
+    scene = replace(scene, places=(scene.places[place], *others))
     columns = {name: array(values) for name, values in found.items()}
-    return Passes(scene, span, frame({**columns, "satellite": named(columns["satellite"], scene.satellites)}), given)
+    return Passes(scene, span, frame({**columns, "satellite": named(columns["satellite"], scene.satellites)}), asked)

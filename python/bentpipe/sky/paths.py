@@ -116,7 +116,7 @@ class SkyPath(Look):
     apart: str = "satellites"
     failure: tuple[str, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    asked: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    asked: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def ground_km(self) -> float:
@@ -380,7 +380,7 @@ def path(
             progress,
         )
         several = _disjoint(scene, array(found["time_s"]), paths)
-    table, changes = _table(scene, found), _changes(scene, span, found)
+    table, changes = instants_frame(scene, found), changes_frame(scene, span, found)
     gaps = tuple(Gap(*gap) for gap in found["gaps"])
     more = (several, apart, tuple(failure), gaps, given)
     return SkyPath(scene, span, selection, metric, change, table, changes, *more)
@@ -425,7 +425,8 @@ def _joined(scene: Scene, nodes: Sequence[int]) -> str | None:
     return " > ".join(map(scene.name, nodes)) if nodes else None
 
 
-def _table(scene: Scene, found: dict[str, Any]) -> pl.DataFrame:
+def instants_frame(scene: Scene, found: dict[str, Any]) -> pl.DataFrame:
+    """A row per instant: delay, hops, and the satellite of each end."""
     columns = {name: array(found[name]) for name in ("time_s", "delay_s", "hops")}
     for end in ("from", "to"):
         columns[f"{end}_elevation_deg"] = array(found[f"{end}_elevation_deg"])
@@ -434,7 +435,8 @@ def _table(scene: Scene, found: dict[str, Any]) -> pl.DataFrame:
     return table.with_columns(table["hops"].replace(0, None))
 
 
-def _changes(scene: Scene, span: Span, found: dict[str, Any]) -> pl.DataFrame:
+def changes_frame(scene: Scene, span: Span, found: dict[str, Any]) -> pl.DataFrame:
+    """A row per path between two changes."""
     import numpy as np
 
     time_s, nodes, count = array(found["changes"]["time_s"]), found["nodes"], len(scene.satellites)

@@ -1,10 +1,13 @@
 //! The sky: constellations, places and what they see of each other, as arrays.
 
 mod budget;
+mod instants;
 mod matrix;
+mod of_run;
 mod words;
 
 pub(crate) use matrix::PyMatrix;
+pub(crate) use of_run::of_run;
 
 use crate::tables::bytes;
 use bentpipe_orbit::sky::catalogue::{read_sky, Census, Request, AGE_MAX_S};
@@ -19,7 +22,7 @@ use bentpipe_orbit::sky::places::Access;
 use bentpipe_orbit::sky::places::{self, Place};
 use bentpipe_orbit::sky::presets::{self, of_shells, PRESETS};
 use bentpipe_orbit::sky::route::{
-    disjoint_routes_while, gaps, routes_while, servings_while, Disjoint, Metric, Over, Route, Router, Routing, Switch,
+    disjoint_routes_while, gaps, routes_while, servings_while, Disjoint, Metric, Over, Router, Routing, Switch,
 };
 use bentpipe_orbit::sky::scene::{Cable, Failed, Failure, Sky};
 use bentpipe_orbit::sky::selection::Rule;
@@ -29,6 +32,7 @@ use bentpipe_orbit::sky::{distance, SkyError as Wrong};
 use bentpipe_sim::spec::Modcod;
 use bentpipe_units::Word;
 use budget::{Air, Budget, Way};
+use instants::Instants;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::collections::BTreeMap;
@@ -341,21 +345,9 @@ impl PySky {
             Ok(Some((Instants::new(sky, span, route), gaps)))
         })?;
         let (found, gaps) = found.unwrap_or_default();
-        let table = PyDict::new(py);
+        let table = found.table(py)?;
         let gaps: Vec<(f64, String, String)> = gaps.into_iter().map(|gap| (gap.share, gap.why, gap.help)).collect();
         table.set_item("gaps", gaps)?;
-        table.set_item("time_s", reals(py, &found.time_s)?)?;
-        table.set_item("delay_s", reals(py, &found.delay_s)?)?;
-        table.set_item("hops", wholes(py, &found.hops)?)?;
-        for (end, name) in ["from", "to"].into_iter().enumerate() {
-            table.set_item(format!("{name}_elevation_deg"), reals(py, &found.elevation_deg[end])?)?;
-            table.set_item(format!("{name}_satellite"), wholes(py, &found.satellite[end])?)?;
-        }
-        let changes = PyDict::new(py);
-        changes.set_item("time_s", reals(py, &found.change_s)?)?;
-        changes.set_item("delay_s", reals(py, &found.change_delay_s)?)?;
-        table.set_item("changes", changes)?;
-        table.set_item("nodes", found.nodes)?;
         Ok(table)
     }
 
@@ -428,17 +420,18 @@ impl PySky {
         found.into_iter().map(shown).collect()
     }
 
-    /// The passes over the first place, by rise.
-    #[pyo3(signature = (span, progress=None))]
+    /// The passes over a place, by rise.
+    #[pyo3(signature = (span, progress=None, place=0))]
     fn passes<'py>(
         &self,
         py: Python<'py>,
         span: (f64, f64, f64),
         progress: Option<Py<PyAny>>,
+        place: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let sky = &self.sky;
         let found = watched(py, progress, sky.satellites(), |go_on| {
-            passes_while(sky, 0, Span::new(span.0, span.1, span.2)?, go_on)
+            passes_while(sky, place, Span::new(span.0, span.1, span.2)?, go_on)
         })?;
         let table = PyDict::new(py);
         let satellites: Vec<i64> = found.iter().map(|pass| i64::from(pass.satellite)).collect();
@@ -480,6 +473,29 @@ impl PySky {
         let least: Vec<i64> = found.iter().map(|cell| i64::from(cell.min)).collect();
         table.set_item("min", wholes(py, &least)?)?;
         Ok((table, covered_area(&found)))
+    }
+
+    /// Positions of satellites and then places in the frame of the Earth, km: of each instant a row of nodes, each with three numbers.
+    #[pyo3(signature = (span, progress=None))]
+    fn positions<'py>(
+        &self,
+        py: Python<'py>,
+        span: (f64, f64, f64),
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Array<'py>> {
+        let nodes = (self.sky.satellites() + self.sky.places.len()) as u32;
+        let found = watched(py, progress, nodes as usize, |go_on| {
+            let span = Span::new(span.0, span.1, span.2)?;
+            let mut found = Vec::with_capacity(span.count() * nodes as usize * 3);
+            for (number, t) in span.times().enumerate() {
+                found.extend((0..nodes).flat_map(|node| self.sky.position(node, t).unwrap_or([f64::NAN; 3])));
+                if !go_on(number as f64 / span.count() as f64) {
+                    break;
+                }
+            }
+            Ok(found)
+        })?;
+        reals(py, &found)
     }
 
     /// Where the satellites are at an instant, which are linked, whom each place sees, and the path between the first two places.
@@ -528,45 +544,6 @@ impl PySky {
 
 /// Of a satellite without a position.
 const NOWHERE: Geodetic = Geodetic { latitude_deg: f64::NAN, longitude_deg: f64::NAN, height_km: f64::NAN };
-
-/// A path at every instant of a span, and its changes.
-#[derive(Default)]
-struct Instants {
-    time_s: Vec<f64>,
-    delay_s: Vec<f64>,
-    hops: Vec<i64>,
-    /// The satellites next to the two ends; -1: none, or a fibre.
-    satellite: [Vec<i64>; 2],
-    elevation_deg: [Vec<f64>; 2],
-    change_s: Vec<f64>,
-    change_delay_s: Vec<f64>,
-    nodes: Vec<Vec<u32>>,
-}
-
-impl Instants {
-    fn new(sky: &Sky, span: Span, route: Route) -> Self {
-        let mut found = Self { time_s: span.times().collect(), delay_s: route.delays_s, ..Self::default() };
-        let mut next = 0;
-        for &t in &found.time_s {
-            while route.changes.get(next).is_some_and(|change| change.at_s <= t) {
-                next += 1;
-            }
-            let nodes = next.checked_sub(1).map_or(&[][..], |last| &route.changes[last].nodes);
-            found.hops.push(nodes.len().saturating_sub(1) as i64);
-            let beside = [nodes.get(1), nodes.len().checked_sub(2).and_then(|place| nodes.get(place))];
-            for (end, satellite) in beside.into_iter().enumerate() {
-                let satellite = satellite.copied().filter(|node| (*node as usize) < sky.satellites());
-                let sighting = satellite.and_then(|satellite| sky.sighting(end, satellite, t).ok());
-                found.satellite[end].push(satellite.map_or(-1, i64::from));
-                found.elevation_deg[end].push(sighting.map_or(f64::NAN, |sighting| sighting.elevation_deg()));
-            }
-        }
-        found.change_s = route.changes.iter().map(|change| change.at_s).collect();
-        found.change_delay_s = route.changes.iter().map(|change| change.delay_s).collect();
-        found.nodes = route.changes.into_iter().map(|change| change.nodes).collect();
-        found
-    }
-}
 
 /// Name, what it is and source of every constellation that is known by name.
 #[pyfunction]

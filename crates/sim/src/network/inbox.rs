@@ -15,7 +15,7 @@ use crate::packet::Packet;
 use bentpipe_units::{Duration, Time};
 
 /// What waits to be offered to one link.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Inbox {
     /// The link.
     pub(super) link: LinkId,
@@ -45,7 +45,7 @@ pub(super) struct Inbox {
 }
 
 /// Packets that are due within the width of a slot.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Slot {
     packets: Vec<Packet>,
     /// That which is due first: when, and its place.

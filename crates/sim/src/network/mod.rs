@@ -12,6 +12,7 @@ mod nodes;
 mod ports;
 mod results;
 mod routes;
+mod so_far;
 mod trouble;
 mod witness;
 

@@ -281,7 +281,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether `--set` made an entry of its own, which lacks something, by a slip in the name of another; that is reported.
+    /// Whether `--set` made an entry by a wrong name: it lacks something and has nearly the name of another, or it lacks all that an
+    /// entry needs. That is reported.
     fn is_misnamed(
         &mut self,
         schema: &'static Json,
@@ -295,11 +296,9 @@ impl Walk<'_> {
         }
         let required = select(schema, child).ok().and_then(|shape| shape.get("required")).and_then(Json::as_array);
         let lacks = |name: &Json| name.as_str().is_some_and(|name| child.get(name).is_none());
-        let hint = match required {
-            Some(required) if required.iter().any(lacks) => self.findings.guess(key, names.iter().map(String::as_str)),
-            _ => String::new(),
-        };
-        if hint.is_empty() {
+        let Some(required) = required.filter(|required| required.iter().any(lacks)) else { return false };
+        let hint = self.findings.guess(key, names.iter().map(String::as_str));
+        if hint.is_empty() && (names.is_empty() || !required.iter().all(lacks)) {
             return false;
         }
         let known: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -13,6 +13,7 @@ mod custom_sender;
 mod direction;
 mod files;
 mod generate;
+mod groups;
 mod inherit;
 mod instances;
 mod json;
@@ -46,6 +47,7 @@ pub use generate::{choices, python_types, reference, Choice};
 pub use keys::Table;
 pub use problem::{Expected, Problem, Problems, Span};
 pub use resolved::Resolved;
+pub use sky::{ConstellationOfRun, PairOfPlaces, SkyOfRun};
 pub use sweep::{Axis, Sweep};
 
 use read::from_tree;
@@ -105,7 +107,8 @@ pub fn from_json_with(
     }
 }
 
-/// The JSON Schema (draft 2020-12) of a scenario file. `x-origin` says where a default is from.
+/// The JSON Schema (draft 2020-12) of a scenario file. `x-origin` says where a default is from, `x-quantity` what a text with a unit
+/// is an amount of, and `x-groups` of a large table has its keys in groups, in the order of a form.
 pub fn schema() -> serde_json::Value {
     schema::root().clone()
 }

@@ -69,8 +69,7 @@ fn read(
     files: &dyn Files,
 ) -> Result<(Resolved, keys::Sweep), Problems> {
     let mut findings = Findings::default();
-    let has_sky = tree.get("sky").is_some();
-    let days = sky::day::is_open(&tree).then(|| Box::new((tree.clone(), source.to_owned())));
+    let over = tree.get("sky").is_some().then(|| Box::new(tree.clone()));
     acting::check(&tree, &overrides, &mut findings);
     let Overrides { mut problems, notes, .. } = overrides;
     findings.notes = notes;
@@ -89,7 +88,7 @@ fn read(
                     resolve::resolve(&file, &mut Report { tree: &tree, findings: &mut findings, files, traced: 0 });
                 if let Some(meaning) = meaning {
                     let mut resolved = Resolved::new(meaning, tree);
-                    (resolved.days, resolved.has_sky) = (days, has_sky);
+                    (resolved.source, resolved.sky) = (source.to_owned(), over);
                     return Ok((resolved, file.sweep));
                 }
             }
@@ -110,11 +109,15 @@ fn read(
 impl Resolved {
     /// The scenario on a day of the sky. `None` if it has no sky, or if the file fixes the day.
     pub fn on_day(&self, day: u64, files: &dyn Files) -> Option<Result<Self, Problems>> {
-        let (written, source) = self.days.as_deref()?;
-        let mut tree = written.clone();
+        let mut tree = self.sky.as_deref().filter(|written| sky::day::is_open(written))?.clone();
         let mut overrides = Overrides::default();
         overrides.sets(&mut tree, &[(sky::day::KEY.to_owned(), day.to_string())]);
-        Some(read(tree, source, overrides, files).map(|(resolved, _)| resolved))
+        Some(read(tree, &self.source, overrides, files).map(|(resolved, _)| resolved))
+    }
+
+    /// The sky with the paths of a run, found once more. `None` if there is no sky, or if `files` ended the work.
+    pub fn look_at_sky(&self, files: &dyn Files) -> Option<sky::SkyOfRun> {
+        sky::look(self.sky.as_deref()?.clone(), files)
     }
 }
 

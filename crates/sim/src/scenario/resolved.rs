@@ -1,11 +1,12 @@
 //! A resolved scenario in the file's own language: feeding it back gives the same scenario.
 
+use super::problem::Problem;
 use super::resolve::Meaning;
 use super::route::Graph;
 use super::schema::to_json;
 use super::sweep::Sweep;
-use super::tree::{is_hidden, Place, Tree, Value};
-use super::{keys, like, timeline};
+use super::tree::{is_hidden, split_path, Place, Tree, Value};
+use super::{keys, like, sky, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Flow, Framing, Link, NodeKind, Scenario, Timeline};
 use bentpipe_tcp::cc::{CcConfig, CcKind, CustomCc};
@@ -32,10 +33,10 @@ pub struct Resolved {
     pub cases: Vec<(String, Resolved)>,
     /// The grid of experiments that the scenario has; of a case or a point of a grid there is none.
     pub sweep: Option<Sweep>,
-    /// The text of a scenario whose day of the sky is open, and its source.
-    pub(super) days: Option<Box<(Tree, String)>>,
-    /// Whether `[sky]` made links of it.
-    pub has_sky: bool,
+    /// The name of its text, for places.
+    pub(super) source: String,
+    /// The text as written, of a scenario with a sky. Links replace the sky in `tree`.
+    pub(super) sky: Option<Box<Tree>>,
 }
 
 impl Resolved {
@@ -43,12 +44,38 @@ impl Resolved {
         let entries = [meaning.links, meaning.flows];
         let changes = meaning.changes;
         let scenario = meaning.scenario;
-        Self { scenario, tree, entries, changes, cases: Vec::new(), sweep: None, days: None, has_sky: false }
+        Self { scenario, tree, entries, changes, cases: Vec::new(), sweep: None, source: String::new(), sky: None }
+    }
+
+    /// Whether links of it are those of a sky.
+    pub fn has_sky(&self) -> bool {
+        self.sky.is_some()
     }
 
     /// Whether each replication has another day of the sky.
     pub fn has_days(&self) -> bool {
-        self.days.is_some()
+        self.sky.as_deref().is_some_and(sky::day::is_open)
+    }
+
+    /// Its notes and hints as problems, each at the key that it is about, if that is known.
+    pub fn warnings(&self) -> Vec<Problem> {
+        let about = |(key, message): (String, String)| {
+            let path = split_path(&key).unwrap_or_default();
+            let place = self.written_at(&path);
+            let problem = Problem::new(place.shown(&self.source), &key, message, "");
+            Problem { span: place.span(), ..problem }
+        };
+        self.scenario.warnings().into_iter().map(about).collect()
+    }
+
+    /// Place of a key in the text; of a key that is not written, the place of its table.
+    fn written_at(&self, path: &[String]) -> Place {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let tree = self.sky.as_deref().filter(|_| path.first() == Some(&"sky")).unwrap_or(&self.tree);
+        let entry = |path: &[&str]| path.iter().try_fold(tree, |tree, key| tree.get(key)).map(|tree| tree.key.clone());
+        let written = (1..=path.len()).rev().filter_map(|length| entry(&path[..length]));
+        let is_written = |place: &Place| matches!(place, Place::Line(_) | Place::Set(_));
+        written.into_iter().find(is_written).unwrap_or(Place::Nowhere)
     }
 
     /// The complete scenario as TOML, with the origin of each value. Entries with `count` are written out; nodes

@@ -1,5 +1,6 @@
 //! The JSON Schema of a scenario file, made from the declarations of its keys.
 
+use super::groups::{groups, quantity};
 use super::keys::File;
 use bentpipe_units::settings::{Absent, Format, Key, Settings, Shape, Table, Value};
 use serde_json::{json, Map, Value as Json};
@@ -60,12 +61,13 @@ impl Schema {
                 if !self.formats.iter().any(|known| known.name == format.name) {
                     self.formats.push(format);
                 }
-                let (name, example) = (format.name, format.example);
+                let (name, of, example) = (format.name, quantity(format.name), format.example);
                 match format.is_number_too {
                     true => json!({
-                        "type": ["string", "number"], "format": name, "minimum": 0, "maximum": 1, "examples": [example],
+                        "type": ["string", "number"], "format": name, "x-quantity": of, "minimum": 0, "maximum": 1,
+                        "examples": [example],
                     }),
-                    false => json!({ "type": "string", "format": name, "examples": [example] }),
+                    false => json!({ "type": "string", "format": name, "x-quantity": of, "examples": [example] }),
                 }
             }
             Shape::Word(name, words) => {
@@ -131,7 +133,16 @@ impl Schema {
         required.extend(keys.iter().filter(|key| key.is_required()).map(|key| key.name));
         let made = with(json!({ "description": table.about, "type": "object" }), "properties", properties.into());
         let made = with(made, "required", required.into());
-        object(with(made, "additionalProperties", false.into()))
+        let mut made = object(with(made, "additionalProperties", false.into()));
+        let groups = groups(table.name).iter().filter_map(|(title, of)| {
+            let of: Vec<&str> = of.iter().copied().filter(|name| keys.iter().any(|key| key.name == *name)).collect();
+            (!of.is_empty()).then(|| json!({ "title": title, "keys": of }))
+        });
+        let groups: Vec<Json> = groups.collect();
+        if !groups.is_empty() {
+            made.insert("x-groups".into(), groups.into());
+        }
+        made
     }
 
     fn key(&mut self, key: &Key) -> Map<String, Json> {

@@ -439,7 +439,7 @@ fn sets_go_over_the_file_and_are_checked_like_it() {
         problem.contains("link.up.rate = \"fast\" is not a bit rate") && problem.contains("  --set link.up.rate"),
         "{problem}"
     );
-    assert!(set("link.down.rate", "1 b/s").unwrap_err().to_string().contains("link.down.from is missing"));
+    assert!(set("link.down.rate", "1 b/s").unwrap_err().to_string().contains("link.down is not in the scenario"));
     assert!(set("tcp.cd", "reno").unwrap_err().to_string().contains("did you mean \"cc\"?"));
     assert!(set("duration.x", "1").unwrap_err().to_string().contains("below a single value"));
 }
@@ -501,6 +501,34 @@ fn a_slip_in_the_name_of_an_entry_makes_no_other_one() {
         problems.to_string().contains("leads nowhere")
     }));
     assert_eq!(set("flow.f2", "{ from = 'a', to = 'b' }").unwrap().scenario.flows.len(), 2);
+}
+
+#[test]
+fn an_unknown_name_of_an_entry_is_reported_with_those_that_there_are_at_any_distance() {
+    for name in ["satellite", "x", "the-way-to-the-satellite"] {
+        let problems = set(&format!("link.{name}.rate"), "'1 Mbit/s'").unwrap_err();
+        let [problem] = &problems.problems[..] else { panic!("{problems}") };
+        assert_eq!(problem.message, format!("link.{name} is not in the scenario"));
+        assert_eq!(problem.expected.to_string(), "known: up");
+        assert_eq!(problem.suggestion, "");
+    }
+    // A key that each link needs makes it a new link.
+    let problems = set("link.new.from", "'b'").unwrap_err().to_string();
+    assert!(problems.contains("link.new.to is missing"), "{problems}");
+}
+
+#[test]
+fn notes_and_hints_are_warnings_at_their_keys() {
+    let text =
+        "duration = '5 s'\n[tcp]\nlike = 'rfc'\necn = 'classic'\n[link.up]\nfrom = 'a'\nto = 'b'\nrate = '1 Mbit/s'\n\
+                delay = '90 ms'\nqueue = 'unlimited'\n[flow.f]\nfrom = 'a'\nto = 'b'\n";
+    let resolved = from_toml(text, "f.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let warnings = resolved.warnings();
+    let places: Vec<(&str, &str)> = warnings.iter().map(|w| (w.path.as_str(), w.place.as_str())).collect();
+    assert_eq!(places, [("tcp.ecn", "f.toml:4:1"), ("link.up.forward.queue", "f.toml:10:1")]);
+    let scenario = &resolved.scenario;
+    let messages: Vec<String> = warnings.into_iter().map(|warning| warning.message).collect();
+    assert_eq!(messages, [scenario.notes(), scenario.hints()].concat());
 }
 
 #[test]

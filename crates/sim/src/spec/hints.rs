@@ -20,12 +20,17 @@ const FEW_PACKETS: u64 = 20;
 impl Scenario {
     /// The hints, in the order: marks, small queues, large queues.
     pub fn hints(&self) -> Vec<String> {
+        self.hints_at_keys().map(|(_, hint)| hint).collect()
+    }
+
+    /// The hints with the keys that they are about.
+    pub(super) fn hints_at_keys(&self) -> impl Iterator<Item = (String, String)> {
         let [small, large] = self.queues_far_from_bdp();
-        [self.marks_that_no_queue_makes(), small, large].into_iter().flatten().collect()
+        [self.marks_that_no_queue_makes(), small, large].into_iter().flatten()
     }
 
     /// Flows that ask for congestion marks where no queue on their paths marks. Custom middleboxes may mark.
-    fn marks_that_no_queue_makes(&self) -> Option<String> {
+    fn marks_that_no_queue_makes(&self) -> Option<(String, String)> {
         let asks = |flow: &Flow| flow.app.has_transport() && flow.tcp.ecn.feedback != EcnFeedback::Off;
         let is_own = |middlebox: &MiddleboxConfig| matches!(middlebox, MiddleboxConfig::Own(_));
         if !self.flows.iter().any(asks) || self.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own) {
@@ -43,16 +48,17 @@ impl Scenario {
         let flows: Vec<&str> = flows.map(|(flow, _)| flow.name.as_str()).collect();
         let plural = if flows.len() > 1 { "s" } else { "" };
         (!flows.is_empty()).then(|| {
-            format!(
+            let hint = format!(
                 "tcp.ecn has no effect (flow{plural} {}): no queue on the path marks packets; a queue that does: \
                  queue = {{ kind = \"codel\", ecn = true }}",
                 listed(&flows)
-            )
+            );
+            ("tcp.ecn".to_owned(), hint)
         })
     }
 
     /// Queues of drop-tail bottlenecks that are far smaller, and far larger, than the bandwidth-delay product of their flows.
-    fn queues_far_from_bdp(&self) -> [Option<String>; 2] {
+    fn queues_far_from_bdp(&self) -> [Option<(String, String)>; 2] {
         let mut small: Vec<(f64, &str)> = Vec::new();
         let mut large = Vec::new();
         for (link, bottleneck) in self.links.iter().zip(self.bottlenecks()) {
@@ -83,7 +89,8 @@ impl Scenario {
                 true => format!("holds {} bdp of its path", short(*first)),
                 false => "has no limit".to_owned(),
             };
-            Some(format!("the queue of \"{name}\"{more} {holds}: {does}; a usual size: queue = \"1 bdp\""))
+            let hint = format!("the queue of \"{name}\"{more} {holds}: {does}; a usual size: queue = \"1 bdp\"");
+            Some((queue_key(name), hint))
         };
         [said(small, "it drops before the path is full"), said(large, "packets may wait for many round trips")]
     }
@@ -136,6 +143,13 @@ impl App {
             Self::Port => "port",
         }
     }
+}
+
+/// The key of the queue of a direction, such as `sat.forward`. Names with points are in quotes.
+fn queue_key(direction: &str) -> String {
+    let (link, side) = direction.rsplit_once('.').unwrap_or((direction, "forward"));
+    let link = if link.contains('.') { format!("\"{link}\"") } else { link.to_owned() };
+    format!("link.{link}.{side}.queue")
 }
 
 /// The first names, in quotes, and the number of the others.

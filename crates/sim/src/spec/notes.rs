@@ -10,6 +10,20 @@ impl Scenario {
     /// The notes of the reader. Then a line for each congestion control that overloads its path because no buffer bounds its window,
     /// in the order of the flows.
     pub fn notes(&self) -> Vec<String> {
+        self.notes.iter().cloned().chain(self.notes_on_windows()).collect()
+    }
+
+    /// All notes and hints with the keys that they are about; without a key where that is not known.
+    pub fn warnings(&self) -> Vec<(String, String)> {
+        let of_reader = self.notes.iter().map(|note| {
+            let is_of_sky = note.starts_with("sky: ");
+            (if is_of_sky { "sky" } else { "" }.to_owned(), note.clone())
+        });
+        let on_windows = self.notes_on_windows().map(|note| ("tcp.receive_buffer".to_owned(), note));
+        of_reader.chain(on_windows).chain(self.hints_at_keys()).collect()
+    }
+
+    fn notes_on_windows(&self) -> impl Iterator<Item = String> + '_ {
         let mut found: Vec<(&str, Unbounded, Vec<&str>)> = Vec::new();
         for flow in &self.flows {
             let Some(unbounded) = self.unbounded(flow) else { continue };
@@ -31,7 +45,7 @@ impl Scenario {
                 unbounded.does
             )
         };
-        self.notes.iter().cloned().chain(found.into_iter().map(line)).collect()
+        found.into_iter().map(line)
     }
 
     fn unbounded(&self, flow: &Flow) -> Option<Unbounded> {

@@ -49,7 +49,7 @@ const ENDLESS: u64 = u64::MAX >> 8;
 const SLOTS_TRIED: usize = 16;
 
 /// All flows of a run, with their sessions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Traffic {
     pub(crate) flows: Vec<FlowState>,
     pub(crate) hosts: Hosts,

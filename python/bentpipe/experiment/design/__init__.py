@@ -1,1 +1,1 @@
-"""The design of an experiment: points, each with its scenario and its replications."""
+"""Designs: the points of an experiment, each with its scenario, and the number of its runs."""

@@ -39,7 +39,7 @@ class Point:
     values: dict[str, Any]
     """What makes it differ from the others, by key."""
     digest: str
-    """Hash of all that decides its results, but the seed and the day of the sky."""
+    """Hash of all that decides its results, but the seed; of replication 0 where replications differ in scenarios."""
     has_days: bool
     """Whether each replication has another day of the sky."""
     shares_day: bool
@@ -50,6 +50,13 @@ class Point:
     """On its scenario."""
     hosts: Sequence[tuple[str, Sequence[str]]]
     """As `Scenario.hosts`."""
+    has_own: bool = False
+    """Whether each replication has its own scenario beside the day of the sky, such as another trace."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether replications have different scenarios."""
+        return self.has_days or self.has_own
 
     @classmethod
     def of(cls, index: int, values: dict[str, Any], core: _core.Scenario) -> Point:
@@ -59,7 +66,10 @@ class Point:
 
 
 class Design(ABC, Generic[R]):
-    """What an experiment runs: points, each with several seeds, and what is kept of each run.
+    """What an experiment runs: points, each with several replications, and what is kept of each run.
+
+    A replication of a point has its own seed, and perhaps its own scenario: another day of the sky, which all points of
+    the replication share, or another trace (`Point.has_own`). Then `core` gives a scenario for each replication.
 
     Attributes
     ----------
@@ -98,8 +108,8 @@ class Design(ABC, Generic[R]):
     judgement: Judgement
 
     @abstractmethod
-    def core(self, point: Point, day: int = 0) -> _core.Scenario:
-        """The scenario of a point for the core, on a day of the sky."""
+    def core(self, point: Point, replication: int = 0) -> _core.Scenario:
+        """The scenario of a point for the core, in a replication of the experiment."""
 
     @abstractmethod
     def result(self, sweep: Sweep) -> R | None:
@@ -118,19 +128,24 @@ class Design(ABC, Generic[R]):
         first, step = self.replications_of(point)
         return first + number * step
 
-    def day(self, point: Point, number: int) -> int:
-        """Day of the sky of a run of a point: the same for all points in a replication of the experiment."""
-        return self.replication(point, number) if point.has_days else 0
+    def day(self, point: Point, replication: int) -> int:
+        """Day of the sky of a point: the same for all points in a replication of the experiment."""
+        return replication if point.has_days else 0
 
-    def digest(self, point: Point, day: int) -> str:
+    def digest(self, point: Point, replication: int) -> str:
         """Hash of all that decides a run of a point, but the seed.
 
         Raises
         ------
         ScenarioError
-            The scenario makes no sense on this day: no satellite is in view, for example.
+            The scenario makes no sense in this replication: no satellite is in view on its day, for example.
         """
-        return point.digest if day == 0 else self.core(point, day).digest
+        return self.core(point, replication).digest if replication and point.varies else point.digest
+
+    def again(self, point: Point, replication: int) -> dict[str, Any] | None:
+        """Values over the scenario that make the scenario of a replication; None where values cannot make it."""
+        day = self.day(point, replication)
+        return None if point.has_own else {**point.values, **({"sky.day": day} if day else {})}
 
     def first_seed(self, point: Point) -> int:
         """Of replication 0."""
@@ -197,8 +212,8 @@ class Arms(Design[R]):
         self.metrics, self.judgement = list(metrics), judgement
         self.tables = with_tables(tables, [*metrics, *([self.until.metric] if self.until else [])])
 
-    def core(self, point: Point, day: int = 0) -> _core.Scenario:
-        return self._on_day(point.index, day)
+    def core(self, point: Point, replication: int = 0) -> _core.Scenario:
+        return self._on_day(point.index, self.day(point, replication))
 
 
 KEPT_TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams")

@@ -135,8 +135,8 @@ class Grid(Design["Sweep"]):
                     f"  expected seeds that are {most} or more apart, one replication, or no seed that varies"
                 )
 
-    def core(self, point: Point, day: int = 0) -> _core.Scenario:
-        positions = self._positions[point.index]
+    def core(self, point: Point, replication: int = 0) -> _core.Scenario:
+        positions, day = self._positions[point.index], self.day(point, replication)
         return self._cached(positions) if day == 0 else self._on_day(positions, day)
 
     def result(self, sweep: Sweep) -> Sweep:

@@ -69,8 +69,8 @@ class Mixed(Design["Mix"]):
             tables += getattr(quantity(name), "tables", ())
         self.tables = list(dict.fromkeys(tables))
 
-    def core(self, point: Point, day: int = 0) -> _core.Scenario:
-        return self._on_day(point.index, day)
+    def core(self, point: Point, replication: int = 0) -> _core.Scenario:
+        return self._on_day(point.index, self.day(point, replication))
 
     def result(self, sweep: Sweep) -> Mix | None:
         return Mix.of(sweep, self.scenario, self.plan) if complete(sweep, self.plan) else None

@@ -85,8 +85,8 @@ class Wanted(NamedTuple):
     """A run that is wanted."""
 
     point: Point
-    day: int
-    """Of the sky."""
+    replication: int
+    """Of the experiment."""
     seed: int
 
 
@@ -150,16 +150,16 @@ class Execution(Generic[R]):
     def _runs(self, wanted: Sequence[tuple[Point, range]]) -> list[str]:
         """Names of these runs of points: first replications first, so that a part covers the whole experiment."""
         ranked = [
-            (self.design.replication(point, number), number, Wanted(point, self.design.day(point, number), seed))
+            (number, Wanted(point, self.design.replication(point, number), seed))
             for point, numbers in wanted
             for number, seed in zip(numbers, self.design.seeds(point, numbers), strict=True)
         ]
-        ranked.sort(key=lambda each: (each[0], each[2].point.index))
+        ranked.sort(key=lambda each: (each[1].replication, each[1].point.index))
         fresh = {}
-        for _, number, run in ranked:
-            digest = self.digests[run.point.index, number] = self.design.digest(run.point, run.day)
+        for number, run in ranked:
+            digest = self.digests[run.point.index, number] = self.design.digest(run.point, run.replication)
             fresh[task.name(digest, run.seed)] = run
-            if run.day:
+            if self.design.day(run.point, run.replication):
                 self._notify_of_days(len(fresh) / len(ranked))
         self.runs |= fresh
         return list(fresh)
@@ -175,8 +175,8 @@ class Execution(Generic[R]):
     def _is_random(self) -> bool:
         """Whether replications differ in more than the timing of hosts."""
         # A day of the sky may be like another one, as that of a slot over the equator without rain.
-        days = {(index, digest) for (index, _), digest in self.digests.items()}
-        return len(days) > len({index for index, _ in days}) or any(point.is_random for point in self.points)
+        distinct = {(index, digest) for (index, _), digest in self.digests.items()}
+        return len(distinct) > len({index for index, _ in distinct}) or any(point.is_random for point in self.points)
 
     def _so_far(self) -> Sweep:
         return Sweep.of(self.store, self._facts())
@@ -203,9 +203,9 @@ class Execution(Generic[R]):
                 if isinstance(outcome, BaseException):
                     raise outcome
             for id_ in mine:
-                point, day, seed = self.runs[id_]
+                point, replication, seed = self.runs[id_]
                 work = task.Task(id_, seed, tuple(self.design.tables))
-                self.place.submit(work, partial(self.design.core, point, day))
+                self.place.submit(work, partial(self.design.core, point, replication))
             running += len(mine)
             self.progress.running = min(running, self.place.count)
             self.progress.under_way = self.place.under_way()
@@ -234,9 +234,10 @@ class Execution(Generic[R]):
 
     def _located(self, error: SenderError, id_: str) -> SenderError:
         """With the run in which it was, and how to see it again."""
-        point, day, seed = self.runs[id_]
+        point, replication, seed = self.runs[id_]
         where = ", ".join(f"{key}={value}" for key, value in point.values.items())
-        again = run_command(self._facts(), {**point.values, **({"sky.day": day} if day else {})}, seed)
+        values = self.design.again(point, replication)
+        again = "" if values is None else run_command(self._facts(), values, seed)
         return SenderError(f"{error}\n\n  at the point {where}, with seed {seed}" + (f":\n  {again}" if again else ""))
 
     def _claim(self, left: dict[str, None], count: int) -> list[str]:
@@ -263,8 +264,8 @@ class Execution(Generic[R]):
 
     def _write_replay(self, id_: str) -> None:
         """A scenario that shows the failure again, beside the store."""
-        point, day, seed = self.runs[id_]
-        text = json.loads(self.design.core(point, day).to_json())
+        point, replication, seed = self.runs[id_]
+        text = json.loads(self.design.core(point, replication).to_json())
         self.store.keep_replay(id_, json.dumps({**text, "seed": seed}, indent=1))
 
     def _facts(self) -> dict[str, Any]:
@@ -291,6 +292,7 @@ class Execution(Generic[R]):
             "notes": hints.of_points(self.points, is_grid=design.verb == "sweep"),
             "is_random": self._is_random(),
             "shares_day": any(point.shares_day for point in self.points),
+            "has_days": any(point.has_days for point in self.points),
             **design.facts(),
             "points": [
                 [
@@ -299,8 +301,8 @@ class Execution(Generic[R]):
                     design.first_seed(point),
                     count,
                     *design.replications_of(point),
-                    # Where each run has another day, it has another digest.
-                    *([[self.digests[point.index, number] for number in range(count)]] if point.has_days else []),
+                    # Where each run has its own scenario, it has its own digest.
+                    *([[self.digests[point.index, number] for number in range(count)]] if point.varies else []),
                 ]
                 for point, count in zip(self.points, self.counts, strict=True)
             ],

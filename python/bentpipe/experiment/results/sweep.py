@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 FORM = "bentpipe experiment"
 SHOWN_MAX = 60
 """Points in a table of a notebook."""
-WITHOUT_DAYS = 6
-"""Values that `facts` have of a point whose replications share the day of the sky; of others also a digest per run."""
+SHARED = 6
+"""Values that `facts` have of a point whose replications share a scenario; of others also a digest per run."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -160,8 +160,8 @@ class Sweep(Result):
         points = _points(facts)
         # Two points may have runs in common, such as seeds 1 and 2 with two replications.
         wanted = [
-            (task.name(of_days[0][number] if of_days else digest, (first + k) % 2**64), index, k)
-            for index, (_, digest, first, count, start, step, *of_days) in enumerate(written)
+            (task.name(of_runs[0][number] if of_runs else digest, (first + k) % 2**64), index, k)
+            for index, (_, digest, first, count, start, step, *of_runs) in enumerate(written)
             for number, k in enumerate(range(start, start + count * step, step))
         ]
         names = {id_ for id_, *_ in wanted}
@@ -193,8 +193,8 @@ class Sweep(Result):
             if failure["id"] in names
         ]
         own = dict(facts)
-        of_runs = frames["runs"].join(place.select("run").unique(), on="run", how="semi")["version"]
-        own["versions"] = of_runs.unique().sort().to_list()
+        versions = frames["runs"].join(place.select("run").unique(), on="run", how="semi")["version"]
+        own["versions"] = versions.unique().sort().to_list()
         return cls(facts["title"], keys, facts["metrics"], points, runs, failures, own, tables)
 
     @classmethod
@@ -309,7 +309,9 @@ class Sweep(Result):
     @property
     def has_days(self) -> bool:
         """Whether each replication has another day of the sky, at some point at least."""
-        return any(len(point) > WITHOUT_DAYS for point in self.facts.get("points", ()))
+        points = self.facts.get("points", ())
+        # In stores of before, only days made scenarios of replications differ.
+        return bool(self.facts.get("has_days", any(len(point) > SHARED for point in points)))
 
     @property
     def differences(self) -> pl.DataFrame:

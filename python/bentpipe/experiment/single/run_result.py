@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.single.tables import Tables
     from bentpipe.experiment.why.explanation import Explanation
     from bentpipe.experiment.why.spent import Breakdown
+    from bentpipe.experiment.why.time_spent import TimeSpent
     from bentpipe.metric import Metric
     from bentpipe.own.loading import Function, Sender
     from bentpipe.plot.style import Labels, Size
@@ -358,9 +359,9 @@ class RunResult(Result):
         -------
         Breakdown or Explanation
             Without a time, for each kind of flow the parts of its mean time, who filled the queues, and remedies by how
-            much they helped. With one, a line for each happening, and a sentence about all. Where the series that this
-            needs were not recorded, the scenario is run again with the same seed: `critical_path` without a time, else
-            `losses`, `decisions`, `limited_by` and `cwnd_bytes`.
+            much they helped. With one, happenings in order, each with its kind and numbers, and a sentence about all.
+            Where the series that this needs were not recorded, the scenario is run again with the same seed:
+            `critical_path` without a time, else `losses`, `decisions`, `limited_by` and `cwnd_bytes`.
 
         Raises
         ------
@@ -368,16 +369,20 @@ class RunResult(Result):
             There is no such flow, or no such time in the run; or it was saved without these series and with a class of
             your own, which `load` was not given.
         """
-        from bentpipe.experiment.why.explanation import check, why
+        from bentpipe.experiment.why.spent import answer
 
-        if flow is None and (at, start, end) != (None, None, None):
-            raise BentpipeError("a time of no flow\n  expected the flow, too: why(FLOW, at=72)")
-        check(self.scenario, flow, at=at, start=start, end=end)
-        if flow is None or (at is None and start is None):
-            from bentpipe.experiment.why.spent import breakdown
+        return answer(self, flow, at=at, start=start, end=end, tries=tries, progress=progress)
 
-            return breakdown(self, flow, tries=tries, progress=progress)
-        return why(self, flow, at=at, start=start, end=end)
+    def time_spent(
+        self, start_s: float | None = None, end_s: float | None = None, flow: str | None = None
+    ) -> TimeSpent:
+        """Divide the time of a flow in a window, by default the whole run, into parts that add up to it.
+
+        A scenario of one flow needs no name. Without the series `limited_by` and `carried_bps` it is run again.
+        """
+        from bentpipe.experiment.why.time_spent import time_spent
+
+        return time_spent(self, start_s, end_s, flow)
 
     def _scan(self, name: str) -> pl.LazyFrame:
         return self.recorded.scan(name) if isinstance(self.recorded, LazyTables) else self.recorded[name].lazy()

@@ -1,1 +1,1 @@
-"""Explanations of the time of a flow, and of the events at a time."""
+"""Explanations: the time of flows by its use, and the events of a flow at a time."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import Scenario
 
 SERIES = ("losses", "decisions", "limited_by", "cwnd_bytes")
@@ -60,6 +61,57 @@ LIMITS = (
 """What keeps a sender from sending, by the number in `limited_by`."""
 
 
+KINDS = {
+    "handover": "links come or go, or a flow takes another route",
+    "outage": "a link is down",
+    "change": "the delay, rate or error rate of a link changes",
+    "loss": "packets are lost",
+    "recovery": "fast recovery begins",
+    "recovery-end": "recovery ends",
+    "timeout": "the retransmission timer expires",
+    "retransmission": "segments are retransmitted",
+    "reduction": "the sender takes a loss for congestion",
+    "no-reduction": "the sender takes a loss for an error of a link",
+    "ecn-reduction": "ECN marks reduce the congestion window",
+    "undo": "the sender finds a loss spurious",
+    "slow-start-end": "slow start ends",
+    "wait": "the application or the receiver holds the sender back",
+    "connection": "the connection opens, completes or gives up",
+    "transfer": "a transfer is complete",
+}
+"""Kinds of happenings, with their meanings."""
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something that happened to a flow.
+
+    Attributes
+    ----------
+    time_s : float
+        Simulated seconds.
+    kind : str
+        One of `KINDS`.
+    text : str
+        The sentence.
+    numbers : dict
+        The numbers in the sentence, by names that end in their units: `packets`, `until_s`, `duration_s`,
+        `offset_bytes`, `lost_s`, `cwnd_before_bytes`, `cwnd_after_bytes`, `before` and `after`.
+    """
+
+    time_s: float
+    kind: str
+    text: str
+    numbers: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data."""
+        return {"time_s": self.time_s, "kind": self.kind, "text": self.text, "numbers": dict(self.numbers)}
+
+    def __str__(self) -> str:
+        return f"{self.time_s:10.4f} s  {self.text}"
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """What happened to a flow in a window of time.
@@ -69,7 +121,7 @@ class Explanation:
     flow : str
     start_s, end_s : float
         The window, simulated seconds.
-    happenings : tuple of (float, str)
+    happenings : tuple of Happening
         When, and what, in order of time.
     summary : str
         One sentence about all of it.
@@ -78,14 +130,26 @@ class Explanation:
     flow: str
     start_s: float
     end_s: float
-    happenings: tuple[tuple[float, str], ...]
+    happenings: tuple[Happening, ...]
     summary: str
+
+    def of_kind(self, *kinds: str) -> list[Happening]:
+        """The happenings of some kinds.
+
+        Raises
+        ------
+        BentpipeError
+            There is no such kind.
+        """
+        for kind in kinds:
+            if kind not in KINDS:
+                raise BentpipeError(unknown(kind, "a kind of happening", KINDS))
+        return [each for each in self.happenings if each.kind in kinds]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, fit for JSON."""
-        happenings = [{"time_s": time_s, "what": what} for time_s, what in self.happenings]
         window = {"flow": self.flow, "start_s": self.start_s, "end_s": self.end_s}
-        return {**window, "happenings": happenings, "summary": self.summary}
+        return {**window, "happenings": [each.to_dict() for each in self.happenings], "summary": self.summary}
 
     def __repr__(self) -> str:
         happened = formatting.count(len(self.happenings), "happening")
@@ -94,12 +158,11 @@ class Explanation:
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook
 
-        rows = [[f"{time_s:.4f}", what] for time_s, what in self.happenings]
-        return notebook.page("", [(["time (s)", "what happened"], rows, 2)], [self.summary])
+        rows = [[f"{each.time_s:.4f}", each.kind, each.text] for each in self.happenings]
+        return notebook.page("", [(["time (s)", "kind", "what happened"], rows, 3)], [self.summary])
 
     def __str__(self) -> str:
-        lines = [f"{time_s:10.4f} s  {what}" for time_s, what in self.happenings]
-        return "\n".join([*lines, self.summary])
+        return "\n".join([*map(str, self.happenings), self.summary])
 
 
 def why(
@@ -108,10 +171,15 @@ def why(
     """Explain a time of a flow; see `RunResult.why`."""
     check(result.scenario, flow, at=at, start=start, end=end)
     start_s, end_s = _window(result, flow, at, start, end)
-    if not all(name in result.recorded for name in SERIES):
-        refuse_absent(result.scenario, *SERIES)
-        result = result.again(series=SERIES)
-    return _Story(result, flow, start_s, end_s).told()
+    return _Story(with_series(result, *SERIES), flow, start_s, end_s).told()
+
+
+def with_series(result: RunResult, *series: str, progress: Wish = None) -> RunResult:
+    """The result itself if it has these series, else that of the same run with them."""
+    if all(name in result.recorded for name in series):
+        return result
+    refuse_absent(result.scenario, *series)
+    return result.again(series=series, progress=progress)
 
 
 def check(
@@ -208,13 +276,13 @@ class _Story:
             self._losses(),
             self._waits(),
         )
-        happenings = sorted((each for part in parts for each in part), key=lambda each: each[0])
+        happenings = sorted((each for part in parts for each in part), key=lambda each: each.time_s)
         return Explanation(self.flow, self.start_s, self.end_s, tuple(happenings), self._summary())
 
     def _within(self, table: pl.DataFrame) -> pl.DataFrame:
         return table.filter(pl.col("time_s").is_between(self.start_s, self.end_s))
 
-    def _changes(self) -> Iterator[tuple[float, str]]:
+    def _changes(self) -> Iterator[Happening]:
         for change in self.content.get("at", ()):
             time_s = _seconds(change["time"])
             if not self.start_s <= time_s <= self.end_s:
@@ -223,7 +291,8 @@ class _Story:
             said += [f"{each['from']} hands over to {each['to']}" for each in change.get("handover", ())]
             said += [f"{each['flow']} gets another route" for each in change.get("install", ())]
             said += [f"{name} has no route any more" for name in change.get("withdraw", ())]
-            yield time_s, "handover: " + "; ".join(said)
+            numbers = {key: len(change[key]) for key in ("up", "down", "install", "withdraw") if change.get(key)}
+            yield Happening(time_s, "handover", "handover: " + "; ".join(said), numbers)
 
     def _sides(self, key: str) -> Iterator[tuple[str, Any]]:
         """What each link has at a key: of one that has the same in both directions once, by its own name."""
@@ -234,7 +303,7 @@ class _Story:
             else:
                 yield from ((f"{name}.forward", there), (f"{name}.reverse", back))
 
-    def _outages(self) -> Iterator[tuple[float, str]]:
+    def _outages(self) -> Iterator[Happening]:
         for name, outage in self._sides("outage"):
             if not isinstance(outage, dict) or "spans" not in outage:
                 continue
@@ -242,7 +311,8 @@ class _Story:
             for first, last in outage["spans"]:
                 length_s = _seconds(last) - _seconds(first)
                 for begin_s in self._repeated(_seconds(first), period_s, length_s):
-                    yield begin_s, f"{name} is down for {formatting.quantity(length_s, 's')}"
+                    text = f"{name} is down for {formatting.quantity(length_s, 's')}"
+                    yield Happening(begin_s, "outage", text, {"duration_s": length_s})
 
     def _repeated(self, first_s: float, period_s: float, length_s: float = 0.0) -> Iterator[float]:
         """When something of this length begins that is under way in the window; with a period it comes again."""
@@ -256,14 +326,14 @@ class _Story:
                 break
             begin_s += period_s
 
-    def _profiles(self) -> Iterator[tuple[float, str]]:
+    def _profiles(self) -> Iterator[Happening]:
         """Delays, rates and error rates that change by a list of points."""
         for key, what in (("delay", "the delay"), ("rate", "the rate"), ("error", "the error rate")):
             for name, profile in self._sides(key):
                 if isinstance(profile, dict) and isinstance(profile.get("points"), list):
                     yield from self._steps(f"{what} of {name}", profile)
 
-    def _steps(self, what: str, profile: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
+    def _steps(self, what: str, profile: Mapping[str, Any]) -> Iterator[Happening]:
         points = [(_seconds(time), value) for time, value in profile["points"]]
         period_s = _seconds(profile["every"]) if "every" in profile else 0.0
         # What is there from the start changes when the list begins again.
@@ -277,13 +347,16 @@ class _Story:
         steps.sort(key=lambda step: step[0])
         is_gradual = profile.get("interpolate") == "linear"
         if len(steps) > CHANGES_MOST:
-            yield steps[0][0], f"{what} changes {len(steps)} times, until {steps[-1][0]:.4f} s"
-        elif is_gradual:
-            yield from ((at_s, f"{what} is {new}, and changes from here on") for at_s, _, new in steps)
-        else:
-            yield from ((at_s, f"{what} changes from {old} to {new}") for at_s, old, new in steps)
+            (first_s, *_), (last_s, *_) = steps[0], steps[-1]
+            numbers = {"changes": len(steps), "until_s": last_s}
+            yield Happening(first_s, "change", f"{what} changes {len(steps)} times, until {last_s:.4f} s", numbers)
+            return
+        for at_s, old, new in steps:
+            numbers = {"before": _number(old), "after": _number(new)}
+            said = f"is {new}, and changes from here on" if is_gradual else f"changes from {old} to {new}"
+            yield Happening(at_s, "change", f"{what} {said}", numbers)
 
-    def _losses(self) -> Iterator[tuple[float, str]]:
+    def _losses(self) -> Iterator[Happening]:
         """Losses of one kind that follow one another within a round trip are one happening."""
         groups: list[dict[str, Any]] = []
         latest: dict[tuple[str, str, bool], dict[str, Any]] = {}
@@ -300,7 +373,8 @@ class _Story:
             data = "with data" if has_data else "without data"
             what = f"{formatting.count(group['count'], 'packet')} {data}"
             until = f", until {group['end']:.4f} s" if group["end"] > group["time"] else ""
-            yield group["time"], f"lost: {what} {self._place(where, cause)}{until}"
+            numbers = {"packets": group["count"], "until_s": group["end"]}
+            yield Happening(group["time"], "loss", f"lost: {what} {self._place(where, cause)}{until}", numbers)
 
     def _place(self, where: str, cause: str) -> str:
         """Where it was lost and why. Bits are wrong on a link, and the packet ends at the node where that leads."""
@@ -318,8 +392,8 @@ class _Story:
         end: str | None = link.get("to" if side == "forward" else "from")
         return end
 
-    def _lost_before(self, offset: float, time_s: float) -> str | None:
-        """Why the data at this offset had to be retransmitted; none if the network lost none of them."""
+    def _lost_before(self, offset: float, time_s: float) -> tuple[str, float] | None:
+        """Why the data at this offset had to be retransmitted, and when they were lost; None if they were not."""
         hit = self.losses.filter(
             (pl.col("time_s") < time_s)
             & (pl.col("offset_bytes") <= offset)
@@ -328,7 +402,8 @@ class _Story:
         if hit.is_empty():
             return None
         row = hit.row(-1, named=True)
-        return f", because its packet was lost {self._place(row['where'], row['cause'])}, at {row['time_s']:.4f} s"
+        lost_s = row["time_s"]
+        return f", because its packet was lost {self._place(row['where'], row['cause'])}, at {lost_s:.4f} s", lost_s
 
     def _nothing_lost(self, time_s: float) -> str:
         since_s = max(0.0, time_s - max(3.0, 4 * self.rtt_s))
@@ -338,18 +413,27 @@ class _Story:
             return f"; no packet of it was lost, but {without}"
         return "; no packet of it was lost: the answer came late or out of order"
 
-    def _decisions(self) -> Iterator[tuple[float, str]]:
+    def _decisions(self) -> Iterator[Happening]:
         for row in self._within(self.decisions).iter_rows(named=True):
             time_s, event, value = row["time_s"], row["event"], row["value"]
+            if event not in _EVENTS:
+                continue
+            kind, text = _EVENTS[event]
+            numbers: dict[str, float] = {}
             if event in ("fast_retransmit", "timeout"):
-                reason = self._lost_before(value, time_s) or self._nothing_lost(time_s)
-                yield time_s, f"{_EVENTS[event]} for the data at {value}{reason}"
+                numbers["offset_bytes"] = value
+                lost = self._lost_before(value, time_s)
+                if lost is not None:
+                    numbers["lost_s"] = lost[1]
+                text += f" for the data at {value}{lost[0] if lost else self._nothing_lost(time_s)}"
             elif event in ("reduction", "no_reduction"):
-                yield time_s, f"{_EVENTS[event]}; {self._window_at(time_s)}"
-            elif event in _EVENTS:
-                yield time_s, _EVENTS[event]
+                said, numbers = self._window_at(time_s)
+                text += f"; {said}"
+            elif event == "transfer":
+                numbers["size_bytes"] = value
+            yield Happening(time_s, kind, text, numbers)
 
-    def _retransmissions(self) -> Iterator[tuple[float, str]]:
+    def _retransmissions(self) -> Iterator[Happening]:
         """Those that follow one another within a round trip are one happening."""
         table = self._within(self.decisions).filter(pl.col("event") == "retransmission")
         groups: list[list[float]] = []
@@ -360,19 +444,22 @@ class _Story:
                 groups.append([time_s])
         for times in groups:
             until = f", until {times[-1]:.4f} s" if times[-1] > times[0] else ""
-            yield times[0], f"{formatting.count(len(times), 'segment')} retransmitted{until}"
+            text = f"{formatting.count(len(times), 'segment')} retransmitted{until}"
+            yield Happening(times[0], "retransmission", text, {"segments": len(times), "until_s": times[-1]})
 
-    def _window_at(self, time_s: float) -> str:
+    def _window_at(self, time_s: float) -> tuple[str, dict[str, float]]:
+        """Change of the congestion window at a time, in words and numbers."""
         table = self.result.series("cwnd_bytes", self.flow)
         before = table.filter(pl.col("time_s") < time_s)["cwnd_bytes"]
         after = table.filter(pl.col("time_s").is_between(time_s, time_s + max(self.rtt_s, 1e-3)))["cwnd_bytes"]
         if before.is_empty() or after.is_empty():
-            return "the congestion window stays"
+            return "the congestion window stays", {}
         least: float = after.min()  # type: ignore[assignment]
+        numbers = {"cwnd_before_bytes": before[-1], "cwnd_after_bytes": least}
         old, new = (formatting.quantity(each, "B") for each in (before[-1], least))
         if least >= before[-1]:
-            return f"the congestion window stays at {old}"
-        return f"the congestion window falls from {old} to {new} in a round trip"
+            return f"the congestion window stays at {old}", numbers
+        return f"the congestion window falls from {old} to {new} in a round trip", numbers
 
     def _spans(self) -> list[tuple[float, float, int]]:
         """What limited the sender in the window: start, end, number of the limit."""
@@ -386,18 +473,21 @@ class _Story:
         cut = ((max(begin, self.start_s), min(end, self.end_s), limit) for begin, end, limit in spans)
         return [(begin, end, limit) for begin, end, limit in cut if end > begin]
 
-    def _waits(self) -> Iterator[tuple[float, str]]:
+    def _waits(self) -> Iterator[Happening]:
         """Times in which the application or the receiver kept the sender from sending, of a round trip at least."""
         for begin_s, end_s, limit in self._spans():
             lasted = f"for {formatting.quantity(end_s - begin_s, 's')}"
             if end_s - begin_s < max(self.rtt_s, 1e-3):
                 continue
             if limit == LIMITS.index("the application, which had nothing to send"):
-                yield begin_s, f"the application had nothing to send {lasted}"
+                text = f"the application had nothing to send {lasted}"
             elif limit == LIMITS.index("the receiver's window"):
-                yield begin_s, f"the window that is advertised held the sender back {lasted}{self._proxies()}"
+                text = f"the window that is advertised held the sender back {lasted}{self._proxies()}"
             elif limit == LIMITS.index("the send buffer"):
-                yield begin_s, f"the send buffer was full {lasted}"
+                text = f"the send buffer was full {lasted}"
+            else:
+                continue
+            yield Happening(begin_s, "wait", text, {"duration_s": end_s - begin_s})
 
     def _proxies(self) -> str:
         """A proxy advertises a window of its own: its buffer is what was full."""
@@ -446,26 +536,36 @@ class _Story:
 
 _CHANGES = {"up": "comes back", "down": "is taken away"}
 _EVENTS = {
-    "established": "the connection is open",
-    "fast_retransmit": "recovery begins",
-    "timeout": "the retransmission timer expires",
-    "recovery_exit": "recovery ends",
-    "slow_start_exit": "slow start ends",
-    "undo": "the sender finds the last loss spurious, and restores its state",
-    "reduction": "the sender takes the loss for congestion",
-    "no_reduction": "the sender takes the loss for an error of a link, and does not reduce its window",
-    "ecn_reduction": "ECN marks reduce the congestion window",
-    "zero_window": "the window that the receiver advertises closes",
-    "completed": "all data are acknowledged",
-    "transfer": "a transfer is complete",
-    "aborted": "the connection gives up",
+    "established": ("connection", "the connection is open"),
+    "fast_retransmit": ("recovery", "recovery begins"),
+    "timeout": ("timeout", "the retransmission timer expires"),
+    "recovery_exit": ("recovery-end", "recovery ends"),
+    "slow_start_exit": ("slow-start-end", "slow start ends"),
+    "undo": ("undo", "the sender finds the last loss spurious, and restores its state"),
+    "reduction": ("reduction", "the sender takes the loss for congestion"),
+    "no_reduction": (
+        "no-reduction",
+        "the sender takes the loss for an error of a link, and does not reduce its window",
+    ),
+    "ecn_reduction": ("ecn-reduction", "ECN marks reduce the congestion window"),
+    "zero_window": ("wait", "the window that the receiver advertises closes"),
+    "completed": ("connection", "all data are acknowledged"),
+    "transfer": ("transfer", "a transfer is complete"),
+    "aborted": ("connection", "the connection gives up"),
 }
+"""Kind and words of each event."""
 
 
 def listed(parts: list[str]) -> str:
     """With commas, and an *and* before the last."""
     *others, last = parts
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def _number(value: Any) -> float:
+    """A value of a profile: a quantity in its basic unit, a probability, or the number itself."""
+    found = _core.quantity(value) if isinstance(value, str) else (float(value), "")
+    return found[0] if found else float("nan")
 
 
 def _seconds(text: str) -> float:

@@ -11,12 +11,13 @@ import polars as pl
 from bentpipe import formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.why.explanation import CAUSES, listed, refuse_absent
+from bentpipe.experiment.why.explanation import CAUSES, check, listed, why, with_series
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.experiment.why.explanation import Explanation
     from bentpipe.experiment.why.remedies import Remedy
     from bentpipe.progress import Wish
 
@@ -227,6 +228,25 @@ class Breakdown:
         return text + notebook.page("", [], self.notes)
 
 
+def answer(
+    result: RunResult,
+    flow: str | None,
+    *,
+    at: float | None,
+    start: float | None,
+    end: float | None,
+    tries: bool,
+    progress: Wish,
+) -> Explanation | Breakdown:
+    """Explain a time of a flow, or without a time where the time of flows went; see `RunResult.why`."""
+    if flow is None and (at, start, end) != (None, None, None):
+        raise BentpipeError("a time of no flow\n  expected the flow, too: why(FLOW, at=72)")
+    check(result.scenario, flow, at=at, start=start, end=end)
+    if flow is None or (at is None and start is None):
+        return breakdown(result, flow, tries=tries, progress=progress)
+    return why(result, flow, at=at, start=start, end=end)
+
+
 def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progress: Wish = None) -> Breakdown:
     """Break down the time of each kind of flow; see `RunResult.why`."""
     from bentpipe.experiment.why.remedies import tried
@@ -237,9 +257,7 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
     chosen = list(dict.fromkeys(entries.values())) if only is None else [entries.get(only, only)]
     if not set(chosen) <= set(entries.values()):
         raise BentpipeError(unknown(chosen[0], "a flow of this scenario", [*dict.fromkeys(entries.values())]))
-    if SERIES not in result.recorded:
-        refuse_absent(scenario, SERIES)
-        result = result.again(series=SERIES, progress=progress)
+    result = with_series(result, SERIES, progress=progress)
     table = result.recorded[SERIES].with_columns(
         pl.col("flow").replace_strict(entries).alias("entry"),
         pl.col("by").replace_strict({**entries, "": ""}).alias("by"),

@@ -17,6 +17,7 @@ use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
 use crate::packet::Packet;
 use crate::record::{LossPlace, Names};
 use crate::spec::{App, Scenario};
+use crate::traffic::Traffic;
 use bentpipe_tcp::{Flags, SendLimit};
 use bentpipe_units::Time;
 use queues::LinkTrails;
@@ -28,7 +29,7 @@ use trail::{PacketKey, PathShare, Spent, Story, Trail, DATAGRAM};
 pub(crate) const SERIES: &str = crate::dictionary::CRITICAL_PATH_SERIES.0;
 
 /// The trails of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct CriticalPaths {
     /// The trail of the packet that has just arrived somewhere, or leaves its host.
     in_hand: Option<(PacketKey, Trail)>,
@@ -391,18 +392,24 @@ impl Network {
 
     /// The run is over: transfers without an end have come as far as the last packet that their receivers got.
     pub(super) fn trace_end(&mut self) {
-        let Some(paths) = &mut self.observers.critical else { return };
-        for flow in FlowId::all(self.scenario.flows.len()) {
-            let is_open = self.scenario.flows[flow].app.is_single() && paths.counts[flow] == 0;
-            let listener = self.traffic.flows[flow].newest_slot().filter(|_| is_open).map(EndpointId::listener);
-            if let Some(trail) = listener.and_then(|end| paths.end(end)).map(|end| end.trail.clone()) {
-                paths.add(flow, &trail);
-            }
+        if let Some(paths) = &mut self.observers.critical {
+            paths.end_all(&self.scenario, &self.traffic);
         }
     }
 }
 
 impl CriticalPaths {
+    /// Adds the trails of flows that never end.
+    pub(super) fn end_all(&mut self, scenario: &Scenario, traffic: &Traffic) {
+        for flow in FlowId::all(scenario.flows.len()) {
+            let is_open = scenario.flows[flow].app.is_single() && self.counts[flow] == 0;
+            let listener = traffic.flows[flow].newest_slot().filter(|_| is_open).map(EndpointId::listener);
+            if let Some(trail) = listener.and_then(|end| self.end(end)).map(|end| end.trail.clone()) {
+                self.add(flow, &trail);
+            }
+        }
+    }
+
     fn set_end(&mut self, endpoint: EndpointId, end: EndTrail) {
         let index = endpoint.index();
         if index >= self.ends.len() {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 const LATEST_MAX: usize = 64;
 
 /// The packets of one link, with their trails.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LinkTrails {
     /// Offered and not served yet, each trail at the instant of the offer.
     waiting: VecDeque<(PacketKey, Trail)>,

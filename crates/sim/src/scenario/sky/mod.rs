@@ -8,6 +8,7 @@
 //! - `gaps`: times without a path, with reasons
 //! - `radio`, `gauge`: attenuation by air and rain, and rain from files
 //! - `written`, `changes`: links and changes in the form of a file
+//! - `look`: the same sky for looks at it beside a run
 
 mod changes;
 pub(super) mod day;
@@ -15,6 +16,7 @@ mod failing;
 mod gaps;
 mod gauge;
 mod ground;
+mod look;
 mod names;
 mod radio;
 mod scene;
@@ -40,6 +42,7 @@ use bentpipe_orbit::sky::SkyError;
 use bentpipe_units::settings::Typed;
 use bentpipe_units::Duration;
 use ground::Ground;
+pub use look::{ConstellationOfRun, PairOfPlaces, SkyOfRun};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Instants at which paths are looked at, over all flows: some minutes of work.
@@ -48,41 +51,66 @@ const LOOKS_MAX: f64 = 1e8;
 /// Replaces `sky`, if there is one, by links and changes.
 pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings) {
     let Some(table) = tree.table_mut() else { return };
-    let Some(mut written) = table.remove("sky") else { return };
+    let Some(written) = table.remove("sky") else { return };
     // If it comes to nothing, that links are missing is not what is wrong.
     table.entry("link".into()).or_insert_with(Tree::empty);
     let before = findings.found.len();
-    check::walk_at(&schema::root()["$defs"]["Sky"], &mut written, "sky", findings);
-    if findings.found.len() > before {
-        return;
-    }
-    let raw = written.clone();
-    check::complete(&schema::root()["$defs"]["Sky"], &mut written);
-    let keys = match <Keys as Typed>::read(&written.to_value()) {
-        Ok(keys) => keys,
-        Err(error) => return say(&raw, findings, &["sky"], &format!("is no sky: {error}"), ""),
-    };
-    // What is wrong with it is found when all is checked.
-    let Some(duration) = tree.get("duration").and_then(|value| Duration::read(&value.to_value()).ok()) else { return };
-    let back_after = keys.back_after;
-    let Some(constellations) = several::split(keys, &raw, findings) else { return };
-    let (mut parts, count) = (Vec::new(), constellations.len() as f64);
-    for (number, of) in constellations.into_iter().enumerate() {
-        let mut go_on = |share| files.go_on((number as f64 + share) / count);
-        let Some(part) = Part::make(of, tree, duration, files, &mut go_on, findings) else { return };
-        parts.push(part);
-    }
-    let uses = several::uses(&parts, back_after, duration);
-    match are_told(&parts, &uses, &raw, duration, findings) {
-        Ok(true) => {}
-        Ok(false) => return,
-        Err(error) => return wrong(&raw, findings, &error),
-    }
+    let Some(Skies { parts, uses, duration }) = found(written, tree, files, findings) else { return };
     let drawn: Vec<written::Drawn> = parts.iter().map(|part| part.drawn(duration)).collect();
     if let Err((number, wrong)) = written::write(tree, &drawn, &uses) {
         let of = &parts[number].of;
         say(&of.raw, findings, &["sky", wrong.hop, wrong.side], &wrong.message, wrong.expected);
         of.locate(&mut findings.found[before..]);
+    }
+}
+
+/// The sky of a scenario that is valid, with the paths of its flows; `None` if it has none.
+pub(super) fn look(mut tree: Tree, files: &dyn Files) -> Option<SkyOfRun> {
+    let written = tree.table_mut()?.remove("sky")?;
+    found(written, &tree, files, &mut Findings::default()).map(SkyOfRun::new)
+}
+
+/// Constellations, and the constellation that each pair of places uses.
+struct Skies {
+    parts: Vec<Part>,
+    uses: several::Uses,
+    /// Length of the run.
+    duration: Duration,
+}
+
+/// Constellations and paths of `written`, the sky of `tree`; `None` if something is wrong with it.
+fn found(mut written: Tree, tree: &Tree, files: &dyn Files, findings: &mut Findings) -> Option<Skies> {
+    let before = findings.found.len();
+    check::walk_at(&schema::root()["$defs"]["Sky"], &mut written, "sky", findings);
+    if findings.found.len() > before {
+        return None;
+    }
+    let raw = written.clone();
+    check::complete(&schema::root()["$defs"]["Sky"], &mut written);
+    let keys = match <Keys as Typed>::read(&written.to_value()) {
+        Ok(keys) => keys,
+        Err(error) => {
+            say(&raw, findings, &["sky"], &format!("is no sky: {error}"), "");
+            return None;
+        }
+    };
+    // A wrong duration is reported when all is checked.
+    let duration = tree.get("duration").and_then(|value| Duration::read(&value.to_value()).ok())?;
+    let back_after = keys.back_after;
+    let constellations = several::split(keys, &raw, findings)?;
+    let (mut parts, count) = (Vec::new(), constellations.len() as f64);
+    for (number, of) in constellations.into_iter().enumerate() {
+        let mut go_on = |share| files.go_on((number as f64 + share) / count);
+        parts.push(Part::make(of, tree, duration, files, &mut go_on, findings)?);
+    }
+    let uses = several::uses(&parts, back_after, duration);
+    match are_told(&parts, &uses, &raw, duration, findings) {
+        Ok(true) => Some(Skies { parts, uses, duration }),
+        Ok(false) => None,
+        Err(error) => {
+            wrong(&raw, findings, &error);
+            None
+        }
     }
 }
 
