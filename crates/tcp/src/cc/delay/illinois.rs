@@ -157,8 +157,8 @@ impl Illinois {
 }
 
 impl IllinoisSettings {
-    /// Returns κ1 / (κ2 + da), with κ1 = (dm - d1) αmin αmax / (αmax - αmin) and κ2 = (dm - d1) αmin / (αmax - αmin) -
-    /// d1, both multiplied by αmax - αmin, which may be zero. Here da > d1, so dm > d1.
+    /// Returns κ1 / (κ2 + da). κ1 = (dm - d1) αmin αmax / (αmax - αmin) and κ2 = (dm - d1) αmin / (αmax - αmin) - d1.
+    /// Both are multiplied by αmax - αmin, which may be zero. Here da > d1, so dm > d1.
     fn curve(&self, da: f64, dm: f64) -> f64 {
         let d1 = self.alpha_delay * dm;
         let (least, greatest) = (self.alpha_min, self.alpha_max);

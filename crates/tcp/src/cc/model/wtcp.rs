@@ -54,9 +54,9 @@
 //! - A handover to a longer path looks like wider spacing of arrivals and costs one decrease. From then on the least
 //!   delay is never seen again, and no more losses are learnt.
 //! - Over short round trips a millisecond of the timestamps is coarse. `least_period` averages over it.
-//! - Beside congestion controls that halve at each loss, WTCP is not fair: ten flows of it leave next to nothing to ten
-//!   of `sack` in `s1`. A full queue spreads few losses over them, not more than usual for any of them. The spread of
-//!   the measured goodput is wide.
+//! - Beside congestion controls that halve at each loss, WTCP is not fair: in `s1`, ten flows of it leave ten flows of
+//!   `sack` next to nothing. A full queue spreads few losses over them, not more than usual for any of them. The spread
+//!   of the measured goodput is wide.
 
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, Pace, PathState};
