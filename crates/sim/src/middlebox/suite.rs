@@ -241,7 +241,9 @@ fn every_function_is_tried() {
 fn every_middlebox_documents_its_position_and_effects() {
     let silent = MiddleboxConfig::ALL.iter().map(|(name, _)| *name).filter(|name| {
         let doc = MiddleboxConfig::doc(name).unwrap();
-        !["Position on the path", "When it helps", "When it hurts"].iter().all(|it| doc.contains(&format!("\n# {it}\n")))
+        !["Position on the path", "When it helps", "When it hurts"]
+            .iter()
+            .all(|it| doc.contains(&format!("\n# {it}\n")))
     });
     assert_eq!(silent.collect::<Vec<_>>(), ["own"]);
 }
