@@ -25,8 +25,8 @@
 //! Scalable TCP hurts itself where the queue is the limit. It grows by a hundredth per ACK, overflows the queue by as
 //! much, and gives up only an eighth. Then it loses packets again during the repair and ends in a timeout. In `geo`
 //! that happens about every twelve seconds and costs over a third of `sack`'s goodput. Two such flows do not converge,
-//! since both grow and shrink by shares: two minutes do not make them even, neither in `geo` nor in `leo`. It takes
-//! most of `geo` and seven tenths of `s1` from as many flows of `sack`.
+//! because both grow and shrink by shares. They are still uneven after two minutes of `geo` or `leo`. Scalable TCP
+//! takes most of `geo` and seven tenths of `s1` from as many flows of `sack`.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;

@@ -77,7 +77,7 @@ settings! {
         /// Whether the window grows at least as fast as Reno's.
         reno_friendly: bool = true, "RFC 9438 §4.3";
         /// Unit of growth: each unit moves the window towards its target.
-        growth: enum CubicGrowth = CubicGrowth::Segment, "Linux; RFC 9438 §4.4 says each ACK";
+        growth: enum CubicGrowth = CubicGrowth::Segment, "Linux; RFC 9438 §4.4: each ACK";
         /// Start of the first congestion avoidance after a timeout while the bit is not set.
         after_rto: enum CubicAfterRto = CubicAfterRto::Rfc, "RFC 9438 §4.8; Linux, which Cao 2023 changes, resets";
     }
