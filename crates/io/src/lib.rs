@@ -13,7 +13,7 @@
 //! | `kernel` | the kernel's TCP under test: conformance scripts in real time |
 //! | `confine` | limits of programs at hosts |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
-//! | `samples` | the connections of hosts while a run goes on |
+//! | `samples` | the connections of hosts during a run |
 //! | `filter` | a filter of real acknowledgements |
 //! | [`icmp`] | reports of routers: a packet was too large |
 //! | [`proxy`] | middleboxes for real packets: a proxy that splits their connections |

@@ -228,7 +228,7 @@ pub fn is_before(packet: &[u8], next: &[u8]) -> bool {
     }
 }
 
-/// Packets to be written at once: the headers, and where in each of the packets its data begin.
+/// Packets to be written together: the headers, and the start of the data in each packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joined {
     /// Metadata for the device before the bytes.

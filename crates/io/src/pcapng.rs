@@ -25,7 +25,7 @@ pub enum Direction {
     Out = 2,
 }
 
-/// Bytes of blocks that are written at once.
+/// Bytes of blocks that are written together.
 const CHUNK: usize = 1 << 18;
 /// Buffers of packets that wait to be filled again.
 const SPARE_MAX: usize = 1 << 12;

@@ -1,4 +1,4 @@
-//! The connections of hosts while a run goes on, as the kernel describes them.
+//! Samples the connections of hosts during a run, as the kernel reports them.
 
 use crate::netlink::{Connection, Sampler};
 use crate::speaker::{Report, Speaker};
@@ -128,7 +128,7 @@ impl Samples {
         }
         let name = (host, connection.local, connection.remote);
         if let Some((at, latest)) = self.latest.get_mut(&name) {
-            // Time in which it is busy goes on while nothing else changes.
+            // Its busy time increases while all other values stay.
             let is_same = Connection { busy_us: connection.busy_us, ..self.kept[*at].connection.clone() } == connection;
             if is_same {
                 *latest = connection;

@@ -122,7 +122,7 @@ impl Thinning {
     }
 }
 
-/// More than this much of a path's time at once is a burst that the path did not make.
+/// Longer time of a path in one batch is a burst that the path did not make.
 const BURST: Duration = Duration::from_millis(1);
 
 /// Batches: packets due one after another that a host received together.

@@ -124,7 +124,7 @@ pub fn parse(packet: &[u8]) -> Option<Received<'_>> {
 /// Through bytes and back, with zeros for payload.
 ///
 /// # Errors
-/// The segment has no room in a packet, or does not come back as it was.
+/// The segment does not fit into a packet, or does not survive the conversion.
 pub fn carry(segment: &Segment) -> Result<Segment, String> {
     let [from, to] = [49_152, 5001].map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     let payload = vec![0; usize::from(segment.len)];
