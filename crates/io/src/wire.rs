@@ -28,7 +28,7 @@ const FAST_OPEN: u8 = 34;
 const CC: u8 = 11;
 const CC_NEW: u8 = 12;
 const CC_ECHO: u8 = 13;
-/// RFC 6994: shared by experiments, which an identifier distinguishes. RFC 5690 has no assigned number, so its RFC
+/// RFC 6994: shared by experiments, which an identifier distinguishes. RFC 5690 has no assigned identifier, so its
 /// number serves.
 const EXPERIMENT: u8 = 253;
 const ACK_RATIO: [u8; 2] = [0x56, 0x90];

@@ -1,12 +1,12 @@
 //! LEDBAT keeps a fixed queueing delay, 100 ms or less, and yields to all traffic that adds more. It is meant for
 //! background traffic.
 //!
-//! RFC 6817.
+//! RFC 6817 §2.4.2.
 //!
 //! # How it works
 //!
 //! The least delay of the last ten minutes is the delay of the empty path. The least of the last four samples is the
-//! current delay (§2.4.2):
+//! current delay:
 //!
 //! ```text
 //! queued = min(current) - min(base),  off = (TARGET - queued) / TARGET

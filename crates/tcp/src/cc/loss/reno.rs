@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //!
-//! Slow start adds one segment per ACK. Congestion avoidance adds one segment per window. A loss halves the window (RFC
-//! 5681 §3.1 and §3.2). NewReno and SACK differ from Reno in loss recovery only.
+//! Slow start adds one segment per ACK. Congestion avoidance adds one segment per window. A loss halves the window. The
+//! rules are in RFC 5681 §3.1 and §3.2. NewReno and SACK differ from Reno in loss recovery only.
 //!
 //! # When it helps
 //!
