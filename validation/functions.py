@@ -25,9 +25,9 @@ SCENARIO = Path(__file__).with_name("functions.toml").read_text(encoding="utf-8"
 REPLICATIONS = 10
 METRICS = {
     "goodput:user": (1e6, "goodput, Mbit/s"),
-    "goodput:beside": (1e6, "goodput of the plain one beside it, Mbit/s"),
-    "fct_p50:short": (1, "median time to ask for 100 kB, s"),
-    "queue_p95:up.forward": (1e-3, "95th percentile of the wait in the queue, ms"),
+    "goodput:beside": (1e6, "goodput of the plain transfer, Mbit/s"),
+    "fct_p50:short": (1, "median time of a request for 100 kB, s"),
+    "queue_p95:up.forward": (1e-3, "95th percentile of the queueing delay, ms"),
 }
 
 
@@ -95,7 +95,7 @@ PLACES = {
     "cache": Place(
         {"satellite": ["cache"]},
         path={"flow.short.app.catalogue": {"objects": 5}},
-        more="Who asks does so for five objects, one after the other and again from the first.",
+        more="The user requests five objects, one after the other and again from the first.",
     ),
     "spoof": Place({"gateway": [{"kind": "spoof", "window": "BDP"}]}),
     "satpep": Place(
@@ -107,7 +107,7 @@ PLACES = {
     "snoop": Place(
         {"satellite": ["snoop"]},
         lossy="down",
-        more="The errors are between satellite and station: a queue that overflows behind it, it would hide.",
+        more="The errors are between satellite and station, because it would hide the overflow of a queue behind it.",
     ),
     "freeze": Place(
         {"gateway": ["freeze"]},

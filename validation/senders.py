@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FIGURES = Path(__file__).resolve().parent.parent / "docs" / "senders"
 
 REFERENCES = ("sack", "reno")
-"""Drawn beside each sender: Reno's window with the recovery that most others have, and Reno itself."""
+"""Drawn beside each congestion control: Reno's window with the recovery of most others, and Reno itself."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-//! A file that another thread writes, so that a disk makes nobody late.
+//! Writes a file in another thread, so that a slow disk delays no packet.
 
 use crate::pcapng::Sink;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::thread::{Builder, JoinHandle};
 /// Chunks that may wait for the disk: with those of a capture, 64 MB.
 const CHUNKS: usize = 256;
 
-/// What it is given is written to `F` later. Where too much waits, a chunk is refused with `WouldBlock`, not waited for.
+/// Passes chunks to `F` later. Too many waiting chunks refuse the next one with `WouldBlock` instead of waiting.
 #[derive(Debug)]
 pub struct Behind<F> {
     to: Arc<F>,
@@ -28,12 +28,12 @@ struct Writer {
 }
 
 impl<F> Behind<F> {
-    /// Of this file. The thread starts with the first chunk.
+    /// Creates a writer of this file. The thread starts with the first chunk.
     pub fn new(to: F) -> Self {
         Self { to: Arc::new(to), thread: None }
     }
 
-    /// What the thread said at its end.
+    /// Returns the result of the thread at its end.
     fn ended(&mut self) -> io::Result<()> {
         let Some(Writer { chunks, ending, .. }) = self.thread.take() else { return Ok(()) };
         drop(chunks);
@@ -55,7 +55,7 @@ where
                 taken.iter().try_for_each(|mut chunk| {
                     (&*to).write_all(&chunk)?;
                     chunk.clear();
-                    // At the end nobody wants it any more.
+                    // At the end the chunk is no longer needed.
                     let _ = back.send(chunk);
                     Ok(())
                 })

@@ -1,4 +1,5 @@
-//! How long a host takes to answer, before the scenario begins and while nothing else goes on: each round trip contains it.
+//! Measures the answer time of a host, before the scenario begins and without other traffic. Each round trip contains
+//! it.
 
 use crate::driver::clock_ns;
 use crate::host::Host;

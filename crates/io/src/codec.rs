@@ -1,22 +1,22 @@
-//! Packets as bytes: what the path needs to know of an IP packet, and what it may change.
+//! Packets as bytes: the fields of IP packets that the path reads, and those that it changes.
 //!
-//! A packet may be anything that a program sends, so that nothing here fails: what cannot be read is missing.
+//! A packet may be anything that a program sends, so no function here fails: unreadable fields are missing.
 
 use etherparse::{LaxNetSlice, LaxSlicedPacket, PacketBuilder, TransportSlice};
 use std::net::IpAddr;
 
-/// The larger part of what the simulator takes as header of a packet (RFC 9293 §3.1 and RFC 791 §3.1 allow 60 B each).
+/// Largest header length in the simulator (RFC 9293 §3.1 and RFC 791 §3.1 allow 60 B each).
 const HEADER_LEN_MAX: usize = u8::MAX as usize;
 
 /// Both bits of ECN: congestion experienced (RFC 3168 §5).
 const CE: u8 = 0b11;
 
-/// What the path needs to know of a packet.
+/// Fields of a packet that the path needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Who sent it.
+    /// Source.
     pub from: IpAddr,
-    /// Where it is to go.
+    /// Destination.
     pub to: IpAddr,
     /// Protocol above IP, as IANA numbers them: 6 is TCP, 17 is UDP.
     pub protocol: u8,
@@ -29,7 +29,7 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// Those of a packet; none if it is no IP packet.
+    /// Returns the fields of a packet; `None` if it is not an IP packet.
     pub fn of(packet: &[u8]) -> Option<Self> {
         let sliced = LaxSlicedPacket::from_ip(packet).ok()?;
         let (from, to, payload): (IpAddr, IpAddr, _) = match sliced.net.as_ref()? {
@@ -66,7 +66,7 @@ impl Headers {
     }
 }
 
-/// What a segment of TCP says beside its data.
+/// Fields of a TCP segment besides its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acknowledgement {
     pub(crate) ports: (u16, u16),
@@ -75,7 +75,7 @@ pub(crate) struct Acknowledgement {
     pub(crate) data: usize,
 }
 
-/// Of a segment in the middle of a connection: with ACK, without SYN, FIN and RST (RFC 9293 §3.1).
+/// Returns the fields of a segment in the middle of a connection: with ACK, without SYN, FIN and RST (RFC 9293 §3.1).
 pub(crate) fn acknowledgement(packet: &[u8]) -> Option<Acknowledgement> {
     const TCP: u8 = 6;
     let ip = match packet.first()? >> 4 {
@@ -93,8 +93,8 @@ pub(crate) fn acknowledgement(packet: &[u8]) -> Option<Acknowledgement> {
     })
 }
 
-/// A queue marked the packet: sets CE, and in IPv4 the checksum (RFC 3168 §5, RFC 1624 §3). Returns whether the packet takes
-/// marks: one whose sender does not know ECN stays as it is.
+/// Marks a packet: sets CE, and in IPv4 the checksum (RFC 3168 §5, RFC 1624 §3). Returns whether the packet is
+/// ECN-capable. Other packets stay unchanged.
 pub fn mark(packet: &mut [u8]) -> bool {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => {
@@ -131,8 +131,8 @@ pub fn is_ecn_capable(packet: &[u8]) -> bool {
     }
 }
 
-/// Whether all checksums of the packet are right: that of IPv4, and that of TCP, UDP or ICMP. None: it is no IP packet, a part of
-/// one, or it has no checksum.
+/// Whether all checksums of the packet are right: that of IPv4, and that of TCP, UDP or ICMP. `None`: it is not a whole
+/// IP packet, or has no checksum.
 pub fn checksums_are_right(packet: &[u8]) -> Option<bool> {
     let sliced = LaxSlicedPacket::from_ip(packet).ok()?;
     if sliced.stop_err.is_some() {
@@ -160,7 +160,7 @@ pub fn checksums_are_right(packet: &[u8]) -> Option<bool> {
     };
     let transport = match sliced.transport? {
         TransportSlice::Tcp(_) => over(6),
-        // RFC 768: zero says that there is none.
+        // RFC 768: zero means no checksum.
         TransportSlice::Udp(udp) => (udp.checksum() == 0 && pseudo.len() == 8) || over(17),
         TransportSlice::Icmpv4(_) => fold(sum(payload.payload)) == u16::MAX,
         TransportSlice::Icmpv6(_) => over(58),

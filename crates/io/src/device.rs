@@ -25,7 +25,7 @@ const WIRE: [u8; 6] = [2, 0, 0, 0, 0, 2];
 /// Bytes that may wait in a packet socket. A kernel that does not allow it has its own limit.
 const WAITING: libc::c_int = 64 << 20;
 
-/// What makes the device of a host.
+/// Backend of a host's device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
     /// TUN where the system has it, otherwise a packet socket.
@@ -40,7 +40,7 @@ pub enum Backend {
 /// Whether hosts hand over super-packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Offload {
-    /// Where the kernel has it.
+    /// TUN device of the kernel.
     #[default]
     Auto,
     /// Never: hosts cut their data themselves.
@@ -54,7 +54,7 @@ pub enum Offload {
 pub struct Wanted {
     /// Bytes of the largest packet.
     pub mtu: u16,
-    /// What makes it.
+    /// Backend.
     pub backend: Backend,
     /// Whether the host hands over super-packets.
     pub offload: Offload,
@@ -68,7 +68,7 @@ pub(crate) struct Device {
     /// Whether each packet has the header of offload before it.
     has_header: bool,
     has_offload: bool,
-    /// Packets that did not fit into the socket: the kernel forgets them when it has told them.
+    /// Packets that did not fit into the socket. The kernel resets its counter when it is read.
     dropped: AtomicU64,
 }
 
@@ -83,8 +83,8 @@ impl Device {
         let header = if has_header { libc::IFF_VNET_HDR } else { 0 };
         request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | header) as libc::c_short;
         step("a network device of /dev/net/tun", control(file.as_fd(), libc::TUNSETIFF as libc::Ioctl, &mut request))?;
-        // It ends with its namespace, which nobody waits for: to end it when its file is closed takes 15 ms. A kernel that does not
-        // allow that ends it then.
+        // It ends with its namespace, in the background: to end it when its file is closed takes 15 ms. A kernel that
+        // does not allow that ends it then.
         let _ = control_number(file.as_fd(), libc::TUNSETPERSIST as libc::Ioctl, 1);
         let least = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
         // Linux 6.2 has the one of UDP.
@@ -96,7 +96,7 @@ impl Device {
         device.with(offload)
     }
 
-    /// A device in the network namespace of this process, whose other end is in the one that `wire` was opened in.
+    /// Creates a device in the network namespace of this process. Its other end is in the namespace of `wire`.
     pub(crate) fn packet(wire: &Wire, wanted: &Wanted) -> Result<Self, NotAllowed> {
         // One segment in a super-packet: the kernel cuts before it hands over.
         let segments = (wanted.offload == Offload::Off).then_some(1);
@@ -170,7 +170,7 @@ impl Device {
     }
 }
 
-/// Where the other end of a host's device is: a network namespace of its own, so that no program sees it.
+/// Other end of a host's device: a separate network namespace, invisible to programs.
 #[derive(Debug)]
 pub(crate) struct Wire {
     namespace: OwnedFd,
@@ -185,7 +185,7 @@ impl Wire {
         let set =
             |name, value: libc::c_int| system::set_option(socket.as_fd(), libc::SOL_PACKET, name, &value.to_ne_bytes());
         step("a packet socket with headers", set(libc::PACKET_VNET_HDR, 1))?;
-        // What is written here is not to be read again; older kernels than 4.20 do not loop it to this socket anyway.
+        // Written packets are not read again. Kernels older than 4.20 do not loop them to this socket anyway.
         let _ = set(libc::PACKET_IGNORE_OUTGOING, 1);
         for name in [libc::SO_RCVBUF, libc::SO_RCVBUFFORCE] {
             let _ = system::set_option(socket.as_fd(), libc::SOL_SOCKET, name, &WAITING.to_ne_bytes());
@@ -198,7 +198,7 @@ impl Wire {
         self.namespace.as_fd()
     }
 
-    /// In its network namespace: the device is up, and what it receives is read from the socket.
+    /// Opens the device in its network namespace: it is up, and its packets are read from the socket.
     pub(crate) fn open(&self) -> io::Result<()> {
         let mut up = request(NAME);
         up.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING | libc::IFF_NOARP) as libc::c_short;

@@ -1,7 +1,7 @@
-//! Real time: packets of hosts enter the simulated network when they come, and leave it when they are due.
+//! Drives hosts in real time: their packets enter the simulated network on arrival, and leave it when they are due.
 //!
-//! All that happens on the path is computed from the instants at which packets entered, so that being late does not add up and
-//! changes neither queues nor losses.
+//! The path is computed from the instants at which packets entered. Lateness therefore does not add up and changes
+//! neither queues nor losses.
 
 use crate::behind::Behind;
 use crate::calibrate;
@@ -79,7 +79,7 @@ pub(crate) fn clock_ns() -> u64 {
 const APART: Duration = Duration::from_ps(1);
 
 impl Driver {
-    /// Of these hosts, joined by these ways. The scenario begins with the first [`run`](Self::run).
+    /// Creates a driver of these hosts, joined by these ways. The scenario begins with the first [`run`](Self::run).
     pub fn new(hosts: Vec<Host>, ways: Vec<Way>, captures: Option<Files>) -> Self {
         // Otherwise waiting ends up to 50 us late (prctl(2), PR_SET_TIMERSLACK).
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
@@ -124,7 +124,7 @@ impl Driver {
         self.own.as_ref().map(|(_, speaker)| speaker)
     }
 
-    /// What happened outside the scenario so far.
+    /// Returns the events outside the scenario so far.
     pub fn outside(&self) -> &Outside {
         &self.outside
     }
@@ -139,7 +139,7 @@ impl Driver {
         self.samples.end()
     }
 
-    /// What kept the kernel's senders from sending, and how long their round trips were.
+    /// Returns the limits of the kernel's senders, and their round trips.
     pub fn endpoints(&self) -> Endpoints {
         self.samples.endpoints()
     }
@@ -177,7 +177,7 @@ impl Driver {
             let patience = next.min(until).min(self.samples.next()).saturating_since(now);
             let ended = self.wait(patience, watched)?;
             looked = self.now();
-            // Woken late: nobody looked meanwhile.
+            // Woken late: the devices were not read in the meantime.
             self.outside.on_turn(looked.saturating_since(now).saturating_sub(patience));
             if ended {
                 return Ok(Pause::Ended);
@@ -199,7 +199,7 @@ impl Driver {
         Ok(watched.is_some() && sources.last().is_some_and(|process| !process.revents().is_empty()))
     }
 
-    /// What hosts have sent enters the network.
+    /// Passes packets from hosts to the network.
     fn read_all(&mut self, network: &mut Network) -> io::Result<()> {
         let count = self.hosts.len();
         self.first = (self.first + 1) % count.max(1);
@@ -229,7 +229,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Our own TCP does what is due; says when it wants to act again.
+    /// Runs the due actions of bentpipe's TCP. Returns the time of its next action.
     fn speak_at(&mut self, network: &mut Network, now: Time) -> Time {
         let Some((host, mut speaker)) = self.own.take() else { return Time::NEVER };
         speaker.handle_wakeup(now);
@@ -268,7 +268,7 @@ impl Driver {
         self.outside.ignored += u64::from(!could_be_read);
     }
 
-    /// What has left the network is given to its host.
+    /// Passes packets that have left the network to their hosts.
     fn write_all(&mut self, network: &mut Network) {
         let mut left: Vec<(Way, Delivered)> = Vec::new();
         for mut packet in network.drain() {
@@ -312,7 +312,7 @@ impl Driver {
         if !taken.is_empty() {
             self.samples.on_proxy();
         }
-        // Now that nobody waits for them any more.
+        // The run no longer waits for them.
         let Some(captures) = &mut self.captures else { return };
         for (way, packet) in left {
             captures.left(way.peer, way.host, packet);

@@ -1,4 +1,4 @@
-//! The filter of acknowledgements (RFC 3449 §5.2.1) for real ones: what it looks for in packets is in their bytes.
+//! Filters real acknowledgements (RFC 3449 §5.2.1): it reads packets as bytes.
 
 use crate::speaker::received;
 use bentpipe_sim::middlebox::{replace_waiting, AckFilterConfig, Context, Middlebox, Side};
@@ -7,7 +7,7 @@ use bentpipe_tcp::{Flags, Options};
 use bentpipe_units::Seq;
 use std::net::SocketAddr;
 
-/// The filter. Like that of simulated packets it keeps no state: all that it knows is what waits.
+/// The filter. Like that of simulated packets it keeps no state: it reads only waiting packets.
 #[derive(Debug)]
 pub(crate) struct Filter(pub(crate) AckFilterConfig);
 
@@ -31,7 +31,7 @@ impl Bare {
         is_bare.then_some(Self { ends: [read.from, read.to], flags: segment.flags, ack: segment.ack })
     }
 
-    /// Whether it says nothing that `later` does not say too.
+    /// Whether `later` makes it obsolete.
     fn is_replaced_by(&self, later: &Self) -> bool {
         let is_earlier = later.ack.value().wrapping_sub(self.ack.value()) as i32 > 0;
         self.ends == later.ends && self.flags == later.flags && is_earlier

@@ -1,4 +1,4 @@
-//! Packets of any bytes for all that reads packets, as many as `BENTPIPE_FUZZ_OPS` says:
+//! Feeds packets of any bytes to all code that reads packets. `BENTPIPE_FUZZ_OPS` sets their number:
 //!
 //! ```text
 //! BENTPIPE_FUZZ_OPS=100000000 cargo test --release -p bentpipe-io fuzz
@@ -11,7 +11,7 @@ use bentpipe_tcp::{Flags, Options, Segment, SynOptions, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
 use std::net::SocketAddr;
 
-/// Without `BENTPIPE_FUZZ_OPS`.
+/// Number of packets without `BENTPIPE_FUZZ_OPS`.
 const PACKETS: u64 = 200_000;
 /// Packets after which another host is attacked.
 const ROUND: u64 = 2000;
@@ -50,7 +50,7 @@ fn ends(is_v6: bool) -> [SocketAddr; 2] {
     ends.map(|end| end.parse().unwrap())
 }
 
-/// A segment near what the server expects: what it sent last tells.
+/// Makes a segment near the server's expectation, by its last segment.
 fn segment(dice: &mut Dice, [seq, ack]: [Seq; 2]) -> Segment {
     let near =
         |dice: &mut Dice, from: Seq| Seq::new(from.value().wrapping_add(dice.roll() as i16 as u32 >> dice.below(16)));
@@ -76,7 +76,7 @@ fn segment(dice: &mut Dice, [seq, ack]: [Seq; 2]) -> Segment {
     }
 }
 
-/// Any bytes, or a packet that is right, or one that is nearly right.
+/// Makes any bytes, a correct packet, or a nearly correct packet.
 fn packet(dice: &mut Dice, expected: [Seq; 2]) -> Vec<u8> {
     let is_v6 = dice.below(3) == 0;
     let segment = segment(dice, expected);
@@ -125,7 +125,7 @@ fn repair(packet: &mut [u8]) {
     packet[36..38].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// All that reads what a device hands over.
+/// Runs all code that reads packets from a device.
 fn read(dice: &mut Dice, packet: &[u8]) {
     let headers = codec::Headers::of(packet);
     assert!(headers.is_none_or(|headers| usize::from(headers.header_len) <= headers.len && headers.len <= packet.len()));
@@ -135,7 +135,7 @@ fn read(dice: &mut Dice, packet: &[u8]) {
     wire::parse(packet);
     let mut header: [u8; HEADER] = dice.bytes(HEADER).try_into().unwrap();
     if dice.below(2) == 0 {
-        // A super-packet of TCP over IPv4, as they come: what to do, TCP; a hint; bytes of a segment; where the checksum is.
+        // Header of a super-packet of TCP over IPv4: action, TCP, a hint, bytes of a segment, position of the checksum.
         header[..2].fill(1);
         for (at, half) in [(4, 1 + dice.below(1500) as u16), (6, 20), (8, 16)] {
             header[at..at + 2].copy_from_slice(&half.to_ne_bytes());

@@ -1,8 +1,8 @@
-//! Hosts of an emulation: namespaces of Linux with one device each, which no other process sees and which end with ours.
-//! `confine` has the limits of programs at them.
+//! Hosts of an emulation: Linux namespaces with one device each. Other processes do not see them, and they end with
+//! this process. `confine` has the limits of programs at them.
 //!
-//! Each call of the system that needs `unsafe` has its reason. Who calls [`isolate`] has one thread: a namespace
-//! of users cannot be left by several. Later each thread may have a [`Host`] of its own.
+//! Each system call that needs `unsafe` states its reason. The caller of [`isolate`] must have one thread, because
+//! several threads cannot leave a user namespace. Later each thread may have a separate [`Host`].
 #![allow(unsafe_code)]
 
 use crate::confine;
@@ -58,8 +58,8 @@ pub fn process(id: i32) -> io::Result<OwnedFd> {
     Ok(pidfd_open(id, PidfdFlags::empty())?)
 }
 
-/// Leaves the namespaces of the machine. The next child is the first process of a namespace of processes: all that it starts
-/// ends with it. They have the user who called.
+/// Leaves the namespaces of the machine. The next child is the first process of a process namespace, which ends with
+/// it. The namespaces belong to the user who called.
 ///
 /// # Errors
 /// The step that the system does not allow.
@@ -85,7 +85,8 @@ fn map_ids(user: u32, group: u32) -> Result<(), NotAllowed> {
     step("a group in a user namespace", fs::write("/proc/self/gid_map", format!("{group} {group} 1")))
 }
 
-/// In the first process: own list of processes, own names of hosts, nobody to ask for others. Nothing is written to a disk.
+/// Gives the first process a separate process list and host names, without other name servers. Writes nothing to a
+/// disk.
 ///
 /// # Errors
 /// The step that the system does not allow.
@@ -125,7 +126,7 @@ impl Host {
         Self::with(v4, v6, &Wanted { mtu, backend: Backend::Tun, offload: Offload::Off })
     }
 
-    /// The same with another device.
+    /// Creates a host with another device.
     ///
     /// # Errors
     /// The step that the system does not allow.
@@ -138,7 +139,7 @@ impl Host {
         };
         let device = match tun {
             Some(device) => device,
-            // What was the host's namespace has the other end, and the host gets another one.
+            // The host's old namespace has the other end, and the host gets another one.
             None => {
                 let wire = Wire::new(namespace)?;
                 namespace = new_network()?;
@@ -174,10 +175,10 @@ impl Host {
         Ok(Self { namespace, device, addresses: [v4.into(), v6.into()] })
     }
 
-    /// All connections of the host begin so.
+    /// Sets the initial state of all connections of the host.
     ///
     /// # Errors
-    /// The kernel does not have the congestion control: then it has what [`congestion_controls`] says.
+    /// The kernel does not have the congestion control. It has those of [`congestion_controls`].
     pub fn set_beginning(&self, beginning: Beginning<'_>) -> io::Result<()> {
         self.enter().map_err(|refused| refused.error)?;
         let [v4, v6] = self.addresses;
@@ -264,7 +265,7 @@ impl Host {
     pub fn dropped(&self) -> Result<u64, NotAllowed> {
         self.enter()?;
         let text = step("the counters of the device", fs::read_to_string("/proc/thread-self/net/dev"))?;
-        // Eight columns of what was received, then bytes, packets, errors and drops of what was sent.
+        // Eight columns of received traffic, then bytes, packets, errors and drops of sent traffic.
         let row = text.lines().find_map(|line| line.trim_start().strip_prefix("sat0:"));
         let column: Option<u64> = row.and_then(|row| row.split_whitespace().nth(11)?.parse().ok());
         column
@@ -273,17 +274,17 @@ impl Host {
     }
 }
 
-/// Moves this process, which has one thread, to a network namespace of its own; returns that.
+/// Moves this process, which has one thread, to a separate network namespace. Returns it.
 fn new_network() -> Result<OwnedFd, NotAllowed> {
-    // A table of connections of its own, which is small: to look at all of it takes microseconds, not half a millisecond.
-    // The namespace in which this process is now says so for the one that it makes.
+    // A separate, small table of connections: to visit all of it takes microseconds instead of half a millisecond. The
+    // namespace of this process sets the size for the namespace that it creates.
     let _ = fs::write("/proc/sys/net/ipv4/tcp_child_ehash_entries", CONNECTIONS);
     // SAFETY: this thread alone gets another network; it shares its files as before.
     step("a network namespace", unsafe { unshare_unsafe(UnshareFlags::NEWNET) })?;
     step("the network namespace", open("/proc/self/ns/net", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))
 }
 
-/// Ends hosts, all at once: for each of them the kernel waits until nobody can look at its device or its socket any more.
+/// Ends hosts, all together: for each of them the kernel waits until its device and its socket are no longer in use.
 pub fn end(hosts: Vec<Host>) {
     std::thread::scope(|scope| {
         for host in hosts {
@@ -318,14 +319,14 @@ pub fn simulated_cc(name: &str) -> &str {
     CC_NAMES.iter().find(|(_, kernels)| *kernels == name).map_or(name, |(ours, _)| ours)
 }
 
-/// What a host of an emulation is told; what this system does not have stays as it is.
+/// Sets the system settings of a host. Settings that this system does not have stay unchanged.
 fn sysctls() {
     let buffers = |least| format!("4096 {least} {BUFFER_MAX}");
     let group = getegid().as_raw();
     let settings = [
         ("ipv4/tcp_wmem", buffers(16_384)),
         ("ipv4/tcp_rmem", buffers(131_072)),
-        // What one connection learnt would change the next.
+        // Metrics of one connection would change the next.
         ("ipv4/tcp_no_metrics_save", "1".into()),
         // Answers, does not ask: no packet is ECN-capable on the path.
         ("ipv4/tcp_ecn", "2".into()),
@@ -335,8 +336,8 @@ fn sysctls() {
         ("ipv4/conf/all/rp_filter", "0".into()),
         ("ipv4/ping_group_range", format!("{group} {group}")),
         ("ipv6/conf/all/accept_ra", "0".into()),
-        // An address of the link would come a second later: browsers take that for another network, and drop what they load.
-        // Its solicitations would also be packets on the path, with errors of their own.
+        // A link address would appear a second later. Browsers take that for another network, and drop their downloads.
+        // Its solicitations would also be packets on the path, with separate errors.
         ("ipv6/conf/sat0/addr_gen_mode", "1".into()),
         ("ipv6/conf/sat0/accept_dad", "0".into()),
         ("ipv6/conf/sat0/router_solicitations", "0".into()),
@@ -360,8 +361,8 @@ fn write_setting(name: &str, value: &str) -> io::Result<()> {
     fs::write(Path::new("/proc/sys/net").join(name), value)
 }
 
-/// Does `work` in a thread of the same namespaces that has usual priority. For some settings the kernel tries again until a lock of its
-/// own is free: at real-time priority, without giving a processor to the thread that holds it.
+/// Does `work` in a thread of the same namespaces with usual priority. For some settings the kernel retries until one
+/// of its locks is free: at real-time priority, without giving a processor to the thread that holds the lock.
 ///
 /// # Errors
 /// There can be no thread.

@@ -29,11 +29,11 @@ const ICMP: u8 = 1;
 /// The identifier of our echoes.
 const ECHO: u16 = 0x6270;
 const ICMP_V6: u8 = 58;
-/// Of the third word of an IPv4 header, in its first byte.
+/// Don't-fragment bit of the third word of an IPv4 header, in its first byte.
 const DONT_FRAGMENT: u8 = 0x40;
 
-/// What a router says to the sender of a packet that a link with this MTU does not take, and how many of its bytes are headers. None: the
-/// sender allows fragments, it is itself a report, or it is no packet.
+/// Returns a router's report to the sender of a packet above the MTU of a link, and the number of its header bytes.
+/// `None`: the sender allows fragments, the packet is itself a report, or is not an IP packet.
 pub fn too_big(packet: &[u8], mtu: u64) -> Option<(Vec<u8>, u8)> {
     let headers = Headers::of(packet)?;
     // RFC 1122 §3.2.2, RFC 4443 §2.4: no report about a report.
@@ -70,15 +70,15 @@ pub fn too_big(packet: &[u8], mtu: u64) -> Option<(Vec<u8>, u8)> {
 /// A segment of ours that was too large for a link, as a router reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reported {
-    /// Who sent the segment.
+    /// Source of the segment.
     pub from: SocketAddr,
     /// To whom.
     pub to: SocketAddr,
-    /// What its connection is notified of.
+    /// Notice for its connection.
     pub notice: Notice,
 }
 
-/// What a report is about; none: the packet is none, or not about a segment.
+/// Returns the subject of a report; `None`: the packet is not a report, or not about a segment.
 pub fn reported(packet: &[u8]) -> Option<Reported> {
     let headers = Headers::of(packet)?;
     if checksums_are_right(packet) != Some(true) {
@@ -89,12 +89,12 @@ pub fn reported(packet: &[u8]) -> Option<Reported> {
     let word = u32::from_be_bytes([message[4], message[5], message[6], message[7]]);
     let mtu = match (headers.protocol, message[0], message[1]) {
         (ICMP, UNREACHABLE, FRAGMENTATION_NEEDED) => word & 0xffff,
-        // What a connection counts are the headers of IPv4.
+        // Connections count the headers of IPv4.
         (ICMP_V6, TOO_BIG, 0) => word.saturating_sub(V6_MORE),
         _ => return None,
     };
     let lost = Headers::of(about)?;
-    // What the IP header says: of the packet itself there is only the start.
+    // Lengths of the IP header: only the start of the packet itself is available.
     let half = |at: usize| Some(usize::from(u16::from_be_bytes([*about.get(at)?, *about.get(at + 1)?])));
     let len = if lost.from.is_ipv4() { half(2)? } else { half(4)? + 40 };
     let LaxSlicedPacket { transport: Some(TransportSlice::Tcp(tcp)), .. } = LaxSlicedPacket::from_ip(about).ok()?
@@ -124,7 +124,7 @@ pub(crate) fn is_answer(packet: &[u8], number: u16) -> bool {
     let Some(headers) = Headers::of(packet) else { return false };
     let at = usize::from(headers.header_len);
     let message = at.checked_sub(8).and_then(|start| packet.get(start..at));
-    // Kind and code are 0; a checksum; who asked, and the number.
+    // Kind and code are 0, then a checksum, the identifier of the sender, and the number.
     let is_ours =
         |found: &[u8]| found[..2] == [0; 2] && found[4..6] == ECHO.to_be_bytes() && found[6..] == number.to_be_bytes();
     headers.protocol == ICMP && message.is_some_and(is_ours)

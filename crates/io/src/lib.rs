@@ -1,27 +1,27 @@
 //! The simulated path for real programs.
 //!
-//! | room | what it holds |
+//! | room | content |
 //! |---|---|
 //! | `behind` | a file that another thread writes |
-//! | `calibrate` | how long hosts take to answer |
-//! | [`codec`] | packets as bytes: what the path needs of their headers, checksums, the mark of a queue |
+//! | `calibrate` | measurement of hosts' answer times |
+//! | [`codec`] | packets as bytes: header fields for the path, checksums, ECN marks |
 //! | `host` | namespaces of Linux, each with a device |
 //! | `device` | the device of a host: TUN, or a packet socket |
-//! | `system` | calls of the system; with `host` and `confine`, all that is `unsafe` |
+//! | `system` | system calls; with `host` and `confine`, all `unsafe` code |
 //! | [`offload`] | super-packets of hosts, taken apart and joined |
 //! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
 //! | `kernel` | the kernel's TCP under test: conformance scripts in real time |
-//! | `confine` | what programs at hosts may do |
+//! | `confine` | limits of programs at hosts |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
-//! | `samples` | the connections of hosts while a run goes on |
+//! | `samples` | the connections of hosts during a run |
 //! | `filter` | a filter of real acknowledgements |
 //! | [`icmp`] | reports of routers: a packet was too large |
-//! | [`proxy`] | functions of the network for real packets: a proxy that splits their connections |
-//! | [`pcapng`] | captures: what each host sent and received, lost packets with their cause |
-//! | [`simulated`] | the same of runs in virtual time: packets that have headers made for them |
+//! | [`proxy`] | middleboxes for real packets: a proxy that splits their connections |
+//! | [`pcapng`] | captures: packets that each host sent and received, lost packets with their cause |
+//! | [`simulated`] | captures of runs in virtual time: packets with made-up headers |
 //! | [`wire`] | TCP segments as packets, and back |
-//! | [`speaker`] | a host whose TCP is ours |
-//! | [`trust`] | how late packets were, and what was lost outside the scenario |
+//! | [`speaker`] | a host with bentpipe's TCP |
+//! | [`trust`] | lateness of packets, and losses outside the scenario |
 
 #[cfg(target_os = "linux")]
 pub mod behind;

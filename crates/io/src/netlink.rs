@@ -20,13 +20,13 @@ const RTAX_CC_ALGO: u16 = 16;
 const VETH_INFO_PEER: u16 = 1;
 /// The priority that the kernel gives its own routes of IPv6 (IP6_RT_PRIO_ADDRCONF).
 const V6_PRIORITY: u32 = 256;
-/// The request for sockets, and what is asked of each (linux/sock_diag.h, linux/inet_diag.h).
+/// Request for sockets, and its parts (linux/sock_diag.h, linux/inet_diag.h).
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_CONG: u16 = 4;
 /// Connections that send or wait for an answer, by bits of their states (net/tcp_states.h): not those that listen or are over.
 const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
-/// Bytes of what stands before the attributes of a connection (`inet_diag_msg`).
+/// Bytes before the attributes of a connection (`inet_diag_msg`).
 const ABOUT: usize = 72;
 /// The threshold of a sender that has none yet (TCP_INFINITE_SSTHRESH).
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
@@ -77,12 +77,12 @@ pub(crate) fn set_queue(device: c_int, packets: c_int) -> io::Result<()> {
 /// A pair of Ethernet devices, of which one is in another network namespace.
 #[derive(Debug)]
 pub(crate) struct Pair<'a> {
-    /// Of both.
+    /// Name of both.
     pub(crate) name: &'a [u8],
     /// Here, and there.
     pub(crate) addresses: [[u8; 6]; 2],
     pub(crate) mtu: u32,
-    /// How many segments a super-packet may have; as many as the kernel likes if it is not said.
+    /// Largest number of segments of a super-packet; `None`: the kernel decides.
     pub(crate) segments: Option<u32>,
 }
 
@@ -113,10 +113,10 @@ pub(crate) fn make_pair(pair: &Pair<'_>, namespace: BorrowedFd<'_>) -> io::Resul
     done(&message(libc::RTM_NEWLINK, flags, &body))
 }
 
-/// How connections to a network begin; what is missing is the kernel's own.
+/// Initial state of connections to a network. Missing values are the kernel's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beginning<'a> {
-    /// Their congestion control, whatever a program asks for.
+    /// Congestion control, for any request of a program.
     pub cc: Option<&'a str>,
     /// Their initial window, segments.
     pub initial_window: Option<u32>,
@@ -181,15 +181,15 @@ pub struct Connection {
     pub pacing: Option<u64>,
     /// Data acknowledged so far, bytes.
     pub acked_bytes: u64,
-    /// Segments sent again so far.
+    /// Segments retransmitted so far.
     pub retransmissions: u32,
     /// The shortest round trip of the last five minutes, microseconds; none before one was measured.
     pub min_rtt_us: Option<u32>,
-    /// How long it had data that were not acknowledged, microseconds; the two below are parts of it.
+    /// Time with unacknowledged data, microseconds; the two below are parts of it.
     pub busy_us: u64,
-    /// How long the receiver's window kept the sender from sending, microseconds.
+    /// Time in which the receiver's window limited the sender, microseconds.
     pub rwnd_limited_us: u64,
-    /// How long the send buffer did.
+    /// Time in which the send buffer limited the sender, microseconds.
     pub sndbuf_limited_us: u64,
 }
 
@@ -243,7 +243,8 @@ impl Sampler {
     }
 }
 
-/// What the kernel says of a connection: `inet_diag_msg` and its attributes. None if it says too little.
+/// Reads the kernel's report of a connection: `inet_diag_msg` and its attributes. Returns `None` for an incomplete
+/// report.
 fn connection(told: &[u8]) -> Option<Connection> {
     let end = |port: usize, address: usize| {
         let port = u16::from_be_bytes(told.get(port..port + 2)?.try_into().ok()?);

@@ -1,10 +1,12 @@
-//! Segmentation offload: super-packets of hosts are taken apart, and neighbours that leave together are joined again.
+//! Segmentation offload: splits super-packets of hosts, and joins neighbours that leave together.
 //!
-//! A host of Linux hands over TCP data in units of up to 64 kB and expects the device to cut them. To carry such a unit as one packet
-//! would give all of its segments one place in queues and one error. So each segment is a packet of its own on the path, and
-//! those of one super-packet that leave at the same time are given to the receiver as one unit, as receive offload does.
+//! A Linux host passes TCP data in units of up to 64 kB and expects the device to cut them. Such a unit as one packet
+//! would give all of its segments one place in queues and one error. So each segment is a separate packet on the path.
+//! Segments of one super-packet that leave at the same time are passed to the receiver as one unit, like receive
+//! offload.
 //!
-//! In the network packets are as others are, with right checksums. Pure functions on bytes. The header is `virtio_net_hdr` of Virtual I/O Device 1.2 §5.1.6, in the order of bytes of the machine.
+//! In the network these packets are ordinary packets, with right checksums. All functions are pure functions on bytes.
+//! The header is `virtio_net_hdr` of Virtual I/O Device 1.2 §5.1.6, in the byte order of the machine.
 
 use crate::codec::{fold, sum};
 use std::ops::Range;
@@ -17,30 +19,30 @@ const NEEDS_CSUM: u8 = 1;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
 const UDP_ANY: u8 = 5;
-/// The super-packet has CWR, which stands in its first segment only (RFC 3168 §6.1.2).
+/// The super-packet has CWR, which only its first segment carries (RFC 3168 §6.1.2).
 const ECN: u8 = 0x80;
 
 /// Protocols above IP, as IANA numbers them.
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Flags of TCP, and where they stand behind the start of its header (RFC 9293 §3.1).
+/// Flags of TCP, and their offset from the start of its header (RFC 9293 §3.1).
 const FLAGS: usize = 13;
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 
-/// What a device says about a packet beside its bytes.
+/// Metadata of a device about a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     flags: u8,
-    /// What is to be cut: TCP over IPv4 or IPv6, UDP, or nothing.
+    /// Kind of data to cut: TCP over IPv4 or IPv6, UDP, or nothing.
     kind: u8,
     /// Bytes of all headers: a hint.
     header_len: u16,
     /// Bytes of data in each segment.
     size: u16,
-    /// Where what the checksum covers begins, and where behind that it stands.
+    /// Start of the checksummed data, and the checksum's offset from there.
     csum_start: u16,
     csum_offset: u16,
 }
@@ -53,7 +55,7 @@ impl Header {
         Self { flags, kind, header_len: half(2), size: half(4), csum_start: half(6), csum_offset: half(8) }
     }
 
-    /// As it is read.
+    /// Returns the header as bytes.
     pub fn bytes(self) -> [u8; HEADER] {
         let halves = [self.header_len, self.size, self.csum_start, self.csum_offset].map(u16::to_ne_bytes);
         let mut bytes = [self.flags, self.kind, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -61,21 +63,21 @@ impl Header {
         bytes
     }
 
-    /// The same of a packet with this many bytes of another header before it.
+    /// Returns the header for a packet with this many bytes of another header before it.
     #[must_use]
     pub fn behind(self, bytes: u16) -> Self {
         let (header_len, csum_start) = (self.header_len.saturating_add(bytes), self.csum_start.saturating_add(bytes));
         Self { header_len, csum_start, ..self }
     }
 
-    /// And the same without that header.
+    /// Returns the header for a packet without that other header.
     #[must_use]
     pub fn without(self, bytes: u16) -> Self {
         let (header_len, csum_start) = (self.header_len.saturating_sub(bytes), self.csum_start.saturating_sub(bytes));
         Self { header_len, csum_start, ..self }
     }
 
-    /// Where the checksum of a packet stands that has to be completed.
+    /// Returns the position of a checksum that is still incomplete.
     fn checksum(self) -> Option<Range<usize>> {
         let at = usize::from(self.csum_start) + usize::from(self.csum_offset);
         (self.flags & NEEDS_CSUM != 0).then_some(at..at + 2)
@@ -86,11 +88,11 @@ impl Header {
 fn finish(header: Header, packet: &mut [u8]) {
     let Some(at) = header.checksum().filter(|at| at.end <= packet.len()) else { return };
     let sum = !fold(sum(&packet[usize::from(header.csum_start)..]));
-    // RFC 768: zero would say that there is none.
+    // RFC 768: zero would mean no checksum.
     packet[at].copy_from_slice(&if sum == 0 { u16::MAX } else { sum }.to_be_bytes());
 }
 
-/// Where the parts of a packet are.
+/// Positions of the parts of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     is_v4: bool,
@@ -101,7 +103,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Of a packet with data whose transport begins here.
+    /// Returns the parts of a packet with data whose transport begins at `transport`.
     fn of(packet: &[u8], is_tcp: bool, transport: usize) -> Option<Self> {
         let is_v4 = packet.first()? >> 4 == 4;
         let len = if is_tcp { usize::from(packet.get(transport + 12)? >> 4) * 4 } else { 8 };
@@ -110,7 +112,7 @@ impl Layout {
         (is_whole && headers < packet.len()).then_some(Self { is_v4, is_tcp, transport, headers })
     }
 
-    /// Of one whose transport stands right behind the header of IP.
+    /// Returns the parts of a packet whose transport follows the header of IP.
     fn read(packet: &[u8]) -> Option<Self> {
         let (protocol, transport, len) = match packet.first()? >> 4 {
             4 => (*packet.get(9)?, usize::from(packet[0] & 0xf) * 4, usize::from(word(packet.get(2..4)?, 0))),
@@ -122,7 +124,7 @@ impl Layout {
         Self::of(packet, is_tcp, transport)
     }
 
-    /// Where the checksum of the transport stands.
+    /// Returns the position of the transport's checksum.
     fn checksum(&self) -> Range<usize> {
         let at = self.transport + if self.is_tcp { 16 } else { 6 };
         at..at + 2
@@ -197,8 +199,8 @@ pub fn segment(header: Header, packet: &[u8], mut each: impl FnMut(Box<[u8]>)) -
     true
 }
 
-/// Whether `next` continues `packet` as a segment of a super-packet does the one before it: all that is not counted on is equal, marks
-/// of queues too.
+/// Whether `next` continues `packet` as a segment of a super-packet does the one before it: all fields except counters
+/// are equal, including ECN marks.
 pub fn is_before(packet: &[u8], next: &[u8]) -> bool {
     let (Some(layout), Some(other)) = (Layout::read(packet), Layout::read(next)) else { return false };
     if layout != other || packet.len() < next.len() {
@@ -206,7 +208,7 @@ pub fn is_before(packet: &[u8], next: &[u8]) -> bool {
     }
     let Layout { is_v4, is_tcp, transport, headers } = layout;
     let are_equal = |at: Range<usize>| packet[at.clone()] == next[at];
-    // Length, identification and checksum of IPv4 are not those of the one before; nor is the length of IPv6.
+    // Length, identification and checksum of IPv4 differ from the packet before, and the length of IPv6 does, too.
     let has_equal_ip = if is_v4 {
         are_equal(0..2) && are_equal(6..10) && are_equal(12..transport)
     } else {
@@ -226,19 +228,19 @@ pub fn is_before(packet: &[u8], next: &[u8]) -> bool {
     }
 }
 
-/// Packets to be written at once: the headers, and where in each of the packets its data begin.
+/// Packets to be written together: the headers, and the start of the data in each packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joined {
-    /// What the device gets before the bytes.
+    /// Metadata for the device before the bytes.
     pub header: Header,
     /// Headers of the packet; those of all of them.
     pub headers: Vec<u8>,
-    /// Where in each of the packets its data begin.
+    /// Start of the data in each of the packets.
     pub data_at: usize,
 }
 
-/// Joins packets each of which [is before](is_before) the next; of one packet, it gives that packet. None of what has no room in one, or
-/// does not have equal parts.
+/// Joins packets, where each [is before](is_before) the next. One packet stays unchanged. Returns `None` if they do not
+/// fit into one, or have unequal parts.
 pub fn join(packets: &[&[u8]]) -> Option<Joined> {
     let [first, .., last] = packets else {
         return Some(Joined { header: Header::default(), headers: Vec::new(), data_at: 0 });

@@ -1,7 +1,7 @@
 //! Captures: packets with their times in the format pcapng (draft-ietf-opsawg-pcapng), which Wireshark and tcpdump read.
 //!
-//! One file has what one host sees, so that no packet stands in it twice: what it sends when it sends it, what it receives when
-//! that arrives. A packet that the path lost stands in the file of its sender, at its place, with the cause as a comment.
+//! One file has the packets that one host sees, so no packet occurs twice: sent packets at their departure, received
+//! packets at their arrival. A lost packet is in the file of its sender, at its place, with the cause as a comment.
 
 use bentpipe_sim::dictionary::Cause;
 use bentpipe_sim::{Delivered, Lost, Taken};
@@ -21,16 +21,16 @@ const EPOCH_S: u64 = 946_684_800;
 pub enum Direction {
     /// To the host.
     In = 1,
-    /// From the host.
+    /// Sent by the host.
     Out = 2,
 }
 
-/// Bytes of blocks that are written at once.
+/// Bytes of blocks that are written together.
 const CHUNK: usize = 1 << 18;
 /// Buffers of packets that wait to be filled again.
 const SPARE_MAX: usize = 1 << 12;
 
-/// Where blocks of a capture go: all that can be written to, and [`Behind`](crate::behind::Behind).
+/// Destination of a capture's blocks: any writer, and [`Behind`](crate::behind::Behind).
 pub trait Sink {
     /// Takes what is in `blocks`, which is empty then.
     ///
@@ -69,7 +69,7 @@ pub struct Capture<W> {
 }
 
 impl<W: Sink> Capture<W> {
-    /// Begins a capture: the program that made it, the name of the interface, and what the capture is of.
+    /// Begins a capture: the program that made it, the name of the interface, and its subject.
     pub fn new(to: W, program: &str, interface: &str, about: &str) -> Self {
         let mut blocks = Vec::new();
         let mut section = Block::new(&mut blocks, 0x0A0D_0D0A);
@@ -89,7 +89,7 @@ impl<W: Sink> Capture<W> {
         self.beginning(at, direction, bytes, bytes.len(), comment)
     }
 
-    /// A packet of `len` bytes of which these come first.
+    /// Begins a packet of `len` bytes, with its first bytes.
     fn beginning(
         &mut self,
         at: Time,
@@ -113,7 +113,7 @@ impl<W: Sink> Capture<W> {
         self.hand_on()
     }
 
-    /// What is complete is written. A writer that would block is not waited for: the packets are missing, and counted.
+    /// Writes complete blocks. A writer that would block is not waited for: its packets are missing, and counted.
     fn hand_on(&mut self) -> io::Result<()> {
         let done = self.to.take(&mut self.blocks);
         self.blocks.clear();
@@ -127,7 +127,7 @@ impl<W: Sink> Capture<W> {
         }
     }
 
-    /// The capture is complete; says of how many packets it is not.
+    /// Completes the capture. Returns the number of missing packets.
     fn finish(&mut self, at: Time) -> io::Result<u64> {
         // Now there is time.
         self.to.finish()?;
@@ -145,7 +145,7 @@ impl<W: Sink> Capture<W> {
 /// A block under construction: type, length, content, options, and the length again.
 struct Block<'a> {
     bytes: &'a mut Vec<u8>,
-    /// Where it begins.
+    /// Start of the block.
     start: usize,
     has_options: bool,
 }
@@ -175,7 +175,7 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// What is longer than a length can say is cut.
+    /// Adds an option. Content beyond the largest length is cut.
     fn option(&mut self, code: u16, content: &[u8]) -> &mut Self {
         self.has_options = true;
         let content = &content[..content.len().min(u16::MAX.into())];
@@ -192,8 +192,8 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A capture of each host. What a host sent is written when its fate is known, so that lost packets have their comments; packets
-/// wait here for as long as the path is.
+/// A capture per host. A sent packet is written when its fate is known, so that a lost packet has its comment. Until
+/// then it waits here.
 pub struct Captures<W> {
     hosts: Vec<(Capture<W>, VecDeque<Seen>)>,
     /// Packets sent so far.
@@ -214,14 +214,14 @@ struct Seen {
     at: Time,
     direction: Direction,
     bytes: Vec<u8>,
-    /// Of the whole packet.
+    /// Length of the whole packet.
     len: usize,
-    /// None: still on its way. Empty: it arrived.
+    /// Fate; `None`: still under way. Empty: it arrived.
     fate: Option<String>,
 }
 
 impl<W: Sink> Captures<W> {
-    /// Of these hosts, in their order.
+    /// Creates captures of these hosts, in their order.
     pub fn new(hosts: Vec<Capture<W>>) -> Self {
         let hosts = hosts.into_iter().map(|host| (host, VecDeque::new())).collect();
         Self { hosts, sent: 0, last: Time::ZERO, kept: usize::MAX, spare: Vec::new(), failed: None }
@@ -234,7 +234,7 @@ impl<W: Sink> Captures<W> {
         self
     }
 
-    /// What is kept of a packet that is about to enter the path.
+    /// Returns the captured bytes of a packet that is about to enter the path.
     pub fn copy(&mut self, packet: &[u8]) -> Vec<u8> {
         let mut copy = self.spare.pop().unwrap_or_default();
         copy.clear();
@@ -247,8 +247,7 @@ impl<W: Sink> Captures<W> {
         self.sent(at, host, bytes, len);
     }
 
-    /// A host sent a packet of `len` bytes of which these come first.
-    /// Returns its number.
+    /// Notes that a host sent a packet of `len` bytes, with its first bytes. Returns its number.
     pub(crate) fn sent(&mut self, at: Time, host: usize, bytes: Vec<u8>, len: usize) -> u64 {
         self.sent += 1;
         let number = self.sent;
@@ -275,15 +274,16 @@ impl<W: Sink> Captures<W> {
         self.settle(host, packet.entered, packet.bytes.len(), loss(packet.cause, &packet.place, packet.at));
     }
 
-    /// A packet of a host ended at a function of the network.
+    /// Notes that a packet of a host ended at a middlebox.
     pub fn taken(&mut self, host: usize, packet: &Taken) {
         self.settle(host, packet.entered, packet.size as usize, format!("taken by a proxy at {}", packet.place));
     }
 
-    /// Writes what still waits; says how many packets the captures do not have because the writer was too slow.
+    /// Writes the waiting packets. Returns the number of packets that the captures miss because the writer was too
+    /// slow.
     ///
     /// # Errors
-    /// The first that went wrong.
+    /// The first error.
     pub fn finish(&mut self) -> io::Result<u64> {
         (0..self.hosts.len()).for_each(|host| self.write(host, true));
         match self.failed.take() {
@@ -292,7 +292,7 @@ impl<W: Sink> Captures<W> {
         }
     }
 
-    /// What arrives was due a little before it is seen, and may stand before what was sent meanwhile.
+    /// Inserts a packet. Arrivals were due a little before they are seen, and may precede packets sent in the meantime.
     fn see(&mut self, host: usize, seen: Seen) {
         let waiting = &mut self.hosts[host].1;
         let later = waiting.iter().rev().take_while(|other| other.at > seen.at).count();
@@ -316,7 +316,7 @@ impl<W: Sink> Captures<W> {
         self.write(host, false);
     }
 
-    /// What is next and known is written; `all`: what is still on its way, too.
+    /// Writes the next packets whose fate is known. With `all` also those under way.
     fn write(&mut self, host: usize, all: bool) {
         let (capture, waiting) = &mut self.hosts[host];
         while waiting.front().is_some_and(|seen| all || seen.fate.is_some()) {

@@ -1,6 +1,8 @@
-//! Functions of the network for real packets: the proxy that splits connections, as bytes, and reports of packets that are too large.
+//! Middleboxes for real packets: the proxy that splits connections, as bytes, and reports of packets that are too
+//! large.
 //!
-//! The proxy is that of virtual time ([`Splicer`]): the same connections, buffers, limits and counters. Here it also holds the data.
+//! The proxy is that of virtual time ([`Splicer`]): the same connections, buffers, limits and counters. Here it also
+//! stores the data.
 
 use crate::filter::Filter;
 use crate::icmp;
@@ -19,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Connections that are over and still reported.
 const REPORTS_MAX: usize = 100_000;
 
-/// What the functions of a network do with real packets.
+/// Actions of middleboxes on real packets.
 #[derive(Debug)]
 pub struct Functions {
     /// Bytes of the largest packet of a host.
@@ -43,7 +45,7 @@ impl Functions {
     pub fn lets_pass(config: &MiddleboxConfig) -> bool {
         !matches!(
             config,
-            // Of one's own: whatever it does.
+            // Custom middleboxes: any effect.
             MiddleboxConfig::Split(_)
                 | MiddleboxConfig::AckFilter(_)
                 | MiddleboxConfig::Impair(_)
@@ -154,11 +156,11 @@ impl Proxy {
         self.sessions.drive(key, cx);
     }
 
-    /// Reports about segments of its own are for it: all else passes.
+    /// Processes reports about its own segments. Other packets pass.
     fn on_other(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let Some(about) = cx.bytes(&packet).and_then(icmp::reported) else { return cx.forward(packet) };
         let (there, back) = ([about.from, about.to], [about.to, about.from]);
-        // What it sends towards an end has the other end's address.
+        // Packets towards an endpoint have the other endpoint's address.
         let (key, side) = if self.sessions.has(there, false) { (there, LISTENER) } else { (back, OPENER) };
         if !self.sessions.has(key, false) {
             return cx.forward(packet);
@@ -183,7 +185,7 @@ struct Real {
     mtu: u16,
     /// For the way of packets that are made.
     from_opener: Packet,
-    /// What has come from each side and was not acknowledged by the other.
+    /// Data from each side that the other has not acknowledged.
     streams: [Incoming; 2],
     ccs: [String; 2],
     is_aborted: [bool; 2],
@@ -191,7 +193,7 @@ struct Real {
 }
 
 impl Real {
-    /// From the other end's address to that of the end on this side.
+    /// Returns the addresses from the other endpoint to the endpoint on this side.
     fn towards(&self, side: usize) -> [SocketAddr; 2] {
         [self.ends[1 - side], self.ends[side]]
     }
@@ -238,7 +240,7 @@ impl Carrier for Real {
     }
 }
 
-/// As the network has it: whoever drives that may look.
+/// Connections of the network, visible to its driver.
 #[derive(Debug)]
 struct Shared(Arc<Mutex<Proxy>>);
 

@@ -1,4 +1,4 @@
-//! The connections of hosts while a run goes on, as the kernel describes them.
+//! Samples the connections of hosts during a run, as the kernel reports them.
 
 use crate::netlink::{Connection, Sampler};
 use crate::speaker::{Report, Speaker};
@@ -13,7 +13,7 @@ const SAMPLED_EVERY: Duration = Duration::from_millis(20);
 /// Samples that are kept: no more memory than the series of a run have. Tests have less to fill.
 const SAMPLES_MAX: usize = if cfg!(test) { 1000 } else { 1_000_000 };
 
-/// One way through the network: what `host` sends `to` one of these addresses enters at `port`.
+/// One way through the network: packets from `host` `to` one of these addresses enter at `port`.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
     /// Index of the host at which the port is.
@@ -22,7 +22,7 @@ pub struct Way {
     pub peer: usize,
     /// Addresses of the host at the far end.
     pub to: [IpAddr; 2],
-    /// Where packets enter the network; what leaves here goes to the host.
+    /// Port where packets enter the network. Packets that leave here go to the host.
     pub port: PortId,
 }
 
@@ -35,7 +35,7 @@ pub struct Sample {
     pub host: usize,
     /// Index of the host at the far end.
     pub peer: usize,
-    /// What the kernel said.
+    /// Report of the kernel.
     pub connection: Connection,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Samples {
     latest: BTreeMap<(usize, SocketAddr, SocketAddr), (usize, Connection)>,
     /// Of each way, the shortest time that a packet took since connections were looked at last.
     arrivals: Vec<Option<Duration>>,
-    /// The same of each connection since it began, there and back; named by its ends in order.
+    /// Smallest round trips of each connection since it began, in both directions; named by its ends in order.
     paths: BTreeMap<[SocketAddr; 2], [Option<Duration>; 2]>,
     /// Whether a proxy on the way answers: a round trip is not that of the path.
     is_split: bool,
@@ -60,7 +60,7 @@ impl Samples {
         Self { samplers, arrivals: vec![None; ways], ..Self::default() }
     }
 
-    /// All that are kept, in order of time.
+    /// Returns all samples, in order of time.
     pub(crate) fn kept(&self) -> &[Sample] {
         &self.kept
     }
@@ -86,13 +86,13 @@ impl Samples {
         self.is_split = true;
     }
 
-    /// Asks all hosts, if it is time; what is as it was is not kept again.
+    /// Samples all hosts, if it is time. Unchanged values are not kept again.
     pub(crate) fn take(&mut self, now: Time, ways: &[Way], own: Option<&(usize, Speaker)>) {
         if now < self.next {
             return;
         }
         if self.kept.len() >= SAMPLES_MAX {
-            // Who waits until then would wait for nothing, again and again.
+            // A wakeup then would repeat without effect.
             self.next = Time::NEVER;
             return;
         }
@@ -128,7 +128,7 @@ impl Samples {
         }
         let name = (host, connection.local, connection.remote);
         if let Some((at, latest)) = self.latest.get_mut(&name) {
-            // Time in which it is busy goes on while nothing else changes.
+            // Its busy time increases while all other values stay.
             let is_same = Connection { busy_us: connection.busy_us, ..self.kept[*at].connection.clone() } == connection;
             if is_same {
                 *latest = connection;
@@ -139,7 +139,7 @@ impl Samples {
         self.kept.push(Sample { at: now, host, peer, connection });
     }
 
-    /// What limited the senders of the kernel, and how long the round trips were of the connection that was nearest to its path.
+    /// Returns the limits of the kernel's senders, and the round trips of the connection that was nearest to its path.
     pub(crate) fn endpoints(&self) -> Endpoints {
         let mut found = Endpoints::default();
         for (_, connection) in self.latest.values() {
@@ -163,7 +163,7 @@ impl Samples {
     }
 }
 
-/// One of our connections, as the kernel says it of its own.
+/// Returns the state of a connection of bentpipe, in the form of the kernel's.
 fn connection(report: &Report) -> Connection {
     Connection {
         local: report.local,
@@ -176,7 +176,7 @@ fn connection(report: &Report) -> Connection {
         pacing: report.pacing.map(|rate| rate.as_bps() / 8),
         acked_bytes: report.acked_bytes,
         retransmissions: report.counters.retransmitted_segments as u32,
-        // Its round trips are not those of the kernel, and what limits it is not either.
+        // Its round trips and limits are not those of the kernel.
         min_rtt_us: None,
         busy_us: 0,
         rwnd_limited_us: 0,

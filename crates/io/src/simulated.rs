@@ -1,9 +1,9 @@
-//! Captures of runs in virtual time: what the hosts of a scenario send and receive, as packets.
+//! Captures of runs in virtual time: the packets that the hosts of a scenario send and receive.
 //!
-//! A simulated packet has no content and some of its header fields have no place in the simulator. Addresses, ports and
-//! identifications are made up, equal in each run: host `n` in the order of nodes has `10.78.x.y`, a flow has a port where it
-//! ends, and each of its connections one where it begins. Only the headers are in the file; the payload counts in their lengths,
-//! and as zeros in the checksums.
+//! A simulated packet has no content, and the simulator does not represent some of its header fields. Addresses, ports
+//! and identifications are made up, equal in each run. Host `n` in the order of nodes has `10.78.x.y`. A flow has a
+//! port at its receiver, and each of its connections a port at its sender. The file contains headers only. The payload
+//! counts in their lengths, and as zeros in the checksums.
 
 use crate::codec::{fold, sum};
 use crate::pcapng::{loss, Capture, Captures};
@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Of the connections of a flow, at the end that opens them (RFC 6335 §6 has the range).
+/// First port of a flow's connections, at the opener (RFC 6335 §6 has the range).
 const FIRST_DYNAMIC_PORT: u32 = 49_152;
 const DYNAMIC_PORTS: u32 = 16_384;
-/// Where flows end: that of the first one.
+/// Port of the first flow at its receiver.
 const FIRST_FLOW_PORT: u32 = 5001;
 const FLOW_PORTS: u32 = 40_000;
 
@@ -38,13 +38,13 @@ impl<W> Clone for SimulatedCaptures<W> {
 struct Inner<W> {
     captures: Captures<W>,
     scenario: Scenario,
-    /// Of each node: which of the hosts it is.
+    /// Host of each node.
     hosts: Vec<Option<usize>>,
     /// Numbers of packets under way that look alike, as they were sent.
     under_way: BTreeMap<Looks, VecDeque<u64>>,
 }
 
-/// By what a packet is known again. Functions may change its window and its options.
+/// Identity of a packet. Middleboxes may change its window and its options.
 type Looks = (usize, u32, bool, Option<[u32; 2]>, u16);
 
 impl<W> std::fmt::Debug for SimulatedCaptures<W> {
@@ -81,7 +81,7 @@ impl<W: Write> SimulatedCaptures<W> {
     }
 
     fn inner(&self) -> std::sync::MutexGuard<'_, Inner<W>> {
-        // Whoever panicked with it did not leave it half written: packets are written whole.
+        // A panic did not leave a packet half written: packets are written whole.
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -100,7 +100,7 @@ impl<W: Write + Send> Witness for SimulatedCaptures<W> {
         let [from, to] = ends(&inner.scenario, packet);
         let comment = match fate {
             Fate::Arrived => String::new(),
-            Fate::Taken => format!("taken by a function of the network, {:.9} s", packet.at.as_secs_f64()),
+            Fate::Taken => format!("taken by a middlebox, {:.9} s", packet.at.as_secs_f64()),
             Fate::Lost { place, cause } => loss(cause, place, packet.at),
         };
         let looks = looks(packet);
@@ -145,7 +145,8 @@ fn encode(packet: &Sighting, nodes: [NodeId; 2]) -> Vec<u8> {
     let (protocol, ecn) = packet.segment.map_or((UDP, 0), |segment| (TCP, segment.ecn.bits()));
     let total = (20 + transport.len() + usize::from(packet.len)) as u16;
     let addresses: Vec<u8> = nodes.into_iter().flat_map(|node| address(node).octets()).collect();
-    // RFC 791 §3.1: version and header length, service, length; identification, don't fragment; 64 hops, protocol, checksum.
+    // RFC 791 §3.1: version and header length, service, length, identification, don't fragment, 64 hops, protocol,
+    // checksum.
     let mut bytes = vec![0x45, ecn, (total >> 8) as u8, total as u8, 0, 0, 0x40, 0, 64, protocol, 0, 0];
     bytes.extend(&addresses);
     let checksum = (!fold(sum(&bytes))).to_be_bytes();
@@ -158,7 +159,7 @@ fn encode(packet: &Sighting, nodes: [NodeId; 2]) -> Vec<u8> {
 fn checked(mut transport: Vec<u8>, addresses: &[u8], protocol: u8, payload: u16) -> Vec<u8> {
     let len = transport.len() as u32 + u32::from(payload);
     let sum = !fold(sum(&transport) + sum(addresses) + u32::from(protocol) + len);
-    // RFC 768: zero would say that there is none.
+    // RFC 768: zero would mean no checksum.
     let sum = if protocol == UDP && sum == 0 { u16::MAX } else { sum };
     let at = if protocol == UDP { 6 } else { 16 };
     transport[at..at + 2].copy_from_slice(&sum.to_be_bytes());

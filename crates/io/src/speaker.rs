@@ -1,7 +1,7 @@
-//! A host whose TCP is ours: connections of the simulator's TCP, with the bytes that they carry, driven by packets and a clock.
+//! A host with bentpipe's TCP: connections of the simulator's TCP, with their data, driven by packets and a clock.
 //!
-//! As everywhere it is given `now` and an input, asked for outputs, and says when it wants to wake next. Packets that are not
-//! for one of its connections are answered as RFC 9293 §3.10.7.1 has it.
+//! Like other components it receives `now` and an input, provides outputs, and returns its next wakeup. Packets for
+//! other connections are answered by RFC 9293 §3.10.7.1.
 
 use crate::codec::Headers;
 use crate::icmp;
@@ -18,18 +18,18 @@ use std::sync::Arc;
 const TCP: u8 = 6;
 /// Connections at the same time; further SYNs are not answered.
 const CONNECTIONS_MAX: usize = 4096;
-/// Those among them whose handshake is not complete: a flood of SYNs takes no more.
+/// Largest number among them without a complete handshake: a flood of SYNs takes no more.
 const HALF_OPEN_MAX: usize = 1024;
 /// Connections that are over and still reported.
 const REPORTS_MAX: usize = 100_000;
-/// What `echo` holds of a peer that does not read what comes back.
+/// Largest amount of data that `echo` keeps for a peer that does not read its answers.
 const ECHO_MAX: u64 = 4 << 20;
 /// More than any run sends.
 const ENDLESS: u64 = 1 << 50;
 /// Bits of the header that TCP has a use for: those of RFC 9293 §3.1 and RFC 9768 §3.1. Others are for the simulator's own signals.
 const ON_THE_WIRE: u16 = 0x1ff;
 
-/// What the host does with a connection.
+/// Service of the host on a connection.
 pub enum Service {
     /// Sends zeros until the peer closes.
     Bulk,
@@ -52,7 +52,7 @@ impl fmt::Debug for Service {
     }
 }
 
-/// How a connection is, or was at its end.
+/// State of a connection, or its state at the end.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// This end.
@@ -61,7 +61,7 @@ pub struct Report {
     pub remote: SocketAddr,
     /// Its congestion control.
     pub cc: String,
-    /// Where it stands.
+    /// TCP state.
     pub state: State,
     /// Whether it was reset or given up.
     pub is_aborted: bool,
@@ -79,12 +79,12 @@ pub struct Report {
     pub flight_size_bytes: u64,
     /// Rate at which segments are spaced.
     pub pacing: Option<Rate>,
-    /// The same as in virtual time.
+    /// Counters, as in virtual time.
     pub counters: Counters,
 }
 
 impl Report {
-    /// Of one of our connections, between these ends.
+    /// Returns the report of a connection between these ends.
     pub(crate) fn of(conn: &Connection, [local, remote]: [SocketAddr; 2], cc: String, is_aborted: bool) -> Self {
         Self {
             local,
@@ -113,7 +113,7 @@ pub(crate) fn on_the_wire(config: &Config, mtu: u16) -> [Config; 2] {
     })
 }
 
-/// What a congestion control is called.
+/// Returns the name of a congestion control.
 pub(crate) fn cc_of(config: &Config) -> String {
     config.own_cc.as_ref().map_or(config.cc.kind().name(), |own| own.name()).to_owned()
 }
@@ -140,10 +140,10 @@ pub(crate) fn received(packet: &[u8]) -> Option<Received<'_>> {
 /// A host whose TCP is ours.
 #[derive(Debug)]
 pub struct Speaker {
-    /// Of connections over IPv4 and over IPv6, whose segments are shorter.
+    /// Settings of connections over IPv4 and over IPv6, whose segments are shorter.
     configs: [Arc<Config>; 2],
     mtu: u16,
-    /// Where it listens; none: nowhere.
+    /// Port where it listens; `None`: it does not listen.
     port: Option<u16>,
     service: Service,
     /// For initial sequence numbers (RFC 6528 §3).
@@ -151,7 +151,7 @@ pub struct Speaker {
     talks: BTreeMap<(SocketAddr, SocketAddr), Talk>,
     resets: VecDeque<Vec<u8>>,
     over: Vec<Report>,
-    /// Packets that are no whole segment, or have a wrong checksum.
+    /// Incomplete segments, or segments with a wrong checksum.
     pub unreadable: u64,
 }
 
@@ -202,7 +202,7 @@ impl Speaker {
         }
     }
 
-    /// What is due at `now` is done.
+    /// Performs the actions due at `now`.
     pub fn handle_wakeup(&mut self, now: Time) {
         for talk in self.talks.values_mut().filter(|talk| talk.conn.next_wakeup() <= now) {
             talk.conn.handle_wakeup(now);
@@ -242,7 +242,7 @@ impl Speaker {
         self.over.iter().cloned().chain(self.live())
     }
 
-    /// Those that are not over.
+    /// Returns the reports of connections that are not over.
     pub fn live(&self) -> impl Iterator<Item = Report> + '_ {
         self.talks.iter().map(|(&ends, talk)| talk.report(ends))
     }
@@ -310,7 +310,7 @@ impl Talk {
         self.follow(service);
     }
 
-    /// Does what the service does with what has come.
+    /// Applies the service to the received data.
     fn follow(&mut self, service: &mut Service) {
         if let Outgoing::Queue(start, bytes) = &mut self.outgoing {
             let acked = self.conn.acked_bytes();
@@ -349,14 +349,14 @@ impl Talk {
         }
         if self.conn.state() == State::Closed {
             if let Service::Take(file) = service {
-                // What cannot be written now is missing, and its size says so.
+                // Data that cannot be written is missing, and the file's size shows it.
                 let _ = file.flush();
             }
         }
     }
 
     fn report(&self, (local, remote): (SocketAddr, SocketAddr)) -> Report {
-        // Counted here: with `take`, what was written.
+        // Counted here: with `take`, the written bytes.
         let received_bytes = self.incoming.taken;
         Report { received_bytes, ..Report::of(&self.conn, [local, remote], self.cc.clone(), self.is_aborted) }
     }
@@ -371,7 +371,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Keeps what is new: what came first stays.
+    /// Keeps new data. Earlier data stays.
     pub(crate) fn keep(&mut self, start: u64, bytes: &[u8]) {
         let end = start + bytes.len() as u64;
         let mut at = start.max(self.taken);
@@ -414,17 +414,17 @@ impl Incoming {
             }
             found.push(piece);
         }
-        debug_assert_eq!(self.taken, until, "what was delivered was kept");
+        debug_assert_eq!(self.taken, until, "delivered data was kept");
         found
     }
 }
 
-/// What this end sends.
+/// Data that this end sends.
 #[derive(Debug)]
 enum Outgoing {
     Zeros,
     Bytes(Arc<[u8]>),
-    /// From this offset on.
+    /// Queued data from this offset on.
     Queue(u64, VecDeque<u8>),
 }
 

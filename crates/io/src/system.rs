@@ -18,9 +18,9 @@ const AT_RECURSIVE: libc::c_uint = 0x8000;
 /// A step of the set-up that the system did not allow.
 #[derive(Debug)]
 pub struct NotAllowed {
-    /// What was tried.
+    /// Attempted step.
     pub step: &'static str,
-    /// What the system answered.
+    /// Answer of the system.
     pub error: io::Error,
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn step<T, E: Into<io::Error>>(step: &'static str, result: Result<T, 
     result.map_err(|error| NotAllowed { step, error: error.into() })
 }
 
-/// How this thread gets a processor; whether that is allowed.
+/// Sets the scheduling of this thread. Returns whether that is allowed.
 pub(crate) fn schedule(policy: c_int, priority: c_int) -> bool {
     // SAFETY: all fields of the structure are integers; zero is a value of each.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -56,7 +56,7 @@ pub(crate) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, valu
     }
 }
 
-/// Fills `value` with an option of a socket; what the kernel does not have stays as it is.
+/// Fills `value` with an option of a socket. Without the option in the kernel it stays unchanged.
 pub(crate) fn option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &mut [u8]) -> io::Result<()> {
     let mut len = value.len() as libc::socklen_t;
     // SAFETY: the kernel writes as many bytes as there is room for.
@@ -105,11 +105,11 @@ pub(crate) fn socket(family: c_int, kind: c_int, protocol: c_int) -> io::Result<
     if socket < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor was opened above, and nobody else has it.
+    // SAFETY: the descriptor was opened above, and is not shared.
     Ok(unsafe { OwnedFd::from_raw_fd(socket) })
 }
 
-/// A request about a device, by a socket of its own.
+/// Makes a request about a device, by a separate socket.
 pub(crate) fn on_socket<T>(family: c_int, number: libc::c_ulong, value: &mut T) -> io::Result<()> {
     let socket = socket(family, libc::SOCK_DGRAM, 0)?;
     control(socket.as_fd(), number as libc::Ioctl, value)

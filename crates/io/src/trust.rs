@@ -1,4 +1,4 @@
-//! How far a run in real time was what the scenario says: when packets left and when they were due, and what was lost outside.
+//! Accuracy of a run in real time: lateness of packets, and losses outside the scenario.
 
 use crate::codec::acknowledgement;
 use bentpipe_units::{Duration, Time};
@@ -8,7 +8,7 @@ const SUB: u32 = 16;
 /// Octaves of nanoseconds: up to 18 minutes.
 const OCTAVES: u32 = 40;
 
-/// How late packets were: counts by size, so that a long run takes no more room than a short one.
+/// Lateness of packets: counts by size, so that a long run takes no more room than a short one.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     counts: Vec<u64>,
@@ -48,7 +48,8 @@ impl Lateness {
         self.max_ns as f64 * 1e-9
     }
 
-    /// What a share of `share` of the packets did not exceed, seconds, rounded up by at most 1/16 of itself.
+    /// Returns the lateness that a share of `share` of the packets did not exceed, seconds, rounded up by at most 1/16
+    /// of itself.
     pub fn quantile_s(&self, share: f64) -> f64 {
         let wanted = (share * self.count as f64).ceil() as u64;
         let mut seen = 0;
@@ -82,13 +83,13 @@ fn end(at: usize) -> u64 {
 /// Connections whose last ACK is remembered; others that share a place are taken for the same.
 const REMEMBERED: usize = 1021;
 
-/// How many segments with data hosts get for each ACK that they send. Segments that are given to a host together are acknowledged
+/// Segments with data that hosts receive per ACK that they send. Segments passed to a host together are acknowledged
 /// together.
 #[derive(Clone, Debug)]
 pub struct Thinning {
     data: u64,
     acks: u64,
-    /// What each connection acknowledged last, while it sent data.
+    /// Last acknowledgement of each connection while it sent data.
     last: Vec<u32>,
 }
 
@@ -121,15 +122,15 @@ impl Thinning {
     }
 }
 
-/// More than this much of a path's time at once is a burst that the path did not make.
+/// Longer time of a path in one batch is a burst that the path did not make.
 const BURST: Duration = Duration::from_millis(1);
 
-/// How often a host was given packets at once that were due one after another.
+/// Batches: packets due one after another that a host received together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bursts {
     /// Times that a host was given packets.
     pub writes: u64,
-    /// Of those, how often the last had been due more than 1 ms after the first.
+    /// Batches among them whose last packet was due more than 1 ms after the first.
     pub late: u64,
 }
 
@@ -141,14 +142,14 @@ impl Bursts {
     }
 }
 
-/// What the kernel's connections say of hosts and path, all ends together.
+/// Limits of the kernel's connections by hosts and path, all endpoints together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Endpoints {
-    /// How long senders had data that were not acknowledged, microseconds.
+    /// Time with unacknowledged data of senders, microseconds.
     pub busy_us: u64,
-    /// Of that, how long the receiver's window kept them from sending.
+    /// Time among it in which the receiver's window limited them.
     pub rwnd_limited_us: u64,
-    /// How long the size of their send buffer did.
+    /// Time in which the send buffer limited them.
     pub sndbuf_limited_us: u64,
     /// The shortest round trip of the connection whose round trips were nearest to its path; none without a connection.
     pub round_trip: Option<RoundTrip>,
@@ -157,14 +158,14 @@ pub struct Endpoints {
 /// The shortest round trip of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// As the kernel measured it.
+    /// Round trip measured by the kernel.
     pub measured: Duration,
-    /// What packets took there and back at least while the connection was there.
+    /// Smallest round trip of packets on the path during the connection.
     pub path: Duration,
 }
 
 impl RoundTrip {
-    /// What hosts and emulator add.
+    /// Returns the addition of hosts and emulator.
     pub fn excess(&self) -> Duration {
         self.measured.saturating_sub(self.path)
     }
@@ -176,14 +177,14 @@ pub(crate) fn median(values: &mut [Duration]) -> Option<Duration> {
     values.get(values.len() / 2).copied()
 }
 
-/// What happened outside the scenario.
+/// Events outside the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Outside {
-    /// How late packets left.
+    /// Lateness of packets.
     pub lateness: Lateness,
     /// Packets that entered the path.
     pub entered: u64,
-    /// Packets that were for none of the hosts, such as those by which IPv6 looks for a router.
+    /// Packets for none of the hosts, such as IPv6's router solicitations.
     pub ignored: u64,
     /// Packets that the scenario does not take: larger than a queue on their way.
     pub refused: u64,
@@ -197,7 +198,7 @@ pub struct Outside {
     pub thinning: Thinning,
     /// Late packets that left together.
     pub bursts: Bursts,
-    /// How long the slowest host took to answer before the scenario began.
+    /// Answer time of the slowest host before the scenario began.
     pub turnaround: Option<Duration>,
     /// The longest time between two looks at the devices, apart from waiting for them.
     pub longest_turn: Duration,
@@ -206,7 +207,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// What counts as late: 1 ms, or a fiftieth of the shortest path if that is more.
+    /// Returns the smallest lateness that counts: 1 ms, or a fiftieth of the shortest path if that is more.
     pub fn limit(&self) -> Duration {
         let share = self.shortest_path.map_or(Duration::ZERO, |path| Duration::from_ps(path.as_ps() / 50));
         share.max(Duration::from_millis(1))

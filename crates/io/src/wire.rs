@@ -1,6 +1,7 @@
 //! Segments on the wire: TCP over IPv4 and IPv6, options in the order of the simulator's lengths.
 //!
-//! What our TCP makes and what a peer sends are the same values as in virtual time; here they become bytes and come back.
+//! Segments of bentpipe's TCP and of peers are the same values as in virtual time. Here they are converted to bytes and
+//! back.
 
 use crate::codec::{checksums_are_right, fold, sum};
 use bentpipe_tcp::{
@@ -27,20 +28,21 @@ const FAST_OPEN: u8 = 34;
 const CC: u8 = 11;
 const CC_NEW: u8 = 12;
 const CC_ECHO: u8 = 13;
-/// RFC 6994: shared by experiments that are told apart by an identifier. No number was assigned to RFC 5690; its own serves.
+/// RFC 6994: shared by experiments, which an identifier distinguishes. RFC 5690 has no assigned identifier, so its
+/// number serves.
 const EXPERIMENT: u8 = 253;
 const ACK_RATIO: [u8; 2] = [0x56, 0x90];
-/// Of the Satellite Transport Protocol: a choice, "ST".
+/// Identifier of the Satellite Transport Protocol: a choice, "ST".
 const POLLED: [u8; 2] = *b"ST";
 
 /// A segment that came, with its payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Received<'a> {
-    /// Who sent it.
+    /// Source.
     pub from: SocketAddr,
     /// To whom.
     pub to: SocketAddr,
-    /// What it says.
+    /// The segment.
     pub segment: Segment,
     /// `segment.len` bytes.
     pub payload: &'a [u8],
@@ -82,7 +84,7 @@ pub fn emit(from: SocketAddr, to: SocketAddr, segment: &Segment, payload: &[u8])
     Some(bytes)
 }
 
-/// The segment of a packet; none if it is no whole TCP packet, or a checksum is wrong.
+/// Returns the segment of a packet; `None` for an incomplete TCP packet or a wrong checksum.
 pub fn parse(packet: &[u8]) -> Option<Received<'_>> {
     if checksums_are_right(packet) != Some(true) {
         return None;
@@ -122,13 +124,13 @@ pub fn parse(packet: &[u8]) -> Option<Received<'_>> {
 /// Through bytes and back, with zeros for payload.
 ///
 /// # Errors
-/// The segment has no room in a packet, or does not come back as it was.
+/// The segment does not fit into a packet, or does not survive the conversion.
 pub fn carry(segment: &Segment) -> Result<Segment, String> {
     let [from, to] = [49_152, 5001].map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     let payload = vec![0; usize::from(segment.len)];
     let packet = emit(from, to, segment, &payload).ok_or("the segment has no room in a packet")?;
     let read = parse(&packet).ok_or("the codec cannot read what it wrote")?.segment;
-    // What has no place in a header does not come back.
+    // Fields without a place in the header are lost.
     let same = Segment { is_retransmission: false, ..*segment };
     if read != same {
         return Err(format!("the codec wrote {same:?} and read {read:?}"));
@@ -136,11 +138,11 @@ pub fn carry(segment: &Segment) -> Result<Segment, String> {
     Ok(read)
 }
 
-/// A TCP header without its checksum, with so many bytes of options at least.
+/// Returns a TCP header without its checksum, with at least `options_len` bytes of options.
 pub(crate) fn header(segment: &Segment, ports: [u16; 2], options_len: usize) -> Vec<u8> {
     let mut options = options(segment);
     options.truncate(OPTIONS_MAX);
-    // No-operation (RFC 9293 §3.1), up to what the simulator took for its length.
+    // No-operation (RFC 9293 §3.1), up to the length that the simulator counted.
     options.resize(options.len().max(options_len.min(OPTIONS_MAX)).next_multiple_of(4), NOP);
     let words = (5 + options.len() / 4) as u16;
     let mut bytes: Vec<u8> = ports.into_iter().flat_map(u16::to_be_bytes).collect();
@@ -311,7 +313,7 @@ fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
     (timestamps, scps.map_or(Options::None, Options::Scps))
 }
 
-/// Where a SYN does not say (RFC 9293 §3.7.1).
+/// MSS for a SYN without one (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Random sizes and times, each from one uniform number or two, so that a draw has an index in its stream: adding a
-//! flow or changing the congestion control changes no other draw. Formulas: inversion of the distribution function
-//! (L. Devroye, "Non-Uniform Random Variate Generation", 1986, chapter II); normal numbers by G. Box and M. Muller, 1958.
+//! Random sizes and times, each from one uniform number or two, so that a draw has an index in its stream. Adding a
+//! flow or changing the congestion control changes no other draw. Formulas: inversion of the distribution function (L.
+//! Devroye, "Non-Uniform Random Variate Generation", 1986, chapter II). Normal numbers: G. Box and M. Muller, 1958.
 
 use bentpipe_tcp::{ClockPhase, Config, DelayTimer};
 use bentpipe_units::settings::{Bytes, Settings, Shape, Typed, Unfit, Value, Written};
@@ -8,7 +8,7 @@ use bentpipe_units::{kinds, settings, Duration, Stream};
 use std::f64::consts::PI;
 
 kinds! {
-    /// A number of bytes: the same each time, or drawn.
+    /// Number of bytes, fixed or drawn.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum Size as "SizeDistribution" {
         else "Always this." Fixed(u64 as Bytes);
@@ -17,20 +17,21 @@ kinds! {
             /// Mean.
             mean: u64 as Bytes;
         };
-        /// Pareto: a few are very large.
+        /// Pareto: a few sizes are very large.
         "pareto" => Pareto {
-            /// The smaller, the heavier the tail; above 1, so that there is a mean. At 2 and below the variance is infinite.
+            /// Shape: the tail is heavier, the smaller it is. Above 1, so that there is a mean. At 2 and below the
+            /// variance is infinite.
             shape: f64, [1.01, 100.0];
-            /// The least.
+            /// Smallest size.
             min: u64 as Bytes;
         };
         /// Pareto between two bounds.
         "bounded-pareto" => BoundedPareto {
-            /// The smaller, the heavier the tail.
+            /// Shape: the tail is heavier, the smaller it is.
             shape: f64, [0.01, 100.0];
-            /// The least.
+            /// Smallest size.
             min: u64 as Bytes;
-            /// The most.
+            /// Largest size.
             max: u64 as Bytes;
         };
         /// Lognormal.
@@ -44,7 +45,7 @@ kinds! {
 }
 
 kinds! {
-    /// A time: the same each time, or drawn.
+    /// Time, fixed or drawn.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum Wait as "WaitDistribution" {
         else "Always this." Constant(Duration);
@@ -55,7 +56,7 @@ kinds! {
         };
         /// Pareto.
         "pareto" => Pareto {
-            /// The smaller, the heavier the tail; above 1, so that there is a mean.
+            /// Shape: the tail is heavier, the smaller it is. Above 1, so that there is a mean.
             shape: f64, [1.01, 100.0];
             /// Mean.
             mean: Duration;
@@ -63,12 +64,12 @@ kinds! {
     }
 }
 
-/// A time between two bounds, the latter excluded unless they are equal; written as one time where they are.
+/// Time between two bounds, the latter excluded unless they are equal. Equal bounds are written as one time.
 #[derive(Clone, Copy, Debug)]
 pub struct Between;
 
 settings! {
-    /// A random time, drawn for each packet.
+    /// Random time, drawn for each packet.
     pub struct HoldUniform {
         /// Shortest and longest time, the latter excluded.
         uniform: (Duration, Duration);
@@ -93,45 +94,45 @@ impl Written<(Duration, Duration)> for Between {
     }
 }
 
-/// -m ln u.
+/// Returns -m ln u.
 pub(crate) fn exponential(mean: f64, u: f64) -> f64 {
     -mean * libm::log(u)
 }
 
-/// x_m u^(-1/a).
+/// Returns x_m u^(-1/a).
 pub(crate) fn pareto(shape: f64, min: f64, u: f64) -> f64 {
     min * libm::pow(u, -1.0 / shape)
 }
 
-/// L (1 - u (1 - (L/H)^a))^(-1/a).
+/// Returns L (1 - u (1 - (L/H)^a))^(-1/a).
 pub(crate) fn bounded_pareto(shape: f64, min: f64, max: f64, u: f64) -> f64 {
     min * libm::pow(1.0 - u * (1.0 - libm::pow(min / max, shape)), -1.0 / shape)
 }
 
-/// (mu, sigma) of the lognormal distribution with this mean and standard deviation.
+/// Returns (mu, sigma) of the lognormal distribution with this mean and standard deviation.
 pub(crate) fn lognormal_parameters(mean: f64, sd: f64) -> (f64, f64) {
     let variance = libm::log(1.0 + (sd / mean) * (sd / mean));
     (libm::log(mean) - variance / 2.0, libm::sqrt(variance))
 }
 
-/// e^(mu + sigma z).
+/// Returns e^(mu + sigma z).
 pub(crate) fn lognormal(mean: f64, sd: f64, z: f64) -> f64 {
     let (mu, sigma) = lognormal_parameters(mean, sd);
     libm::exp(mu + sigma * z)
 }
 
-/// A standard normal number from two uniform ones.
+/// Returns a standard normal number from two uniform ones.
 pub(crate) fn normal(u: f64, v: f64) -> f64 {
     libm::sqrt(-2.0 * libm::log(u)) * libm::cos(2.0 * PI * v)
 }
 
-/// P(Z > x) for a standard normal Z.
+/// Returns P(Z > x) for a standard normal Z.
 fn normal_tail(x: f64) -> f64 {
     0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }
 
 impl Size {
-    /// Size number `index`: whole bytes, at least 1.
+    /// Returns size number `index`: whole bytes, at least 1.
     pub(crate) fn draw(&self, stream: &mut Stream, index: u64) -> u64 {
         // Each size has two uniform numbers, whether it needs them or not: indices do not depend on the distribution.
         let u = stream.uniform_positive(2 * index);
@@ -142,16 +143,16 @@ impl Size {
             Self::BoundedPareto { shape, min, max } => bounded_pareto(shape, min as f64, max as f64, u),
             Self::Lognormal { mean, sd } => lognormal(mean as f64, sd as f64, normal(u, stream.uniform(2 * index + 1))),
         };
-        // Converts to the nearest size that there is, however large.
+        // Rounds to a whole size within the bounds, for any draw.
         libm::round(bytes).clamp(1.0, SIZE_MAX) as u64
     }
 
-    /// Its mean, bytes.
+    /// Returns the mean, bytes.
     pub(crate) fn mean(&self) -> f64 {
         self.excess(0.0)
     }
 
-    /// The mean number of segments of `smss` bytes that it fills.
+    /// Returns the mean number of segments of `smss` bytes that a size fills.
     pub(crate) fn segments(&self, smss: u32) -> f64 {
         let smss = f64::from(smss);
         if let Self::Fixed(bytes) = *self {
@@ -163,7 +164,7 @@ impl Size {
         1.0 + head + self.excess(from) / smss + self.tail(from) / 2.0
     }
 
-    /// P(S > x).
+    /// Returns P(S > x).
     fn tail(&self, x: f64) -> f64 {
         match *self {
             Self::Fixed(bytes) => f64::from(u8::from(bytes as f64 > x)),
@@ -184,7 +185,7 @@ impl Size {
         }
     }
 
-    /// E[(S - x)+]: the integral of the tail.
+    /// Returns E[(S - x)+]: the integral of the tail.
     fn excess(&self, x: f64) -> f64 {
         match *self {
             Self::Fixed(bytes) => (bytes as f64 - x).max(0.0),
@@ -219,13 +220,13 @@ impl Size {
     }
 }
 
-/// Terms that are summed one by one.
+/// Terms that are added one by one.
 const HEAD: u32 = 1000;
 /// A petabyte: more than any run can send.
 const SIZE_MAX: f64 = 1e15;
 
 impl Wait {
-    /// Time number `index`.
+    /// Returns time number `index`.
     pub(crate) fn draw(&self, stream: &mut Stream, index: u64) -> Duration {
         let u = stream.uniform_positive(index);
         match *self {
@@ -237,7 +238,7 @@ impl Wait {
         }
     }
 
-    /// Its mean.
+    /// Returns the mean.
     pub(crate) fn mean(&self) -> Duration {
         match *self {
             Self::Constant(mean) | Self::Exponential { mean } | Self::Pareto { mean, .. } => mean,
@@ -245,7 +246,7 @@ impl Wait {
     }
 }
 
-/// Where a host's clocks start in their ticks, that of the retransmission timer and that of delayed ACKs; `draw` is the host's
+/// Returns the phases of a host's clocks, of the retransmission timer and of delayed ACKs. `draw` is the host's index
 /// among those of `phases`.
 pub(crate) fn clocks(config: &Config, phases: &mut Stream, draw: u64) -> [Duration; 2] {
     let mut drawn = |index, below: Duration| Duration::from_ps(phases.below(index, below.as_ps()));
@@ -260,7 +261,7 @@ pub(crate) fn clocks(config: &Config, phases: &mut Stream, draw: u64) -> [Durati
     [retransmission, delayed_ack]
 }
 
-/// The settings of connections all of which are one host's.
+/// Returns the settings of connections that all belong to one host.
 pub(crate) fn with_clocks(mut config: Config, [retransmission, delayed_ack]: [Duration; 2]) -> Config {
     config.rto.phase = ClockPhase::At(retransmission);
     if let DelayTimer::FreeRunning { phase } = &mut config.ack.timer {

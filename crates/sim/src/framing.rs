@@ -1,35 +1,38 @@
-//! Framing: what a packet occupies on a link, headers, trailers, padding and cells included.
+//! Framing: the bytes of a packet on a link, headers, trailers, padding and cells included.
 //!
-//! All kinds are one arithmetic. A packet of n bytes becomes m = max(n, `minimum`) + `overhead` bytes; byte stuffing
-//! makes them m + ceil(m `stuffed` / 256); they are cut into pieces of `payload` bytes, the last one padded, and each
-//! piece takes `cell` bytes on the wire. AAL5 (ITU-T I.363.5) with the header of RFC 2684 §5: 53 ceil((n + 8 + 8) / 48).
+//! All kinds use the same arithmetic. A packet of n bytes becomes m = max(n, `minimum`) + `overhead` bytes. Byte
+//! stuffing makes them m + ceil(m `stuffed` / 256). They are cut into pieces of `payload` bytes, the last one padded,
+//! and each piece takes `cell` bytes on the wire. AAL5 (ITU-T I.363.5) with the header of RFC 2684 §5: 53 ceil((n + 8 +
+//! 8) / 48).
 
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{kinds, settings, Rate};
 
 kinds! {
-    /// How packets are put on a link: bytes of the link that are none of a packet's own. They take time, and errors per bit or byte may hit them; queues and counters of bytes are without them.
+    /// Framing of packets on a link: bytes of the link besides the packet's. They take time, and errors per bit or byte
+    /// may hit them. Queues and counters of bytes exclude them.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Framing as "Framing" {
-        /// A packet takes its own bytes and nothing else.
+        /// A packet takes its own bytes only.
         "none" => None;
         /// ATM with AAL5: header, packet and a trailer of 8 B, padded to whole cells, which carry 48 B in 53 B (ITU-T I.363.5).
         "aal5" => Aal5 {
-            /// LLC and SNAP in front of the packet; 0 B where a circuit carries IP alone.
+            /// LLC and SNAP in front of the packet; 0 B if a circuit carries IP only.
             header: u64 as Bytes = 8, "RFC 2684 §5";
         };
         /// Ethernet: preamble 8 B, header 14 B, at least 46 B, check sequence 4 B, and a gap of 12 B (IEEE 802.3).
         "ethernet" => Ethernet;
         /// GSE of DVB-S2: each packet whole behind a header of 4 B and its label (ETSI TS 102 606).
         "gse" => Gse {
-            /// Whose packet it is: 6 B, 3 B, or 0 B where it is for all, or for the one before.
+            /// Destination label: 6 B, 3 B, or 0 B if the packet is for all, or for the destination of the one before.
             label: u64 as Bytes = 6, "ETSI TS 102 606";
         };
-        /// Multiprotocol encapsulation: sections with a header of 12 B and a check sequence of 4 B, each from a packet of the transport stream of its own on, 184 B in 188 B (ETSI EN 301 192).
+        /// Multiprotocol encapsulation: sections with a header of 12 B and a check sequence of 4 B. Each starts in a
+        /// separate packet of the transport stream, 184 B in 188 B (ETSI EN 301 192).
         "mpe" => Mpe;
         /// PPP in frames like those of HDLC: flag, address, control, protocol 2 B, check sequence 2 B; 2 of 256 bytes are escaped, as in random data (RFC 1662).
         "hdlc" => Hdlc;
-        /// Any other, by its numbers.
+        /// Other framing, by its numbers.
         "frames" => Frames(Frames);
     }
 }
@@ -40,19 +43,20 @@ settings! {
     pub struct Frames {
         /// Headers and trailers of a packet.
         overhead: u64 as Bytes = 0;
-        /// What a shorter packet is padded to, without overhead.
+        /// Size to which shorter packets are padded, without overhead.
         minimum: u64 as Bytes = 0;
-        /// Of the 256 values of a byte, those that are sent as two. Data count as random: m bytes take m times this / 256 more, rounded up.
+        /// Number of the 256 byte values that are sent as two bytes. Data counts as random: m bytes take m times this /
+        /// 256 more, rounded up.
         stuffed: u32 = 0, [0, 256];
-        /// What a cell carries: packet and overhead are padded to whole cells.
+        /// Payload of a cell: packet and overhead are padded to whole cells.
         payload: u64 as Bytes = 1;
-        /// What a cell takes on the link; as long as its payload, or longer.
+        /// Size of a cell on the link, at least its payload.
         cell: u64 as Bytes = 1;
     }
 }
 
 impl Framing {
-    /// Its numbers; none: a packet takes its own bytes.
+    /// Returns its numbers; `None`: a packet takes its own bytes.
     pub(crate) fn frames(&self) -> Option<Frames> {
         let plain = Frames::default();
         let cells = |overhead, payload, cell| Frames { overhead, payload, cell, ..plain };
@@ -61,14 +65,14 @@ impl Framing {
             Self::Aal5 { header } => Some(cells(header.saturating_add(8), 48, 53)),
             Self::Ethernet => Some(Frames { overhead: 8 + 14 + 4 + 12, minimum: 46, ..plain }),
             Self::Gse { label } => Some(Frames { overhead: label.saturating_add(4), ..plain }),
-            // The first byte says where the section begins.
+            // The first byte contains the start of the section.
             Self::Mpe => Some(cells(1 + 12 + 4, 184, 188)),
             Self::Hdlc => Some(Frames { overhead: 1 + 1 + 1 + 2 + 2, stuffed: 2, ..plain }),
             Self::Frames(frames) => Some(frames),
         }
     }
 
-    /// Bytes on the link of so many packets that have so many bytes together, as if all of them had the same size.
+    /// Returns the bytes on the link for `packets` packets with `bytes` bytes in total, as if all had the same size.
     pub(crate) fn wire_bytes(&self, bytes: f64, packets: f64) -> f64 {
         match self.frames() {
             Some(frames) if packets > 0.0 => packets * frames.wire_size((bytes / packets).round() as u64) as f64,
@@ -76,7 +80,7 @@ impl Framing {
         }
     }
 
-    /// A rate of the link as packets of this size find it, counted in their own bytes.
+    /// Returns the rate for packets of this size, in bytes of packets.
     pub(crate) fn rate_of_packets(&self, rate: Rate, size: u64) -> Rate {
         let Some(frames) = self.frames() else { return rate };
         let size = size.max(1);
@@ -84,7 +88,7 @@ impl Framing {
         Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
     }
 
-    /// The most of a rate that packets of at most this size can find, counted in their own bytes: nothing is padded.
+    /// Returns the largest rate for packets of at most this size, in bytes of packets: without padding.
     pub(crate) fn most_of_rate(&self, rate: Rate, size: u64) -> Rate {
         let Some(frames) = self.frames() else { return rate };
         Rate::from_bps((rate.as_bps() as f64 / frames.least_expansion(size)).ceil() as u64)
@@ -92,14 +96,14 @@ impl Framing {
 }
 
 impl Frames {
-    /// What a packet of `size` bytes takes on the link.
+    /// Returns the bytes of a packet of `size` bytes on the link.
     pub(crate) fn wire_size(&self, size: u64) -> u64 {
         let framed = size.max(self.minimum).saturating_add(self.overhead);
         let stuffed = framed.saturating_add(framed.saturating_mul(self.stuffed.into()).div_ceil(256));
         stuffed.div_ceil(self.payload.max(1)).saturating_mul(self.cell)
     }
 
-    /// Bytes on the link for each byte of packets of at most `size` bytes, at least: nothing is padded.
+    /// Returns the smallest number of bytes on the link per byte of packets of at most `size` bytes: without padding.
     fn least_expansion(&self, size: u64) -> f64 {
         let overhead = 1.0 + self.overhead as f64 / size.max(1) as f64;
         overhead * (1.0 + f64::from(self.stuffed) / 256.0) * self.cell as f64 / self.payload.max(1) as f64

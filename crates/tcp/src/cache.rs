@@ -1,36 +1,37 @@
-//! What one connection leaves for the next to the same place (RFC 9040): round-trip time, ssthresh, window, and what
-//! Fast Open and T/TCP need. How old and new values merge is Linux's way, which RFC 9040 leaves open.
+//! Values that a connection leaves for the next one between the same hosts (RFC 9040): round-trip time, ssthresh,
+//! window, and the state of Fast Open and T/TCP. Old and new values merge as in Linux, because RFC 9040 leaves that
+//! open.
 
 use crate::config::{Config, SharedCwnd};
 use bentpipe_units::{Duration, Time};
 
-/// RFC 7413 §4.1.3.1: after a SYN with data got lost, plain SYNs for this long.
+/// Time of plain SYNs after a SYN with data was lost (RFC 7413 §4.1.3.1).
 const AVOID_FAST_OPEN: Duration = Duration::from_secs(3600);
 
-/// What is known of one host, and of the path to it.
+/// Knowledge of one host, and of the path to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathCache {
     path: Option<KnownPath>,
     /// Fast Open: the server's cookie and the MSS that it announced.
     cookie: Option<([u8; 8], u16)>,
-    /// When a SYN with data went unanswered.
+    /// Time when a SYN with data was not answered.
     fast_open_failed: Option<Time>,
-    /// T/TCP: the connection counts of the latest connections; none before there was one.
+    /// T/TCP: the connection counts of the latest connections; `None` before the first.
     counts: Option<KnownCounts>,
-    /// The error rate that functions of the network last reported on the way to it.
+    /// Error rate that middleboxes last reported on the path to it.
     pub error_rate: Option<f32>,
 }
 
-/// What a host of T/TCP remembers of another (RFC 1644 §3.1, the per-host cache).
+/// Knowledge of a T/TCP host about another (RFC 1644 §3.1, the per-host cache).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KnownCounts {
-    /// The largest count that arrived on a SYN and was valid: `cache.CC`.
+    /// Largest valid count that arrived on a SYN: `cache.CC`.
     pub(crate) received: Option<u32>,
-    /// The count of the latest SYN to a host that knows T/TCP: `cache.CCsent`.
+    /// Count of the latest SYN to a host that knows T/TCP: `cache.CCsent`.
     pub(crate) sent: Option<u32>,
 }
 
-/// What was learnt of a path.
+/// Measurements of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct KnownPath {
     ssthresh: Option<u64>,
@@ -39,14 +40,14 @@ struct KnownPath {
     at: Time,
 }
 
-/// What a connection begins with instead of the standard's values.
+/// Initial values of a connection that replace the standard's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Learnt {
     pub(crate) ssthresh: Option<u64>,
     pub(crate) cwnd: Option<u64>,
 }
 
-/// How a connection left its window.
+/// State of a connection's window at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     SlowStart,
@@ -54,34 +55,34 @@ pub(crate) enum Ended {
     Recovery,
 }
 
-/// What a connection learnt of the path.
+/// Measurements of the path by a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lesson {
     pub(crate) ended: Ended,
     pub(crate) cwnd: u64,
-    /// `u64::MAX`: none.
+    /// Slow start threshold; `u64::MAX`: no threshold.
     pub(crate) ssthresh: u64,
     /// SRTT and RTTVAR, once measured.
     pub(crate) rtt: Option<(Duration, Duration)>,
 }
 
 impl PathCache {
-    /// The path is another one now: what was learnt of it is forgotten; what the host said of itself is kept.
+    /// Forgets the measurements of a path that has changed, and keeps the values that the host announced.
     pub fn forget_path(&mut self) {
         self.path = None;
     }
 
-    /// Fast Open: the server's cookie and MSS.
+    /// Returns the server's cookie and MSS for Fast Open.
     pub(crate) fn cookie(&self) -> Option<([u8; 8], u16)> {
         self.cookie
     }
 
-    /// T/TCP: the counts of earlier connections.
+    /// Returns the counts of earlier connections for T/TCP.
     pub(crate) fn counts(&self) -> Option<KnownCounts> {
         self.counts
     }
 
-    /// T/TCP: what a connection leaves of its counts.
+    /// Stores the counts of a T/TCP connection.
     pub(crate) fn learn_counts(&mut self, counts: KnownCounts) {
         self.counts = Some(counts);
     }
@@ -91,7 +92,8 @@ impl PathCache {
         self.fast_open_failed.is_some_and(|at| now < at + AVOID_FAST_OPEN)
     }
 
-    /// What a connection begins with, as far as [`Config::sharing`] asks for it: window and threshold, SRTT and RTTVAR.
+    /// Returns the initial values of a connection, as far as [`Config::sharing`] asks for them: window and threshold,
+    /// SRTT and RTTVAR.
     pub(crate) fn recall(&self, now: Time, config: &Config) -> Option<(Learnt, Option<(Duration, Duration)>)> {
         let (sharing, path) = (config.sharing?, self.path?);
         if now.saturating_since(path.at) > sharing.age_max {
@@ -110,7 +112,7 @@ impl PathCache {
         Some((learnt, path.rtt.filter(|_| sharing.rtt)))
     }
 
-    /// What the handshake of a connection taught: the server's cookie and MSS, and whether a SYN with data was lost.
+    /// Stores the results of a handshake: the server's cookie and MSS, and whether a SYN with data was lost.
     pub(crate) fn learn_opening(&mut self, now: Time, cookie: Option<([u8; 8], u16)>, has_failed: bool) {
         self.cookie = cookie.or(self.cookie);
         if has_failed {
@@ -118,13 +120,13 @@ impl PathCache {
         }
     }
 
-    /// What a connection that moved `acked` bytes learnt of the path.
+    /// Stores the measurements of a connection that moved `acked` bytes.
     pub(crate) fn learn(&mut self, now: Time, config: &Config, acked: u64, lesson: Lesson) {
         let Some(sharing) = config.sharing else { return };
         if acked < config.initial_window.bytes(config.smss) {
             return;
         }
-        // A path that was not refreshed for long is not merged with.
+        // An outdated path is replaced, not merged.
         if self.path.is_some_and(|path| now.saturating_since(path.at) > sharing.age_max) {
             self.path = None;
         }
@@ -156,7 +158,7 @@ impl PathCache {
     }
 }
 
-/// Rises at once, falls by a share.
+/// Rises immediately, falls by a share.
 fn merged(old: Duration, new: Duration, share: u64) -> Duration {
     if new >= old {
         new

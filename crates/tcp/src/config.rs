@@ -1,5 +1,5 @@
-//! Everything that can be set about a connection: the keys of `[tcp]`. Each is declared once, here or, where a congestion control
-//! needs its type too, in `keys`. Both ends of a connection get the same configuration.
+//! Settings of a connection: the keys of `[tcp]`. Each is declared once: here, or in `keys` if a congestion control
+//! also needs its type. Both ends of a connection get the same configuration.
 
 pub use crate::keys::*;
 
@@ -9,118 +9,134 @@ use bentpipe_units::settings;
 use bentpipe_units::settings::{Bytes, Include, OnOff, Open};
 
 settings! {
-    /// The settings of one connection.
+    /// Settings of one connection.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Config {
-        /// Which congestion control moves the window.
+        /// Congestion control of the connection.
         cc: CcConfig = CcKind::NewReno.into(), "RFC 6582";
         /// Largest payload of a segment (SMSS), 40 B to 65415 B.
         smss: u32 as Bytes = 1460, "RFC 9293 §3.7.1: 1500 B packets less 40 B";
-        /// Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
+        /// Procedure that finds lost data and retransmits it. Default: the recovery that the congestion control was
+        /// published with.
         recovery: Recovery as Open = Recovery::NewReno(NewReno::default());
-        /// Best-effort transport of SCPS-TP: what is missing for too long is skipped. With recovery `snack`.
+        /// Best-effort transport of SCPS-TP: data that is missing for too long is skipped. Needs recovery `snack`.
         best_effort: Option<BestEffort> as OnOff = None, "RFC 9293 §3.8: reliable";
-        /// What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+        /// Interpretation of a loss. Default: `always-congestion` (RFC 5681), or the verdict that the congestion
+        /// control was published with: `assume-congestion` for `scps`.
         verdict: VerdictKind as Open = VerdictKind::AlwaysCongestion;
         /// Copies of data with low priority, for the verdict `low-priority-copies`.
         copies: Copies = Copies::default();
-        /// What the window that the network advertises says of a loss, before the verdict is asked.
+        /// Interpretation of the window that the network advertises, evaluated for a loss before the verdict.
         feedback: Feedback = Feedback::Off, "RFC 5681 knows no feedback";
-        /// Which ACKs count as duplicates.
+        /// ACKs that count as duplicates.
         duplicate_acks: DuplicateAcks = DuplicateAcks::SameWindow, "RFC 5681 §2";
-        /// Send one new segment on each of the first two duplicate ACKs.
+        /// Whether each of the first two duplicate ACKs sends one new segment.
         limited_transmit: bool = true, "RFC 3042";
-        /// Limited transmit also in the slow start after a timeout, where what it sends may be a retransmission.
-        limited_retransmit: bool = false, "RFC 3042 §2: new segments; ns-2: whatever is next";
-        /// Let fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent.
+        /// Whether limited transmit also applies in the slow start after a timeout, where it may send a retransmission.
+        limited_retransmit: bool = false, "RFC 3042 §2: new segments; ns-2: the next segment";
+        /// Whether fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and
+        /// nothing new can be sent.
         early_retransmit: bool = false, "RFC 5827 is an experiment; RFC 8985 replaces it";
-        /// How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK.
+        /// Reduction of the window to the slow start threshold in recovery. Proportional reductions need a recovery
+        /// that uses SACK.
         reduction: Reduction = Reduction::AtOnce, "RFC 5681 §3.2, RFC 6675 §5";
-        /// Reaction to the loss of a retransmission, where the recovery finds it without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once in an epoch, as SCPS-TP does.
+        /// Reaction to a lost retransmission that recovery finds without the timer: `rack`, and `sack` with `evidence =
+        /// "status"`. `snack` lowers the window once per epoch, as SCPS-TP does.
         second_reduction: SecondReduction = SecondReduction::Rfc5681, "RFC 5681 §4.3";
-        /// Report segments that arrived twice in the first SACK block (DSACK). Without it, true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), else false (RFC 2018; RFC 2883 is an extension).
+        /// Whether the first SACK block reports segments that arrived twice (DSACK). Default: true with recovery `rack`
+        /// (RFC 8985 adapts its reordering window by DSACK), otherwise false (RFC 2018; RFC 2883 is an extension).
         dsack: bool as Open = false;
-        /// How the sender finds out that it resent needlessly.
+        /// Detection of needless retransmissions by the sender.
         spurious_detection: SpuriousDetection = SpuriousDetection::Off, "the five papers do not use any";
-        /// What it undoes then.
+        /// State that the sender restores after a needless retransmission.
         spurious_response: SpuriousResponse = SpuriousResponse::Restore, "Linux";
         /// Window at the start of data transfer.
         initial_window: InitialWindow = InitialWindow::Rfc6928, "RFC 6928 §2";
-        /// Where slow start ends for the first time; at least two segments. A bdp is the smallest rate on the route times the propagation round trip.
+        /// Initial slow start threshold; at least two segments. A bdp is the smallest rate on the route times the
+        /// propagation round trip.
         initial_ssthresh: InitialSsthresh = InitialSsthresh::Unlimited, "RFC 5681 §3.1";
-        /// What the window grows by.
+        /// Growth of the window.
         growth: Growth as Include = Growth::default();
-        /// What becomes of a window that is not used.
+        /// Validation of a congestion window that is not used.
         cwnd_validation: CwndValidation = CwndValidation::IfUsed, "Linux; RFC 7661 in spirit";
-        /// Fall back to the restart window after an idle time of one retransmission timeout (RFC 5681 §4.1). Without it, true; false where `cwnd_validation` says itself what an idle time does.
+        /// Whether an idle time of one retransmission timeout reduces the window to the restart window (RFC 5681 §4.1).
+        /// Default: true, or false where `cwnd_validation` defines the effect of an idle time.
         idle_restart: bool as Open = true;
-        /// Keep the slow start threshold to the byte, or round it down to whole segments, with or without the window that a loss leaves.
+        /// Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window
+        /// after a loss.
         ssthresh_rounding: SsthreshRounding = SsthreshRounding::Bytes, "RFC 5681 §3.1; ns-2 counts segments";
-        /// Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it.
+        /// Whether the ACK that ends fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 grows
+        /// it.
         grow_on_exit: bool = false, "RFC 5681 §3.2";
-        /// What is halved when the slow start threshold is set.
+        /// Quantity that is halved to set the slow start threshold.
         ssthresh_base: SsthreshBase = SsthreshBase::FlightSize, "RFC 5681 §3.1 eq. 4";
-        /// When a connection that gets no answer is given up.
+        /// Condition to give up a connection without answers.
         give_up: GiveUp = GiveUp::AfterTime(bentpipe_units::Duration::from_secs(100)), "RFC 1122 §4.2.3.5";
-        /// Probes on an idle connection, which is given up if the peer does not answer them. Each end probes.
+        /// Probes on an idle connection, which is given up if the peer does not answer them. Each endpoint probes.
         keepalive: Option<Keepalive> as OnOff = None, "RFC 9293 §3.8.4: off unless asked for";
         /// ACKs below SND.UNA that a segment may carry.
         acceptable_acks: AcceptableAcks = AcceptableAcks::Rfc9293, "RFC 9293 §3.10.7.4; RFC 5961 §5 is a further check";
-        /// The number of challenge ACKs: answers to resets and SYNs in the window, and to ACKs that are not acceptable (RFC 5961).
+        /// Limit of challenge ACKs: answers to resets and SYNs in the window, and to unacceptable ACKs (RFC 5961).
         challenge_acks: ChallengeAcks = ChallengeAcks::default(), "RFC 5961 §7";
         /// Timestamps: 12 bytes in every segment, a round-trip sample from every ACK.
         timestamps: bool = false, "the five papers do not use them";
         /// Window scaling; without it the advertised window ends at 65535 B.
         window_scaling: bool = true, "RFC 7323 §2";
-        /// The receiver's buffer, which bounds the window it advertises; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip.
+        /// Receive buffer, which bounds the advertised window; `auto` grows with the path. At most 1073725440 B. A bdp
+        /// is the smallest rate on the route times the propagation round trip.
         receive_buffer: u64 as ReceiveBuffer = Config::RECEIVE_BUFFER_MAX, "RFC 7323 §2.3";
-        /// The sender's buffer: what the application may have written that is not acknowledged yet; `auto` grows with the congestion window. A bdp is the smallest rate on the route times the propagation round trip.
+        /// Send buffer: written data that is not acknowledged yet; `auto` grows with the congestion window. A bdp is
+        /// the smallest rate on the route times the propagation round trip.
         send_buffer: u64 as SendBuffer = Config::UNLIMITED, "RFC 9293 §3.9.1 sets no limit";
-        /// Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once.
+        /// Whether the connection opens with SYN and SYN-ACK. Otherwise it starts established, and the first data
+        /// leaves immediately.
         handshake: bool = true, "RFC 9293 §3.5";
         /// The retransmission timer.
         rto: RtoConfig = RtoConfig::default();
-        /// When the receiver acknowledges.
+        /// Acknowledgements of the receiver.
         ack: AckPolicy = AckPolicy::default();
-        /// Congestion marks: queues that can mark do so instead of dropping.
+        /// ECN marks: queues that can mark do so instead of dropping.
         ecn: EcnConfig = EcnConfig::default(), "RFC 3168 §6.1: both ends have to agree";
-        /// When segments leave, beside what the windows allow. Retransmissions are paced too, acknowledgements are not.
+        /// Times when segments may leave, in addition to the windows. Retransmissions are paced, too. Acknowledgements
+        /// are not paced.
         pacing: Pacing = Pacing::Off, "RFC 5681 does not pace";
         /// Data in the SYN.
         fast_open: Option<FastOpen> as OnOff = None, "RFC 7413 is experimental";
         /// T/TCP: data and FIN in the SYN, by connection counts. Not with Fast Open.
         transactions: Option<Transactions> as OnOff = None, "RFC 1644 is historic (RFC 6247)";
-        /// What a connection takes over from earlier ones.
-        sharing: Option<Sharing> as OnOff = None, "RFC 5681: each connection probes anew";
-        /// Nagle's algorithm: hold small segments back while data are outstanding.
+        /// Values that a connection takes over from earlier connections.
+        sharing: Option<Sharing> as OnOff = None, "RFC 5681: each connection probes from scratch";
+        /// Nagle's algorithm: whether small segments wait while data is outstanding.
         nagle: bool = false, "bulk transfers have few small segments; RFC 9293 §3.7.4";
-        /// What a report of a corrupted segment leads to; functions of the network send them.
+        /// Reaction to a report of a corrupted segment. Middleboxes send such reports.
         error_reports: ErrorReports = ErrorReports::Ignore, "no standard has such reports";
-        /// How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission).
+        /// Copies per retransmission of a reported segment. It is retransmitted again when all copies were reported.
+        /// With a corruption probability p, all of n copies are corrupted with p^n (multicopy retransmission).
         report_copies: u32 = 1, [1, 8];
         /// Retransmission of a reported segment if segments have become smaller since it left (`packet_size`).
         report_resend: ReportResend = ReportResend::Whole, "a byte sequence; with `packet` one packet leaves for one, as in ns-2";
-        /// What a report that a segment is too large for a link leads to.
+        /// Reaction to a report that a segment is too large for a link.
         path_mtu: PathMtu = PathMtu::Discover, "RFC 1191; all hosts of today";
-        /// The size of segments.
+        /// Size of segments.
         packet_size: PacketSize = PacketSize::Fixed, "RFC 9293 §3.7.1";
-        /// What the window is a number of where the segment size follows reports.
+        /// Unit of the window where the segment size follows reports.
         cwnd_unit: CwndUnit = CwndUnit::Bytes, "RFC 5681; ns-2 counts packets";
     } with {
-        /// A congestion control that is not in the registry, in place of it.
+        /// A custom congestion control that replaces `cc`.
         own_cc: Option<CustomCc> = None;
-        /// Where an auto-tuned receive buffer starts, bytes; it grows up to `receive_buffer`. None: it has that size at once.
+        /// Initial size of an auto-tuned receive buffer, bytes; it grows up to `receive_buffer`. `None`: that size from
+        /// the start.
         auto_buffer: Option<u64> = None;
-        /// How it grows.
+        /// Growth of that buffer.
         buffer_growth: BufferGrowth = BufferGrowth::Twice;
-        /// Where an auto-tuned send buffer starts, bytes; it grows with the congestion window, up to `send_buffer`. None: it
-        /// has that size at once.
+        /// Initial size of an auto-tuned send buffer, bytes; it grows with the congestion window, up to `send_buffer`.
+        /// `None`: that size from the start.
         auto_send_buffer: Option<u64> = None;
     }
 }
 
 impl Config {
-    /// The settings of SNACK, or the defaults.
+    /// Returns the settings of SNACK, or the defaults.
     pub(crate) fn snack(&self) -> Snack {
         match self.recovery {
             Recovery::Snack(snack) => snack,
@@ -128,12 +144,13 @@ impl Config {
         }
     }
 
-    /// Whether notices of errors change what is sent.
+    /// Whether error notices affect the transmission.
     pub(crate) fn heeds_notices(&self) -> bool {
         self.error_reports != ErrorReports::Ignore || self.packet_size != PacketSize::Fixed
     }
 
-    /// Effect of the congestion control on a path because no buffer bounds its window; none: a buffer does, or it needs no bound.
+    /// Returns the effect of the congestion control on a path if no buffer bounds its window; `None`: a buffer does, or
+    /// it needs no bound.
     pub fn unbounded(&self) -> Option<Unbounded> {
         let receiver_bounds = self.receive_buffer < Self::RECEIVE_BUFFER_MAX || !self.window_scaling;
         let sender_bounds = self.send_buffer < Self::UNLIMITED;
@@ -153,8 +170,8 @@ impl Config {
 
     /// The largest window that RFC 7323 can advertise.
     pub const RECEIVE_BUFFER_MAX: u64 = ReceiveBuffer::MOST;
-    /// A send buffer of this size holds whatever is written.
+    /// Size of a send buffer that holds any amount of written data.
     pub const UNLIMITED: u64 = SendBuffer::MOST;
-    /// The largest payload: what fits a 65,535-byte packet with full headers.
+    /// Largest payload, for a 65,535-byte packet with full headers.
     pub const SMSS_MAX: u32 = 65_415;
 }

@@ -1,47 +1,47 @@
-//! What the network notifies an end of a connection of, beside segments and marks.
+//! Notices of the network to an endpoint, besides segments and marks.
 
 use bentpipe_units::Seq;
 
-/// A notice. Whoever has no use for it ignores it.
+/// A notice. Endpoints ignore notices that they do not use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Notice {
-    /// A link corrupted a segment that this end sent, and it was dropped there.
+    /// A link corrupted a segment of this endpoint and dropped it.
     Corrupted {
         /// Its sequence number.
         seq: Seq,
         /// Its payload, bytes.
         len: u16,
-        /// The error rate of that link, as far as it is known.
+        /// Error rate of that link, if known.
         error_rate: Option<f32>,
     },
-    /// A segment that this end sent is too large for a link, and was dropped in front of it (RFC 1191 §4).
+    /// A segment of this endpoint is too large for a link, and was dropped in front of it (RFC 1191 §4).
     TooBig {
         /// Its sequence number.
         seq: Seq,
         /// Its payload, bytes.
         len: u16,
-        /// The largest packet that the link takes, bytes.
+        /// Largest packet of the link, bytes.
         mtu: u32,
     },
     /// A link corrupted the oldest segment outstanding (explicit loss notification). It comes with a duplicate ACK.
     FirstCorrupted,
-    /// The error rate of a link on the path, in the unit of whoever estimates.
+    /// Error rate of a link on the path, in the unit of its estimate.
     ErrorRate(f32),
-    /// The chance that a packet of this end reaches the other uncorrupted.
+    /// Probability that a packet of this endpoint reaches the other uncorrupted.
     Survival(f32),
     /// A header of XCP or RCP came with a segment.
     Explicit(ExplicitHeader),
 }
 
-/// What senders with XCP or RCP and the routers on the way write to one another, on each segment.
+/// Header of XCP and RCP on each segment: feedback between senders and routers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExplicitHeader {
     /// The sender's window, bytes with headers (XCP).
     pub cwnd: f32,
-    /// Its round-trip time, seconds; 0: not known.
+    /// The sender's round-trip time, seconds; 0: unknown.
     pub rtt: f32,
-    /// XCP: by how many bytes the window may change. RCP: the rate that all routers allow, bytes/s; 0: none is asked for.
+    /// XCP: permitted change of the window, bytes. RCP: rate that all routers allow, bytes/s; 0: no rate requested.
     pub forward: f32,
-    /// What the segments of the other end brought here, on its way back; NaN: nothing did since the last segment.
+    /// Feedback of the other endpoint's segments, on its way back; NaN: no feedback since the last segment.
     pub reverse: f32,
 }

@@ -1,4 +1,4 @@
-//! A segment as a plain value. It carries ranges, not bytes: whoever drives a connection owns the payload.
+//! A segment as a plain value. It carries ranges, not bytes: the driver of a connection owns the payload.
 
 use crate::scps::{ScpsCapabilities, ScpsOptions};
 use bentpipe_units::Seq;
@@ -23,40 +23,40 @@ impl Flags {
     /// Accurate ECN (RFC 9768 §3.1.1).
     pub const AE: Self = Self(0x100);
     /// The sender is in slow start: the signal that delayed acknowledgements after slow start need (RFC 2760 §3.2.3.3).
-    /// No standard assigns it; it is the next reserved bit.
+    /// No standard assigns it. It is the next reserved bit.
     pub const SLOW_START: Self = Self(0x200);
-    /// A dummy segment, or the answer to one (Akyildiz, Morabito and Palazzo 2001); on a SYN: this end knows them. No standard
-    /// assigns it; it is the next reserved bit.
+    /// A dummy segment, or the answer to one (Akyildiz, Morabito and Palazzo 2001). On a SYN: this endpoint knows
+    /// dummies. No standard assigns it. It is the next reserved bit.
     pub const DUMMY: Self = Self(0x400);
 
-    /// The low twelve bits of the fourth word's first half: what stands in a TCP header beside its length.
+    /// Returns the low twelve bits of the fourth word's first half, which follow the length in a TCP header.
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// The flags with these header bits.
+    /// Returns the flags with these header bits.
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
-    /// AE, CWR and ECE as a number of three bits: the ACE field of RFC 9768 §3.2.2.
+    /// Returns AE, CWR and ECE as a number of three bits: the ACE field of RFC 9768 §3.2.2.
     pub const fn ace(self) -> u8 {
         (self.0 >> 6) as u8 & 7
     }
 
-    /// The flags with this ACE field in place of what AE, CWR and ECE were.
+    /// Returns the flags with this ACE field instead of AE, CWR and ECE.
     #[must_use]
     pub const fn with_ace(self, ace: u8) -> Self {
         Self(self.0 & !(7 << 6) | (ace as u16 & 7) << 6)
     }
 
-    /// Both sets together.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The flags without those of `other`.
+    /// Returns the flags without those of `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -76,7 +76,7 @@ impl Flags {
 /// The ECN field of the IP header (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// The sender does not understand marks: it is dropped instead.
+    /// The sender does not understand marks: queues drop the packet instead.
     #[default]
     NotEct,
     /// The sender understands marks; also the experiments of RFC 8311.
@@ -88,12 +88,12 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// The two bits as they stand in the header.
+    /// Returns the two bits of the header.
     pub const fn bits(self) -> u8 {
         self as u8
     }
 
-    /// The codepoint with these bits; others are ignored.
+    /// Returns the codepoint with these bits, ignoring others.
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 3 {
             0 => Self::NotEct,
@@ -115,11 +115,11 @@ pub struct SynOptions {
     pub sack_permitted: bool,
     /// Fast Open (RFC 7413 §4.1.1).
     pub fast_open: FastOpenOption,
-    /// What an end of SCPS-TP can do.
+    /// Capabilities of an endpoint of SCPS-TP.
     pub scps: Option<ScpsCapabilities>,
     /// Congestion control for ACKs is permitted (RFC 5690 §4.1).
     pub ack_ratio: bool,
-    /// Data are acknowledged when the sender polls (Henderson and Katz 1999).
+    /// Whether data is acknowledged when the sender polls (Henderson and Katz 1999).
     pub is_polled: bool,
     /// T/TCP: the sender's connection count (RFC 1644 §3.2).
     pub count: CountOption,
@@ -130,17 +130,17 @@ pub struct SynOptions {
 /// The connection count on a SYN (RFC 1644 §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CountOption {
-    /// Not there.
+    /// No option.
     #[default]
     None,
-    /// CC: larger than those of all earlier connections of this host to the other.
+    /// CC: larger than all earlier connections of this host to the peer.
     Count(u32),
-    /// CC.NEW: the other is to forget what it knows, and to open by three segments.
+    /// CC.NEW: the peer is to forget its state, and to open by three segments.
     New(u32),
 }
 
 impl CountOption {
-    /// The count.
+    /// Returns the count.
     pub const fn get(self) -> Option<u32> {
         match self {
             Self::None => None,
@@ -152,17 +152,18 @@ impl CountOption {
 /// The Fast Open option of a SYN (RFC 7413 §4.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum FastOpenOption {
-    /// Not there.
+    /// No option.
     #[default]
     None,
-    /// On a SYN: please send a cookie.
+    /// On a SYN: requests a cookie.
     Request,
-    /// On a SYN: the cookie that the server gave; on a SYN-ACK: a new one. Eight bytes.
+    /// On a SYN: the cookie that the server gave. On a SYN-ACK: a new cookie. Eight bytes.
     Cookie([u8; 8]),
 }
 
 impl SynOptions {
-    /// Bytes of the options in the header, padded to words. `timestamps` are counted with them, as both share padding.
+    /// Returns the bytes of the options in the header, padded to words. `timestamps` are counted with them, as both
+    /// share padding.
     fn header_len(&self, has_timestamps: bool) -> u8 {
         let window_scale = if self.window_scale.is_some() { 3 } else { 0 };
         let sack_permitted = if self.sack_permitted { 2 } else { 0 };
@@ -189,7 +190,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Append [left, right); beyond four blocks nothing happens.
+    /// Appends [left, right). Ignores blocks beyond the fourth.
     pub fn push(&mut self, left: Seq, right: Seq) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
             *slot = (left, right);
@@ -197,14 +198,14 @@ impl SackBlocks {
         }
     }
 
-    /// The blocks, as (left edge, right edge), the most recent first.
+    /// Returns the blocks as (left edge, right edge), the most recent first.
     pub fn as_slice(&self) -> &[(Seq, Seq)] {
         &self.blocks[..usize::from(self.len)]
     }
 }
 
-/// Bytes of the option that tells an ACK ratio, padded to words: no number was assigned to it, so it is one of the experimental
-/// options with an identifier (RFC 6994).
+/// Bytes of the option with an ACK ratio, padded to words. It has no assigned number, so it is an experimental option
+/// with an identifier (RFC 6994).
 pub(crate) const ACK_RATIO_LEN: u32 = 8;
 
 /// Bytes of a connection count, padded to words (RFC 1644 §3.2).
@@ -213,22 +214,22 @@ pub(crate) const COUNT_LEN: u32 = 8;
 /// Options that only some segments carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Options {
-    /// None of them.
+    /// No option.
     #[default]
     None,
     /// On a SYN.
     Syn(SynOptions),
     /// On an ACK with holes before it.
     Sack(SackBlocks),
-    /// On data: for how many segments the receiver is to send one ACK (RFC 5690 §4.3).
+    /// On data: the segments per ACK of the receiver (RFC 5690 §4.3).
     AckRatio(u8),
     /// The connection count of a connection of T/TCP (RFC 1644 §3.2).
     Count(u32),
-    /// On an ACK of SCPS-TP with holes before it, or after corruption; on data with which a record ends.
+    /// On an ACK of SCPS-TP with holes before it, or after corruption. On data that ends a record.
     Scps(ScpsOptions),
 }
 
-/// RFC 7323 §3.
+/// Timestamps option (RFC 7323 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
     /// The sender's clock (TSval).
@@ -242,7 +243,7 @@ impl Timestamps {
     pub const LEN: u8 = 12;
 }
 
-/// A TCP segment without its payload and without options, which most are: 16 bytes, that a compiler keeps in registers.
+/// A TCP segment without its payload and without options, like most segments: 16 bytes, kept in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PlainSegment {
     /// Sequence number of the first byte.
@@ -251,13 +252,13 @@ pub struct PlainSegment {
     pub ack: Seq,
     /// Payload bytes.
     pub len: u16,
-    /// The window field as it stands in the header, not scaled.
+    /// The window field of the header, not scaled.
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
-    /// Whether the payload was sent before. Not on the wire: for counting only.
+    /// Whether the payload was sent before. Not on the wire, for counting only.
     pub is_retransmission: bool,
 }
 
@@ -271,12 +272,12 @@ impl PlainSegment {
         self.flags.has(Flags::DUMMY) && !self.flags.has(Flags::SYN)
     }
 
-    /// Sequence number of the first byte of payload: a SYN goes before it.
+    /// Returns the sequence number of the first byte of payload, which follows a SYN.
     pub fn data_seq(&self) -> Seq {
         self.seq.at(u64::from(self.flags.has(Flags::SYN)))
     }
 
-    /// Sequence numbers that the segment occupies.
+    /// Returns the sequence numbers that the segment occupies.
     #[inline]
     pub fn sequence_len(&self) -> u64 {
         u64::from(self.len) + u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN))
@@ -291,7 +292,7 @@ impl From<PlainSegment> for Segment {
     }
 }
 
-/// A TCP segment without its payload: what a [`PlainSegment`] has, and its options.
+/// A TCP segment without its payload: the fields of a [`PlainSegment`], and its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Segment {
     /// Sequence number of the first byte (or of the SYN).
@@ -300,22 +301,22 @@ pub struct Segment {
     pub ack: Seq,
     /// Payload bytes.
     pub len: u16,
-    /// The window field as it stands in the header, not scaled.
+    /// The window field of the header, not scaled.
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
-    /// Whether the payload was sent before. Not on the wire: for counting only.
+    /// Whether the payload was sent before. Not on the wire, for counting only.
     pub is_retransmission: bool,
-    /// Timestamps, once negotiated.
+    /// Timestamps, if negotiated.
     pub timestamps: Option<Timestamps>,
     /// Rarer options.
     pub options: Options,
 }
 
 impl Segment {
-    /// What it is without its options.
+    /// Returns the segment without its options.
     #[inline(always)]
     pub fn plain(&self) -> PlainSegment {
         let Self { seq, ack, len, window, flags, ecn, is_retransmission, .. } = *self;
@@ -328,7 +329,7 @@ impl Segment {
         self.timestamps.is_none() && matches!(self.options, Options::None)
     }
 
-    /// Bytes of IPv4 and TCP header, options padded to words: 40 to 100.
+    /// Returns the bytes of IPv4 and TCP header, with options padded to words: 40 to 100.
     #[inline]
     pub fn header_len(&self) -> u8 {
         let timestamps = if self.timestamps.is_some() { Timestamps::LEN } else { 0 };
@@ -343,7 +344,7 @@ impl Segment {
         PlainSegment::HEADER_LEN + rarer
     }
 
-    /// Sequence number of the first byte of payload: a SYN goes before it.
+    /// Returns the sequence number of the first byte of payload, which follows a SYN.
     pub fn data_seq(&self) -> Seq {
         self.plain().data_seq()
     }
@@ -354,18 +355,18 @@ impl Segment {
         self.plain().is_dummy()
     }
 
-    /// Sequence numbers that the segment occupies.
+    /// Returns the sequence numbers that the segment occupies.
     pub fn sequence_len(&self) -> u64 {
         self.plain().sequence_len()
     }
 }
 
-/// A segment that arrived, in two layers: code that is compiled for the first alone has nothing of what the second would need.
+/// A segment that arrived, in two layers. Code compiled for the first layer alone contains nothing for the second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived<'a> {
     pub(crate) plain: PlainSegment,
     pub(crate) timestamps: Option<Timestamps>,
-    /// The same with its options; none: it has none but timestamps, and the connection looks for nothing but the basics.
+    /// The segment with its options; `None`: no options except timestamps, and the connection needs only the basics.
     pub(crate) whole: Option<&'a Segment>,
 }
 
@@ -390,13 +391,13 @@ impl<'a> Arrived<'a> {
         self.whole.is_some() || self.timestamps.is_some()
     }
 
-    /// Its rarer options.
+    /// Returns its rarer options.
     #[inline(always)]
     pub(crate) fn options(self) -> &'a Options {
         self.whole.map_or(&Options::None, |whole| &whole.options)
     }
 
-    /// Whether it has neither data nor options beside timestamps and counts.
+    /// Whether it has neither data nor options, except timestamps and counts.
     #[inline(always)]
     pub(crate) fn is_pure(self) -> bool {
         self.plain.sequence_len() == 0 && matches!(self.options(), Options::None | Options::Count(_))

@@ -1,8 +1,8 @@
-//! What all crates must agree on: [`Time`] and [`Duration`] in picoseconds, [`Rate`] in bit/s, TCP
-//! sequence numbers, quantities and names as people write them, and random streams that are *addressed*, not consumed.
+//! Types that all crates share: [`Time`] and [`Duration`] in picoseconds, [`Rate`] in bit/s, TCP sequence numbers,
+//! quantities and names as written by users, and random streams that are *addressed*, not consumed.
 //!
-//! Lengths and windows are plain `u64` counts of bytes throughout the workspace: there is no second unit
-//! with which they could be confused (segments appear only as `n * smss`).
+//! Lengths and windows are plain `u64` counts of bytes throughout the workspace. There is no second unit to confuse
+//! them with: segments appear only as `n * smss`.
 
 pub mod module_doc;
 pub mod quantity;

@@ -1,7 +1,7 @@
-//! The doc at the head of a file, taken out of it while the crate is compiled: pages about congestion controls and functions of
-//! the network are made from it.
+//! Extracts the doc at the head of a source file at compile time. Pages about congestion controls and middleboxes are
+//! made from it.
 
-/// Bytes of the lines `//! ...` at the beginning of a file.
+/// Returns the bytes of the lines `//! ...` at the start of a file.
 pub const fn length(file: &[u8]) -> usize {
     let mut at = 0;
     while at + 2 < file.len() && file[at] == b'/' && file[at + 1] == b'/' && file[at + 2] == b'!' {
@@ -13,7 +13,7 @@ pub const fn length(file: &[u8]) -> usize {
     at
 }
 
-/// The first bytes of a file, as a constant of their own: the rest does not become part of the program.
+/// Returns the first bytes of a file as a separate constant, so that the rest is not part of the program.
 pub const fn head<const N: usize>(file: &[u8]) -> [u8; N] {
     let (mut head, mut at) = ([0; N], 0);
     while at < N {
@@ -23,7 +23,7 @@ pub const fn head<const N: usize>(file: &[u8]) -> [u8; N] {
     head
 }
 
-/// The text of these lines, without sections under headings that are `left_out`.
+/// Returns the text of these lines, without sections whose heading is `left_out`.
 pub fn text(lines: &[u8], left_out: impl Fn(&str) -> bool) -> String {
     let lines = String::from_utf8_lossy(lines);
     let (mut text, mut is_code, mut is_left_out) = (String::new(), false, false);

@@ -1,47 +1,47 @@
-//! Quantities as people write them: `20 ms`, `1.5 Mbit/s`, `64 kB`, `0.1 %`.
+//! Quantities as written by users: `20 ms`, `1.5 Mbit/s`, `64 kB`, `0.1 %`.
 //!
-//! Decimal text becomes an integer count of the resolution (picoseconds, bit/s, bytes) without passing through a
-//! float, so nothing is rounded: more digits than the resolution holds are an error, like a negative value.
+//! Decimal text becomes an integer count of the resolution (picoseconds, bit/s, bytes) without a float in between, so
+//! nothing is rounded. More digits than the resolution are an error, like a negative value.
 
 use crate::{Duration, Rate};
 use std::fmt;
 
-/// A kind of quantity: its units, and how to explain them.
+/// Kind of quantity: its units, and their explanation.
 #[derive(Debug)]
 pub struct Kind {
-    /// With its article: "a duration".
+    /// Name with its article: "a duration".
     pub name: &'static str,
-    /// What a valid text consists of.
+    /// Form of a valid text.
     pub expected: &'static str,
     /// A valid text.
     pub example: &'static str,
-    /// What the value is counted in, for the message about too many digits.
+    /// Resolution of the value, for the message about too many digits.
     resolution: &'static str,
-    /// Unit and its size in the resolution.
+    /// Units, with their sizes in the resolution.
     units: &'static [(&'static str, u64)],
 }
 
-/// Why a text is not the quantity that it should be.
+/// Error of a text as a quantity.
 #[derive(Clone, Copy, Debug)]
 pub struct QuantityError {
-    /// What was expected.
+    /// Expected kind.
     pub kind: &'static Kind,
-    /// What is wrong with the text.
+    /// Fault of the text.
     pub why: Why,
 }
 
-/// What is wrong with a text.
+/// Fault of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// It does not begin with a decimal number.
     NotANumber,
-    /// There is a number and nothing behind it.
+    /// A number without a unit.
     NoUnit,
-    /// The unit is not one of this kind.
+    /// The unit does not belong to this kind.
     UnknownUnit,
     /// Quantities have no sign.
     Negative,
-    /// More than 64 bits hold.
+    /// More than 64 bits.
     TooLarge,
     /// More digits than the resolution.
     TooFine,
@@ -68,7 +68,7 @@ pub static DURATION: Kind = Kind {
     ],
 };
 
-/// A span of time that may be years.
+/// Span of time that may be years.
 pub static AGE: Kind = Kind {
     name: "an age",
     expected: "a number with d, h, min or s",
@@ -156,10 +156,10 @@ pub static PROBABILITY: Kind = Kind {
 };
 
 impl Kind {
-    /// `text` as a count of the resolution.
+    /// Converts `text` to a count of the resolution.
     ///
     /// # Errors
-    /// If it is not a quantity of this kind, exactly.
+    /// If it is not exactly a quantity of this kind.
     pub fn parse(&'static self, text: &str) -> Result<u64, QuantityError> {
         count(text, self.units).map_err(|why| QuantityError { kind: self, why })
     }
@@ -168,7 +168,7 @@ impl Kind {
 /// Reads a duration.
 ///
 /// # Errors
-/// If it is none, or finer than a picosecond.
+/// If it is not a duration, or finer than a picosecond.
 pub fn duration(text: &str) -> Result<Duration, QuantityError> {
     DURATION.parse(text).map(Duration::from_ps)
 }
@@ -176,7 +176,7 @@ pub fn duration(text: &str) -> Result<Duration, QuantityError> {
 /// Reads a bit rate.
 ///
 /// # Errors
-/// If it is none, or finer than 1 bit/s.
+/// If it is not a rate, or finer than 1 bit/s.
 pub fn rate(text: &str) -> Result<Rate, QuantityError> {
     RATE.parse(text).map(Rate::from_bps)
 }
@@ -184,7 +184,7 @@ pub fn rate(text: &str) -> Result<Rate, QuantityError> {
 /// Reads a number of bytes.
 ///
 /// # Errors
-/// If it is none, or not whole.
+/// If it is not a size, or not whole.
 pub fn size(text: &str) -> Result<u64, QuantityError> {
     SIZE.parse(text)
 }
@@ -209,12 +209,13 @@ pub fn probability(text: &str) -> Result<f64, QuantityError> {
     Ok(value)
 }
 
-/// The kinds that have units, and the unit that a number of each is given in where it is no text.
+/// Kinds with units, and the unit of a plain number of each.
 static KINDS: [(&Kind, &str); 6] =
     [(&DURATION, "s"), (&RATE, "bit/s"), (&SIZE, "B"), (&DISTANCE, "m"), (&ANGLE, "deg"), (&BAUD, "baud")];
 
-/// Reads a number with a unit of any kind: the nearest number in `s`, `bit/s`, `B`, `m`, `deg`, `baud` or `1` (a share, `50 %` being 0.5).
-/// Numbers of other units, such as `bdp` or `packets`, are returned as they are. None: it is no number with a unit.
+/// Reads a number with a unit of any kind: the nearest number in `s`, `bit/s`, `B`, `m`, `deg`, `baud` or `1` (a share,
+/// `50 %` being 0.5). Numbers of other units, such as `bdp` or `packets`, are returned unchanged. Returns `None` for
+/// other text.
 ///
 /// ```
 /// # use bentpipe_units::quantity::any;
@@ -244,7 +245,7 @@ pub fn any(text: &str) -> Option<(f64, String)> {
     }
 }
 
-/// Reads `NUMBER UNIT` for units that are given with their sizes; the product must be whole.
+/// Reads `NUMBER UNIT` for units given with their sizes. The product must be whole.
 ///
 /// # Errors
 /// If it is something else.
@@ -272,8 +273,8 @@ pub fn count(text: &str, units: &[(&str, u64)]) -> Result<u64, Why> {
     u64::try_from(value).map_err(|_| Why::TooLarge)
 }
 
-/// The whole number nearest to the plain number `text` times `size`: for measured data, which have more digits than mean
-/// anything.
+/// Returns the whole number nearest to the plain number `text` times `size`, for measured data with more digits than
+/// are meaningful.
 ///
 /// # Errors
 /// If it is not a decimal number, or is negative.
@@ -297,7 +298,7 @@ pub fn nearest(text: &str, size: u64) -> Result<u128, Why> {
     }
 }
 
-/// The micro sign has a twin in the Greek alphabet, which looks the same on a screen.
+/// Replaces the micro sign by its twin in the Greek alphabet, which looks the same on a screen.
 fn greek(unit: &str) -> &str {
     if unit == "µs" {
         "μs"
@@ -333,7 +334,7 @@ impl<'a> Decimal<'a> {
             };
             let (power, after) = split_digits(after);
             if !power.is_empty() {
-                // Beyond four digits it cannot matter: the value is zero, too large or too fine.
+                // More than four digits make no difference: the value is zero, too large or too fine.
                 exponent = sign * power.parse::<i32>().unwrap_or(9999).min(9999);
                 rest = after;
             }
@@ -353,7 +354,7 @@ fn split_digits(text: &str) -> (&str, &str) {
 }
 
 impl fmt::Display for QuantityError {
-    /// Follows the offending text: `... is not a duration: the unit is missing`.
+    /// Follows the faulty text: `... is not a duration: the unit is missing`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "is not {}", self.kind.name)?;
         match self.why {

@@ -10,18 +10,18 @@ pub struct Rate(u64);
 const PS_PER_S: u128 = 1_000_000_000_000;
 
 impl Rate {
-    /// A rate of `bps` bit/s.
+    /// Creates a rate of `bps` bit/s.
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)
     }
 
-    /// The rate in bit/s.
+    /// Returns the rate in bit/s.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// How long `bytes` occupy a link of this rate, rounded up to a picosecond (the only place where sending
-    /// times are rounded). [`Duration::MAX`] for a rate of zero.
+    /// Returns the transmission time of `bytes` at this rate, rounded up to a picosecond (the only place where
+    /// transmission times are rounded). [`Duration::MAX`] for a rate of zero.
     pub const fn time_to_send(self, bytes: u64) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
@@ -37,13 +37,13 @@ impl Rate {
         Duration::from_ps(ps as u64)
     }
 
-    /// Bytes that fit into `span` at this rate, rounded down.
+    /// Returns the bytes that fit into `span` at this rate, rounded down.
     pub const fn bytes_in(self, span: Duration) -> u64 {
         (self.0 as u128 * span.as_ps() as u128 / (8 * PS_PER_S)) as u64
     }
 }
 
-/// `10 Mbit/s`, `64 kbit/s`: the largest unit that leaves at most three decimals, else bit/s.
+/// Prints `10 Mbit/s`, `64 kbit/s`: the largest unit with at most three decimals, otherwise bit/s.
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, factor) in [("Gbit/s", 1_000_000_000u64), ("Mbit/s", 1_000_000), ("kbit/s", 1_000)] {

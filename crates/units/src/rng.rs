@@ -1,9 +1,9 @@
 //! Random streams that are addressed by (seed, component name, purpose) and drawn by index.
 //!
-//! Adding a component cannot change what another one draws, two senders that are compared meet the same
-//! channel, and any draw can be made again from outside: the generator is Philox4x64-10 (J. Salmon et al.,
-//! "Parallel random numbers: as easy as 1, 2, 3", SC 2011) in the form that NumPy uses, so
-//! `numpy.random.Philox(key=k).random_raw(n)[i]` is `stream.at(i)` for the key that [`Stream::key`] shows.
+//! Adding a component cannot change the draws of another, all cases of a comparison meet the same channel, and any draw
+//! can be reproduced from outside. The generator is Philox4x64-10 (J. Salmon et al., "Parallel random numbers: as easy
+//! as 1, 2, 3", SC 2011) in the form that NumPy uses. `numpy.random.Philox(key=k).random_raw(n)[i]` is `stream.at(i)`
+//! for the key of [`Stream::key`].
 
 /// A random stream: a pure function from an index to 64 random bits.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream of `component` (as named in the scenario) for `purpose` under `seed`.
+    /// Creates the stream of `component` (as named in the scenario) for `purpose` under `seed`.
     pub fn new(seed: u64, component: &str, purpose: &str) -> Self {
         let mut key = [mix(seed ^ 0x6265_6e74_7069_7065), mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15))];
         // A zero byte, which names cannot contain, separates the two parts.
@@ -25,17 +25,17 @@ impl Stream {
         Self::with_key([mix(key[0]), key[1]])
     }
 
-    /// The stream that has this [key](Self::key), which is all that needs to be kept of a stream that is seldom drawn from.
+    /// Creates the stream of this [key](Self::key), which is enough to keep a seldom used stream.
     pub const fn with_key(key: [u64; 2]) -> Self {
         Self { key, block: [0; 4], block_index: u64::MAX }
     }
 
-    /// The Philox key, to make the same draws elsewhere.
+    /// Returns the Philox key, to repeat the draws elsewhere.
     pub const fn key(&self) -> [u64; 2] {
         self.key
     }
 
-    /// 64 random bits: draw number `index`. Cheapest when indices are drawn in order.
+    /// Returns 64 random bits: draw number `index`. Cheapest if indices are drawn in order.
     pub fn at(&mut self, index: u64) -> u64 {
         let block_index = index / 4;
         if block_index != self.block_index {
@@ -46,23 +46,23 @@ impl Stream {
         self.block[(index % 4) as usize]
     }
 
-    /// A number uniform in [0, 1): the upper 53 bits of draw `index`.
+    /// Returns a number uniform in [0, 1): the upper 53 bits of draw `index`.
     pub fn uniform(&mut self, index: u64) -> f64 {
         (self.at(index) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A number uniform in (0, 1], safe under a logarithm.
+    /// Returns a number uniform in (0, 1], safe under a logarithm.
     pub fn uniform_positive(&mut self, index: u64) -> f64 {
         1.0 - self.uniform(index)
     }
 
-    /// A whole number uniform in `0..n`; 0 for `n = 0`.
+    /// Returns a whole number uniform in `0..n`; 0 for `n = 0`.
     pub fn below(&mut self, index: u64, n: u64) -> u64 {
         ((u128::from(self.at(index)) * u128::from(n)) >> 64) as u64
     }
 }
 
-/// The finaliser of SplitMix64: every input bit reaches every output bit.
+/// Finalises as in SplitMix64: every input bit reaches every output bit.
 const fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

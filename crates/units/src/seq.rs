@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// A sequence number as it stands in a TCP header: 32 bits, modular (RFC 9293 §3.4).
+/// Sequence number of a TCP header: 32 bits, modular (RFC 9293 §3.4).
 ///
-/// Inside a connection positions are 64-bit *offsets* from the initial sequence number, which never wrap;
-/// [`Seq::offset_near`] turns a header field into one.
+/// Inside a connection positions are 64-bit *offsets* from the initial sequence number, which never wrap.
+/// [`Seq::offset_near`] converts a header field to an offset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Seq(u32);
 
@@ -25,8 +25,8 @@ impl Seq {
         Self(self.0.wrapping_add(offset as u32))
     }
 
-    /// The offset from `initial` that this number stands for, given that it lies within 2^31 of `near`.
-    /// Numbers before the initial one come out as 0.
+    /// Returns the offset from `initial` of this number, given that it lies within 2^31 of `near`. Numbers before the
+    /// initial one give 0.
     pub const fn offset_near(self, initial: Self, near: u64) -> u64 {
         let expected = initial.at(near);
         let distance = self.0.wrapping_sub(expected.0) as i32 as i64;

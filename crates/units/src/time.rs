@@ -1,8 +1,8 @@
 //! Simulated time: integer picoseconds since the start of the scenario.
 //!
-//! A 64-byte acknowledgement at 100 Gbit/s lasts 5.12 ns, so nanoseconds would need a remainder on every
-//! link; picoseconds make the rounding error smaller than 0.02 % and the rule unnecessary. 2^64 ps are
-//! 213 days, which scenarios are checked against before they run.
+//! A 64-byte acknowledgement at 100 Gbit/s lasts 5.12 ns, so nanoseconds would need a remainder on every link.
+//! Picoseconds make the rounding error smaller than 0.02 % and the remainder unnecessary. 2^64 ps are 213 days.
+//! Scenarios are checked against that before they run.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};

@@ -1,8 +1,8 @@
-//! Choices that have a name in scenario files: an enum, its words and what each means, written once.
+//! Choices with names in scenario files: an enum, its words and their meanings, written once.
 
 /// A choice by name. Made by [`words!`](crate::words).
 pub trait Word: Copy + Eq + 'static {
-    /// All of them, in the order of the declaration.
+    /// All choices, in the order of the declaration.
     const ALL: &'static [Self];
     /// The name of the type.
     const TYPE: &'static str;

@@ -13,22 +13,22 @@ _CcBbr1Required = TypedDict(
 
 
 class CcBbr1(_CcBbr1Required, total=False):
-    """A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
+    """Window and pace from a model of the path: bandwidth and round-trip time (BBR v1, Cardwell et al. 2016; Linux).
 
     quantum :
-        How much is handed down at once. Default: "segment".
+        Data that is handed down in one quantum. Default: "segment".
 
     policer :
-        Whether it looks for policers. Default: true.
+        Whether it detects policers. Default: true.
 
     rwnd_limited_is_app_limited :
-        Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
+        Whether samples at the limit of the receiver's window can only raise the bandwidth. Default: false.
 
     leo :
-        Whether the sender is notified when the path is reconfigured. Then losses do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
+        Whether the sender is notified of path reconfigurations. Losses then do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
 
     period :
-        Time between reconfigurations; 0: there are none. Default: "15 s".
+        Time between reconfigurations; 0: no reconfigurations. Default: "15 s".
 
     offset :
         Time of the first reconfiguration in the simulation. Default: "0 s".
@@ -53,28 +53,28 @@ class CcBbr2(_CcBbr2Required, total=False):
     """BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
 
     loss_threshold :
-        Share of the data in flight whose loss bounds them. Default: 0.02.
+        Share of the data in flight whose loss sets a bound. Default: 0.02.
 
     beta :
-        Share that a bound keeps at least. Default: 0.7.
+        Smallest share of a bound that a loss leaves. Default: 0.7.
 
     headroom :
         Share of the long-term bound that is left free between probes. Default: 0.15.
 
     up_ends :
-        The end of Up, if losses do not end it. Default: "queue".
+        End of Up without losses. Default: "queue".
 
     quantum :
-        How much is handed down at once. Default: "segment".
+        Data that is handed down in one quantum. Default: "segment".
 
     rwnd_limited_is_app_limited :
-        Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
+        Whether samples at the limit of the receiver's window can only raise the bandwidth. Default: false.
 
     leo :
-        Whether the sender is notified when the path is reconfigured. Then losses do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
+        Whether the sender is notified of path reconfigurations. Losses then do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
 
     period :
-        Time between reconfigurations; 0: there are none. Default: "15 s".
+        Time between reconfigurations; 0: no reconfigurations. Default: "15 s".
 
     offset :
         Time of the first reconfiguration in the simulation. Default: "0 s".
@@ -102,28 +102,28 @@ class CcBbr3(_CcBbr3Required, total=False):
     """BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
 
     profile :
-        Which one. Default: "draft".
+        Edition of BBR v3. Default: "draft".
 
     loss_threshold :
-        Share of the data in flight whose loss bounds them. Default: 0.02.
+        Share of the data in flight whose loss sets a bound. Default: 0.02.
 
     beta :
-        Share that a bound keeps at least. Default: 0.7.
+        Smallest share of a bound that a loss leaves. Default: 0.7.
 
     headroom :
         Share of the long-term bound that is left free between probes. Default: 0.15.
 
     quantum :
-        How much is handed down at once. Default: "segment".
+        Data that is handed down in one quantum. Default: "segment".
 
     rwnd_limited_is_app_limited :
-        Whether samples at the limit of the receiver's window only raise the bandwidth. Default: false.
+        Whether samples at the limit of the receiver's window can only raise the bandwidth. Default: false.
 
     leo :
-        Whether the sender is notified when the path is reconfigured. Then losses do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
+        Whether the sender is notified of path reconfigurations. Losses then do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
 
     period :
-        Time between reconfigurations; 0: there are none. Default: "15 s".
+        Time between reconfigurations; 0: no reconfigurations. Default: "15 s".
 
     offset :
         Time of the first reconfiguration in the simulation. Default: "0 s".
@@ -148,43 +148,43 @@ _CcBicRequired = TypedDict(
 
 
 class CcBic(_CcBicRequired, total=False):
-    """Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
+    """Binary search for the window at the last loss (Xu, Harfoush and Rhee 2004).
 
     form :
-        Which form of the search. Default: "linux".
+        Form of the search. Default: "linux".
 
     low_window :
-        Up to this window, in segments, it is Reno. Default: 14.
+        Window up to which it grows as Reno, segments. Default: 14.
 
     smax :
-        Segments added in a round trip at most. Default: 16.0.
+        Largest increase per round trip, segments. Default: 16.0.
 
     smin :
-        Segments added in a round trip at least; in the paper's form. Default: 0.01.
+        Smallest increase per round trip, segments, in the paper's form. Default: 0.01.
 
     divisor :
-        What part of the distance is covered in a round trip, as a divisor; in Linux's form. Default: 4.
+        Divisor of the distance: the part covered per round trip, in Linux's form. Default: 4.
 
     smooth_part :
-        Round trips for that many segments near the maximum; in Linux's form. Default: 20.
+        Round trips for that many segments near the maximum, in Linux's form. Default: 20.
 
     whole_steps :
-        The step is a whole number of segments; in Linux's form. Default: true.
+        Whether the step is a whole number of segments, in Linux's form. Default: true.
 
     step_factor :
-        What all steps above the low window are multiplied with. 1.9375 is how Linux 2.6 behaves with an ACK for each segment: its estimate of segments per ACK begins with two and, in whole numbers, does not fall below 31/16. Default: 1.0.
+        Factor of all steps above the low window. 1.9375 is the behaviour of Linux 2.6 with an ACK for each segment: its estimate of segments per ACK starts at two and, in whole numbers, does not fall below 31/16. Default: 1.0.
 
     beta :
-        Share of the window that a loss leaves, in thousandths. Default: 0.8.
+        Share of the window after a loss, in thousandths. Default: 0.8.
 
     fast_convergence :
-        A loss below the last one's window takes more from the maximum, so that newcomers find room. Default: true.
+        Whether a loss below the window of the last loss reduces the maximum further, to make room for new flows. Default: true.
 
     first_growth :
-        Share of the window that a round trip adds at least before the first loss. Default: 0.05.
+        Smallest increase per round trip before the first loss, as a share of the window. Default: 0.05.
 
     reset_on_rto :
-        A timeout makes it forget the maximum. Default: true.
+        Whether a timeout clears the maximum. Default: true.
     """
 
     form: Literal["linux", "paper"]
@@ -217,43 +217,43 @@ _CcCompoundOptional = TypedDict(
 
 
 class CcCompound(_CcCompoundRequired, _CcCompoundOptional, total=False):
-    """Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
+    """Reno's window plus a delay-based window (Tan, Song, Zhang and Sridharan 2006).
 
     alpha :
-        α: what the power of the window is multiplied with, for segments per round trip. Default: 0.125.
+        α: factor of the power of the window, segments per round trip. Default: 0.125.
 
     beta :
         Share of the window that a loss takes. Default: 0.5.
 
     k :
-        k: the power of the window that it grows by. Default: 0.75.
+        k: exponent of the window in the increase. Default: 0.75.
 
     zeta :
-        ζ: segments that go for each segment queued. Default: 1.0.
+        ζ: segments removed for each segment queued. Default: 1.0.
 
     gamma :
-        γ: segments queued from which the delay-based window shrinks. Default: 30.0.
+        γ: queued segments at which the delay-based window starts to shrink. Default: 30.0.
 
     gamma_tuning :
-        Whether γ is tuned by what Reno's part queues before losses. Default: true.
+        Whether γ is tuned by the queue of Reno's part before losses. Default: true.
 
     gamma_min :
-        The least γ of the tuning, segments. Default: 5.0.
+        Smallest γ of the tuning, segments. Default: 5.0.
 
     gamma_max :
-        The greatest γ of the tuning, segments. Default: 30.0.
+        Largest γ of the tuning, segments. Default: 30.0.
 
     lambda :
-        λ: share of its error by which γ moves. Default: 0.25.
+        λ: share of its error that γ moves by. Default: 0.25.
 
     low_window :
-        Below this window, in segments, it is Reno. Default: 38.
+        Window below which it is Reno, segments. Default: 38.
 
     below_low_window :
-        What becomes of the delay-based window below that. Default: "drop".
+        Fate of the delay-based window below that. Default: "drop".
 
     base_rtt_window :
-        How long the least round-trip time is remembered; 0: for the connection. 10 s suits low orbits. Default: "0 s".
+        Memory of the least round-trip time; 0: the whole connection. 10 s suits low orbits. Default: "0 s".
     """
 
     alpha: float
@@ -277,43 +277,43 @@ _CcCopaRequired = TypedDict(
 
 
 class CcCopa(_CcCopaRequired, total=False):
-    """About two segments queued, by a rate in inverse proportion to their delay (Arun and Balakrishnan 2018).
+    """About two segments queued, by a rate inversely proportional to the queueing delay (Arun and Balakrishnan 2018).
 
     delta :
-        δ of the default mode: 1/δ segments are to wait in the queue. Default: 0.5.
+        δ of the default mode: 1/δ segments wait in the queue. Default: 0.5.
 
     competitive :
-        Whether others that fill the queue are answered with a smaller δ. Default: true.
+        Whether flows that fill the queue are answered with a smaller δ. Default: true.
 
     competitive_step :
-        What 1/δ grows by in a round trip of competitive mode. Default: 1.0.
+        Increase of 1/δ per round trip of competitive mode. Default: 1.0.
 
     empty_share :
-        The queue counts as empty below this share of the greatest delay in it. Default: 0.1.
+        Share of the greatest delay below which the queue counts as empty. Default: 0.1.
 
     empty_within :
-        Round trips in which the queue has to be empty once, else the mode is competitive. Default: 5.
+        Round trips in which the queue must be empty once. Otherwise the mode is competitive. Default: 5.
 
     rtt_max_rounds :
-        Round trips that the greatest delay is remembered. Default: 4.
+        Memory of the greatest delay, round trips. Default: 4.
 
     rtt_min_window :
-        How long the least round-trip time is remembered. Default: "10 s".
+        Memory of the least round-trip time. Default: "10 s".
 
     standing_share :
-        The window over which RTTstanding is the minimum, as a share of the smoothed round-trip time. Default: 0.5.
+        Period over which RTTstanding is the minimum, as a share of the smoothed round-trip time. Default: 0.5.
 
     steady_rounds :
-        Round trips that the direction has to hold before v doubles. Default: 3.
+        Round trips in one direction before v doubles. Default: 3.
 
     reset_at_once :
-        v is 1 at the first ACK that asks for the other direction, not only when a window was sent in it. Default: true.
+        Whether v is 1 at the first ACK that asks for the other direction. Otherwise it is 1 after a window in that direction. Default: true.
 
     pacing_gain :
         Pacing, in windows per standing round-trip time. Default: 2.0.
 
     min_window :
-        The least window but after a timeout, segments. Default: 2.
+        Smallest window except after a timeout, segments. Default: 2.
     """
 
     delta: float
@@ -341,25 +341,25 @@ class CcCubic(_CcCubicRequired, total=False):
     """A cubic function of the time since the last loss (RFC 9438).
 
     c :
-        How steep the function is, segments/s³. Default: 0.4.
+        Steepness of the function, C, segments/s³. Default: 0.4.
 
     beta :
-        Share of the window that a loss leaves, in thousandths. Default: 0.7.
+        Share of the window after a loss, in thousandths. Default: 0.7.
 
     fast_convergence :
-        A loss below the last one's window takes more from the plateau, so that newcomers find room. Default: true.
+        Whether a loss below the window of the last loss lowers the plateau further, to make room for new flows. Default: true.
 
     reno_friendly :
-        Never grows slower than Reno would. Default: true.
+        Whether the window grows at least as fast as Reno's. Default: true.
 
     growth :
-        What the window comes nearer to its target by. Default: "segment".
+        Unit of growth: each unit moves the window towards its target. Default: "segment".
 
     after_rto :
-        What the first congestion avoidance after a timeout starts from. Default: "rfc".
+        Start of the first congestion avoidance after a timeout. Default: "rfc".
 
     first_growth :
-        Share of the window by which it grows at least in a round trip, as long as no loss has shown what the path holds. Default: 0.0.
+        Smallest increase per round trip until the first loss, as a share of the window. Default: 0.0.
     """
 
     c: float
@@ -379,58 +379,58 @@ _CcEnhancedHswaRequired = TypedDict(
 
 
 class CcEnhancedHswa(_CcEnhancedHswaRequired, total=False):
-    """HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
+    """HSWA's increment, and a window from the estimated bandwidth, also before a loss (Pandya and Shaikh).
 
     error_rate :
         p: error rate of the satellite link. Default: 1e-6.
 
     least_error_rate :
-        The least error rate that counts, so that the increment is finite. Default: 1e-10.
+        Smallest error rate that counts, so that the increment is finite. Default: 1e-10.
 
     a :
-        A: segments for each halving of the error rate. Default: 10.0.
+        A: segments per halving of the error rate. Default: 10.0.
 
     per :
-        Per what the increment is added. Default: "rtt".
+        Unit of time or data per increment. Default: "rtt".
 
     cwnd_lim :
-        cwnd_lim: the largest window, segments; 0: the one that the receiver advertises. Default: 0.
+        cwnd_lim: the largest window, segments; 0: the window that the receiver advertises. Default: 0.
 
     third_case_from :
-        TD from which nothing is added, as a multiple of BaseTD. Default: 2.0.
+        TD at which the increment becomes 0, as a multiple of BaseTD. Default: 2.0.
 
     epsilon :
-        By which share TD may exceed BaseTD and be equal to it. Default: 0.01.
+        Largest excess of TD over BaseTD that counts as equal, as a share of BaseTD. Default: 0.01.
 
     avg_rtt :
-        Which mean of the round-trip times counts. Default: "all".
+        Mean of the round-trip times. Default: "all".
 
     from_start :
-        Whether the rule takes the place of the first slow start. Default: false.
+        Whether the rule replaces the first slow start. Default: false.
 
     delta :
-        δ: by which share a round trip may exceed the mean. Default: 0.05.
+        δ: largest excess of a round trip over the mean, as a share of the mean. Default: 0.05.
 
     rto :
-        What a timeout leaves. Default: "hold".
+        Window after a timeout. Default: "hold".
 
     link_rate :
         C: rate of the link, bit/s, for f; 0: f is 1. Default: 0.0.
 
     tau :
-        τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
+        Time constant τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
 
     connections :
-        n: connections that share the link, as an oracle knows; each grows by an nth of the increment. Default: 1.
+        n: connections that share the link, known from an oracle. Each grows by an nth of the increment. Default: 1.
 
     queue_target :
-        From which queueing delay on nothing is added, and less and less below it; a loss with a longer one halves the window. 0: it is not looked at. Default: "0 s".
+        Queueing delay at which the increment becomes 0. Below it the increment falls with the delay. A loss with a longer delay halves the window. 0: no target. Default: "0 s".
 
     measures_errors :
-        Whether the error rate is that of the connection's own losses instead of `error_rate`: lost over sent bytes, a mean over the last thousand segments. Default: false.
+        Whether the error rate is measured instead of `error_rate`: lost over sent bytes of the connection, a mean over the last thousand segments. Default: false.
 
     virtual_samples :
-        m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not. Default: 2.
+        Virtual samples m: while nothing arrives, a sample of zero is taken every τ / m; 0: no virtual samples. Default: 2.
     """
 
     error_rate: float
@@ -460,31 +460,31 @@ _CcHighspeedRequired = TypedDict(
 
 
 class CcHighspeed(_CcHighspeedRequired, total=False):
-    """The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
+    """More per ACK and a smaller reduction per loss, the larger the window is (RFC 3649).
 
     low_window :
-        Up to this window, in segments, it is Reno. Default: 38.
+        Window up to which it is Reno, segments. Default: 38.
 
     low_p :
-        Loss rate, per segment, at which the window is `low_window` on average. Default: 0.001.
+        Loss rate per segment at which the average window is `low_window`. Default: 0.001.
 
     high_window :
-        Segments at which a loss takes `high_decrease`. Default: 83000.
+        Window at which a loss takes `high_decrease`, segments. Default: 83000.
 
     high_p :
-        Loss rate, per segment, at which the window is `high_window` on average. Default: 1e-7.
+        Loss rate per segment at which the average window is `high_window`. Default: 1e-7.
 
     high_decrease :
-        Share of a window of `high_window` and more that a loss takes. Default: 0.1.
+        Share that a loss takes from a window of `high_window` or more. Default: 0.1.
 
     parameters :
-        Where increase and decrease are from; with the table the other numbers but `low_window` mean nothing. Default: "formula".
+        Source of increase and decrease. The table uses no other number than `low_window`. Default: "formula".
 
     at_least_reno :
-        Whether it never adds less than Reno where the formula does, as just above `low_window`. Default: true.
+        Whether it adds at least one segment per round trip where the formula gives less, just above `low_window`. Default: true.
 
     timeout_halves :
-        Whether a timeout halves the threshold; otherwise it takes what a loss takes. Default: false.
+        Whether a timeout halves the threshold. Otherwise a timeout takes the share of a loss. Default: false.
     """
 
     low_window: int
@@ -505,34 +505,34 @@ _CcHswaRequired = TypedDict(
 
 
 class CcHswa(_CcHswaRequired, total=False):
-    """An increment by the error rate of the satellite link, less as the round trip lengthens (Ge 2009).
+    """An increment by the error rate of the satellite link, smaller as the round trip lengthens (Ge 2009).
 
     error_rate :
         p: error rate of the satellite link. Default: 1e-6.
 
     least_error_rate :
-        The least error rate that counts, so that the increment is finite. Default: 1e-10.
+        Smallest error rate that counts, so that the increment is finite. Default: 1e-10.
 
     a :
-        A: segments for each halving of the error rate. Default: 10.0.
+        A: segments per halving of the error rate. Default: 10.0.
 
     per :
-        Per what the increment is added. Default: "rtt".
+        Unit of time or data per increment. Default: "rtt".
 
     cwnd_lim :
-        cwnd_lim: the largest window, segments; 0: the one that the receiver advertises. Default: 0.
+        cwnd_lim: the largest window, segments; 0: the window that the receiver advertises. Default: 0.
 
     third_case_from :
-        TD from which nothing is added, as a multiple of BaseTD. Default: 2.0.
+        TD at which the increment becomes 0, as a multiple of BaseTD. Default: 2.0.
 
     epsilon :
-        Largest excess of TD over BaseTD that counts as equal, a share of BaseTD. A large one takes the delay out of the rule. Default: 0.01.
+        Largest excess of TD over BaseTD that counts as equal, as a share of BaseTD. A large value removes the delay from the rule. Default: 0.01.
 
     avg_rtt :
-        Which mean of the round-trip times counts. Default: "all".
+        Mean of the round-trip times. Default: "all".
 
     from_start :
-        Whether the rule takes the place of the first slow start. Default: false.
+        Whether the rule replaces the first slow start. Default: false.
     """
 
     error_rate: float
@@ -554,40 +554,40 @@ _CcHtcpRequired = TypedDict(
 
 
 class CcHtcp(_CcHtcpRequired, total=False):
-    """Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
+    """Growth by the time since congestion, and a reduction that empties the queue (Leith and Shorten 2004).
 
     low_speed :
-        Δ_L: so long after congestion it grows like Reno. Default: "1 s".
+        Δ_L: time after congestion in which it grows like Reno. Default: "1 s".
 
     rtt_scaling :
         Whether the increase is scaled by the least round-trip time over 100 ms, within 0.1 and 2. Default: true.
 
     adaptive_backoff :
-        Whether a loss takes what empties the queue; if not, always 1 - beta_min. Default: true.
+        Whether a loss takes the window that empties the queue. Otherwise a loss always takes 1 - beta_min. Default: true.
 
     bandwidth_switch :
-        Whether a changed throughput makes a loss take 1 - beta_min. Default: true.
+        Whether a loss takes 1 - beta_min after the throughput has changed. Default: true.
 
     bandwidth_change :
-        Share by which throughput must change for that. Default: 0.2.
+        Relative change of the throughput that counts as changed. Default: 0.2.
 
     beta_min :
-        The least share of the window that a loss leaves. Default: 0.5.
+        Smallest share of the window after a loss. Default: 0.5.
 
     beta_max :
-        The greatest share of the window that a loss leaves. Default: 0.8.
+        Largest share of the window after a loss. Default: 0.8.
 
     adaptive_above :
-        Up to this least round-trip time the backoff is not adaptive. Default: "10 ms".
+        Least round-trip time up to which the backoff is not adaptive. Default: "10 ms".
 
     rtt_max_fade :
-        Share of the greatest queueing delay that congestion leaves in memory. Default: 0.95.
+        Share of the greatest queueing delay that is remembered after congestion. Default: 0.95.
 
     rtt_max_step :
-        By how much one sample may raise the greatest round-trip time. Default: "20 ms".
+        Largest step of the greatest round-trip time for one sample. Default: "20 ms".
 
     rtt_max_rise :
-        What a sample does that would raise it by more. Default: "clip".
+        Reaction to a sample that exceeds that step. Default: "clip".
     """
 
     low_speed: str
@@ -611,22 +611,22 @@ _CcHyblaRequired = TypedDict(
 
 
 class CcHybla(_CcHyblaRequired, total=False):
-    """On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
+    """Reno's growth on a path of 25 ms, for paths of any length (Caini and Firrincieli 2004).
 
     rtt0 :
-        Round-trip time of the path that it wants to be as fast as (RTT0). Default: "25 ms".
+        Round-trip time of the reference path (RTT0). Default: "25 ms".
 
     rtt :
-        The round-trip time that is compared with it. Default: "minimum".
+        Round-trip time that is compared with RTT0. Default: "minimum".
 
     eighths :
-        Whether ρ is a whole number of eighths. Default: false.
+        Whether ρ is a multiple of 1/8. Default: false.
 
     exponent_max :
         The largest ρ in the exponent of slow start. Default: 16.0.
 
     needs_ssthresh :
-        Whether slow start is the standard's as long as there is no threshold. Default: true.
+        Whether slow start is the standard's without a threshold. Default: true.
 
     initial_window :
         The initial window. Default: "rho".
@@ -635,10 +635,10 @@ class CcHybla(_CcHyblaRequired, total=False):
         Whether the initial threshold is multiplied by ρ. Default: false.
 
     rho_after_timeout :
-        Whether a timeout leaves ρ segments; otherwise one. Default: false.
+        Whether a timeout leaves ρ segments. Otherwise it leaves one. Default: false.
 
     reno_after_timeout :
-        Whether it grows as Reno until what was sent before a timeout is acknowledged. Default: true.
+        Whether it grows as Reno until the data sent before a timeout is acknowledged. Default: true.
     """
 
     rtt0: str
@@ -663,16 +663,16 @@ class CcIllinois(_CcIllinoisRequired, total=False):
     """Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
 
     alpha_max :
-        Segments per round trip while the queue is short. Default: 10.0.
+        Increase with a short queue, segments per round trip. Default: 10.0.
 
     alpha_min :
-        Segments per round trip when the delay is at its greatest. Default: 0.3.
+        Increase at the greatest delay, segments per round trip. Default: 0.3.
 
     beta_min :
-        Share of the window that a loss takes while the queue is short. Default: 0.125.
+        Share of the window that a loss takes with a short queue. Default: 0.125.
 
     beta_max :
-        Share of the window that a loss takes when the delay is near its greatest. Default: 0.5.
+        Share of the window that a loss takes near the greatest delay. Default: 0.5.
 
     alpha_delay :
         d1: share of the greatest queueing delay up to which the increase is alpha_max. Default: 0.01.
@@ -681,22 +681,22 @@ class CcIllinois(_CcIllinoisRequired, total=False):
         d2: share of the greatest queueing delay up to which a loss takes beta_min. Default: 0.1.
 
     beta_delay_high :
-        d3: share of the greatest queueing delay from which a loss takes beta_max. Default: 0.8.
+        d3: share of the greatest queueing delay above which a loss takes beta_max. Default: 0.8.
 
     theta :
         θ: round trips with a short queue before the increase is alpha_max again. Default: 5.
 
     in_a_row :
-        Whether those round trips must follow one another; if not, a long queue in between does not clear the count. Default: true.
+        Whether those round trips must be consecutive. Otherwise a long queue in between does not clear the count. Default: true.
 
     low_window :
-        Below this window, in segments, it is Reno. Default: 15.
+        Window below which it is Reno, segments. Default: 15.
 
     max_rtt_window :
-        How long the greatest round-trip time is remembered; 0: for the connection. 10 s suits low orbits. Default: "0 s".
+        Memory of the greatest round-trip time; 0: the whole connection. 10 s suits low orbits. Default: "0 s".
 
     base_rtt_window :
-        How long the least round-trip time is remembered; 0: for the connection. 10 s suits low orbits. Default: "0 s".
+        Memory of the least round-trip time; 0: the whole connection. 10 s suits low orbits. Default: "0 s".
     """
 
     alpha_max: float
@@ -721,37 +721,37 @@ _CcLedbatRequired = TypedDict(
 
 
 class CcLedbat(_CcLedbatRequired, total=False):
-    """Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
+    """Keeps a queueing delay of 100 ms and yields to flows that queue more (RFC 6817).
 
     target :
-        The time that is to be spent in queues. Default: "100 ms".
+        Target of the queueing delay. Default: "100 ms".
 
     gain :
-        How fast the window answers, in segments per round trip at no queue. Default: 1.0.
+        Gain of the window, segments per round trip with an empty queue. Default: 1.0.
 
     allowed_increase :
-        What the window may exceed the data in flight by, in segments. Default: 1.0.
+        Largest excess of the window over the data in flight, segments. Default: 1.0.
 
     base_history :
-        How many least delays are kept; the least of them is the empty path's. Default: 10.
+        Number of least delays that are kept. The smallest of them is the delay of the empty path. Default: 10.
 
     base_interval :
-        The time that each of them is the least of. Default: "60 s".
+        Period of each of them. Default: "60 s".
 
     current_filter :
-        Number of last samples whose minimum is the present delay. Default: 4.
+        Number of last samples whose minimum is the current delay. Default: 4.
 
     initial_window :
-        The window at the start, segments, if the connection does not start with less. Default: 2.
+        Initial window, segments, if the connection's is not smaller. Default: 2.
 
     min_window :
-        The least window but after a timeout, segments. Default: 2.
+        Smallest window except after a timeout, segments. Default: 2.
 
     slow_start_until :
-        Share of the target that may be queued before slow start ends, below the threshold; 0: no slow start. Default: 0.0.
+        Share of the target that may be queued in slow start, below the threshold; 0: no slow start. Default: 0.0.
 
     delay :
-        Which delay is looked at. Default: "one-way".
+        Delay that is measured. Default: "one-way".
     """
 
     target: str
@@ -777,19 +777,19 @@ class CcLeocc(_CcLeoccRequired, total=False):
     """BBR that probes the path again after each satellite reconfiguration (Lai et al. 2025).
 
     reallocation :
-        How LeoCC knows when reconfigurations are due. Default: "announced".
+        Source of the instants of reconfigurations. Default: "announced".
 
     period :
-        Time from one reallocation of the satellites to the next. Default: "15 s".
+        Time between two reallocations of the satellites. Default: "15 s".
 
     offset :
-        When the first of them happens, from the start of the run. Default: "12 s".
+        Time of the first reallocation, from the start of the run. Default: "12 s".
 
     jump :
-        By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are found. Default: "6 ms".
+        Change of the least round-trip time that reveals a reallocation, between neighbours among 150 parts of the period. Default: "6 ms".
 
     trigger :
-        How long before each ProbeRtt begins. Default: "100 ms".
+        Time between the start of ProbeRtt and the instant. Default: "100 ms".
 
     high_gain :
         Gain of Startup, and of the window in Drain. Default: 2.885.
@@ -804,43 +804,43 @@ class CcLeocc(_CcLeoccRequired, total=False):
         First gain of the pace in DynamicCruise. Default: 1.25.
 
     fluctuation_gain :
-        The same while the round-trip time fluctuates. Default: 1.05.
+        First gain of the pace while the round-trip time fluctuates. Default: 1.05.
 
     yield_gain :
         Second gain of the pace in DynamicCruise. Default: 0.75.
 
     probe_rtt :
-        How long ProbeRtt keeps the window small. Default: "200 ms".
+        Time in which ProbeRtt keeps the window small. Default: "200 ms".
 
     probe_rtt_gain :
         Gain of the window in ProbeRtt. Default: 0.5.
 
     min_window :
-        The least window but after a timeout, segments. Default: 4.
+        Smallest window except after a timeout, segments. Default: 4.
 
     min_rtt_window :
-        How long the least round-trip time is used without a lower one, before ProbeRtt looks for it. Default: "20 s".
+        Time without a lower round-trip time before ProbeRtt measures it. Default: "20 s".
 
     min_rtt_fluctuation :
-        The round-trip time fluctuates where it exceeds the least by this much. Default: "10 ms".
+        Excess over the least round-trip time that counts as fluctuation. Default: "10 ms".
 
     delta_thresh :
-        In ProbeRtt, a round-trip time that falls by more shows that the path is another one. Default: "45 ms".
+        Fall of the round-trip time in ProbeRtt that shows a new path. Default: "45 ms".
 
     bw_rounds :
-        Round trips of which the greatest rate is the bandwidth. Default: 10.
+        Round trips whose greatest rate is the bandwidth. Default: 10.
 
     kalman_q :
-        Q of both filters, what a state changes by itself. Default: 4.0.
+        Q of both filters: the variance of a step of the state. Default: 4.0.
 
     kalman_r :
-        R of both filters, what a sample is off by. Default: 4.0.
+        R of both filters: the variance of a sample. Default: 4.0.
 
     kalman_p0 :
-        P that both filters begin with. Default: 25.0.
+        Initial P of both filters. Default: 25.0.
 
     bandwidth_after :
-        What bandwidth begins after a reconfiguration that no fall of the round-trip time showed. Default: "latest".
+        Initial bandwidth after a reconfiguration without a fall of the round-trip time. Default: "latest".
     """
 
     reallocation: Literal["announced", "detected"]
@@ -878,16 +878,16 @@ class CcPeach(_CcPeachRequired, total=False):
     """Dummy segments of low priority find room in two round trips, at the start and after a loss (Akyildiz, Morabito and Palazzo 2001).
 
     probe_max :
-        Largest window that Sudden Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+        Largest window that Sudden Start probes for, segments. A smaller receiver's window takes precedence. Default: 1024.
 
     probe_again :
-        The window that Sudden Start probes for after a timeout or an idle time, within the same limits. Default: "known".
+        Window that Sudden Start probes for after a timeout or an idle time, within the same limits. Default: "known".
 
     inflate :
-        Whether duplicate ACKs inflate the window in recovery, as Reno's. Default: false.
+        Whether duplicate ACKs inflate the window in recovery, as in Reno. Default: false.
 
     receiver_knows :
-        Whether the receiver knows dummy segments; if not, this is Reno. Default: true.
+        Whether the receiver knows dummy segments. Otherwise Peach is Reno. Default: true.
     """
 
     probe_max: int
@@ -907,16 +907,16 @@ class CcPeachPlus(_CcPeachPlusRequired, total=False):
     """Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
 
     probe_max :
-        Largest window that Jump Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+        Largest window that Jump Start probes for, segments. A smaller receiver's window takes precedence. Default: 1024.
 
     probe_again :
-        The window that Jump Start probes for after a timeout or an idle time, within the same limits. Default: "known".
+        Window that Jump Start probes for after a timeout or an idle time, within the same limits. Default: "known".
 
     repair :
-        Whether dummies carry the oldest data that were not acknowledged, or those sent last as Peach's. Default: true.
+        Whether dummies carry the oldest unacknowledged data. Otherwise they carry the data sent last, as Peach's. Default: true.
 
     receiver_knows :
-        Whether the receiver knows dummy segments; if not, this is Reno. Default: true.
+        Whether the receiver knows dummy segments. Otherwise Peach+ is Reno. Default: true.
     """
 
     probe_max: int
@@ -933,16 +933,16 @@ _CcSantaCruzRequired = TypedDict(
 
 
 class CcSantaCruz(_CcSantaCruzRequired, total=False):
-    """Five segments queued, as relative delays of the forward path tell (Parsa and Garcia-Luna-Aceves 1999).
+    """Five segments queued, measured by relative delays of the forward path (Parsa and Garcia-Luna-Aceves 1999).
 
     operating_point :
-        Segments that are to wait at the bottleneck. Default: 5.0.
+        Target of segments waiting at the bottleneck. Default: 5.0.
 
     delta :
-        The window stays while what waits differs by no more segments from that. Default: 0.5.
+        Deviation from the target at which the window stays, segments. Default: 0.5.
 
     delay :
-        Which delay is looked at. Default: "one-way".
+        Delay that is measured. Default: "one-way".
     """
 
     operating_point: float
@@ -958,52 +958,52 @@ _CcSatcpRequired = TypedDict(
 
 
 class CcSatcp(_CcSatcpRequired, total=False):
-    """CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
+    """CUBIC that attributes losses to a handover while one is due (Cao and Zhang 2023).
 
     reallocation :
-        How SaTCP knows when handovers are due. Default: "announced".
+        Source of the times of handovers. Default: "announced".
 
     period :
-        Time from one reallocation of the satellites to the next. Default: "15 s".
+        Time between two reallocations of the satellites. Default: "15 s".
 
     offset :
-        When the first of them happens, from the start of the run. Default: "12 s".
+        Time of the first reallocation, from the start of the run. Default: "12 s".
 
     jump :
-        By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are found. Default: "6 ms".
+        Change of the least round-trip time that reveals a reallocation, between neighbours among 150 parts of the period. Default: "6 ms".
 
     early :
-        How long before each the bit is set. Default: "500 ms".
+        Time between setting the bit and the handover. Default: "500 ms".
 
     lasting :
-        How long it stays set. Default: "2.3 s".
+        Time for which the bit is set. Default: "2.3 s".
 
     keep_window :
-        Losses and marks under the bit leave the window. Default: true.
+        Whether losses and marks under the bit keep the window. Default: true.
 
     keep_state :
-        Timeouts under the bit leave what CUBIC and slow start have learnt, and ssthresh at the window. Default: true.
+        Whether timeouts under the bit keep the state of CUBIC and slow start, and ssthresh at the window. Default: true.
 
     k_divisor :
-        What K is divided by under the bit. Default: 9.0.
+        Divisor of K under the bit. Default: 9.0.
 
     c :
-        How steep CUBIC's function is, segments/s³. Default: 0.4.
+        Steepness of CUBIC's function, C, segments/s³. Default: 0.4.
 
     beta :
-        Share of the window that a loss leaves while the bit is not set. Default: 0.7.
+        Share of the window after a loss while the bit is not set. Default: 0.7.
 
     fast_convergence :
-        A loss below the last one's window takes more from the plateau, so that newcomers find room. Default: true.
+        Whether a loss below the window of the last loss lowers the plateau further, to make room for new flows. Default: true.
 
     reno_friendly :
-        Never grows slower than Reno would. Default: true.
+        Whether the window grows at least as fast as Reno's. Default: true.
 
     growth :
-        What the window comes nearer to its target by. Default: "segment".
+        Unit of growth: each unit moves the window towards its target. Default: "segment".
 
     after_rto :
-        What the first congestion avoidance after a timeout starts from, while the bit is not set. Default: "rfc".
+        Start of the first congestion avoidance after a timeout while the bit is not set. Default: "rfc".
     """
 
     reallocation: Literal["announced", "detected"]
@@ -1040,10 +1040,10 @@ class CcScalable(_CcScalableRequired, total=False):
         Share of the window that a loss takes. Default: 0.125.
 
     low_window :
-        Up to this window, in segments, it is Reno. Default: 16.
+        Window up to which it is Reno, segments. Default: 16.
 
     halve_low :
-        Whether it halves such a window for a loss, as Reno does; otherwise it takes `decrease` as above. Default: true.
+        Whether a loss halves a window up to `low_window`, as in Reno. Otherwise a loss takes `decrease`. Default: true.
     """
 
     increase: float
@@ -1060,19 +1060,19 @@ _CcScpsRequired = TypedDict(
 
 
 class CcScps(_CcScpsRequired, total=False):
-    """SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
+    """Reno's window, Vegas or no congestion control, with a rate, for SCPS-TP (CCSDS 714.0-B).
 
     congestion :
-        The congestion control of the route. Default: "vj".
+        Congestion control of the route. Default: "vj".
 
     rate :
-        The rate of the route, headers and ACKs included; 0 bit/s: no rate control. Default: "0 bit/s".
+        Rate of the route, headers and ACKs included; 0 bit/s: no rate control. Default: "0 bit/s".
 
     tick :
-        Tick of the clock that the depth of the bucket is measured with. Default: "10 ms".
+        Tick of the clock: unit of the depth of the bucket. Default: "10 ms".
 
     depth :
-        How many ticks' worth of packets may leave at once after a pause. Default: 5.
+        Ticks of the rate that may leave back to back after a pause. Default: 5.
     """
 
     congestion: Literal["vj", "vegas", "none"]
@@ -1089,16 +1089,16 @@ _CcStpRequired = TypedDict(
 
 
 class CcStp(_CcStpRequired, total=False):
-    """Polls the receiver, which names losses by itself and acknowledges nothing else (Henderson and Katz 1999).
+    """Polls the receiver for ACKs; between polls it reports only losses (Henderson and Katz 1999).
 
     polls :
-        Polls in a round trip. Default: 3.
+        Polls per round trip. Default: 3.
 
     gain_slow_start :
         Pace in slow start, windows per round trip. Default: 2.0.
 
     gain :
-        Pace otherwise, windows per round trip. Default: 1.25.
+        Pace after slow start, windows per round trip. Default: 1.25.
     """
 
     polls: int
@@ -1114,19 +1114,19 @@ _CcSwiftRequired = TypedDict(
 
 
 class CcSwift(_CcSwiftRequired, total=False):
-    """Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
+    """Opens the window in two round trips, and again after a loss that the ACKs do not attribute to a queue (Leung and Yeung 2004).
 
     probe_max :
-        Largest window that Speedy Start probes for, segments; the receiver's window if that is smaller. Default: 1024.
+        Largest window that Speedy Start probes for, segments. A smaller receiver's window takes precedence. Default: 1024.
 
     many_losses :
-        So many losses in a window are congestion. Default: 3.
+        Losses in a window that mean congestion. Default: 3.
 
     rtt_rise :
-        A round-trip time above this multiple of the smallest means congestion. Default: 1.25.
+        Multiple of the smallest round-trip time above which a round-trip time means congestion. Default: 1.25.
 
     expand :
-        Whether there is a window expanding period; if not, recovery is Reno's. Default: true.
+        Whether there is a window expanding period. Otherwise recovery is Reno's. Default: true.
     """
 
     probe_max: int
@@ -1143,31 +1143,31 @@ _CcVegasRequired = TypedDict(
 
 
 class CcVegas(_CcVegasRequired, total=False):
-    """Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
+    """Two to four segments queued, measured by the round-trip time (Brakmo 1995).
 
     alpha :
-        The window grows while fewer segments than these are queued. Default: 2.0.
+        Queued segments below which the window grows. Default: 2.0.
 
     beta :
-        The window shrinks while more segments than these are queued. Default: 4.0.
+        Queued segments above which the window shrinks. Default: 4.0.
 
     gamma :
-        Slow start ends when more segments than these are queued. Default: 1.0.
+        Queued segments above which slow start ends. Default: 1.0.
 
     diff :
-        What is compared with the three thresholds. Default: "paper".
+        Quantity that is compared with the three thresholds. Default: "paper".
 
     double_every :
-        Round trips in which slow start doubles the window once. Default: 2.
+        Round trips of slow start per doubling of the window. Default: 2.
 
     adjust_every :
-        Round trips in which congestion avoidance changes the window once. Default: 1.
+        Round trips of congestion avoidance per change of the window. Default: 1.
 
     decrease :
         Share of the window that a loss takes. Default: 0.5.
 
     base_rtt_window :
-        How long the smallest round-trip time is remembered; 0: for ever. Default: "0 s".
+        Memory of the smallest round-trip time; 0: the whole connection. Default: "0 s".
     """
 
     alpha: float
@@ -1188,28 +1188,28 @@ _CcVenoRequired = TypedDict(
 
 
 class CcVeno(_CcVenoRequired, total=False):
-    """Reno that cuts less for a loss where few segments are queued (Fu 2003).
+    """Reno with a smaller reduction per loss if few segments are queued (Fu 2003).
 
     beta :
-        With fewer segments queued than these a loss is random. Default: 3.0.
+        Queued segments below which a loss is random. Default: 3.0.
 
     random_decrease :
         Share of the window that a random loss takes. Default: 0.2.
 
     rtt :
-        Which round-trip time counts. Default: "round".
+        Round-trip time that counts. Default: "round".
 
     rto :
-        What a timeout leaves in ssthresh. Default: "paper".
+        Slow-start threshold after a timeout. Default: "paper".
 
     pace :
-        How the window grows at half the pace. Default: "ack".
+        Growth at half the pace. Default: "ack".
 
     forget_base_rtt :
         Whether a loss resets the smallest round-trip time. Default: false.
 
     base_rtt_window :
-        How long the smallest round-trip time is remembered; 0: for ever. Default: "0 s".
+        Memory of the smallest round-trip time; 0: the whole connection. Default: "0 s".
     """
 
     beta: float
@@ -1229,22 +1229,22 @@ _CcWestwoodRequired = TypedDict(
 
 
 class CcWestwood(_CcWestwoodRequired, total=False):
-    """After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
+    """Reno that reduces the window to the estimated bandwidth-delay product instead of half (Mascolo 2001).
 
     tau :
-        τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
+        Time constant τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
 
     virtual_samples :
-        m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not. Default: 2.
+        Virtual samples m: while nothing arrives, a sample of zero is taken every τ / m; 0: no virtual samples. Default: 2.
 
     cut :
-        When a loss takes effect on the window. Default: "at-loss".
+        Time of the reduction after a loss. Default: "at-loss".
 
     forget_min_rtt :
         Whether a timeout resets the least round-trip time. Default: false.
 
     estimate_factor :
-        By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
+        Factor applied to the bandwidth estimate, to study wrong estimates. Default: 1.0.
     """
 
     tau: str
@@ -1265,19 +1265,19 @@ class CcWestwoodNr(_CcWestwoodNrRequired, total=False):
     """Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
 
     tau :
-        τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
+        Time constant τ of the filter: 1 / τ is its cut-off frequency. Default: "500 ms".
 
     virtual_samples :
-        m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not. Default: 2.
+        Virtual samples m: while nothing arrives, a sample of zero is taken every τ / m; 0: no virtual samples. Default: 2.
 
     cut :
-        When a loss takes effect on the window. Default: "at-loss".
+        Time of the reduction after a loss. Default: "at-loss".
 
     forget_min_rtt :
         Whether a timeout resets the least round-trip time. Default: false.
 
     estimate_factor :
-        By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
+        Factor applied to the bandwidth estimate, to study wrong estimates. Default: 1.0.
     """
 
     tau: str
@@ -1295,22 +1295,22 @@ _CcWestwoodPlusRequired = TypedDict(
 
 
 class CcWestwoodPlus(_CcWestwoodPlusRequired, total=False):
-    """Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
+    """Westwood with one bandwidth sample per round trip, robust to compressed ACKs (Grieco and Mascolo 2004).
 
     smoothing :
-        How samples are smoothed. Default: "linux".
+        Filter that smooths the samples. Default: "linux".
 
     shortest_sample :
-        The shortest time of a sample; longer ones take a round trip. Default: "50 ms".
+        Shortest time of a sample. Longer samples take a round trip. Default: "50 ms".
 
     cut :
-        When a loss takes effect on the window. Default: "at-exit".
+        Time of the reduction after a loss. Default: "at-exit".
 
     forget_min_rtt :
         Whether a timeout resets the least round-trip time. Default: true.
 
     estimate_factor :
-        By what the estimate is multiplied, to learn what a wrong one costs. Default: 1.0.
+        Factor applied to the bandwidth estimate, to study wrong estimates. Default: 1.0.
     """
 
     smoothing: Literal["linux", "mean-of-two"]
@@ -1328,28 +1328,28 @@ _CcWtcpRequired = TypedDict(
 
 
 class CcWtcp(_CcWtcpRequired, total=False):
-    """A rate by how far apart packets arrive and left, with losses that count where they are unusual (Sinha et al. 2002).
+    """A rate from the spacing of arrivals and departures; only unusual losses count (Sinha et al. 2002).
 
     increase :
-        Segments that are added to what leaves in a round trip. Default: 1.0.
+        Segments added per round trip. Default: 1.0.
 
     high :
-        Arrivals count as drawn apart beyond this share. Default: 0.02.
+        Excess of the spacing ratio that counts as wider spacing. Default: 0.02.
 
     weight :
-        The weight of the latest ratio in its average. Default: 0.25.
+        Weight of the latest ratio in its average. Default: 0.25.
 
     decrease :
-        What is left of the rate of arrivals when they are drawn apart. Default: 0.9.
+        Share of the arrival rate after wider spacing. Default: 0.9.
 
     loss_decrease :
-        What is left of the rate when more is lost than usual. Default: 0.5.
+        Share of the rate after more losses than usual. Default: 0.5.
 
     deviations :
-        Mean deviations above the average that losses of a round trip have to be to count. Default: 4.0.
+        Mean deviations above the average at which the losses of a round trip count. Default: 4.0.
 
     least_period :
-        The least time over which separations are compared. Default: "50 ms".
+        Shortest time over which spacings are compared. Default: "50 ms".
     """
 
     increase: float
@@ -1369,34 +1369,34 @@ _CcYeahRequired = TypedDict(
 
 
 class CcYeah(_CcYeahRequired, total=False):
-    """Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
+    """Scalable TCP's growth while the queue is short, otherwise Reno's; long queues are drained (Baiocchi 2007).
 
     alpha :
-        alpha: segments that may be queued. Default: 80.0.
+        alpha: largest queue, segments. Default: 80.0.
 
     gamma :
-        gamma: a queue above alpha is given back divided by this, each round trip. Default: 1.0.
+        gamma: divisor of the queue above alpha that is drained per round trip. Default: 1.0.
 
     delta :
-        delta: share of the window that a loss takes at least. Default: 0.125.
+        delta: smallest share of the window that a loss takes. Default: 0.125.
 
     epsilon :
-        epsilon: share of the window that is given back at most. Default: 0.5.
+        epsilon: largest share of the window that is drained. Default: 0.5.
 
     phi :
-        phi: queueing delay may be the base round-trip time divided by this. Default: 8.
+        phi: divisor of the base round-trip time: the largest queueing delay. Default: 8.
 
     rho :
-        rho: slow rounds in a row after which a loss halves the window. Default: 16.
+        rho: consecutive slow rounds after which a loss halves the window. Default: 16.
 
     zeta :
         zeta: fast rounds after which the estimate of Reno's window is reset. Default: 50.
 
     increase :
-        Segments that each ACK of a segment adds to the window in fast mode. Default: 0.01.
+        Segments added per ACK of a segment in fast mode. Default: 0.01.
 
     base_rtt_window :
-        How long the smallest round-trip time is remembered; 0: for ever. Default: "0 s".
+        Memory of the smallest round-trip time; 0: the whole connection. Default: "0 s".
     """
 
     alpha: float
@@ -1427,19 +1427,19 @@ class RecoveryNewreno(_RecoveryNewrenoRequired, total=False):
     """Fast recovery through partial ACKs (RFC 6582).
 
     timer :
-        Which partial ACKs restart the retransmission timer. Default: "impatient".
+        Partial ACKs that restart the retransmission timer. Default: "impatient".
 
     exit :
-        The window when recovery ends. Default: "flight-size".
+        Window when recovery ends. Default: "flight-size".
 
     deflate :
-        How far partial ACKs may deflate the window. Default: "full".
+        Limit of the deflation of the window by partial ACKs. Default: "full".
 
     first_loss :
-        Allow fast retransmit of the very first segment, which RFC 6582 §3.2 taken literally forbids. Default: true.
+        Whether to allow fast retransmit of the very first segment, which RFC 6582 §3.2 taken literally forbids. Default: true.
 
     burst :
-        Most new segments sent in answer to one ACK during recovery; 0: as many as the window allows. Default: 0.
+        Most new segments in answer to one ACK during recovery; 0: as many as the window allows. Default: 0.
     """
 
     timer: Literal["impatient", "slow-but-steady"]
@@ -1460,16 +1460,16 @@ class RecoverySack(_RecoverySackRequired, total=False):
     """Selective acknowledgements (RFC 2018, RFC 6675).
 
     on_rto :
-        What a timeout does with the information about blocks received. Default: "keep".
+        Fate of the information about received blocks at a timeout. Default: "keep".
 
     evidence :
-        What proves a loss. Default: "rfc6675".
+        Evidence for a loss. Default: "rfc6675".
 
     counting :
         Basis of the counts of duplicate ACKs and pipe. Default: "data".
 
     rescue :
-        Retransmit the highest segment outstanding, once in each recovery, if nothing else may be sent. Default: true.
+        Whether to retransmit the highest outstanding segment, once per recovery, if nothing else may be sent. Default: true.
     """
 
     on_rto: Literal["keep", "discard", "ignore"]
@@ -1489,16 +1489,16 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
     """Selective acknowledgements with losses found by time, and probes for the tail (RACK-TLP, RFC 8985).
 
     tlp :
-        Probe for losses at the tail before the retransmission timer expires. Default: true.
+        Whether to probe for losses at the tail before the retransmission timer expires. Default: true.
 
     max_ack_delay :
-        What a probe waits for an ACK that the receiver may delay, when one segment is in flight. Default: "200 ms".
+        Extra wait of a probe for an ACK that the receiver may delay, when one segment is in flight. Default: "200 ms".
 
     reenter :
-        Begin another recovery, with another reduction, where one ends and losses that it repaired are outstanding still. Otherwise only a loss that was not repaired begins one. Default: true.
+        Whether another recovery, with another reduction, begins where one ends while losses that it repaired are still outstanding. Otherwise only an unrepaired loss begins one. Default: true.
 
     min_rtt_window :
-        How long the smallest round-trip time, a quarter of which absorbs reordering, is remembered. Default: "300 s".
+        Memory of the smallest round-trip time. A quarter of it absorbs reordering. Default: "300 s".
     """
 
     tlp: bool
@@ -1515,19 +1515,19 @@ _RecoverySnackRequired = TypedDict(
 
 
 class RecoverySnack(_RecoverySnackRequired, total=False):
-    """Selective negative acknowledgements: the receiver reports holes, and the sender fills them at once (SCPS-TP, CCSDS 714.0-B).
+    """Selective negative acknowledgements: the receiver reports holes, and the sender fills them immediately (SCPS-TP, CCSDS 714.0-B).
 
     form :
-        What one report says. Default: "short".
+        Content of one report. Default: "short".
 
     resnacks :
-        How often the hole at the acknowledged byte is reported before the next ones are. Default: 3.
+        Reports of the hole at the acknowledged byte before the next holes are reported. Default: 3.
 
     grows :
-        Let ACKs of new data grow the window also while holes are repaired. Default: true.
+        Whether ACKs of new data grow the window during repairs, too. Default: true.
 
     corruption_experienced :
-        Let the receiver tell of packets that arrived corrupted; the verdicts `assume-congestion` and `assume-corruption` listen. Default: true.
+        Whether the receiver reports packets that arrived corrupted. The verdicts `assume-congestion` and `assume-corruption` use the reports. Default: true.
 
     corruption_covers :
         Losses that a report of corruption covers, for the verdict `assume-congestion`. Default: "hole".
@@ -1554,10 +1554,10 @@ _BestEffortOnRequired = TypedDict(
 
 
 class BestEffortOn(_BestEffortOnRequired, total=False):
-    """Best-effort transport and record boundaries of SCPS-TP (CCSDS 714.0-B): what is missing for too long is skipped.
+    """Best-effort transport and record boundaries of SCPS-TP (CCSDS 714.0-B): data that is missing for too long is skipped.
 
     wait :
-        How long the receiver waits for what is missing; more than 0 s. Default: "2 s".
+        Time that the receiver waits for missing data; more than 0 s. Default: "2 s".
     """
 
     wait: str
@@ -1582,10 +1582,10 @@ class Copies(TypedDict, total=False):
         Data segments for which one copy leaves. Default: 8.
 
     share :
-        The share of the copies that has to come back for a loss to be an error of the link. Default: 0.75.
+        Share of the copies that must come back for a loss to be an error of the link. Default: 0.75.
 
     least :
-        With fewer copies in a round trip a loss is congestion. Default: 4.
+        Copies in a round trip below which a loss is congestion. Default: 4.
     """
 
     every: int
@@ -1601,25 +1601,25 @@ _FeedbackRefwaPlusRequired = TypedDict(
 
 
 class FeedbackRefwaPlus(_FeedbackRefwaPlusRequired, total=False):
-    """It was congestion if the window is smaller than before, and an error of the link otherwise (REFWA Plus, Taleb, Kato and Nemoto). The nodes on the way have to write it: middlebox `refwa`.
+    """A loss was congestion if the window is smaller than before, and otherwise an error of the link (REFWA Plus, Taleb, Kato and Nemoto). The nodes on the path must write the window: middlebox `refwa`.
 
     tolerance :
-        By how much the window may have fallen before it means congestion, as a share of it. Default: 0.0.
+        Largest fall of the window that does not mean congestion yet, as a share of it. Default: 0.0.
 
     trigger :
-        Which ACKs show what a loss was. Default: "both".
+        ACKs that show the cause of a loss. Default: "both".
 
     resend :
-        What is sent again after a link error. Default: "bulk".
+        Data retransmitted after a link error. Default: "bulk".
 
     bulk_paced :
-        Spread what is sent again over a round trip. Default: true.
+        Whether those retransmissions are spread over a round trip. Default: true.
 
     rto :
-        The retransmission timeout while a loss is held for a link error; without it, what was measured, and it does not double in either case.
+        Retransmission timeout while a loss is held for a link error. Without it, the measured timeout. It does not double in either case.
 
     rto_hold :
-        Judge a timeout in the same way, by the last window that came: send one segment until an ACK comes, then the whole window. Default: true.
+        Whether a timeout is judged in the same way, by the last window that arrived: send one segment until an ACK arrives, then the whole window. Default: true.
     """
 
     tolerance: Union[str, float]
@@ -1638,13 +1638,13 @@ _FeedbackXcpRequired = TypedDict(
 
 
 class FeedbackXcp(_FeedbackXcpRequired, total=False):
-    """The window follows what routers write on packets, in place of the congestion control (XCP; Katabi, Handley and Rohrs 2002). They have to take part: middlebox `xcp`.
+    """The window follows the feedback that routers write on packets, and replaces the congestion control (XCP; Katabi, Handley and Rohrs 2002). The routers must take part: middlebox `xcp`.
 
     loss :
-        What a loss does to the window. Default: "reno".
+        Reaction of the window to a loss. Default: "reno".
 
     option_bytes :
-        Let the header make packets longer, by 12 B. Default: true.
+        Whether the header makes packets longer, by 12 B. Default: true.
     """
 
     loss: Literal["reno", "ignore"]
@@ -1659,13 +1659,13 @@ _FeedbackRcpRequired = TypedDict(
 
 
 class FeedbackRcp(_FeedbackRcpRequired, total=False):
-    """The sender paces at the rate that routers write on packets, in place of the congestion control (RCP; Dukkipati 2007). They have to take part: middlebox `rcp`.
+    """The sender paces at the rate that routers write on packets, and replaces the congestion control (RCP; Dukkipati 2007). The routers must take part: middlebox `rcp`.
 
     timeout :
-        What a timeout does to the rate, until the next ACK brings one. Default: "halve".
+        Reaction of the rate to a timeout, until the next ACK brings a rate. Default: "halve".
 
     option_bytes :
-        Let the header make packets longer, by 12 B. Default: true.
+        Whether the header makes packets longer, by 12 B. Default: true.
     """
 
     timeout: Literal["halve", "keep"]
@@ -1680,7 +1680,7 @@ _ByteCountingAbcRequired = TypedDict(
 
 
 class ByteCountingAbc(_ByteCountingAbcRequired, total=False):
-    """Appropriate byte counting: the bytes it acknowledges, in slow start at most `limit` segments; at most one in the slow start after a timeout (RFC 3465).
+    """Appropriate byte counting: its bytes, in slow start at most `limit` segments. At most one segment in the slow start after a timeout (RFC 3465).
 
     limit :
         L, segments. Default: 2.
@@ -1703,7 +1703,7 @@ _SlowStartLimitedRequired = TypedDict(
 
 
 class SlowStartLimited(_SlowStartLimitedRequired, total=False):
-    """Above a window, half of that window is added per round trip and no more (RFC 3742).
+    """Adds half of `max_ssthresh` per round trip above that window (RFC 3742).
 
     max_ssthresh :
         The window (max_ssthresh), at least two segments. Default: "100 segments".
@@ -1720,13 +1720,13 @@ _SlowStartHoeRequired = TypedDict(
 
 
 class SlowStartHoe(_SlowStartHoeRequired, total=False):
-    """The threshold is estimated once, from the spacing of the first ACKs: their rate times the round trip (Hoe 1996).
+    """Estimates the threshold once, from the spacing of the first ACKs: their rate times the round trip (Hoe 1996).
 
     pairs :
-        Pairs of consecutive ACKs of one round of which the median counts; 1 takes the first pair, as ns-2 does. Default: 3.
+        Pairs of consecutive ACKs of one round whose median counts. 1 takes the first pair, as ns-2 does. Default: 3.
 
     resolution :
-        ACKs that are not further apart than this show the sender's clock, not the path. Default: "1 us".
+        Spacing of ACKs up to which it shows the sender's clock, not the path. Default: "1 us".
     """
 
     pairs: int
@@ -1744,31 +1744,31 @@ class SlowStartHystart(_SlowStartHystartRequired, total=False):
     """Ends when ACKs come in a long train, or late (Ha and Rhee 2008).
 
     low_window :
-        Smaller windows do not end slow start. Default: "16 segments".
+        Window below which slow start does not end. Default: "16 segments".
 
     detect :
-        Which signs end slow start. Default: "both".
+        Signs that end slow start. Default: "both".
 
     ack_spacing :
-        ACKs that are not further apart than this are one train. Default: "2 ms".
+        Largest spacing of ACKs within a train. Default: "2 ms".
 
     train_divisor :
-        A train is long when it lasts longer than the smallest round trip divided by this; with pacing, 1. Default: 2.
+        Divisor of the smallest round trip: a longer train is long. Use 1 with pacing. Default: 2.
 
     baseline :
-        What the delay of a round is compared with. Default: "connection".
+        Baseline of the delay of a round. Default: "connection".
 
     samples :
-        The delay of a round is the smallest of this many samples at its start. Default: 8.
+        Samples at the start of a round whose smallest is the delay of the round. Default: 8.
 
     delay_divisor :
-        ACKs are late when the delay has risen by more than the round trip divided by this, within the bounds below. Default: 8.
+        Divisor of the round trip: ACKs are late when the delay has risen by more, within the bounds below. Default: 8.
 
     delay_min :
-        Smallest rise of delay that counts. Default: "4 ms".
+        Smallest rise of the delay that counts. Default: "4 ms".
 
     delay_max :
-        Largest rise of delay that is waited for. Default: "16 ms".
+        Largest rise of the delay that is required. Default: "16 ms".
     """
 
     low_window: str
@@ -1790,28 +1790,28 @@ _SlowStartHystartPlusPlusRequired = TypedDict(
 
 
 class SlowStartHystartPlusPlus(_SlowStartHystartPlusPlusRequired, total=False):
-    """When ACKs come late the first slow start goes on slowly for some rounds, and back if that was a mistake (RFC 9406).
+    """Continues slowly for some rounds in the first slow start when ACKs come late, and returns if that was a mistake (RFC 9406).
 
     min_rtt_threshold :
-        Smallest rise of delay that counts (MIN_RTT_THRESH). Default: "4 ms".
+        Smallest rise of the delay that counts (MIN_RTT_THRESH). Default: "4 ms".
 
     max_rtt_threshold :
-        Largest rise of delay that is waited for (MAX_RTT_THRESH). Default: "16 ms".
+        Largest rise of the delay that is required (MAX_RTT_THRESH). Default: "16 ms".
 
     min_rtt_divisor :
-        Between them, ACKs are late when the delay has risen by the round trip divided by this (MIN_RTT_DIVISOR). Default: 8.
+        Divisor of the round trip between these bounds: ACKs are late when the delay has risen by the quotient (MIN_RTT_DIVISOR). Default: 8.
 
     rtt_samples :
-        Samples that a round needs to be judged (N_RTT_SAMPLE). Default: 8.
+        Samples that a round needs (N_RTT_SAMPLE). Default: 8.
 
     css_growth_divisor :
-        How much slower the conservative slow start is (CSS_GROWTH_DIVISOR). Default: 4.
+        Divisor of the growth in conservative slow start (CSS_GROWTH_DIVISOR). Default: 4.
 
     css_rounds :
-        How many rounds it lasts (CSS_ROUNDS). Default: 5.
+        Rounds of conservative slow start (CSS_ROUNDS). Default: 5.
 
     limit :
-        Segments that an ACK counts for at most in the first slow start (L), instead of what `byte_counting` says; RFC 9406 sets no limit with pacing. Default: 8.
+        Most segments that an ACK counts for in the first slow start (L), instead of the limit of `byte_counting`. RFC 9406 sets no limit with pacing. Default: 8.
     """
 
     min_rtt_threshold: str
@@ -1837,10 +1837,10 @@ _IncreaseConstantRateRequired = TypedDict(
 
 
 class IncreaseConstantRate(_IncreaseConstantRateRequired, total=False):
-    """As many segments as (round trip / reference)^2, so that the rate rises alike on all paths; at most one for each ACK (Floyd 1991, RFC 2760 §3.6).
+    """(round trip / reference)^2 segments, so that the rate rises alike on all paths. At most one per ACK (Floyd 1991, RFC 2760 §3.6).
 
     reference_rtt :
-        The round trip at which that is one segment. Default: "100 ms".
+        Round trip at which the increase is one segment. Default: "100 ms".
     """
 
     reference_rtt: str
@@ -1854,13 +1854,13 @@ _IncreaseByKRequired = TypedDict(
 
 
 class IncreaseByK(_IncreaseByKRequired, total=False):
-    """`k` segments where the smoothed round trip is long, one elsewhere (Henderson et al. 1998, RFC 2760 §3.6).
+    """`k` segments if the smoothed round trip is long, otherwise one (Henderson et al. 1998, RFC 2760 §3.6).
 
     k :
         Segments per round trip. Default: 4.
 
     above_rtt :
-        Round trips above this are long. Default: "300 ms".
+        Round trip above which a path is long. Default: "300 ms".
     """
 
     k: int
@@ -1875,19 +1875,19 @@ _KeepaliveOnRequired = TypedDict(
 
 
 class KeepaliveOn(_KeepaliveOnRequired, total=False):
-    """Probes on a connection that carries nothing (RFC 9293 §3.8.4).
+    """Probes on an idle connection (RFC 9293 §3.8.4).
 
     idle :
-        Time without a segment of the peer, and without outstanding data, before the first probe leaves. At least 1 s. Default: "7200 s".
+        Time without a segment of the peer, and without outstanding data, before the first probe. At least 1 s. Default: "7200 s".
 
     interval :
         Time from a probe to the next one, or to the end of the connection. At least 1 s. Default: "75 s".
 
     probes :
-        Probes without an answer before the connection is given up. Default: 9.
+        Unanswered probes before the connection is given up. Default: 9.
 
     byte :
-        Send a byte with the probe, for a peer that does not answer empty segments. The receiver counts it as a duplicate. Default: false.
+        Whether the probe carries a byte, for a peer that does not answer empty segments. The receiver counts it as a duplicate. Default: false.
     """
 
     idle: str
@@ -1897,13 +1897,13 @@ class KeepaliveOn(_KeepaliveOnRequired, total=False):
 
 
 class ChallengeAcks(TypedDict, total=False):
-    """The number of challenge ACKs (RFC 5961 §7).
+    """Limit of challenge ACKs (RFC 5961 §7).
 
     limit :
-        Challenge ACKs in one interval. Default: 10.
+        Challenge ACKs per interval. Default: 10.
 
     interval :
-        The interval. It begins with the first challenge ACK after the last interval. Default: "5 s".
+        Length of an interval. It begins with the first challenge ACK after the last interval. Default: "5 s".
     """
 
     limit: int
@@ -1926,40 +1926,40 @@ class Rto(TypedDict, total=False):
         Clock granularity: samples and timeouts are whole ticks. Zero: a continuous clock. Default: "1 ms".
 
     phase :
-        Where in a tick the clock starts; `random` is drawn for each end. Default: "random".
+        Phase of the clock within a tick; `random` is drawn for each endpoint. Default: "random".
 
     guard :
-        Add at least one tick to the smoothed round-trip time: SRTT + max(G, 4 RTTVAR). Default: true.
+        Whether to add at least one tick to the smoothed round-trip time: SRTT + max(G, 4 RTTVAR). Default: true.
 
     variance_min :
-        Least value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time. Default: "0 s".
+        Smallest value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time. Default: "0 s".
 
     arithmetic :
-        Numbers in which the smoothed round-trip time and its variation are kept. Default: "real".
+        Numbers of the smoothed round-trip time and its variation. Default: "real".
 
     expires_on_tick :
-        The timer expires on a tick: up to one tick before the timeout is over. Default: true.
+        Whether the timer expires on a tick: up to one tick before the timeout is over. Default: true.
 
     rounding :
-        How a round trip becomes a number of ticks. Default: "floor".
+        Conversion of a round trip to ticks. Default: "floor".
 
     min_ticks :
         Smallest timeout in ticks. Default: 1.
 
     sampling :
-        Which ACKs give a round-trip sample when timestamps are off. Default: "per-ack".
+        ACKs that give a round-trip sample when timestamps are off. Default: "per-ack".
 
     sack_samples :
-        With timestamps, take samples of what is acknowledged selectively too, by when it was sent; else the timer knows nothing of a queue that grows during recovery. SACKs of segments sent before the oldest one was retransmitted restart the timer, too. Default: false.
+        Whether selective acknowledgements give samples, too, with timestamps. Otherwise the timer does not notice a queue that grows during recovery. SACKs of segments sent before the oldest one was retransmitted then also restart the timer. Default: false.
 
     karn :
-        Take no sample from a segment that was sent again. Default: true.
+        Whether retransmitted segments give no sample. Default: true.
 
     restart_on_fast_retransmit :
-        Restart the timer when duplicate or selective ACKs start a retransmission; RFC 6298 §5 leaves it running, so that recovery has only what is left of it. Default: true.
+        Whether the timer restarts when duplicate or selective ACKs start a retransmission. RFC 6298 §5 leaves it running, so that recovery has only the rest of it. Default: true.
 
     backoff :
-        Double the timeout at each expiry. Default: true.
+        Whether the timeout doubles at each expiry. Default: true.
 
     backoff_max :
         Largest factor of the backoff. Default: 64.
@@ -1968,10 +1968,10 @@ class Rto(TypedDict, total=False):
         Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never. Default: 0.
 
     reduce_again :
-        Lower the slow start threshold each time that the timer expires for the same segment, not only the first time. Default: false.
+        Whether each expiry for the same segment lowers the slow start threshold, not only the first. Default: false.
 
     duplicates :
-        Duplicate ACKs after a timeout. They count for `limited_retransmit`. Default: "restart".
+        Treatment of duplicate ACKs after a timeout. They count for `limited_retransmit`. Default: "restart".
     """
 
     initial: str
@@ -1997,25 +1997,25 @@ class Rto(TypedDict, total=False):
 
 
 class Ack(TypedDict, total=False):
-    """When the receiver acknowledges.
+    """Acknowledgements of the receiver.
 
     every :
-        Acknowledge at every n-th segment that arrives in order, of any size; 1: every segment. RFC 5681 §4.2 asks for one ACK for at least every second full-sized segment and allows more: two small segments are acknowledged at once, too. Default: 2.
+        Acknowledge every n-th segment that arrives in order, of any size; 1: every segment. RFC 5681 §4.2 asks for one ACK per at least every second full-sized segment and allows more. Two small segments are acknowledged immediately, too. Default: 2.
 
     delay :
         Longest delay of an acknowledgement. Default: "200 ms".
 
     timer :
-        What the delay is counted from. Default: "per-segment".
+        Start of the delay. Default: "per-segment".
 
     quick :
-        Acknowledge each of the first n segments of a connection at once. Default: 0.
+        Segments at the start of a connection that are acknowledged immediately. Default: 0.
 
     slow_start :
         Acknowledgements while the sender is in slow start. Default: "delayed".
 
     congestion_control :
-        Congestion control for ACKs: the sender finds which got lost, or were marked, and doubles the number of segments for which one is sent; `every` is where it begins and ends. With ECN pure ACKs may be marked. Both ends must want it. Default: false.
+        Congestion control for ACKs: the sender finds lost or marked ACKs, and doubles the number of segments per ACK. `every` is its initial and smallest value. With ECN pure ACKs may be marked. Both ends must want it. Default: false.
     """
 
     every: int
@@ -2034,10 +2034,10 @@ _EcnClassicRequired = TypedDict(
 
 
 class EcnClassic(_EcnClassicRequired, total=False):
-    """The receiver echoes a mark until the sender says that it has reduced its window (RFC 3168).
+    """The receiver echoes a mark until the sender confirms that it has reduced its window (RFC 3168).
 
     beta :
-        Share of the window that is left after a mark, 0.1 to 0.99; RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, what a loss leaves.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, the share after a loss.
     """
 
     beta: float
@@ -2051,10 +2051,10 @@ _EcnPerSegmentRequired = TypedDict(
 
 
 class EcnPerSegment(_EcnPerSegmentRequired, total=False):
-    """The receiver tells of each segment whether it was marked (RFC 8257 §3.2); negotiated as the classic feedback is.
+    """The receiver reports for each segment whether it was marked (RFC 8257 §3.2). It is negotiated like the classic feedback.
 
     beta :
-        Share of the window that is left after a mark, 0.1 to 0.99; RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, what a loss leaves.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, the share after a loss.
     """
 
     beta: float
@@ -2071,7 +2071,7 @@ class EcnAccurate(_EcnAccurateRequired, total=False):
     """The receiver counts marks in three header bits (RFC 9768, without its option).
 
     beta :
-        Share of the window that is left after a mark, 0.1 to 0.99; RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, what a loss leaves.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, the share after a loss.
     """
 
     beta: float
@@ -2085,16 +2085,16 @@ _PacingWindowRequired = TypedDict(
 
 
 class PacingWindow(_PacingWindowRequired, total=False):
-    """A window per smoothed round-trip time, times a gain; what leaves before the first sample is not paced (J. Kulik et al. 1999).
+    """A window per smoothed round-trip time, times a gain. Segments before the first sample are not paced (J. Kulik et al. 1999).
 
     gain_slow_start :
-        The gain while the congestion window is below half of the slow start threshold, 0.1 to 100. Default: 2.0.
+        Gain while the congestion window is below half of the slow start threshold, 0.1 to 100. Default: 2.0.
 
     gain :
-        The gain otherwise, 0.1 to 100. Default: 1.2.
+        Gain otherwise, 0.1 to 100. Default: 1.2.
 
     burst :
-        What may leave back to back after a pause. Default: "2 segments".
+        Data that may leave back to back after a pause. Default: "2 segments".
     """
 
     gain_slow_start: float
@@ -2117,7 +2117,7 @@ class PacingRate(_PacingRateRequired, total=False):
         The rate; more than 0.
 
     burst :
-        What may leave back to back after a pause. Default: "2 segments".
+        Data that may leave back to back after a pause. Default: "2 segments".
     """
 
     burst: str
@@ -2131,7 +2131,7 @@ _FastOpenOnRequired = TypedDict(
 
 
 class FastOpenOn(_FastOpenOnRequired, total=False):
-    """TCP Fast Open: a SYN with the server's cookie takes data along (RFC 7413).
+    """TCP Fast Open: a SYN with the server's cookie carries data (RFC 7413).
 
     cookie :
         Whether the opener has the cookie when the run begins. Default: "none".
@@ -2148,7 +2148,7 @@ _TransactionsOnRequired = TypedDict(
 
 
 class TransactionsOn(_TransactionsOnRequired, total=False):
-    """T/TCP: a SYN whose connection count the server has not seen yet takes data along, and a FIN (RFC 1644).
+    """T/TCP: a SYN carries data and a FIN if the server has not seen its connection count yet (RFC 1644).
 
     counts :
         Whether both hosts remember a connection when the run begins. Default: "none".
@@ -2165,19 +2165,19 @@ _SharingOnRequired = TypedDict(
 
 
 class SharingOn(_SharingOnRequired, total=False):
-    """What earlier connections between the same two hosts learnt (RFC 9040).
+    """Values that earlier connections between the same two hosts learnt (RFC 9040).
 
     ssthresh :
-        Begin with their slow start threshold. Default: true.
+        Whether to start with their slow start threshold. Default: true.
 
     rtt :
-        Begin with a retransmission timeout from their round-trip times. Default: true.
+        Whether to start with a retransmission timeout from their round-trip times. Default: true.
 
     cwnd :
-        How their congestion window is used. Default: "cautious".
+        Use of their congestion window. Default: "cautious".
 
     age_max :
-        What is older is forgotten; more than 0 s. Default: "3600 s".
+        Age at which they are forgotten; more than 0 s. Default: "3600 s".
     """
 
     ssthresh: bool
@@ -2194,28 +2194,28 @@ _PacketSizeOptimumRequired = TypedDict(
 
 
 class PacketSizeOptimum(_PacketSizeOptimumRequired, total=False):
-    """The size of the best information efficiency at the error rate that the network reports; `smss` before, and where a rate of 0 is reported.
+    """Size with the best information efficiency at the error rate that the network reports. `smss` before a report, and at a reported rate of 0.
 
     formula :
-        Which formula. Default: "probabilistic".
+        Formula of the size. Default: "probabilistic".
 
     gives :
-        What the formula gives. Default: "packet".
+        Result of the formula. Default: "packet".
 
     unit :
-        Whether the rate is taken as one per byte or per bit. It should be what the network estimates. Default: "byte".
+        Unit of the reported rate: per byte or per bit. It should match the estimate of the network. Default: "byte".
 
     density :
-        Error density n: errors that a corrupted packet has. Both formulas divide the rate by it. Default: 1.0.
+        Error density n: errors per corrupted packet. Both formulas divide the rate by it. Default: 1.0.
 
     header :
         Header H of the formula. The headers on the wire do not follow it. Default: "40 B".
 
     min :
-        Smallest packet. IP and TCP headers are included, and options that every segment has. Default: "80 B".
+        Smallest packet, with IP and TCP headers and the options that every segment has. Default: "80 B".
 
     max :
-        Largest packet. IP and TCP headers are included, and options that every segment has (timestamps: 12 B). `smss` limits the payload as well. Default: "65535 B".
+        Largest packet, with IP and TCP headers and the options that every segment has (timestamps: 12 B). `smss` limits the payload as well. Default: "65535 B".
     """
 
     formula: Literal["deterministic", "probabilistic"]
@@ -2234,7 +2234,7 @@ class PacketSizeKind(TypedDict):
 
 
 class TcpProcessingTable(TypedDict):
-    """A random time, drawn for each packet.
+    """Random time, drawn for each packet.
 
     uniform :
         Shortest and longest time, the latter excluded.
@@ -2244,19 +2244,19 @@ class TcpProcessingTable(TypedDict):
 
 
 class AutoBuffer(TypedDict, total=False):
-    """The size of a receive buffer that is `auto`.
+    """Size of a receive buffer that is `auto`.
 
     start :
-        At the beginning; at least one segment. Default: "65535 B".
+        Initial size; at least one segment. Default: "65535 B".
 
     limit :
-        It grows with what a round trip brings, but not beyond this; at most 1073725440 B. Default: "4000000 B".
+        Largest size: the buffer follows the bytes received per round trip up to this; at most 1073725440 B. Default: "4000000 B".
 
     growth :
-        How much. Default: "twice".
+        Growth of the buffer. Default: "twice".
 
     limit_bdp :
-        The limit is this many bandwidth-delay products of the path, if that is more. Default: 0.
+        Bandwidth-delay products of the path that raise the limit, if they are more. Default: 0.
     """
 
     start: str
@@ -2266,16 +2266,16 @@ class AutoBuffer(TypedDict, total=False):
 
 
 class AutoSendBuffer(TypedDict, total=False):
-    """The size of a send buffer that is `auto`.
+    """Size of a send buffer that is `auto`.
 
     start :
-        At the beginning; at least one segment. Default: "64000 B".
+        Initial size; at least one segment. Default: "64000 B".
 
     limit :
-        It grows to twice the congestion window, but not beyond this. Default: "4000000 B".
+        Largest size: the buffer grows to twice the congestion window up to this. Default: "4000000 B".
 
     limit_bdp :
-        The limit is this many bandwidth-delay products of the path, if that is more. Default: 0.
+        Bandwidth-delay products of the path that raise the limit, if they are more. Default: 0.
     """
 
     start: str
@@ -2290,97 +2290,97 @@ class Tcp(TypedDict, total=False):
         Which host it is like: what the file leaves open is as there, each value with its source. Default: "linux-6".
 
     cc :
-        Which congestion control moves the window. Default: "newreno".
+        Congestion control of the connection. Default: "newreno".
 
     smss :
         Largest payload of a segment (SMSS), 40 B to 65415 B. Default: "1460 B".
 
     recovery :
-        Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
+        Procedure that finds lost data and retransmits it. Default: the recovery that the congestion control was published with.
 
     best_effort :
-        Best-effort transport of SCPS-TP: what is missing for too long is skipped. With recovery `snack`. Default: "off".
+        Best-effort transport of SCPS-TP: data that is missing for too long is skipped. Needs recovery `snack`. Default: "off".
 
     verdict :
-        What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+        Interpretation of a loss. Default: `always-congestion` (RFC 5681), or the verdict that the congestion control was published with: `assume-congestion` for `scps`.
 
     copies :
         Copies of data with low priority, for the verdict `low-priority-copies`.
 
     feedback :
-        What the window that the network advertises says of a loss, before the verdict is asked. Default: "off".
+        Interpretation of the window that the network advertises, evaluated for a loss before the verdict. Default: "off".
 
     duplicate_acks :
-        Which ACKs count as duplicates. Default: "same-window".
+        ACKs that count as duplicates. Default: "same-window".
 
     limited_transmit :
-        Send one new segment on each of the first two duplicate ACKs. Default: true.
+        Whether each of the first two duplicate ACKs sends one new segment. Default: true.
 
     limited_retransmit :
-        Limited transmit also in the slow start after a timeout, where what it sends may be a retransmission. Default: false.
+        Whether limited transmit also applies in the slow start after a timeout, where it may send a retransmission. Default: false.
 
     early_retransmit :
-        Let fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent. Default: false.
+        Whether fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent. Default: false.
 
     reduction :
-        How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK. Default: "at-once".
+        Reduction of the window to the slow start threshold in recovery. Proportional reductions need a recovery that uses SACK. Default: "at-once".
 
     second_reduction :
-        Reaction to the loss of a retransmission, where the recovery finds it without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once in an epoch, as SCPS-TP does. Default: "rfc5681".
+        Reaction to a lost retransmission that recovery finds without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once per epoch, as SCPS-TP does. Default: "rfc5681".
 
     dsack :
-        Report segments that arrived twice in the first SACK block (DSACK). Without it, true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), else false (RFC 2018; RFC 2883 is an extension).
+        Whether the first SACK block reports segments that arrived twice (DSACK). Default: true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), otherwise false (RFC 2018; RFC 2883 is an extension).
 
     spurious_detection :
-        How the sender finds out that it resent needlessly. Default: "off".
+        Detection of needless retransmissions by the sender. Default: "off".
 
     spurious_response :
-        What it undoes then. Default: "restore".
+        State that the sender restores after a needless retransmission. Default: "restore".
 
     initial_window :
         Window at the start of data transfer. Default: "rfc6928".
 
     initial_ssthresh :
-        Where slow start ends for the first time; at least two segments. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+        Initial slow start threshold; at least two segments. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     byte_counting :
-        What an ACK counts for. Default: "rfc5681".
+        Value of an ACK for the growth. Default: "rfc5681".
 
     slow_start :
-        How slow start grows the window, and what ends it. Default: "standard".
+        Growth of the window in slow start, and its end. Default: "standard".
 
     increase :
-        How much congestion avoidance adds to the window in a round trip. Default: "standard".
+        Increase of the window per round trip in congestion avoidance. Default: "standard".
 
     slow_start_at_ssthresh :
-        Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment at once. Default: false.
+        Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment immediately. Default: false.
 
     cwnd_validation :
-        What becomes of a window that is not used. Default: "if-used".
+        Validation of a congestion window that is not used. Default: "if-used".
 
     idle_restart :
-        Fall back to the restart window after an idle time of one retransmission timeout (RFC 5681 §4.1). Without it, true; false where `cwnd_validation` says itself what an idle time does.
+        Whether an idle time of one retransmission timeout reduces the window to the restart window (RFC 5681 §4.1). Default: true, or false where `cwnd_validation` defines the effect of an idle time.
 
     ssthresh_rounding :
-        Keep the slow start threshold to the byte, or round it down to whole segments, with or without the window that a loss leaves. Default: "bytes".
+        Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "bytes".
 
     grow_on_exit :
-        Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it. Default: false.
+        Whether the ACK that ends fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 grows it. Default: false.
 
     ssthresh_base :
-        What is halved when the slow start threshold is set. Default: "flight-size".
+        Quantity that is halved to set the slow start threshold. Default: "flight-size".
 
     give_up :
-        When a connection that gets no answer is given up. Default: "100 s".
+        Condition to give up a connection without answers. Default: "100 s".
 
     keepalive :
-        Probes on an idle connection, which is given up if the peer does not answer them. Each end probes. Default: "off".
+        Probes on an idle connection, which is given up if the peer does not answer them. Each endpoint probes. Default: "off".
 
     acceptable_acks :
         ACKs below SND.UNA that a segment may carry. Default: "rfc9293".
 
     challenge_acks :
-        The number of challenge ACKs: answers to resets and SYNs in the window, and to ACKs that are not acceptable (RFC 5961).
+        Limit of challenge ACKs: answers to resets and SYNs in the window, and to unacceptable ACKs (RFC 5961).
 
     timestamps :
         Timestamps: 12 bytes in every segment, a round-trip sample from every ACK. Default: false.
@@ -2389,25 +2389,25 @@ class Tcp(TypedDict, total=False):
         Window scaling; without it the advertised window ends at 65535 B. Default: true.
 
     receive_buffer :
-        The receiver's buffer, which bounds the window it advertises; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+        Receive buffer, which bounds the advertised window; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     send_buffer :
-        The sender's buffer: what the application may have written that is not acknowledged yet; `auto` grows with the congestion window. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+        Send buffer: written data that is not acknowledged yet; `auto` grows with the congestion window. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     handshake :
-        Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once. Default: true.
+        Whether the connection opens with SYN and SYN-ACK. Otherwise it starts established, and the first data leaves immediately. Default: true.
 
     rto :
         The retransmission timer.
 
     ack :
-        When the receiver acknowledges.
+        Acknowledgements of the receiver.
 
     ecn :
-        Congestion marks: queues that can mark do so instead of dropping. Default: "off".
+        ECN marks: queues that can mark do so instead of dropping. Default: "off".
 
     pacing :
-        When segments leave, beside what the windows allow. Retransmissions are paced too, acknowledgements are not. Default: "off".
+        Times when segments may leave, in addition to the windows. Retransmissions are paced, too. Acknowledgements are not paced. Default: "off".
 
     fast_open :
         Data in the SYN. Default: "off".
@@ -2416,28 +2416,28 @@ class Tcp(TypedDict, total=False):
         T/TCP: data and FIN in the SYN, by connection counts. Not with Fast Open. Default: "off".
 
     sharing :
-        What a connection takes over from earlier ones. Default: "off".
+        Values that a connection takes over from earlier connections. Default: "off".
 
     nagle :
-        Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
+        Nagle's algorithm: whether small segments wait while data is outstanding. Default: false.
 
     error_reports :
-        What a report of a corrupted segment leads to; functions of the network send them. Default: "ignore".
+        Reaction to a report of a corrupted segment. Middleboxes send such reports. Default: "ignore".
 
     report_copies :
-        How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission). Default: 1.
+        Copies per retransmission of a reported segment. It is retransmitted again when all copies were reported. With a corruption probability p, all of n copies are corrupted with p^n (multicopy retransmission). Default: 1.
 
     report_resend :
         Retransmission of a reported segment if segments have become smaller since it left (`packet_size`). Default: "whole".
 
     path_mtu :
-        What a report that a segment is too large for a link leads to. Default: "discover".
+        Reaction to a report that a segment is too large for a link. Default: "discover".
 
     packet_size :
-        The size of segments. Default: "fixed".
+        Size of segments. Default: "fixed".
 
     cwnd_unit :
-        What the window is a number of where the segment size follows reports. Default: "bytes".
+        Unit of the window where the segment size follows reports. Default: "bytes".
 
     processing :
         Time that a host takes before it handles a packet that has arrived, drawn for each one; packets of a link never overtake one another. Of several flows that end at a node the one that may take longest decides. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
@@ -2513,19 +2513,19 @@ _MiddleboxImpairRequired = TypedDict(
 
 
 class MiddleboxImpair(_MiddleboxImpairRequired, total=False):
-    """Duplicates packets and holds some back at random, so that others overtake them.
+    """Duplicates packets and holds some at random, so that others overtake them.
 
     duplicate :
-        Probability that a packet is sent twice. Default: 0.0.
+        Probability that a packet is duplicated. Default: 0.0.
 
     reorder :
-        Probability that a packet is held back, so that later ones overtake it. Default: 0.0.
+        Probability that a packet is held, so that later packets overtake it. Default: 0.0.
 
     hold :
-        How long a packet is held back. Default: "0 s".
+        Time that a packet is held. Default: "0 s".
 
     direction :
-        Which packets are touched. Default: "both".
+        Direction of the packets that are impaired. Default: "both".
     """
 
     duplicate: Union[str, float]
@@ -2542,13 +2542,13 @@ _MiddleboxAckFilterRequired = TypedDict(
 
 
 class MiddleboxAckFilter(_MiddleboxAckFilterRequired, total=False):
-    """Takes acknowledgements that a later one replaces out of the queue in front of a slow link (RFC 3449 §5.2.1).
+    """Removes obsolete acknowledgements from the queue in front of a slow link (RFC 3449 §5.2.1).
 
     direction :
-        Which packets are looked at. Default: "to-sender".
+        Direction of the packets that are filtered. Default: "to-sender".
 
     place :
-        Where an acknowledgement waits that has replaced earlier ones. RFC 3449 leaves it open. Default: "first".
+        Place of an acknowledgement that has replaced earlier ones. RFC 3449 leaves it open. Default: "first".
     """
 
     direction: Literal["both", "to-receiver", "to-sender"]
@@ -2563,28 +2563,28 @@ _MiddleboxRefwaRequired = TypedDict(
 
 
 class MiddleboxRefwa(_MiddleboxRefwaRequired, total=False):
-    """Tells senders by the window of returning acknowledgements how much fits link and path, in proportion to their round trips (Taleb, Kato and Nemoto 2006).
+    """Limits the window in returning acknowledgements to the capacity of link and path, in proportion to round trips (Taleb, Kato and Nemoto 2006).
 
     round_trip :
-        From where it knows round-trip times. Default: "oracle".
+        Source of round-trip times. Default: "oracle".
 
     buffer :
-        How much of the buffer is to be used, beside the path. Default: "half".
+        Share of the buffer to be used, besides the path. Default: "half".
 
     gamma :
-        How much of what is free of it is shared at once, 0 to 10. Default: 1.0.
+        Share of its free part that is distributed per interval, 0 to 10. Default: 1.0.
 
     rise :
-        How much of a rise takes effect in an interval; a fall does at once. Default: 0.5.
+        Share of a rise that takes effect per interval. A fall takes effect immediately. Default: 0.5.
 
     interval :
-        The shortest interval; the longest round trip otherwise. Default: "100 ms".
+        Shortest interval. Otherwise it is the longest round trip. Default: "100 ms".
 
     idle :
-        A flow that sends nothing for so long does not count. Default: "2 s".
+        Time without data after which a flow does not count. Default: "2 s".
 
     flows :
-        Connections that it knows at most; 0 makes it transparent. Default: 100000.
+        Largest number of connections that it knows; 0: transparent. Default: 100000.
     """
 
     round_trip: Literal["oracle", "measured"]
@@ -2604,25 +2604,25 @@ _MiddleboxEwaRequired = TypedDict(
 
 
 class MiddleboxEwa(_MiddleboxEwaRequired, total=False):
-    """Tells senders by the window of returning acknowledgements how much the free room of a queue admits (Kalampoukas, Varma and Ramakrishnan 2002).
+    """Limits the window in returning acknowledgements by the free room of a queue (Kalampoukas, Varma and Ramakrishnan 2002).
 
     interval :
-        How often the mean queue and alpha are brought up to date; a millisecond at least. Default: "10 ms".
+        Time between updates of the mean queue and of alpha; at least a millisecond. Default: "10 ms".
 
     low :
-        Alpha rises while the mean queue is below this share of the room. Default: 0.2.
+        Share of the room below which the mean queue makes alpha rise. Default: 0.2.
 
     high :
-        Alpha falls while it is above this share. Default: 0.6.
+        Share of the room above which the mean queue makes alpha fall. Default: 0.6.
 
     rise :
-        What is added to alpha in an interval. Default: 0.125.
+        Increase of alpha per interval. Default: 0.125.
 
     fall :
-        Which share of alpha is taken off in an interval. Default: 0.03125.
+        Share of alpha that is removed per interval. Default: 0.03125.
 
     flows :
-        Connections that it knows at most; 0 makes it transparent. Default: 100000.
+        Largest number of connections that it knows; 0: transparent. Default: 100000.
     """
 
     interval: str
@@ -2644,16 +2644,16 @@ class MiddleboxAckReconstruct(_MiddleboxAckReconstructRequired, total=False):
     """Replaces an acknowledgement of many segments by several, behind a filter or a slow link (RFC 3449 §5.2.3).
 
     direction :
-        Which packets are looked at. Default: "to-sender".
+        Direction of the packets that are reconstructed. Default: "to-sender".
 
     every :
-        Segments that each acknowledgement is to be of. Default: 2.
+        Segments per acknowledgement. Default: 2.
 
     sessions :
-        Connections whose acknowledgements it reconstructs at once; those of others pass unchanged. Default: 100000.
+        Connections with reconstruction at the same time. Acknowledgements of other connections pass unchanged. Default: 100000.
 
     idle :
-        State is given up after a time without a packet. Default: "60 s".
+        Time without a packet after which state is discarded. Default: "60 s".
     """
 
     direction: Literal["both", "to-receiver", "to-sender"]
@@ -2663,100 +2663,100 @@ class MiddleboxAckReconstruct(_MiddleboxAckReconstructRequired, total=False):
 
 
 class Config(TypedDict, total=False):
-    """The settings of one connection.
+    """Settings of one connection.
 
     cc :
-        Which congestion control moves the window. Default: "newreno".
+        Congestion control of the connection. Default: "newreno".
 
     smss :
         Largest payload of a segment (SMSS), 40 B to 65415 B. Default: "1460 B".
 
     recovery :
-        Which procedure decides what is lost and what is sent again. Without it, the one that the congestion control was published with.
+        Procedure that finds lost data and retransmits it. Default: the recovery that the congestion control was published with.
 
     best_effort :
-        Best-effort transport of SCPS-TP: what is missing for too long is skipped. With recovery `snack`. Default: "off".
+        Best-effort transport of SCPS-TP: data that is missing for too long is skipped. Needs recovery `snack`. Default: "off".
 
     verdict :
-        What a loss is taken to mean. Without it, `always-congestion` (RFC 5681), or what the congestion control was published with: `assume-congestion` for `scps`.
+        Interpretation of a loss. Default: `always-congestion` (RFC 5681), or the verdict that the congestion control was published with: `assume-congestion` for `scps`.
 
     copies :
         Copies of data with low priority, for the verdict `low-priority-copies`.
 
     feedback :
-        What the window that the network advertises says of a loss, before the verdict is asked. Default: "off".
+        Interpretation of the window that the network advertises, evaluated for a loss before the verdict. Default: "off".
 
     duplicate_acks :
-        Which ACKs count as duplicates. Default: "same-window".
+        ACKs that count as duplicates. Default: "same-window".
 
     limited_transmit :
-        Send one new segment on each of the first two duplicate ACKs. Default: true.
+        Whether each of the first two duplicate ACKs sends one new segment. Default: true.
 
     limited_retransmit :
-        Limited transmit also in the slow start after a timeout, where what it sends may be a retransmission. Default: false.
+        Whether limited transmit also applies in the slow start after a timeout, where it may send a retransmission. Default: false.
 
     early_retransmit :
-        Let fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent. Default: false.
+        Whether fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent. Default: false.
 
     reduction :
-        How the window falls to the slow start threshold in recovery. In proportion needs a recovery that uses SACK. Default: "at-once".
+        Reduction of the window to the slow start threshold in recovery. Proportional reductions need a recovery that uses SACK. Default: "at-once".
 
     second_reduction :
-        Reaction to the loss of a retransmission, where the recovery finds it without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once in an epoch, as SCPS-TP does. Default: "rfc5681".
+        Reaction to a lost retransmission that recovery finds without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once per epoch, as SCPS-TP does. Default: "rfc5681".
 
     dsack :
-        Report segments that arrived twice in the first SACK block (DSACK). Without it, true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), else false (RFC 2018; RFC 2883 is an extension).
+        Whether the first SACK block reports segments that arrived twice (DSACK). Default: true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), otherwise false (RFC 2018; RFC 2883 is an extension).
 
     spurious_detection :
-        How the sender finds out that it resent needlessly. Default: "off".
+        Detection of needless retransmissions by the sender. Default: "off".
 
     spurious_response :
-        What it undoes then. Default: "restore".
+        State that the sender restores after a needless retransmission. Default: "restore".
 
     initial_window :
         Window at the start of data transfer. Default: "rfc6928".
 
     initial_ssthresh :
-        Where slow start ends for the first time; at least two segments. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+        Initial slow start threshold; at least two segments. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     byte_counting :
-        What an ACK counts for. Default: "rfc5681".
+        Value of an ACK for the growth. Default: "rfc5681".
 
     slow_start :
-        How slow start grows the window, and what ends it. Default: "standard".
+        Growth of the window in slow start, and its end. Default: "standard".
 
     increase :
-        How much congestion avoidance adds to the window in a round trip. Default: "standard".
+        Increase of the window per round trip in congestion avoidance. Default: "standard".
 
     slow_start_at_ssthresh :
-        Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment at once. Default: false.
+        Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment immediately. Default: false.
 
     cwnd_validation :
-        What becomes of a window that is not used. Default: "if-used".
+        Validation of a congestion window that is not used. Default: "if-used".
 
     idle_restart :
-        Fall back to the restart window after an idle time of one retransmission timeout (RFC 5681 §4.1). Without it, true; false where `cwnd_validation` says itself what an idle time does.
+        Whether an idle time of one retransmission timeout reduces the window to the restart window (RFC 5681 §4.1). Default: true, or false where `cwnd_validation` defines the effect of an idle time.
 
     ssthresh_rounding :
-        Keep the slow start threshold to the byte, or round it down to whole segments, with or without the window that a loss leaves. Default: "bytes".
+        Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "bytes".
 
     grow_on_exit :
-        Let the ACK that ends fast recovery also grow the window; RFC 5681 and 6582 only deflate it, ns-2 grows it. Default: false.
+        Whether the ACK that ends fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 grows it. Default: false.
 
     ssthresh_base :
-        What is halved when the slow start threshold is set. Default: "flight-size".
+        Quantity that is halved to set the slow start threshold. Default: "flight-size".
 
     give_up :
-        When a connection that gets no answer is given up. Default: "100 s".
+        Condition to give up a connection without answers. Default: "100 s".
 
     keepalive :
-        Probes on an idle connection, which is given up if the peer does not answer them. Each end probes. Default: "off".
+        Probes on an idle connection, which is given up if the peer does not answer them. Each endpoint probes. Default: "off".
 
     acceptable_acks :
         ACKs below SND.UNA that a segment may carry. Default: "rfc9293".
 
     challenge_acks :
-        The number of challenge ACKs: answers to resets and SYNs in the window, and to ACKs that are not acceptable (RFC 5961).
+        Limit of challenge ACKs: answers to resets and SYNs in the window, and to unacceptable ACKs (RFC 5961).
 
     timestamps :
         Timestamps: 12 bytes in every segment, a round-trip sample from every ACK. Default: false.
@@ -2765,25 +2765,25 @@ class Config(TypedDict, total=False):
         Window scaling; without it the advertised window ends at 65535 B. Default: true.
 
     receive_buffer :
-        The receiver's buffer, which bounds the window it advertises; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+        Receive buffer, which bounds the advertised window; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     send_buffer :
-        The sender's buffer: what the application may have written that is not acknowledged yet; `auto` grows with the congestion window. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+        Send buffer: written data that is not acknowledged yet; `auto` grows with the congestion window. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     handshake :
-        Open with SYN and SYN-ACK. Without, the connection starts established and the first data leave at once. Default: true.
+        Whether the connection opens with SYN and SYN-ACK. Otherwise it starts established, and the first data leaves immediately. Default: true.
 
     rto :
         The retransmission timer.
 
     ack :
-        When the receiver acknowledges.
+        Acknowledgements of the receiver.
 
     ecn :
-        Congestion marks: queues that can mark do so instead of dropping. Default: "off".
+        ECN marks: queues that can mark do so instead of dropping. Default: "off".
 
     pacing :
-        When segments leave, beside what the windows allow. Retransmissions are paced too, acknowledgements are not. Default: "off".
+        Times when segments may leave, in addition to the windows. Retransmissions are paced, too. Acknowledgements are not paced. Default: "off".
 
     fast_open :
         Data in the SYN. Default: "off".
@@ -2792,28 +2792,28 @@ class Config(TypedDict, total=False):
         T/TCP: data and FIN in the SYN, by connection counts. Not with Fast Open. Default: "off".
 
     sharing :
-        What a connection takes over from earlier ones. Default: "off".
+        Values that a connection takes over from earlier connections. Default: "off".
 
     nagle :
-        Nagle's algorithm: hold small segments back while data are outstanding. Default: false.
+        Nagle's algorithm: whether small segments wait while data is outstanding. Default: false.
 
     error_reports :
-        What a report of a corrupted segment leads to; functions of the network send them. Default: "ignore".
+        Reaction to a report of a corrupted segment. Middleboxes send such reports. Default: "ignore".
 
     report_copies :
-        How often a segment that was reported is sent each time. It is sent again when all copies were reported: of n copies with the probability p of being corrupted all are with p^n (multicopy retransmission). Default: 1.
+        Copies per retransmission of a reported segment. It is retransmitted again when all copies were reported. With a corruption probability p, all of n copies are corrupted with p^n (multicopy retransmission). Default: 1.
 
     report_resend :
         Retransmission of a reported segment if segments have become smaller since it left (`packet_size`). Default: "whole".
 
     path_mtu :
-        What a report that a segment is too large for a link leads to. Default: "discover".
+        Reaction to a report that a segment is too large for a link. Default: "discover".
 
     packet_size :
-        The size of segments. Default: "fixed".
+        Size of segments. Default: "fixed".
 
     cwnd_unit :
-        What the window is a number of where the segment size follows reports. Default: "bytes".
+        Unit of the window where the segment size follows reports. Default: "bytes".
     """
 
     cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
@@ -2879,28 +2879,28 @@ class MiddleboxSplit(_MiddleboxSplitRequired, total=False):
     """Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
 
     accept :
-        When the opener is answered. Default: "early".
+        Time when the opener is answered. Default: "early".
 
     buffer :
-        Bytes that it keeps for each direction of a connection until the other end has acknowledged them. Default: "6291456 B".
+        Buffer for each direction of a connection until the other endpoint has acknowledged the data. Default: "6291456 B".
 
     sessions :
-        Connections that it keeps at once; the SYN of another is dropped. Default: 100000.
+        Connections at the same time. The SYN of a further connection is dropped. Default: 100000.
 
     half_open :
-        Those of them that may not be open on both sides yet. Default: 4096.
+        Connections among them that may be not yet open on both sides. Default: 4096.
 
     idle :
-        State is given up after a time without a packet. Default: "7440 s".
+        Time without a packet after which state is discarded. Default: "7440 s".
 
     fails_at :
-        All state is lost at this instant, as when the proxy restarts. Without it, never.
+        Instant when all state is lost, as when the proxy restarts. Default: never.
 
     opener :
-        Its transport towards the end that opens; what is not written here is as in `[tcp]`.
+        Transport towards the opener. Keys that are not written here are those of `[tcp]`.
 
     listener :
-        Its transport towards the other end; what is not written here is as in `[tcp]`.
+        Transport towards the other endpoint. Keys that are not written here are those of `[tcp]`.
     """
 
     accept: Literal["early", "late"]
@@ -2921,25 +2921,25 @@ _MiddleboxCacheRequired = TypedDict(
 
 
 class MiddleboxCache(_MiddleboxCacheRequired, total=False):
-    """Keeps answers, and gives them itself to those who ask for the same object again (a cache, on board or at a gateway).
+    """Stores answers, and serves repeated requests for the same object (a cache, on board or at a gateway).
 
     room :
-        Bytes of answers that it keeps. Default: "1000000000 B".
+        Size of the storage for answers. Default: "1000000000 B".
 
     buffer :
-        Bytes that it keeps for each direction of a connection until the other end has acknowledged them. Default: "6291456 B".
+        Buffer for each direction of a connection until the other endpoint has acknowledged the data. Default: "6291456 B".
 
     sessions :
-        Connections that it keeps at once; the SYN of another is dropped. Default: 100000.
+        Connections at the same time. The SYN of a further connection is dropped. Default: 100000.
 
     idle :
-        State of a connection is given up after a time without a packet. Default: "7440 s".
+        Time without a packet after which the state of a connection is discarded. Default: "7440 s".
 
     opener :
-        Its transport towards whoever asks; what is not written here is as in `[tcp]`.
+        Transport towards the client. Keys that are not written here are those of `[tcp]`.
 
     listener :
-        Its transport towards the node that has the object; what is not written here is as in `[tcp]`.
+        Transport towards the origin. Keys that are not written here are those of `[tcp]`.
     """
 
     room: str
@@ -2958,22 +2958,22 @@ _MiddleboxSpoofRequired = TypedDict(
 
 
 class MiddleboxSpoof(_MiddleboxSpoofRequired, total=False):
-    """Acknowledges data early, keeps copies, and repairs what is lost behind it (RFC 3135 §3.1.3).
+    """Acknowledges data early, keeps copies, and repairs losses behind it (RFC 3135 §3.1.3).
 
     buffer :
-        Bytes of each direction of a connection that it keeps until the receiver acknowledges them. Default: "6291456 B".
+        Buffer for each direction of a connection until the receiver acknowledges the data. Default: "6291456 B".
 
     window :
-        Bytes that may be on their way from the proxy to the receiver: the bandwidth-delay product of the hop. Default: "6291456 B".
+        Bytes in flight from the proxy to the receiver: the bandwidth-delay product of the hop. Default: "6291456 B".
 
     direction :
-        Which data are acknowledged early. Default: "both".
+        Direction of the data that is acknowledged early. Default: "both".
 
     sessions :
-        Directions of connections that it keeps copies of at once; those of others pass unchanged. Default: 100000.
+        Directions of connections with copies at the same time. Other data passes unchanged. Default: 100000.
 
     idle :
-        State is given up after a time without a packet. Default: "7440 s".
+        Time without a packet after which state is discarded. Default: "7440 s".
     """
 
     buffer: str
@@ -2992,37 +2992,37 @@ _MiddleboxSatpepRequired = TypedDict(
 
 
 class MiddleboxSatpep(_MiddleboxSatpepRequired, total=False):
-    """One of two gateways that split connections and run a protocol of their own between them (Velenis et al. 2002).
+    """One of two gateways that split connections and run a separate protocol between them (Velenis et al. 2002).
 
     rate :
-        The rate of the satellite link in the direction away from here.
+        Rate of the satellite link in the direction away from this gateway.
 
     rtt :
-        The round trip between the gateways, until it is measured. Default: "600 ms".
+        Round trip between the gateways, until it is measured. Default: "600 ms".
 
     interval :
-        The shortest time over which the use of the link is measured; a round trip, if that is longer. Default: "200 ms".
+        Shortest time over which the use of the link is measured. A longer round trip takes its place. Default: "200 ms".
 
     target :
-        The share of the link that is given away. Default: 0.95.
+        Share of the link that is distributed. Default: 0.95.
 
     slow_start :
-        Begin with one packet, double from round trip to round trip, and begin again after a timeout. Default: false.
+        Whether to start with one packet, double each round trip, and start again after a timeout. Default: false.
 
     nack_probe :
-        Ask about the packets sent last when nothing is heard for a round trip and 50 ms, instead of waiting for the timeout. Default: true.
+        Whether to ask about the last packets after a round trip and 50 ms of silence, instead of waiting for the timeout. Default: true.
 
     buffer :
-        Bytes that it keeps for each direction of a connection. Default: "6291456 B".
+        Buffer for each direction of a connection. Default: "6291456 B".
 
     sessions :
-        Connections that it keeps at once; the SYN of another is dropped. Default: 100000.
+        Connections at the same time. The SYN of a further connection is dropped. Default: 100000.
 
     idle :
-        State is given up after a time without a packet. Default: "7440 s".
+        Time without a packet after which state is discarded. Default: "7440 s".
 
     terrestrial :
-        Its transport towards the end on its side; what is not written here is as in `[tcp]`.
+        Transport towards the host on its side. Keys that are not written here are those of `[tcp]`.
     """
 
     rtt: str
@@ -3044,22 +3044,22 @@ _MiddleboxSnoopRequired = TypedDict(
 
 
 class MiddleboxSnoop(_MiddleboxSnoopRequired, total=False):
-    """Keeps copies of data in front of a link that loses, and repairs what duplicate acknowledgements report (Balakrishnan et al. 1995).
+    """Keeps copies of data in front of a lossy link, and repairs losses that duplicate acknowledgements report (Balakrishnan et al. 1995).
 
     buffer :
-        Bytes of each direction of a connection that it keeps; what does not fit passes without a copy. Default: "6291456 B".
+        Buffer for each direction of a connection. Data that does not fit passes without a copy. Default: "6291456 B".
 
     direction :
-        Which data it keeps copies of. Default: "to-receiver".
+        Direction of the data that it copies. Default: "to-receiver".
 
     timeout_min :
-        The shortest time after which it sends a segment again by itself. Default: "20 ms".
+        Shortest time before it retransmits a segment by timer. Default: "20 ms".
 
     sessions :
-        Directions of connections that it keeps copies of at once; those of others pass unchanged. Default: 100000.
+        Directions of connections with copies at the same time. Other data passes unchanged. Default: 100000.
 
     idle :
-        State is given up after a time without a packet. Default: "7440 s".
+        Time without a packet after which state is discarded. Default: "7440 s".
     """
 
     buffer: str
@@ -3077,19 +3077,19 @@ _MiddleboxFreezeRequired = TypedDict(
 
 
 class MiddleboxFreeze(_MiddleboxFreezeRequired, total=False):
-    """Holds data and closes senders' windows while the link behind it is down, so that they take that for no congestion (M-TCP; RFC 3135 §3.2.2).
+    """Holds data and closes senders' windows during an outage of the link, which then does not look like congestion (M-TCP; RFC 3135 §3.2.2).
 
     direction :
-        Which data it holds. Default: "to-receiver".
+        Direction of the data that is held. Default: "to-receiver".
 
     buffer :
-        Bytes of each connection that it holds; more are lost. Default: "6291456 B".
+        Bytes that it holds per connection. Further bytes are lost. Default: "6291456 B".
 
     sessions :
-        Connections that it looks after at once; those of others pass unchanged. Default: 100000.
+        Connections that it can freeze at the same time. Packets of other connections pass unchanged. Default: 100000.
 
     idle :
-        State is given up after a time without a packet. Default: "7440 s".
+        Time without a packet after which state is discarded. Default: "7440 s".
     """
 
     direction: Literal["both", "to-receiver", "to-sender"]
@@ -3110,46 +3110,46 @@ class MiddleboxBeen(_MiddleboxBeenRequired, total=False):
     """Reports packets that the uplink corrupts to their source, and estimates its error rate (BEEN): a satellite or its gateway.
 
     role :
-        Which part of it.
+        Part of BEEN at this node.
 
     window :
-        Gateway: records that make an estimate. Default: 10.
+        Gateway: records per estimate. Default: 10.
 
     scope :
-        Gateway: what shares an estimate. Default: "uplink".
+        Gateway: packets that share an estimate. Default: "uplink".
 
     beta :
-        Gateway: the weight of a new estimate in the mean. Default: 0.2.
+        Gateway: weight of a new estimate in the mean. Default: 0.2.
 
     ewma_start :
-        Gateway: what the mean begins with. Default: "first-sample".
+        Gateway: first value of the mean. Default: "first-sample".
 
     mle_unit :
-        Gateway: in what packets and the error rate are counted. Default: "byte".
+        Gateway: unit of packet sizes and of the error rate. Default: "byte".
 
     mle_clamp :
-        Gateway: take a window in which nothing arrived for one in which half a packet did. Without, its error rate is 1. Default: false.
+        Gateway: whether a window without arrivals counts as a window with half a packet. Otherwise its error rate is 1. Default: false.
 
     cold :
-        Gateway: what it says before its first window is full. Default: "literal".
+        Gateway: estimate before its first window is full. Default: "literal".
 
     prior :
-        Gateway: the estimate that earlier traffic has left; 0: none. Default: 0.0.
+        Gateway: estimate from earlier traffic; 0: none. Default: 0.0.
 
     lifetime :
-        Gateway: how long it remembers a packet, and at most twice that. Default: "1 s".
+        Gateway: time that it remembers a packet; at most twice that. Default: "1 s".
 
     records :
-        Satellite: records on a packet that goes to the gateway. Default: 1.
+        Satellite: records on a packet to the gateway. Default: 1.
 
     records_when_long :
-        Satellite: records on a packet where more than eight wait. Default: 4.
+        Satellite: records on a packet if more than eight wait. Default: 4.
 
     inter_satellite :
-        Satellite: keep numbers on packets to satellites that know BEEN too, so that those report what the links between corrupt. Default: false.
+        Satellite: whether numbers stay on packets to satellites that know BEEN, which then report corruption by the links in between. Default: false.
 
     option_bytes :
-        Let what is written on packets make them longer, by 8 B each: what goes up at a gateway, what comes down at a satellite. Default: false.
+        Whether numbers and records make packets longer, by 8 B each: on the uplink of a gateway, on the downlink of a satellite. Default: false.
     """
 
     window: int
@@ -3175,10 +3175,10 @@ _MiddleboxElnRequired = TypedDict(
 
 
 class MiddleboxEln(_MiddleboxElnRequired, total=False):
-    """Marks duplicate acknowledgements that ask for what was corrupted (ELN).
+    """Marks duplicate acknowledgements that ask for corrupted segments (ELN).
 
     option_bytes :
-        Let the mark make a packet longer, by 8 B. Default: false.
+        Whether the mark makes a packet longer, by 8 B. Default: false.
     """
 
     option_bytes: bool
@@ -3192,16 +3192,16 @@ _MiddleboxEtenRequired = TypedDict(
 
 
 class MiddleboxEten(_MiddleboxEtenRequired, total=False):
-    """Notifies the source of corrupted packets, backward or forward, or all of the chance to survive (ETEN, CETEN).
+    """Notifies sources of corrupted packets, backward or forward, or of the probability to survive (ETEN, CETEN).
 
     role :
-        Which part of it. Default: "hop".
+        Part of ETEN at this node. Default: "hop".
 
     notice :
-        How the source is notified. Default: "backward".
+        Notification of the source. Default: "backward".
 
     option_bytes :
-        Let what is written on packets make them longer, by 8 B. Default: false.
+        Whether numbers and marks make packets longer, by 8 B. Default: false.
     """
 
     role: Literal["hop", "receiver"]
@@ -3217,25 +3217,25 @@ _MiddleboxDpsmRequired = TypedDict(
 
 
 class MiddleboxDpsm(_MiddleboxDpsmRequired, total=False):
-    """Lets senders make packets smaller or larger by what arrives corrupted (DPSM).
+    """Adapts the packet sizes of senders to the corrupted arrivals (DPSM).
 
     feedback :
         Packets between two decisions. Default: 8.
 
     up :
-        The factor of the size without an error, 1 to 100. Default: 1.25.
+        Factor of the size without an error, 1 to 100. Default: 1.25.
 
     down :
-        The factor of the size for each error, 0 to 1. Default: 0.8.
+        Factor of the size for each error, 0 to 1. Default: 0.8.
 
     additive :
-        Without an error, add 64 B in place of the factor. Default: false.
+        Whether a decision without an error adds 64 B instead of the factor. Default: false.
 
     min :
         The smallest payload. Default: "40 B".
 
     max :
-        The largest payload, from which it starts; the sender's `smss`. Default: "1460 B".
+        The largest payload, which is also the first: the sender's `smss`. Default: "1460 B".
     """
 
     feedback: int
@@ -3254,19 +3254,19 @@ _MiddleboxXcpRequired = TypedDict(
 
 
 class MiddleboxXcp(_MiddleboxXcpRequired, total=False):
-    """Tells each sender with XCP by how much to change its window (Katabi, Handley and Rohrs 2002).
+    """Sets the window change of each sender with XCP (Katabi, Handley and Rohrs 2002).
 
     alpha :
-        Which share of the room that is left is given away in a round trip. Default: 0.4.
+        Share of the free rate that is distributed per round trip. Default: 0.4.
 
     beta :
-        Which share of the standing queue is taken back. Default: 0.226.
+        Share of the standing queue that is drained. Default: 0.226.
 
     gamma :
-        Which share of the traffic changes hands at least. Default: 0.1.
+        Smallest share of the traffic that is redistributed. Default: 0.1.
 
     first :
-        The interval before any round trip is known. Default: "100 ms".
+        Interval before the first round trip is known. Default: "100 ms".
     """
 
     alpha: float
@@ -3283,22 +3283,22 @@ _MiddleboxRcpRequired = TypedDict(
 
 
 class MiddleboxRcp(_MiddleboxRcpRequired, total=False):
-    """Tells all senders with RCP the one rate at which each may send (Dukkipati 2007).
+    """Sets one rate for all senders with RCP (Dukkipati 2007).
 
     alpha :
-        How much of the room that is left changes the rate. Default: 0.4.
+        Gain of the free rate. Default: 0.4.
 
     beta :
-        How much the queue does. Default: 0.226.
+        Gain of the queue. Default: 0.226.
 
     interval :
-        How often the rate changes at least; as often as the mean round trip if that is shorter. Default: "10 ms".
+        Longest time between two changes of the rate. The mean round trip applies if it is shorter. Default: "10 ms".
 
     start :
-        The share of the link's rate that it begins with. Default: 0.05.
+        Share of the link's rate at the start. Default: 0.05.
 
     first :
-        The mean round trip before any is known. Default: "100 ms".
+        Mean round trip before the first sample. Default: "100 ms".
     """
 
     alpha: float
@@ -3317,34 +3317,34 @@ _MiddleboxErasureRequired = TypedDict(
 
 
 class MiddleboxErasure(_MiddleboxErasureRequired, total=False):
-    """One of two functions that protect what passes between them by repair packets: an erasure code, k of n or rateless (RFC 5510, RFC 5053).
+    """One of two middleboxes with an erasure code between them: repair packets, k of n or rateless (RFC 5510, RFC 5053).
 
     role :
-        Which end.
+        End at this node.
 
     direction :
-        Which packets it codes, or decodes. Default: "both".
+        Direction of the packets that are coded or decoded. Default: "both".
 
     code :
         Encoder: the code. Default: "mds".
 
     k :
-        Encoder: packets of a block. Default: 20.
+        Encoder: packets per block. Default: 20.
 
     repair :
-        Encoder: repair packets of a full block; with 0 it does nothing. Default: 2.
+        Encoder: repair packets of a full block; 0: no coding. Default: 2.
 
     wait :
-        Encoder: how long a block is open before it is closed as it is. Default: "50 ms".
+        Encoder: time after which an open block is closed. Default: "50 ms".
 
     overhead :
-        Encoder: what a repair packet has beyond the largest packet of its block. Default: "8 B".
+        Encoder: size of a repair packet beyond the largest packet of its block. Default: "8 B".
 
     order :
-        Decoder: when packets leave it. Default: "at-once".
+        Decoder: time when packets leave it. Default: "at-once".
 
     timeout :
-        Decoder: a block of which nothing has come for so long is given up. Default: "500 ms".
+        Decoder: time without an arrival after which a block is abandoned. Default: "500 ms".
 
     blocks :
         Decoder: blocks of a pair that it remembers. Default: 64.
@@ -3370,34 +3370,34 @@ _MiddleboxCompressRequired = TypedDict(
 
 
 class MiddleboxCompress(_MiddleboxCompressRequired, total=False):
-    """One of two functions that make the headers of TCP short on the links between them (RFC 1144, RFC 2507, RFC 6846).
+    """One of two middleboxes that compress TCP headers on the links between them (RFC 1144, RFC 2507, RFC 6846).
 
     role :
-        Which end.
+        End at this node.
 
     direction :
-        Which packets it acts on. Default: "both".
+        Direction of the packets that are compressed. Default: "both".
 
     scheme :
-        How headers are compressed; the same at both ends. Default: "vj".
+        Compression scheme, the same at both ends. Default: "vj".
 
     header :
         Compressor: size of a compressed header; 4 B, with `rohc` 8 B.
 
     contexts :
-        Compressor: contexts for each decompressor; with 0 it does nothing. Default: 16.
+        Compressor: contexts per decompressor; 0: no compression. Default: 16.
 
     window :
-        Compressor, with `rohc`: packets in a row whose loss damages nothing, and full headers at the start of a context. Default: 4.
+        Compressor, with `rohc`: consecutive losses that do no damage, and full headers at the start of a context. Default: 4.
 
     refresh :
-        Compressor, with `rohc`: after so long a header is full again, should no request arrive. Default: "5 s".
+        Compressor, with `rohc`: time after which a header is full again without a request. Default: "5 s".
 
     twice :
-        Decompressor, with `iphc`: whether it tries a difference once more where it does not fit. Default: true.
+        Decompressor, with `iphc`: whether it adds a difference once more if it does not fit. Default: true.
 
     again :
-        Decompressor, with `iphc` and `rohc`: for how long it waits for a full header before it asks again. Default: "500 ms".
+        Decompressor, with `iphc` and `rohc`: time between requests for a full header. Default: "500 ms".
     """
 
     direction: Literal["both", "to-receiver", "to-sender"]
@@ -3419,13 +3419,13 @@ _MiddleboxOwnRequired = TypedDict(
 
 
 class MiddleboxOwn(_MiddleboxOwnRequired, total=False):
-    """A function of one's own, which whoever runs the scenario gives: a class in Python, or a type in Rust.
+    """A custom middlebox, registered by the program that runs the scenario: a class in Python, or a type in Rust.
 
     name :
-        What it is called. Whoever runs the scenario gives it: a scenario contains no code.
+        Name of the middlebox. The program that runs the scenario registers it: a scenario contains no code.
 
     code :
-        Distinguishes it from others of this name in a resolved scenario; what is written here is not looked at. Default: "".
+        Hash that distinguishes it from others of this name in a resolved scenario. Written values are ignored. Default: "".
     """
 
     code: str
@@ -3713,7 +3713,7 @@ _SpreadUniformOptional = TypedDict(
 
 
 class SpreadUniform(_SpreadUniformRequired, _SpreadUniformOptional, total=False):
-    """All delays of a range alike.
+    """All delays of a range are equally likely.
 
     from :
         Shortest. Default: "0 s".
@@ -3735,7 +3735,7 @@ class SpreadExponential(TypedDict):
 
 
 class SpreadQuantiles(TypedDict):
-    """Straight lines between measured quantiles. Below the first and above the last there is nothing.
+    """Straight lines between measured quantiles, without delays below the first or above the last.
 
     points :
         Shares of the time, rising, each with the delay that is not exceeded in it: `["95 %", "12 ms"]`.
@@ -3754,7 +3754,7 @@ _HopJitterTableRequired = TypedDict(
 
 
 class HopJitterTable(_HopJitterTableRequired, total=False):
-    """A delay that varies, beside the propagation delay. A value holds for `every`, then the next one is drawn. Packets never overtake: a packet that would arrive before the one ahead of it arrives together with it.
+    """Varying delay in addition to the propagation delay. A value holds for `every`, then the next one is drawn. Packets never overtake: a packet that would arrive before the one ahead of it arrives together with it.
 
     delay :
         Distribution of the values.
@@ -3769,7 +3769,7 @@ class HopJitterTable(_HopJitterTableRequired, total=False):
         Time after which the correlation of values has fallen to 1/e. Without it, values are independent. Default: "0 s".
 
     both_ways :
-        Whether both directions of the link have the same values, as where a path becomes longer. Otherwise each draws its own. Default: false.
+        Whether both directions of the link have the same values, as when a path becomes longer. Otherwise each draws separately. Default: false.
     """
 
     offset: str
@@ -3785,10 +3785,10 @@ _HopQueueDropTailRequired = TypedDict(
 
 
 class HopQueueDropTail(_HopQueueDropTailRequired, total=False):
-    """First in, first out; what finds it full is dropped.
+    """First in, first out. Arrivals at a full queue are dropped.
 
     limit :
-        How much may wait. Default: "1 bdp".
+        Queue limit. Default: "1 bdp".
     """
 
     limit: str
@@ -3802,13 +3802,13 @@ _HopQueueRedRequired = TypedDict(
 
 
 class HopQueueRed(_HopQueueRedRequired, total=False):
-    """Random early detection: the longer the queue is on average, the more of what arrives is dropped (Floyd and Jacobson 1993).
+    """Random early detection: arrivals are dropped more often, the longer the queue is on average (Floyd and Jacobson 1993).
 
     limit :
-        How much may wait; what exceeds it is dropped. Default: "1 bdp".
+        Queue limit. Packets above it are dropped. Default: "1 bdp".
 
     min_th :
-        Average length in packets from which on packets are dropped. Default: 5.
+        Average length in packets above which packets are dropped. Default: 5.
 
     max_th :
         Average length in packets at which the probability of a drop reaches `max_p`. Default: 15.
@@ -3820,22 +3820,22 @@ class HopQueueRed(_HopQueueRedRequired, total=False):
         Weight of a new length in the moving average (`w_q`). Default: 0.002.
 
     gentle :
-        From `max_th` to twice that the probability rises to 1; otherwise it is 1 at once. Default: true.
+        Whether the probability rises to 1 between `max_th` and twice that. Otherwise it is 1 immediately. Default: true.
 
     adaptive :
-        `max_p` changes every 0.5 s to keep the average between the thresholds (Floyd, Gummadi and Shenker 2001). Default: false.
+        Whether `max_p` changes every 0.5 s to keep the average between the thresholds (Floyd, Gummadi and Shenker 2001). Default: false.
 
     wait :
-        No drop until 1 / p packets have passed since the last one, as ns-2 has it; otherwise drops are spread over 1 to 1 / p packets. Default: false.
+        Whether no packet is dropped until 1 / p packets have passed since the last drop, as in ns-2. Otherwise drops are spread over 1 to 1 / p packets. Default: false.
 
     byte_mode :
-        The average counts bytes, thresholds are times `mean_packet`, and large packets are dropped more often. Default: false.
+        Whether the average counts bytes. Thresholds are then multiplied by `mean_packet`, and large packets are dropped more often. Default: false.
 
     mean_packet :
-        Size of a packet on average, headers included: how much the average falls while the link is idle, and the unit of the thresholds in byte mode. Default: "500 B".
+        Average size of a packet, headers included: sets the fall of the average while the link is idle, and the unit of the thresholds in byte mode. Default: "500 B".
 
     ecn :
-        Packets of senders that understand it are marked instead of dropped early (RFC 3168). Default: false.
+        Whether ECN-capable packets are marked instead of dropped early (RFC 3168). Default: false.
     """
 
     limit: str
@@ -3862,16 +3862,16 @@ class HopQueueCodel(_HopQueueCodelRequired, total=False):
     """Controlled delay: drops from the head of the queue when packets have waited too long for an interval (RFC 8289).
 
     limit :
-        How much may wait; what exceeds it is dropped. Default: "1 bdp".
+        Queue limit. Packets above it are dropped. Default: "1 bdp".
 
     target :
-        Waiting time that may stand. Default: "5 ms".
+        Target of the standing waiting time. Default: "5 ms".
 
     interval :
-        How long packets must wait longer than that; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
+        Time that packets must wait longer than the target before a drop; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
 
     ecn :
-        Packets of senders that understand it are marked instead of dropped (RFC 3168). Default: false.
+        Whether ECN-capable packets are marked instead of dropped (RFC 3168). Default: false.
     """
 
     limit: str
@@ -3891,22 +3891,22 @@ class HopQueueFqCodel(_HopQueueFqCodelRequired, total=False):
     """Flows are hashed to queues that take turns by bytes, each under CoDel; flows that send little go first (RFC 8290).
 
     limit :
-        How much may wait in all queues together; what exceeds it is dropped from the longest. Default: "10240 packets".
+        Limit of all queues together. Packets above it are dropped from the longest. Default: "10240 packets".
 
     queues :
         Number of queues. Default: 1024.
 
     quantum :
-        Bytes that a queue sends before it is the next one's turn. Default: "1514 B".
+        Bytes that a queue sends per turn. Default: "1514 B".
 
     target :
-        Waiting time that may stand. Default: "5 ms".
+        Target of the standing waiting time. Default: "5 ms".
 
     interval :
-        How long packets must wait longer than that; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
+        Time that packets must wait longer than the target before a drop; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
 
     ecn :
-        Packets of senders that understand it are marked instead of dropped (RFC 3168). Default: true.
+        Whether ECN-capable packets are marked instead of dropped (RFC 3168). Default: true.
     """
 
     limit: str
@@ -3925,28 +3925,28 @@ _HopQueuePieRequired = TypedDict(
 
 
 class HopQueuePie(_HopQueuePieRequired, total=False):
-    """Drops what arrives with a probability that a controller of the waiting time sets (RFC 8033).
+    """Drops arrivals with a probability set by a controller of the waiting time (RFC 8033).
 
     limit :
-        How much may wait; what exceeds it is dropped. Default: "1 bdp".
+        Queue limit. Packets above it are dropped. Default: "1 bdp".
 
     target :
-        Waiting time to keep. Default: "15 ms".
+        Target of the waiting time. Default: "15 ms".
 
     update :
         Time between updates of the probability. Default: "15 ms".
 
     burst :
-        For how long packets are let through after a quiet time. Default: "150 ms".
+        Time without drops after a quiet time. Default: "150 ms".
 
     derandomise :
-        Drops are neither too close nor too far apart (RFC 8033 §5.4). Default: true.
+        Whether drops are neither too close nor too far apart (RFC 8033 §5.4). Default: true.
 
     mean_packet :
-        Size of a packet on average, headers included: while no more than two of them wait, none is dropped. Default: "1000 B".
+        Average size of a packet, headers included. While at most two of them wait, none is dropped. Default: "1000 B".
 
     ecn :
-        While the probability is below 0.1, packets of senders that understand it are marked instead of dropped (RFC 3168). Default: false.
+        Whether ECN-capable packets are marked instead of dropped while the probability is below 0.1 (RFC 3168). Default: false.
     """
 
     limit: str
@@ -3962,7 +3962,7 @@ class Class(TypedDict, total=False):
     """A class of a queue.
 
     limit :
-        How much of it may wait. Default: "1 bdp".
+        Queue limit of the class. Default: "1 bdp".
     """
 
     limit: str
@@ -3977,10 +3977,10 @@ _HopQueuePriorityRequired = TypedDict(
 
 
 class HopQueuePriority(_HopQueuePriorityRequired, total=False):
-    """Strict priority: a class is served when nothing waits in those before it.
+    """Strict priority: a class is served if no packet waits in the classes before it.
 
     push_out :
-        The limit of the first class is that of all together, and what finds the queue full takes the place of the last packet of the lowest class below its own. Default: false.
+        Whether the limit of the first class is that of all together. A packet that finds the queue full then replaces the last packet of the lowest class below its class. Default: false.
 
     class :
         The classes, the highest first: number 0, 1, ...
@@ -3993,10 +3993,10 @@ class WeightedClass(TypedDict, total=False):
     """A class of a queue that shares the link by weight.
 
     weight :
-        Its share of the link, relative to the others. Default: 1.
+        Share of the link, relative to the others. Default: 1.
 
     limit :
-        How much of it may wait. Default: "1 bdp".
+        Queue limit of the class. Default: "1 bdp".
     """
 
     weight: int
@@ -4031,7 +4031,7 @@ class HopQueueDrr(_HopQueueDrrRequired, total=False):
     """Deficit round robin: classes take turns, each with as many bytes as its weight times the quantum (Shreedhar and Varghese 1995).
 
     quantum :
-        Bytes per turn and unit of weight; best not less than the largest packet. Default: "1500 B".
+        Bytes per turn and unit of weight; at least the largest packet is best. Default: "1500 B".
 
     class :
         The classes: number 0, 1, ...
@@ -4295,16 +4295,16 @@ _InterleaveRequired = TypedDict(
 
 
 class Interleave(_InterleaveRequired, total=False):
-    """A block interleaver with an error-correcting code: a burst hits many codewords a little instead of few fully, for two blocks of delay. It needs errors per bit or byte that do not count packets.
+    """Block interleaver with an error-correcting code: a burst hits many codewords a little instead of few fully, at the cost of two blocks of delay. It needs errors per bit or byte that do not count packets.
 
     span :
-        How long a block takes to send. Errors are spread over it, and the delay grows by two of it.
+        Transmission time of a block. Errors are spread over it, and the delay grows by two of it.
 
     codeword :
         Length of a codeword, check bytes included; at most 255 B. Default: "255 B".
 
     corrects :
-        Wrong bytes that a codeword survives; it has twice as many check bytes. The link's rate is that of packets, without them. Default: "16 B".
+        Wrong bytes that a codeword survives. It has twice as many check bytes. The link's rate is that of packets, without them. Default: "16 B".
     """
 
     codeword: str
@@ -4325,7 +4325,7 @@ class CodingConvolutionalEbN0Table(_CodingConvolutionalEbN0TableRequired, total=
         Pairs of instant and level, increasing in time, the first at 0 s. Each holds until the next.
 
     every :
-        Start again after this long. Without it, the last point holds.
+        Period after which it restarts. Without it, the last point holds.
     """
 
     every: str
@@ -4339,7 +4339,7 @@ _CodingConvolutionalRequired = TypedDict(
 
 
 class CodingConvolutional(_CodingConvolutionalRequired, total=False):
-    """The convolutional code of rate 1/2 and constraint length 7, decoded softly. Packets have half of the link's rate. It corrects the link's errors per bit, or those that an Eb/N0 brings.
+    """The convolutional code of rate 1/2 and constraint length 7, decoded softly. Packets have half of the link's rate. It corrects the link's errors per bit, or those of an Eb/N0.
 
     eb_n0 :
         Energy per bit of packets over noise density. Without it, the link's errors are those of the channel, per bit.
@@ -4367,13 +4367,13 @@ class CodingLdpc(_CodingLdpcRequired, total=False):
         Energy per bit of packets over noise density.
 
     code_rate :
-        Bits of packets in a bit that is sent. Default: 0.5.
+        Bits of packets per transmitted bit. Default: 0.5.
 
     threshold :
-        The signal at which half of the blocks are lost. Default: "2.2 dB".
+        Signal at which half of the blocks are lost. Default: "2.2 dB".
 
     steepness :
-        How steep losses are around it, a in erfc(a (Eb/N0 - threshold)) / 2, per dB. Default: 3.0.
+        Steepness of the losses around it, a in erfc(a (Eb/N0 - threshold)) / 2, per dB. Default: 3.0.
     """
 
     code_rate: float
@@ -4389,22 +4389,22 @@ _AcmRequired = TypedDict(
 
 
 class Acm(_AcmRequired, total=False):
-    """How modulation and code adapt to the signal: down at once, up when the signal has been strong enough for a while.
+    """Adaptation of modulation and code to the signal: down immediately, up when the signal has been strong enough for some time.
 
     feedback_delay :
-        How old a report of the signal is when the sender acts on it: about a round trip of the link.
+        Age of a report of the signal when the sender uses it: about a round trip of the link.
 
     every :
         Time between choices. Without it, the feedback delay.
 
     margin :
-        What the reported signal must have beyond a threshold. Default: "1 dB".
+        Margin of the reported signal above a threshold. Default: "1 dB".
 
     hysteresis :
-        What it must have beyond that to go up. Default: "0.3 dB".
+        Further margin to go up. Default: "0.3 dB".
 
     hold :
-        In how many choices after one another. Default: 3.
+        Consecutive choices with that margin. Default: 3.
     """
 
     every: str
@@ -4422,22 +4422,22 @@ _CodingDvbS2Required = TypedDict(
 
 
 class CodingDvbS2(_CodingDvbS2Required, total=False):
-    """DVB-S2 with normal frames, of one modulation and code (CCM) or adaptive (ACM). The link's rate counts symbols, one for each bit that is written: 10 Mbit/s are 10 Mbaud.
+    """DVB-S2 with normal frames, of one modulation and code (CCM) or adaptive (ACM). The link's rate counts symbols, one per written bit: 10 Mbit/s are 10 Mbaud.
 
     es_n0 :
         Energy per symbol over noise density.
 
     modcod :
-        Modulation and code, always the same. Without it they adapt, as `acm` says.
+        Constant modulation and code. Without it they adapt by `acm`.
 
     acm :
-        How modulation and code adapt. Without it they do not.
+        Adaptation of modulation and code. Without it they are constant.
 
     implementation_loss :
-        What a real receiver needs beyond the ideal thresholds, often 0.5 dB to 1.7 dB. Default: "0 dB".
+        Needs of a real receiver beyond the ideal thresholds, often 0.5 dB to 1.7 dB. Default: "0 dB".
 
     losses :
-        How losses depend on the signal. Default: "step".
+        Losses as a function of the signal. Default: "step".
     """
 
     modcod: Literal["QPSK 1/4", "QPSK 1/3", "QPSK 2/5", "QPSK 1/2", "QPSK 3/5", "QPSK 2/3", "QPSK 3/4", "QPSK 4/5", "QPSK 5/6", "QPSK 8/9", "8PSK 3/5", "QPSK 9/10", "8PSK 2/3", "8PSK 3/4", "8PSK 5/6", "16APSK 2/3", "8PSK 8/9", "8PSK 9/10", "16APSK 3/4", "16APSK 4/5", "16APSK 5/6", "16APSK 8/9", "16APSK 9/10", "32APSK 3/4", "32APSK 4/5", "32APSK 5/6", "32APSK 8/9", "32APSK 9/10"]
@@ -4454,13 +4454,13 @@ _ArqRequired = TypedDict(
 
 
 class Arq(_ArqRequired, total=False):
-    """Selective repeat on the hop, below IP: a packet that arrives damaged is asked for at once, and sent again ahead of what waits. One that is damaged each time is given up. Reports of damage take as long back as packets take there, and do not get lost; the queue for copies has no limit (RFC 3366).
+    """Selective repeat on the hop, below IP: a damaged packet is requested immediately, and retransmitted ahead of waiting packets. A packet that is damaged each time is given up. Reports of damage take the propagation delay and do not get lost. The queue for copies has no limit (RFC 3366).
 
     retransmissions :
-        How often a packet is sent again at most; 3 is usual on short links, 1 on links over GEO.
+        Largest number of retransmissions of a packet. 3 is usual on short links, 1 on links over GEO.
 
     order :
-        What becomes of packets behind one that is sent again. Default: "in-order".
+        Order of packets behind a retransmitted one. Default: "in-order".
 
     combining :
         Whether a packet is decoded from all of its copies (hybrid ARQ), which needs `coding`. Default: "none".
@@ -4481,7 +4481,7 @@ class FramingAal5(_FramingAal5Required, total=False):
     """ATM with AAL5: header, packet and a trailer of 8 B, padded to whole cells, which carry 48 B in 53 B (ITU-T I.363.5).
 
     header :
-        LLC and SNAP in front of the packet; 0 B where a circuit carries IP alone. Default: "8 B".
+        LLC and SNAP in front of the packet; 0 B if a circuit carries IP only. Default: "8 B".
     """
 
     header: str
@@ -4498,7 +4498,7 @@ class FramingGse(_FramingGseRequired, total=False):
     """GSE of DVB-S2: each packet whole behind a header of 4 B and its label (ETSI TS 102 606).
 
     label :
-        Whose packet it is: 6 B, 3 B, or 0 B where it is for all, or for the one before. Default: "6 B".
+        Destination label: 6 B, 3 B, or 0 B if the packet is for all, or for the destination of the one before. Default: "6 B".
     """
 
     label: str
@@ -4512,22 +4512,22 @@ _FramingFramesRequired = TypedDict(
 
 
 class FramingFrames(_FramingFramesRequired, total=False):
-    """Any other, by its numbers.
+    """Other framing, by its numbers.
 
     overhead :
         Headers and trailers of a packet. Default: "0 B".
 
     minimum :
-        What a shorter packet is padded to, without overhead. Default: "0 B".
+        Size to which shorter packets are padded, without overhead. Default: "0 B".
 
     stuffed :
-        Of the 256 values of a byte, those that are sent as two. Data count as random: m bytes take m times this / 256 more, rounded up. Default: 0.
+        Number of the 256 byte values that are sent as two bytes. Data counts as random: m bytes take m times this / 256 more, rounded up. Default: 0.
 
     payload :
-        What a cell carries: packet and overhead are padded to whole cells. Default: "1 B".
+        Payload of a cell: packet and overhead are padded to whole cells. Default: "1 B".
 
     cell :
-        What a cell takes on the link; as long as its payload, or longer. Default: "1 B".
+        Size of a cell on the link, at least its payload. Default: "1 B".
     """
 
     overhead: str
@@ -4551,13 +4551,13 @@ _MtuRequired = TypedDict(
 
 
 class Mtu(_MtuRequired, total=False):
-    """The largest packet that a link takes.
+    """Largest packet of a link.
 
     size :
-        Headers included.
+        Largest size, headers included.
 
     oversize :
-        What becomes of a larger one. Default: "report".
+        Treatment of a larger packet. Default: "report".
     """
 
     oversize: Literal["report", "drop", "fragment"]
@@ -5515,13 +5515,13 @@ class AppBulkSizeExponential(TypedDict):
 
 
 class AppBulkSizePareto(TypedDict):
-    """Pareto: a few are very large.
+    """Pareto: a few sizes are very large.
 
     shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean. At 2 and below the variance is infinite.
+        Shape: the tail is heavier, the smaller it is. Above 1, so that there is a mean. At 2 and below the variance is infinite.
 
     min :
-        The least.
+        Smallest size.
     """
 
     kind: Literal["pareto"]
@@ -5533,13 +5533,13 @@ class AppBulkSizeBoundedPareto(TypedDict):
     """Pareto between two bounds.
 
     shape :
-        The smaller, the heavier the tail.
+        Shape: the tail is heavier, the smaller it is.
 
     min :
-        The least.
+        Smallest size.
 
     max :
-        The most.
+        Largest size.
     """
 
     kind: Literal["bounded-pareto"]
@@ -5578,7 +5578,7 @@ class AppBulkPausePareto(TypedDict):
     """Pareto.
 
     shape :
-        The smaller, the heavier the tail; above 1, so that there is a mean.
+        Shape: the tail is heavier, the smaller it is. Above 1, so that there is a mean.
 
     mean :
         Mean.
@@ -5608,10 +5608,10 @@ class AppBulk(_AppBulkRequired, total=False):
         Time from the last byte acknowledged to the next transfer.
 
     reconnect :
-        Whether each transfer has a new connection, or all share one that is idle in the pauses. Default: false.
+        Whether each transfer has a new connection. Otherwise all share one connection, which is idle in the pauses. Default: false.
 
     count :
-        Number of transfers. Without it, until the run ends.
+        Number of transfers. Without it, transfers continue until the run ends.
     """
 
     reconnect: bool
@@ -5675,26 +5675,26 @@ class AppRecords(_AppRecordsRequired, total=False):
         Bytes of each record.
 
     interval :
-        Time from one record to the next, whatever became of it.
+        Time from one record to the next, independent of its fate.
 
     count :
-        Number of records. Without it, until the run ends.
+        Number of records. Without it, records continue until the run ends.
     """
 
     count: int
 
 
 class Catalogue(TypedDict, total=False):
-    """Objects of the answering node, the same for all flows that ask it for them: a cache on the way may have one already.
+    """Objects of the answering node, shared by all flows that request them: a cache on the path may have one already.
 
     objects :
-        How many there are. Default: 100.
+        Number of objects. Default: 100.
 
     zipf :
-        Exponent of Zipf's law: the kth is asked for as often as 1/k^zipf says, 0 being equally often. Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Without it, one after the other, as in a course.
+        Exponent of Zipf's law: the kth object is requested in proportion to 1/k^zipf. 0 means equally often. Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Without it, objects are requested one after the other, as in a course.
 
     first :
-        Number of the first one: flows with other numbers ask for other objects. Default: 1.
+        Number of the first object: flows with other numbers request other objects. Default: 1.
     """
 
     objects: int
@@ -5726,13 +5726,13 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
         Time from the last byte of a response to the next request. Default: "0 s".
 
     reconnect :
-        Whether each exchange has a new connection, or all share one. Default: false.
+        Whether each exchange has a new connection. Otherwise all share one. Default: false.
 
     catalogue :
-        Objects that other flows ask for too: they are the same for all flows to this node. Without it, each response is one that nobody else asks for.
+        Objects that other flows request, too: all flows to this node share them. Without it, each response is unique to its flow.
 
     count :
-        Number of exchanges. Without it, until the run ends.
+        Number of exchanges. Without it, exchanges continue until the run ends.
     """
 
     request: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
@@ -5760,10 +5760,10 @@ class AppPage(_AppPageRequired, total=False):
         Bytes of each embedded object. Without it, lognormal with mean 7758 B.
 
     objects :
-        Embedded objects of each page. Without it, drawn: 5.6 on average.
+        Embedded objects per page. Without it, drawn: 5.6 on average.
 
     multiplexed :
-        Whether there is one connection instead, on which all requests go out at once and objects come in order. Default: false.
+        Whether one connection carries all requests together, and objects in order. Default: false.
 
     page_scale :
         Factor of the size of all objects. Default: 1.0.
@@ -5772,7 +5772,7 @@ class AppPage(_AppPageRequired, total=False):
         Bytes of each request. Default: "350 B".
 
     tls_rtts :
-        Round trips that securing a connection takes before its first request: as many exchanges of the size of a request, both ways. Default: 0.
+        Round trips that securing a connection takes before its first request: exchanges of the size of a request, in both directions. Default: 0.
 
     parse :
         Time from the main object to the requests for the embedded ones.
@@ -5781,13 +5781,13 @@ class AppPage(_AppPageRequired, total=False):
         Time from the last object of a page to the next page.
 
     connections :
-        Connections at the same time. Each has one object on its way and asks for the next when it is complete. Default: 6.
+        Parallel connections. Each fetches one object at a time. Default: 6.
 
     catalogue :
-        Pages that other flows ask for too, with their objects: they are the same for all flows to this node. Without it, nobody else asks for them.
+        Pages that other flows request, too, with their objects: all flows to this node share them. Without it, pages are unique to the flow.
 
     count :
-        Number of pages. Without it, until the run ends.
+        Number of pages. Without it, pages continue until the run ends.
     """
 
     main: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
@@ -5893,20 +5893,20 @@ _ReaderRequired = TypedDict(
 
 
 class Reader(_ReaderRequired, total=False):
-    """An application that reads more slowly than data may arrive: windows close, and open again.
+    """Application that may read more slowly than data arrives: windows close, and open again.
 
     rate :
-        How much it reads on average, as long as there is something.
+        Mean rate of reading while data is available.
 
     every :
-        Time between two reads; each takes what `rate` gives in this time. Default: "10 ms".
+        Time between two reads. Each read takes the data of this time at `rate`. Default: "10 ms".
     """
 
     every: str
 
 
 class FlowStartTable(TypedDict):
-    """A random instant.
+    """Random instant.
 
     uniform :
         Earliest and latest instant, the latest excluded; drawn for each flow.
@@ -6071,19 +6071,19 @@ class At(_AtRequired, total=False):
 
 
 class Record(TypedDict, total=False):
-    """Time series to keep.
+    """Recording of time series.
 
     series :
-        Which series are kept. Default: [].
+        Series to record. Default: [].
 
     interval :
         Time between samples of links and of rates. Default: "100 ms".
 
     rows_max :
-        Rows of each series kept at most; what is beyond is counted, not kept. Default: 1000000.
+        Largest number of rows per series. Further rows are counted, not kept. Default: 1000000.
 
     transfers_max :
-        Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all. Default: 100000.
+        Largest number of rows in the table of transfers. Further rows are counted, and the statistics cover all. Default: 100000.
     """
 
     series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "limited_by", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events", "decisions", "losses", "critical_path"]]

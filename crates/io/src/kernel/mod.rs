@@ -1,9 +1,9 @@
-//! Conformance scripts on the TCP of the running kernel: its connection is the one under test, behind a socket and a device, and
-//! bentpipe plays the peer, in real time.
+//! Conformance scripts on the TCP of the running kernel: its connection is the one under test, behind a socket and a
+//! device, and bentpipe plays the peer, in real time.
 //!
-//! Each case has a namespace of its own. A case without a handshake has none here either: the connection is put into its state as
-//! `TCP_REPAIR` of Linux allows, so that it has seen no round trip, as in the script. Only one with ECN, to which both ends must
-//! agree, opens before the case begins.
+//! Each case has a separate namespace. A case without a handshake has none here either: the connection is put into its
+//! state with Linux's `TCP_REPAIR`, so it has seen no round trip, as in the script. Only a case with ECN, to which both
+//! ends must agree, opens before the case begins.
 
 mod plan;
 
@@ -29,20 +29,20 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// The host under test, and the peer.
 const OWN: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 1), 5001);
 const PEER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 2), 49_152);
-/// Where a connection is opened whose end makes the kernel remember what the route says.
+/// Address of a first connection, whose end makes the kernel remember the metrics of the route.
 const FIRST: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 1), 5002);
 const OWN_V6: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1);
 /// Cases at the same time. They mostly wait.
 const WORKERS: usize = 8;
-/// How often signals are looked at.
+/// Interval of checks for signals.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 const TRIES: usize = 3;
 /// Packets of the kernel have 65,535 bytes at most.
 const PACKET_MAX: usize = 1 << 16;
-/// How much earlier or later than its instant a segment may leave.
+/// Largest deviation of a segment from its instant.
 const TOLERANCE: Duration = Duration::from_millis(12);
-/// Timers of the kernel round up, by 8/63 of what is left at most, and a seventh has room for a tick more; with ticks of 4 ms,
-/// timers above a quarter of a second by one of these.
+/// Timers of the kernel round up, by at most 8/63 of the remaining time. A seventh has room for another tick. With
+/// ticks of 4 ms, timers above a quarter of a second round up by one of these.
 const TIMER_PART: u64 = 7;
 const TIMER_TICK: Duration = Duration::from_millis(36);
 /// Part of a time that a fact may differ by, beside [`TOLERANCE`].
@@ -72,12 +72,12 @@ const STATES: [&str; 12] = [
     "closing",
 ];
 
-/// What a case came to.
+/// Result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As the lines say, or as the notes for Linux beside them.
+    /// All lines hold, or the notes for Linux beside them.
     Holds,
-    /// The first line that differs; and what Linux is known to do in its own way, if bentpipe's TCP differs in the same line with
+    /// The first line that differs. Also a known behaviour of Linux, if bentpipe's TCP differs in the same line with
     /// that setting.
     Differs(Objection, Option<&'static str>),
     /// The setting of the case that the kernel does not have.
@@ -115,7 +115,7 @@ pub fn drill(cases: &[Case], mut go_on: impl FnMut() -> bool) -> Result<Vec<Opti
     })
 }
 
-/// Runs a case until it holds: what differs may be the processor that was busy.
+/// Runs a case until it holds: a busy processor may cause differences.
 fn often(case: &Case) -> Result<Verdict, NotAllowed> {
     let mut verdict = once(case)?;
     for _ in 1..TRIES {
@@ -165,20 +165,20 @@ struct Kernel<'a> {
     socket: OwnedFd,
     is_passive: bool,
     accepted: Option<OwnedFd>,
-    /// By the clock of the system.
+    /// Start, by the clock of the system.
     start: u64,
-    /// From the kernel's initial sequence number to that of scripts.
+    /// Offset from the kernel's initial sequence number to that of scripts.
     shift: Option<u32>,
-    /// From the kernel's clock of timestamps to that of scripts, which begins with the case.
+    /// Offset from the kernel's clock of timestamps to that of scripts, which begins with the case.
     clock: Option<u32>,
     to_write: u64,
     reads_at_once: bool,
     to_read: u64,
     closes: bool,
     is_aborted: bool,
-    /// Without a handshake: the peer has sent nothing yet.
+    /// Whether the peer has sent nothing yet, without a handshake.
     is_untold: bool,
-    /// What the case asks for and an application of Linux cannot do.
+    /// Action of the case that an application of Linux cannot do.
     cannot: Option<&'static str>,
     delays_acks: bool,
     packet: Vec<u8>,
@@ -242,7 +242,7 @@ impl<'a> Kernel<'a> {
             window: u16::MAX,
             flags: Flags::SYN.with(Flags::ACK).with(Flags::ECE),
             timestamps: syn.timestamps.map(|stamps| Timestamps { value: 0, echo: stamps.value }),
-            // What it offers, the peer has, too.
+            // The peer has the options that it offers, too.
             options: Options::Syn(SynOptions { mss: plan.mss as u16, ..options }),
             ..Segment::default()
         };
@@ -269,7 +269,7 @@ impl<'a> Kernel<'a> {
         let socket = self.accepted.as_ref().unwrap_or(&self.socket);
         let mut bytes = [0; 1 << 16];
         let mut flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        // What waited for the connection to open leaves with the FIN that waited, too.
+        // Data that waited for the connection to open leaves with the waiting FIN, too.
         flags.set(SendFlags::MORE, self.closes);
         while self.to_write > 0 {
             let len = self.to_write.min(bytes.len() as u64) as usize;
@@ -300,7 +300,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// As scripts have it.
+    /// Translates a segment to a script's numbers.
     fn translated(&mut self, now: Time, segment: &Segment) -> Segment {
         if segment.flags.has(Flags::SYN) {
             self.shift = Some(ISS.value().wrapping_sub(segment.seq.value()));
@@ -316,7 +316,7 @@ impl<'a> Kernel<'a> {
         Segment { seq, timestamps, ..*segment }
     }
 
-    /// As the kernel has it.
+    /// Translates a segment to the kernel's numbers.
     fn for_kernel(&self, segment: &Segment) -> Segment {
         let shift = self.shift.unwrap_or(0);
         let seq = |seq: Seq| Seq::new(seq.value().wrapping_sub(shift));
@@ -368,7 +368,7 @@ impl Subject for Kernel<'_> {
             Input::Close => self.closes = true,
             Input::Smss(_) => self.cannot = Some("smss that changes"),
             Input::Segment(segment) => {
-                // The kernel heeds a smaller window only of a later segment than the one from which it knows the window.
+                // The kernel accepts a smaller window only in a later segment than the one with the present window.
                 let is_first = std::mem::take(&mut self.is_untold);
                 if is_first && segment.window < u16::MAX && segment.ack == ISS.at(1) {
                     repair_window(&self.socket, &[LEARNT_BEFORE]).map_err(|error| error.to_string())?;
@@ -417,7 +417,7 @@ impl Subject for Kernel<'_> {
         let info = self.info()?;
         let number = |at: usize| u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]);
         let mss = u64::from(number(16).max(1));
-        // The kernel counts windows and what is in flight in segments.
+        // The kernel counts windows and data in flight in segments.
         let segments = |at: usize, is_rounded_up: bool| {
             let actual = number(at);
             let rounded = |bytes: u64| if is_rounded_up { bytes.div_ceil(mss) } else { bytes / mss };
@@ -444,7 +444,8 @@ impl Subject for Kernel<'_> {
             }
             "state" => {
                 let actual = state(&info);
-                // Who waits for the end of TIME-WAIT is no socket any more, and who has seen a SYN is none yet.
+                // Connections in TIME-WAIT are no longer sockets, and connections that have only seen a SYN are not
+                // sockets yet.
                 let is_hidden = [("closed", "timewait"), ("listen", "synreceived")].contains(&(actual, value));
                 (actual == value || is_hidden, actual.to_owned())
             }
@@ -479,14 +480,14 @@ fn established(host: &Host, own: SocketAddrV4, plan: &Plan) -> io::Result<OwnedF
         set(libc::TCP_REPAIR_QUEUE, &queue.to_ne_bytes())?;
         set(libc::TCP_QUEUE_SEQ, &first.to_ne_bytes())?;
     }
-    // Until the options are set, segments are as small as a peer that says nothing wants them.
+    // Until the options are set, segments have the size for a peer without options.
     set(libc::TCP_MAXSEG, &plan.mss.to_ne_bytes())?;
     bind(&socket, &own)?;
     connect(&socket, &PEER)?;
     let options: Vec<u8> =
         plan.repair.iter().flat_map(|&(kind, value)| [kind, value]).flat_map(u32::to_ne_bytes).collect();
     set(libc::TCP_REPAIR_OPTIONS, &options)?;
-    // Without the probe that asks for the peer's window: an ACK says it, so that the kernel expects the next to say the same.
+    // Without the probe for the peer's window: an ACK carries it, so that the kernel expects the next to repeat it.
     set(libc::TCP_REPAIR, &TCP_REPAIR_OFF_NO_WP.to_ne_bytes())?;
     let (seq, stamps) = (ISS.at(1), plan.has_timestamps.then_some(Timestamps { value: 0, echo: 0 }));
     let update =
@@ -516,8 +517,8 @@ fn inject(host: &Host, to: SocketAddrV4, segment: &Segment) -> io::Result<()> {
     Ok(())
 }
 
-/// The kernel takes the threshold and the round trip of a route from what it remembers of a peer, and it does so only after a
-/// connection to that peer has ended. This one says nothing.
+/// Makes the kernel remember the threshold and the round trip of a peer. It uses the route's values only after a
+/// connection to that peer has ended. This connection carries no data.
 fn remember(host: &Host, plan: &Plan) -> io::Result<()> {
     let socket = established(host, FIRST, plan)?;
     shutdown(&socket, Shutdown::Write)?;

@@ -1,4 +1,4 @@
-//! What the kernel has to be told so that its TCP has the settings of a case, and which settings it does not have.
+//! Plans the kernel settings of a case, and finds settings that the kernel's TCP does not have.
 
 use crate::host::{congestion_controls, kernel_cc, simulated_cc};
 use crate::system;
@@ -21,7 +21,7 @@ const TIMESTAMPS: u32 = 12;
 const MTU: std::ops::RangeInclusive<u32> = 68..=65_535;
 /// Receive buffer with which a connection of Linux starts, bytes.
 const RMEM: u64 = 131_072;
-/// How long it delays an ACK (TCP_ATO_MIN, linux/tcp.h).
+/// Its delay of an ACK (TCP_ATO_MIN, linux/tcp.h).
 const DELAY: Duration = Duration::from_millis(40);
 /// Metrics of a route (linux/rtnetlink.h).
 const RTAX_RTT: u16 = 4;
@@ -39,13 +39,13 @@ const STAMPS: u32 = 8;
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) mtu: u16,
-    /// Of a segment, with the options that each has.
+    /// Payload of a segment, with the options that each has.
     pub(crate) mss: u32,
-    /// Without one of these the kernel does not have the settings of the case.
+    /// System settings. Without one of these the kernel does not have the settings of the case.
     pub(crate) sysctls: Vec<(&'static str, String)>,
     /// Habits that it gives up, if it has them.
     pub(crate) habits: Vec<(&'static str, String)>,
-    /// Of the route to the peer.
+    /// Metrics of the route to the peer.
     pub(crate) metrics: Vec<(u16, u32)>,
     /// Some of them count only for peers that the kernel remembers.
     pub(crate) is_remembered: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Sets what a socket is told itself.
+    /// Sets the options of a socket.
     pub(crate) fn prepare(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         let tcp = |name, value: &[u8]| system::set_option(socket, libc::IPPROTO_TCP, name, value);
         tcp(libc::TCP_CONGESTION, self.cc.as_bytes())?;
@@ -77,7 +77,7 @@ impl Plan {
     }
 }
 
-/// How the kernel is told the settings of a case; or the first setting that it does not have.
+/// Plans the settings of a case. Returns the first setting that the kernel does not have as an error.
 pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     let config = &case.config;
     others(case)?;
@@ -101,7 +101,7 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     let smss = u64::from(config.smss);
     let window = config.initial_window.bytes(config.smss);
     if window % smss != 0 {
-        return Err("initial_window that is no whole number of segments".into());
+        return Err("initial_window that is not a whole number of segments".into());
     }
     // The kernel's bound is one of the variance term.
     let rto_min = config.rto.min.max(config.rto.variance_min);
@@ -160,7 +160,7 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         ("ipv4/tcp_comp_sack_nr", is_on(false)),
         ("ipv4/tcp_invalid_ratelimit", is_on(false)),
         ("ipv4/tcp_syn_linear_timeouts", is_on(false)),
-        // What is written leaves at once, and does not wait for more.
+        // Written data leaves immediately, and does not wait for more.
         ("ipv4/tcp_autocorking", is_on(false)),
         ("ipv4/tcp_tso_win_divisor", "255".into()),
         ("ipv4/tcp_no_ssthresh_metrics_save", is_on(false)),
@@ -215,7 +215,7 @@ fn any_buffer(config: &mut Config) {
 /// Makes the settings of a case those that the kernel has in this respect.
 type Change = fn(&mut Config);
 
-/// What the kernel is known to do in its own way, whatever it is told, in the words of `[tcp]`.
+/// Fixed behaviours of the kernel, for any settings, in the words of `[tcp]`.
 const WAYS: &[(&str, Change)] = &[
     ("byte_counting = \"ubc\"", |config| config.growth.byte_counting = ByteCounting::Ubc),
     ("ssthresh_rounding = \"window\"", |config| config.ssthresh_rounding = SsthreshRounding::Window),
@@ -252,7 +252,7 @@ fn kernels(ours: &str, available: &[String]) -> Result<String, String> {
     Err(format!("cc = {ours:?}, of which this kernel has {}", available.join(", ")))
 }
 
-/// The congestion control; whether selective acknowledgements are in use; with RACK, whether it probes.
+/// Returns the congestion control, whether selective acknowledgements are in use, and with RACK whether it probes.
 fn recovery(config: &Config) -> Result<(String, bool, Option<bool>), String> {
     if config.own_cc.is_some() {
         return Err("cc".into());
@@ -289,7 +289,7 @@ fn others(case: &Case) -> Result<(), String> {
     };
     // The kernel's own is as good as the usual one.
     let delay = if config.ack.delay == DELAY { usual.ack.delay } else { config.ack.delay };
-    // Some of what the kernel does in its own way makes no difference to the case.
+    // Some fixed behaviours of the kernel make no difference to the case.
     let depends = |change: &dyn Fn(&mut Config)| case.differs_with(change).is_some();
     let names = [
         ("a case of more than 30 s", case.length() > LONGEST),

@@ -10,14 +10,14 @@ use crate::sky::SkyError;
 /// and P.840-8.
 const CLIMATES: &str = include_str!("climates.csv");
 
-/// What a radio link through the air over a place meets.
+/// Climate of a radio link through the air over a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Climate {
     /// At the ground: mean temperature of the year, median of the vapour.
     pub air: Air,
     /// The water vapour over it.
     pub vapour: VapourClimate,
-    /// How it rains.
+    /// Statistics of its rain.
     pub rain: RainClimate,
     /// The water in its clouds.
     pub clouds: CloudClimate,
@@ -25,10 +25,10 @@ pub struct Climate {
     pub wet_refractivity: f64,
 }
 
-/// The climate of a city.
+/// Returns the climate of a city.
 ///
 /// # Errors
-/// An unknown name, with names like it.
+/// An unknown name, with similar names.
 pub fn climate(name: &str) -> Result<Climate, SkyError> {
     let at = city(name)?;
     let plain = |name: &str| name.to_lowercase();

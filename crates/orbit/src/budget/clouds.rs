@@ -1,5 +1,5 @@
-//! Attenuation by clouds: ITU-R P.840, editions 8 and 9. They differ in what water is counted, so that the kind of water
-//! says which edition holds.
+//! Attenuation by clouds: ITU-R P.840, editions 8 and 9. They count different water, so the kind of water selects the
+//! edition.
 
 use super::geometry::RAD;
 use super::normal::q_inverse;
@@ -7,10 +7,10 @@ use super::Ray;
 use crate::sky::SkyError;
 use libm::{exp, log, sin};
 
-/// Liquid water in a column over a place, kg/m² (mm), exceeded for the percentage that is asked for.
+/// Liquid water in a column over a place, kg/m² (mm), exceeded in a given percentage of the year.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CloudWater {
-    /// Water, whatever its temperature: the maps of P.840-9.
+    /// Water at any temperature: the maps of P.840-9.
     Integrated(f64),
     /// Water reduced to 0 °C: the maps of P.840-8 and older.
     Reduced(f64),
@@ -51,8 +51,8 @@ pub fn water_between(percent: f64, rare: (f64, f64), usual: (f64, f64)) -> f64 {
     rare.1 + share * (usual.1 - rare.1)
 }
 
-/// What water in clouds attenuates by, (dB/km)/(g/m³), at a temperature of -20 to 20 °C (P.840-9, equations 2 to 11; as in
-/// P.840-8).
+/// Attenuation coefficient of water in clouds, (dB/km)/(g/m³), at a temperature of -20 to 20 °C (P.840-9, equations 2
+/// to 11; as in P.840-8).
 fn liquid(f: f64, temperature_k: f64) -> f64 {
     let warm = 300.0 / temperature_k - 1.0;
     let (e0, e2) = (77.66 + 103.3 * warm, 3.52);
@@ -66,7 +66,7 @@ fn liquid(f: f64, temperature_k: f64) -> f64 {
     0.819 * f / (imaginary * (1.0 + eta * eta))
 }
 
-/// What clouds attenuate by on a path, dB (P.840-8 and -9, 1 to 200 GHz, 5 to 90 degrees).
+/// Attenuation by clouds on a path, dB (P.840-8 and -9, 1 to 200 GHz, 5 to 90 degrees).
 ///
 /// # Errors
 /// A value outside its range, water outside 0 to 100 kg/m².

@@ -1,4 +1,4 @@
-//! How long fades last and how many there are (ITU-R P.1623-1 §2.2).
+//! Duration and number of fades (ITU-R P.1623-1 §2.2).
 //!
 //! Short fades follow a power law, long ones a log-normal one. The method was fitted to paths of satellites that do not move, at 10
 //! to 50 GHz and 5 to 60 degrees of elevation, and to fades of a second or more.
@@ -11,12 +11,12 @@ use libm::{exp, log, pow, sqrt};
 /// Seconds of a year, as P.1623 counts them.
 pub const YEAR_S: f64 = 365.25 * 86_400.0;
 
-/// The fades of a path that are deeper than a threshold.
+/// Fades of a path that are deeper than a threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fades {
     /// Exponent of the power law of short fades.
     gamma: f64,
-    /// Where long fades begin, s.
+    /// Start of long fades, s.
     boundary_s: f64,
     /// Median of the time that is due to long fades, and of the number of long fades, by duration, s.
     medians_s: (f64, f64),
@@ -27,7 +27,7 @@ pub struct Fades {
 }
 
 impl Fades {
-    /// Those deeper than `threshold_db`.
+    /// Fades deeper than `threshold_db`.
     ///
     /// # Errors
     /// A value outside its range.
@@ -75,7 +75,7 @@ impl Fades {
         })
     }
 
-    /// How many fades of a second or more there are in `faded_s` seconds beyond the threshold.
+    /// Returns the number of fades of a second or more in `faded_s` seconds beyond the threshold.
     pub fn number(&self, faded_s: f64) -> f64 {
         faded_s * self.short * (1.0 - self.gamma) / self.gamma / pow(self.boundary_s, 1.0 - self.gamma)
     }

@@ -1,8 +1,8 @@
 //! Rain over time: attenuation that is log-normal, and whose logarithm is an Ornstein-Uhlenbeck process (T. Maseng and
 //! P. Bakken, IEEE Transactions on Communications 1981; ITU-R P.1853-2 §3).
 //!
-//! One [`Shower`] is the weather over a place. It is the same for all paths through it; how much a path suffers follows from the
-//! distribution of its own attenuation ([`Depth`]), so that a satellite that rises comes out of the rain.
+//! One [`Shower`] is the weather over a place, shared by all paths through it. The attenuation of a path follows from
+//! its own distribution ([`Depth`]), so a satellite that rises leaves the rain.
 
 use super::normal::q_inverse;
 use super::rain::RainClimate;
@@ -12,7 +12,7 @@ use bentpipe_units::Stream;
 use core::f64::consts::PI;
 use libm::{cos, exp, log, sqrt};
 
-/// How fast the weather changes, 1/s (P.1853-2 §3.1.2, for geostationary paths).
+/// Rate of change of the weather, 1/s (P.1853-2 §3.1.2, for geostationary paths).
 pub const RATE_PER_S: f64 = 2e-4;
 
 /// Percentages to which a distribution is fitted.
@@ -27,7 +27,7 @@ pub struct Depth {
 }
 
 impl Depth {
-    /// Fitted to what P.618 has in 0.01 % to 2 % of a year, where it rains in `rainy_percent` % of it.
+    /// Fits the distribution to P.618 in 0.01 % to 2 % of a year, where it rains in `rainy_percent` % of the year.
     ///
     /// # Errors
     /// A value outside its range.

@@ -1,5 +1,6 @@
-//! Attenuation by oxygen and water vapour: ITU-R P.676, line by line (annex 1 of editions 12 and 13, which agree) and on
-//! a slant path (annex 2 of edition 12; edition 13 with its coefficients of the path's frequency as inputs).
+//! Attenuation by oxygen and water vapour: ITU-R P.676, line by line (annex 1 of editions 12 and 13, which agree), and
+//! on a slant path. The slant path is annex 2 of edition 12, or of edition 13 with its coefficients of the path's
+//! frequency as inputs.
 //!
 //! Pressures are those of dry air; the vapour's is added where a formula has the total.
 
@@ -91,7 +92,7 @@ impl VapourClimate {
     }
 }
 
-/// What oxygen (with the dry continuum) and water vapour attenuate by, dB/km each (P.676-12 and -13, annex 1 §1).
+/// Attenuation by oxygen (with the dry continuum) and by water vapour, dB/km each (P.676-12 and -13, annex 1 §1).
 ///
 /// # Errors
 /// A frequency outside 1 to 1000 GHz, air outside 0 to 1200 hPa, 100 to 400 K, 0 to 100 g/m³.
@@ -152,8 +153,8 @@ fn equivalent_heights_km(f: f64, air: &Air) -> (f64, f64) {
     (oxygen, a + b * HEIGHT_VAPOUR.iter().map(line).sum::<f64>())
 }
 
-/// What the water vapour over a station `height_km` over sea level attenuates by towards the zenith, dB, where there are
-/// `vapour_kg_m2` of it in all (P.676-12, annex 2 §2.3, 1 to 350 GHz).
+/// Attenuation towards the zenith by `vapour_kg_m2` of water vapour over a station `height_km` above sea level, dB
+/// (P.676-12, annex 2 §2.3, 1 to 350 GHz).
 ///
 /// # Errors
 /// A frequency outside 1 to 350 GHz, a content outside 0 to 200 kg/m², a height outside -0.5 to 9 km.
@@ -162,7 +163,7 @@ pub fn vapour_zenith_db(frequency_ghz: f64, vapour_kg_m2: f64, height_km: f64) -
     let content = SkyError::within("vapour_kg_m2", vapour_kg_m2, 0.0, 200.0)?;
     let height = SkyError::within("height_km", height_km, -0.5, 9.0)?.clamp(0.0, 4.0);
     let density = content / 2.38;
-    // Below that, the reference temperature of the formula makes no sense; and there is nothing to attenuate.
+    // Below that, the reference temperature of the formula has no meaning, and there is no attenuation.
     if content < 0.1 {
         return Ok(0.0);
     }
@@ -178,8 +179,8 @@ pub fn vapour_zenith_db(frequency_ghz: f64, vapour_kg_m2: f64, height_km: f64) -
     Ok(low * (a * pow(height, b) + 1.0))
 }
 
-/// How high oxygen would be, were it as dense as at the ground: a + b T + c P + d rho, with the coefficients of one frequency
-/// (P.676-13, annex 2 §1.1; part 1 of its data files, linear between frequencies).
+/// Equivalent height of oxygen with its density at the ground: a + b T + c P + d rho, with the coefficients of one
+/// frequency (P.676-13, annex 2 §1.1; part 1 of its data files, linear between frequencies).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OxygenHeight {
     /// km.
@@ -192,7 +193,7 @@ pub struct OxygenHeight {
     pub d: f64,
 }
 
-/// What gases attenuate by on a path through the whole atmosphere, dB, by P.676-13 (annex 2, §1.1 and §2.1).
+/// Attenuation by gases on a path through the whole atmosphere, dB, by P.676-13 (annex 2, §1.1 and §2.1).
 ///
 /// # Errors
 /// A value outside its range.
@@ -207,9 +208,9 @@ pub fn gas_path_13_db(ray: &Ray, air: &Air, oxygen: &OxygenHeight) -> Result<f64
     Ok((dry * SkyError::within("oxygen", height, 0.0, 100.0)? + wet * (5.6585e-5 * f + 1.8348 + lines)) / rise)
 }
 
-/// What gases attenuate by on a path through the whole atmosphere, dB: that of the zenith over the sine of the elevation
+/// Attenuation by gases on a path through the whole atmosphere, dB: that of the zenith over the sine of the elevation
 /// (P.676-12, annex 2, 5 to 90 degrees, 1 to 350 GHz). With `vapour`, the water's content in kg/m² and the station's
-/// height in km, by [`vapour_zenith_db`]; without, by the density at the ground.
+/// height in km, it follows [`vapour_zenith_db`]. Without, it follows the density at the ground.
 ///
 /// # Errors
 /// A value outside its range.

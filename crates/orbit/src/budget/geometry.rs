@@ -1,4 +1,4 @@
-//! How far the satellite is, and what that alone costs.
+//! Distance of the satellite, and its free-space loss.
 
 use crate::sky::SkyError;
 use libm::{log10, sin, sqrt};

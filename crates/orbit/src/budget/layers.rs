@@ -8,7 +8,7 @@ use libm::{asin, ceil, cos, exp, expm1, floor, log1p, pow, sqrt};
 
 /// Mean radius of the Earth as P.676 has it, km.
 const RADIUS_KM: f64 = 6371.0;
-/// Where space begins, km.
+/// Height where space begins, km.
 const TOP_KM: f64 = 100.0;
 /// Base (km of geopotential), temperature there (K), K for each km, pressure there (hPa): P.835-6 §1.1.
 const GRADIENTS: [(f64, f64, f64, f64); 7] = [
@@ -58,8 +58,8 @@ fn refractive_index(air: &Air) -> f64 {
     1.0 + 1e-6 * (77.6 * air.pressure_hpa / t + 72.0 * e / t + 3.75e5 * e / (t * t))
 }
 
-/// What gases attenuate by on a path from `height_km` over sea level to space, dB, line by line and layer by layer with the
-/// ray's bending. The elevation is the apparent one, 0 to 90 degrees.
+/// Attenuation by gases on a path from `height_km` above sea level to space, dB, line by line and layer by layer with
+/// the bending of the ray. The elevation is the apparent one, 0 to 90 degrees.
 ///
 /// # Errors
 /// A value outside its range: 1 to 1000 GHz, 0 to 50 km, 0 to 100 g/m³ of water vapour at sea level.

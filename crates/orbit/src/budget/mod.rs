@@ -1,4 +1,4 @@
-//! What a radio link bears: free space, gases, clouds, rain, noise, modulation and coding.
+//! Link budget of a radio link: free space, gases, clouds, rain, noise, modulation and coding.
 
 pub mod climate;
 pub mod clouds;

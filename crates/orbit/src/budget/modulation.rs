@@ -1,11 +1,11 @@
-//! From energy per bit to the probability that a bit is wrong, and back.
+//! Converts energy per bit to the probability of a wrong bit, and back.
 
 use super::normal::q;
 use crate::sky::SkyError;
 use core::f64::consts::PI;
 use libm::{cos, log10, pow, sin, sqrt};
 
-/// How bits become symbols.
+/// Modulation: the mapping of bits to symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modulation {
     /// One bit in a symbol.
@@ -20,8 +20,8 @@ pub enum Modulation {
 
 /// The ratio of the rings' radii (ETSI EN 302 307-1, table 9).
 const RINGS: f64 = 2.85;
-/// Points of 16APSK in a quadrant: whether outside, turned by so many twelfths of pi, and their two upper bits
-/// (ETSI EN 302 307-1, figure 11). The lower bits are the signs of x and y.
+/// Points of 16APSK in a quadrant: whether in the outer ring, angle in twelfths of pi, and their two upper bits (ETSI
+/// EN 302 307-1, figure 11). The lower bits are the signs of x and y.
 const QUADRANT: [(bool, f64, u32); 4] = [(true, 3.0, 0b00), (true, 1.0, 0b01), (true, 5.0, 0b10), (false, 3.0, 0b11)];
 
 /// The points of 16APSK with mean energy 1, and their bits.
@@ -92,7 +92,7 @@ impl Modulation {
     }
 }
 
-/// Energy per symbol from that per bit of payload, dB, for so many bits in a symbol and a code of this rate.
+/// Converts energy per bit of payload to energy per symbol, dB, for `bits` bits per symbol and a code of this rate.
 pub fn es_n0_db(eb_n0_db: f64, bits: u32, code_rate: f64) -> f64 {
     eb_n0_db + 10.0 * log10(f64::from(bits) * code_rate)
 }

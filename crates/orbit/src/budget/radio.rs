@@ -1,4 +1,4 @@
-//! A radio link line by line: what is sent, what the way takes, what is left over noise.
+//! Budget of a radio link line by line: power, losses of the path, signal over noise.
 
 use super::climate::Climate;
 use super::clouds::cloud_db;
@@ -70,7 +70,7 @@ impl Attenuation {
     }
 }
 
-/// What the atmosphere is like: each as it is exceeded in a percentage of an average year; without it, it is left out.
+/// Weather: each part is that exceeded in a percentage of an average year, or is left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
     /// Gases, 1 to 50 %.
@@ -96,9 +96,9 @@ const MEDIAN: f64 = 50.0;
 /// A line of a link budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What it is.
+    /// Name of the line.
     pub what: String,
-    /// How much; what the way takes is negative.
+    /// Value; losses of the path are negative.
     pub value: f64,
     /// Its unit.
     pub unit: &'static str,
@@ -156,7 +156,7 @@ impl Radio {
         Ok(self.es_n0_db(range_km, attenuation)? + 10.0 * log10(self.symbols_per_s))
     }
 
-    /// Without interference.
+    /// Returns Es/N0 without interference.
     fn noise_alone_db(&self, range_km: f64, attenuation: Attenuation) -> Result<f64, SkyError> {
         let symbols = SkyError::within("symbols_per_s", self.symbols_per_s, 1.0, 1e12)?;
         SkyError::within("noise_k", self.noise_k, 1.0, f64::INFINITY)?;
@@ -170,7 +170,7 @@ impl Radio {
         10.0 * log10(1.0 + attenuation.warmer_k() / self.noise_k)
     }
 
-    /// The same line by line: each adds to the one before, down to C/N0 and Es/N0.
+    /// Returns the budget line by line: each line adds to the one before, down to C/N0 and Es/N0.
     ///
     /// # Errors
     /// As [`Radio::es_n0_db`].
@@ -180,13 +180,13 @@ impl Radio {
         Ok(lines)
     }
 
-    /// From symbol rate to energy per symbol.
+    /// Returns the lines from symbol rate to energy per symbol.
     fn lines_of_symbols(&self, es_n0: f64) -> [Line; 2] {
         let line = |what: &str, value, unit| Line { what: what.to_owned(), value, unit };
         [line("symbol rate", -10.0 * log10(self.symbols_per_s), "dBHz"), line("Es/N0", es_n0, "dB")]
     }
 
-    /// From power to what is left over noise and interference; `way` ends the names.
+    /// Returns the lines from power to signal over noise and interference; `way` ends the names.
     fn lines_of_power(&self, range_km: f64, attenuation: Attenuation, way: &str) -> Result<Vec<Line>, SkyError> {
         let alone = self.noise_alone_db(range_km, attenuation)?;
         let hertz = 10.0 * log10(self.symbols_per_s);
@@ -197,7 +197,7 @@ impl Radio {
             line("gases", -attenuation.gases_db, "dB"),
             line("rain", -attenuation.rain_db, "dB"),
             line("clouds", -attenuation.clouds_db, "dB"),
-            // What it adds to them, so that the lines add up.
+            // Their addition, so that the lines add up.
             line("scintillation", attenuation.rain_db + attenuation.clouds_db - attenuation.weather_db(), "dB"),
             line("other losses", -self.losses_db, "dB"),
             line("G/T", self.g_over_t_db_k, "dB/K"),
@@ -213,13 +213,13 @@ impl Radio {
     }
 }
 
-/// The way up to a satellite and the way down from it, where it turns the frequency and amplifies but does not decode: noise and
-/// interference of both ways reach the receiver.
+/// Uplink to a satellite and downlink from it, where the satellite converts the frequency and amplifies but does not
+/// decode. Noise and interference of both links reach the receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BentPipe {
-    /// Radio, distance in km and atmosphere of the way up.
+    /// Radio, distance in km and atmosphere of the uplink.
     pub up: (Radio, f64, Attenuation),
-    /// The same of the way down. Its symbols are those of both.
+    /// Radio, distance in km and atmosphere of the downlink. Both links use its symbol rate.
     pub down: (Radio, f64, Attenuation),
 }
 
@@ -234,7 +234,7 @@ impl BentPipe {
         Ok(combined_db(&[up?, down?]) - 10.0 * log10(self.down.0.symbols_per_s))
     }
 
-    /// The same line by line.
+    /// Returns the budget line by line.
     ///
     /// # Errors
     /// As [`Radio::es_n0_db`].
@@ -249,7 +249,7 @@ impl BentPipe {
     }
 }
 
-/// What is left of a signal over several noises that add up, from the signal over each of them, dB.
+/// Combines several noises: the signal over their sum, from the signal over each of them, dB.
 pub fn combined_db(each_db: &[f64]) -> f64 {
     -10.0 * log10(each_db.iter().map(|db| pow(10.0, -db / 10.0)).sum())
 }

@@ -70,7 +70,7 @@ impl Fit {
 /// The coefficients k and alpha of k R^alpha, dB/km of R mm/h of rain (P.838-3, 1 to 1000 GHz).
 ///
 /// # Errors
-/// A ray outside its range, as [`Ray::checked`] says.
+/// A ray outside the range of [`Ray::checked`].
 pub fn rain_coefficients(ray: &Ray) -> Result<(f64, f64), SkyError> {
     let ray = ray.checked()?;
     let log_f = log10(ray.frequency_ghz);
@@ -82,7 +82,7 @@ pub fn rain_coefficients(ray: &Ray) -> Result<(f64, f64), SkyError> {
     Ok((k, mixed(k_h * alpha_h, k_v * alpha_v) / k))
 }
 
-/// How much rain attenuates, dB/km, at `rate_mm_h`.
+/// Attenuation by rain, dB/km, at `rate_mm_h`.
 ///
 /// # Errors
 /// A rate outside 0 to 1000 mm/h, and as [`rain_coefficients`].
@@ -96,7 +96,7 @@ pub fn rain_height_km(isotherm_km: f64) -> f64 {
     isotherm_km + 0.36
 }
 
-/// Where a station is and how it rains there, as the maps of ITU-R P.837, P.839 and P.1511 have it.
+/// Position of a station and statistics of its rain, as in the maps of ITU-R P.837, P.839 and P.1511.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RainClimate {
     /// Degrees north.
@@ -134,7 +134,7 @@ impl RainClimate {
         Ok(if elevation_deg >= 5.0 { height / rise } else { 2.0 * height / (sqrt(rise * rise + curve) + rise) })
     }
 
-    /// What rain attenuates by in 0.01 % of an average year, dB (P.618-13, steps 1 to 9).
+    /// Attenuation by rain in 0.01 % of an average year, dB (P.618-13, steps 1 to 9).
     ///
     /// # Errors
     /// A value outside its range.
@@ -157,7 +157,7 @@ impl RainClimate {
         Ok(gamma * rainy * vertical)
     }
 
-    /// What rain attenuates by in `percent` % of an average year, 0.001 to 5, dB (P.618-13, step 10).
+    /// Attenuation by rain in `percent` % of an average year, 0.001 to 5, dB (P.618-13, step 10).
     ///
     /// # Errors
     /// A value outside its range.
@@ -191,7 +191,7 @@ impl RainClimate {
     }
 }
 
-/// What rain takes at `to_ghz` that takes `db` on the same path at `from_ghz`, dB (P.618-13 §2.2.1.3.1, 7 to 55 GHz).
+/// Attenuation by rain at `to_ghz`, dB, from `db` on the same path at `from_ghz` (P.618-13 §2.2.1.3.1, 7 to 55 GHz).
 ///
 /// # Errors
 /// A value outside its range.

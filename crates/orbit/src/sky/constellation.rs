@@ -7,28 +7,28 @@ use super::error::SkyError;
 use super::orbit::{semi_major_axis_km, Kepler, Orbit};
 use std::f64::consts::PI;
 
-/// Satellites of a sky at most.
+/// Largest number of satellites of a sky.
 pub const MOST_SATELLITES: usize = 100_000;
 
-/// How far the planes of a shell spread around the equator.
+/// Spread of the planes of a shell around the equator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Over half of it, so that all satellites of neighbouring planes fly alike except at the seam; polar orbits.
+    /// Over half of it, so that all satellites of neighbouring planes move alike except at the seam (polar orbits).
     Star,
-    /// All around it; inclined orbits.
+    /// Over all of it (inclined orbits).
     Delta,
 }
 
-/// How satellites of neighbouring planes are shifted against each other along their orbits.
+/// Shift between satellites of neighbouring planes along their orbits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Phasing {
     /// Walker's F: from plane to plane by F·360°/T for T satellites (J. Walker, "Satellite constellations", 1984).
     Walker(u32),
-    /// Every other plane by so many degrees, as Iridium.
+    /// Every other plane by this many degrees, as Iridium.
     OddPlanes(f64),
 }
 
-/// How large the orbits of a shell are.
+/// Size of the orbits of a shell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
     /// Height above a sphere of the equatorial radius, km (of the semi-major axis, where the orbit is no circle).
@@ -37,7 +37,7 @@ pub enum Size {
     RevsPerDay(f64),
 }
 
-/// How the satellites of a shell move.
+/// Orbit model of the satellites of a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
     /// On fixed ellipses.
@@ -51,13 +51,13 @@ pub enum Propagation {
 /// Planes of equal orbits, evenly spread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shell {
-    /// What its satellites are called: this name, plane and place in the plane, from 0.
+    /// Prefix of its satellites' names: name, plane and place in the plane, from 0.
     pub name: String,
     /// Number of planes.
     pub planes: u32,
     /// Satellites in each.
     pub per_plane: u32,
-    /// How large the orbits are.
+    /// Size of the orbits.
     pub size: Size,
     /// 0 for circles.
     pub eccentricity: f64,
@@ -65,7 +65,7 @@ pub struct Shell {
     pub perigee_deg: f64,
     /// Inclination, degrees.
     pub inclination_deg: f64,
-    /// How far the planes spread.
+    /// Spread of the planes.
     pub pattern: Pattern,
     /// Degrees between neighbouring planes where they are not evenly spread: Iridium's 31.6, which leaves 22 at the
     /// seam.
@@ -74,9 +74,9 @@ pub struct Shell {
     pub first_raan_deg: f64,
     /// Mean anomaly of the first satellite at the epoch, degrees.
     pub first_anomaly_deg: f64,
-    /// How neighbouring planes are shifted.
+    /// Shift of neighbouring planes.
     pub phasing: Phasing,
-    /// How its satellites move.
+    /// Orbit model.
     pub propagation: Propagation,
 }
 
@@ -113,7 +113,7 @@ impl Shell {
         self.raan_spacing_deg.unwrap_or(spread / f64::from(self.planes))
     }
 
-    /// How far satellite 0 of a plane is ahead of satellite 0 of the first plane, degrees.
+    /// Returns the lead of satellite 0 of a plane over satellite 0 of the first plane, degrees.
     pub fn phase_deg(&self, plane: u32) -> f64 {
         match self.phasing {
             Phasing::Walker(f) => {
@@ -182,7 +182,7 @@ impl Shell {
 pub struct Satellite {
     /// Its name.
     pub name: String,
-    /// How it moves.
+    /// Orbit.
     pub orbit: Orbit,
 }
 
@@ -195,9 +195,9 @@ pub struct Grid {
     pub planes: u32,
     /// Satellites in each.
     pub per_plane: u32,
-    /// How the planes spread.
+    /// Spread of the planes.
     pub pattern: Pattern,
-    /// By how many places the last plane is ahead of what would continue it in the first (delta): F of Walker.
+    /// Places that the last plane is ahead of its continuation in the first (delta): F of Walker.
     pub wrap: u32,
 }
 
@@ -257,7 +257,7 @@ impl Constellation {
     /// Adds satellites by their element sets.
     ///
     /// # Errors
-    /// Elements from which SGP4 cannot start, by satellite; more satellites than a sky may have.
+    /// Elements that SGP4 rejects, by satellite; more satellites than a sky may have.
     pub fn add_elements(&mut self, sets: &[ElementSet]) -> Result<(), SkyError> {
         self.room(sets.len())?;
         for set in sets {

@@ -34,13 +34,13 @@ pub enum Figure {
     Sphere(f64),
 }
 
-/// How the Earth turns.
+/// Rotation of the Earth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rotation {
-    /// By Greenwich mean sidereal time.
+    /// Greenwich mean sidereal time.
     Sidereal,
-    /// From an angle at the epoch at a constant rate. A rate of 0 leaves the Earth at rest, as formulas for passes do;
-    /// angle 0 gives the longitude of a node at the epoch the number of its right ascension.
+    /// Constant rate from an angle at the epoch. A rate of 0 leaves the Earth at rest, as formulas for passes do. Angle
+    /// 0 gives the longitude of a node at the epoch the number of its right ascension.
     Uniform {
         /// Longitude of the vernal equinox at the epoch, counted westwards: Greenwich's angle from it, degrees.
         at_epoch_deg: f64,
@@ -54,7 +54,7 @@ pub enum Rotation {
 pub struct Earth {
     /// Its figure.
     pub figure: Figure,
-    /// How it turns.
+    /// Rotation.
     pub rotation: Rotation,
 }
 
@@ -135,7 +135,7 @@ impl Earth {
         }
     }
 
-    /// Where a position is in the fixed frame, km.
+    /// Returns a position in the fixed frame, km.
     pub fn position(&self, place: Geodetic) -> Vector {
         let up = place.up();
         let e2 = self.e2();

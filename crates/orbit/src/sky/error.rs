@@ -1,13 +1,13 @@
-//! What can be wrong with what a sky is made from.
+//! Errors of a sky's inputs.
 
 use std::fmt;
 
-/// What is wrong, where, and what is expected.
+/// Error, with its place and the expected value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkyError {
     /// The field, argument or record that is wrong: `altitude_km`, `line 7`.
     pub at: String,
-    /// What is wrong with it and what is expected.
+    /// The fault, and the expected value.
     pub what: String,
 }
 
@@ -16,7 +16,7 @@ impl SkyError {
         Self { at: at.into(), what: what.into() }
     }
 
-    /// `value` if it lies within `low..=high` (so it is no NaN).
+    /// Returns `value` if it lies within `low..=high`, which excludes NaN.
     pub(crate) fn within(at: &str, value: f64, low: f64, high: f64) -> Result<f64, Self> {
         if value >= low && value <= high {
             Ok(value)

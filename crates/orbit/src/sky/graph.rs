@@ -55,7 +55,7 @@ impl Graph {
     }
 }
 
-/// From where the shortest path reaches a node.
+/// Origin of the shortest path to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin(u32);
 
@@ -63,7 +63,7 @@ impl Origin {
     const SOURCE: u32 = 1 << 31;
     const NOWHERE: Self = Self(u32::MAX);
 
-    /// From the source, by way of this node outside the graph.
+    /// Creates the origin of a path from the source, through this node outside the graph.
     pub(crate) fn source(via: Option<u32>) -> Self {
         Self(Self::SOURCE | via.unwrap_or(Self::SOURCE - 2))
     }
@@ -84,15 +84,15 @@ pub(crate) struct Distances {
 
 /// Shortest paths from one source, kept from graph to graph.
 ///
-/// Nodes are gone through in the order of their distances in the graph before, each taking the best of the neighbours
-/// before it. Where the new distances stand in the same order, this is Dijkstra's algorithm without its queue; only
-/// nodes that come out nearer than one before them may shorten its path, and are put into a queue if they do.
+/// Visits nodes in the order of their distances in the previous graph. Each takes the best of the neighbours before it.
+/// If the new distances have the same order, this is Dijkstra's algorithm without its queue. A node that is nearer than
+/// one before it may shorten its path, and is queued if it does.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     order: Vec<u32>,
-    /// From where the shortest path reaches each node.
+    /// Origin of the shortest path to each node.
     pub(crate) origin: Vec<Origin>,
-    /// The same in the graph before.
+    /// Origins in the previous graph.
     pub(crate) old: Vec<Origin>,
 }
 
@@ -171,7 +171,7 @@ impl Tree {
     }
 }
 
-/// Insertion sort: quick where few stand at a wrong place.
+/// Insertion sort: fast if few entries are misplaced.
 fn sort_nearly_sorted(order: &mut [u32], d: &[f64]) {
     for k in 1..order.len() {
         let node = order[k];

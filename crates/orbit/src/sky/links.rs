@@ -1,4 +1,4 @@
-//! Links between satellites: which there are, and when they can be used.
+//! Links between satellites, and their availability.
 
 use super::constellation::{Constellation, Grid, Pattern};
 use super::earth::{Earth, RAD};
@@ -10,7 +10,7 @@ use libm::sin;
 /// Which satellites are linked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
-    /// None: bent pipes.
+    /// No links: bent pipes.
     None,
     /// In every shell, each with the one before and the one after it in its plane, and one in each neighbouring plane.
     Grid(GridLinks),
@@ -21,22 +21,22 @@ pub enum Topology {
 /// The links between planes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridLinks {
-    /// By how many places the neighbour in the next plane is ahead of the one with the same place.
+    /// Places that the neighbour in the next plane is ahead of the satellite with the same place.
     pub offset: i32,
     /// Whether the satellites of a star's last plane link to the nearest of the first plane, which come the other way.
     pub seam: bool,
-    /// Links between planes are off where one of the satellites is farther from the equator than so many degrees.
+    /// Latitude of either satellite above which links between planes are off, degrees.
     pub polar_cutoff_deg: Option<f64>,
 }
 
-/// Links between satellites and what they need.
+/// Links between satellites and their conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SatelliteLinks {
     /// Which satellites are linked.
     pub topology: Topology,
     /// Longest link, km; infinite where only the Earth limits it.
     pub max_km: f64,
-    /// The line of sight must stay so many km above the surface: 80 clears most of the atmosphere, ns-2 has 150.
+    /// Smallest height of the line of sight above the surface, km: 80 clears most of the atmosphere, ns-2 has 150.
     pub grazing_km: f64,
 }
 

@@ -1,10 +1,11 @@
-//! Where satellites and places are, whom they see, and which path is shortest when.
+//! Positions of satellites and places, visibility, and shortest paths.
 //!
-//! A [`scene::Sky`] is made of a constellation (shells by Walker's parameters, element sets, slots over the equator),
-//! the Earth under it, and places. It says who sees whom at an instant; [`selection`] which satellite serves a place
-//! when, [`route`] which path is best when, [`survey`] when satellites pass and what they cover.
+//! A [`scene::Sky`] consists of a constellation (shells by Walker's parameters, element sets, slots over the equator),
+//! the Earth, and places. It computes visibility at an instant. [`selection`] finds the satellite that serves a place,
+//! [`route`] the best paths, and [`survey`] passes and coverage over time.
 //!
-//! Time is seconds after the constellation's epoch, UTC; lengths are km; angles are degrees where their name says so.
+//! Time is seconds after the constellation's epoch, UTC. Lengths are km. Angles are degrees if their name ends in
+//! `deg`.
 
 pub mod catalogue;
 pub mod constellation;

@@ -1,9 +1,9 @@
-//! The positions of all satellites at instants that follow each other.
+//! Positions of all satellites at consecutive instants.
 //!
-//! SGP4 takes most of a microsecond a satellite. Where instants follow closely it is asked only every [`KNOT_S`]
-//! seconds, and the polynomial through six such positions gives those between: its error is below 0.0049·h⁶·r·ω⁶, a
-//! hundredth of a millimetre on the fastest circles and half a millimetre where ellipses are fastest. It is a function
-//! of the instant alone, whatever was asked before.
+//! SGP4 takes most of a microsecond per satellite. For close instants it is evaluated only every [`KNOT_S`] seconds.
+//! The polynomial through six such positions interpolates between them. Its error is below 0.0049·h⁶·r·ω⁶: a hundredth
+//! of a millimetre on the fastest circles, and half a millimetre where ellipses are fastest. The result depends only on
+//! the instant, not on earlier calls.
 
 use super::constellation::Constellation;
 use super::earth::Earth;
@@ -31,7 +31,7 @@ impl Positions {
         [self.x[k], self.y[k], self.z[k]]
     }
 
-    /// How many satellites there are.
+    /// Returns the number of satellites.
     pub fn len(&self) -> usize {
         self.x.len()
     }
@@ -66,7 +66,7 @@ pub fn positions(constellation: &Constellation, earth: &Earth, t: f64) -> Positi
 #[derive(Clone, Debug)]
 pub(crate) struct Motion {
     between: bool,
-    /// Number of the first knot in `knots`, which stands at this many times `KNOT_S`.
+    /// Number of the first knot in `knots`: its time in units of `KNOT_S`.
     first: Option<i64>,
     knots: Vec<Positions>,
     now: Positions,

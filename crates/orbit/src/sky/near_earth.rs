@@ -8,7 +8,8 @@ use super::vector::Vector;
 use libm::{atan2, cos, pow, sin, sincos};
 use std::f64::consts::PI;
 
-/// Equatorial radius, km; root of the gravitational parameter, Earth radii^1.5/min; zonal harmonics (WGS-72).
+/// Equatorial radius, km. The next constants are the root of the gravitational parameter, Earth radii^1.5/min, and
+/// zonal harmonics (WGS-72).
 const RADIUS_KM: f64 = 6378.135;
 const KE: f64 = 0.074_366_916_133_173_42;
 const J2: f64 = 0.001_082_616;
@@ -23,12 +24,12 @@ pub(crate) struct Mean {
     pub(crate) eccentricity: f64,
     pub(crate) perigee: f64,
     pub(crate) anomaly: f64,
-    /// Without the secular terms of J2 (Brouwer's), rad/min.
+    /// Mean motion without the secular terms of J2 (Brouwer's), rad/min.
     pub(crate) motion: f64,
     pub(crate) bstar: f64,
 }
 
-/// What stays the same from instant to instant.
+/// Values that are the same at all instants.
 #[derive(Clone, Debug)]
 pub(crate) struct NearEarth {
     mean: Mean,

@@ -1,4 +1,4 @@
-//! How one satellite moves: Kepler with the secular drift of J2, SGP4, or fixed over a longitude.
+//! Orbit of one satellite: Kepler with the secular drift of J2, SGP4, or fixed over a longitude.
 
 use super::earth::{Earth, J2, MU_KM3_S2, RAD, RADIUS_KM, TURN_RAD_S};
 use super::elements::ElementSet;
@@ -13,9 +13,9 @@ use std::f64::consts::PI;
 pub const GEO_RADIUS_KM: f64 = RADIUS_KM + 35_786.0;
 /// Equatorial radius of WGS-72, in which elements are made, km.
 const RADIUS_OF_ELEMENTS_KM: f64 = 6378.135;
-/// SGP4 is asked for at most so many minutes from the epoch of its elements: a hundred years.
+/// Largest distance from the epoch of elements at which SGP4 is evaluated, minutes: a hundred years.
 const FARTHEST_MIN: f64 = 5.3e7;
-/// The position of a satellite that has none, as one that has decayed: no comparison with it holds.
+/// Position of a satellite without one, for example after decay: no comparison with it is true.
 const NOWHERE: Vector = [f64::NAN; 3];
 
 /// An ellipse about the Earth, whose plane and perigee may drift as J2 makes them on average.
@@ -77,7 +77,7 @@ fn mean_motion(semi_major_axis_km: f64) -> f64 {
     (MU_KM3_S2 / semi_major_axis_km).sqrt() / semi_major_axis_km
 }
 
-/// Semi-major axis of an orbit of so many revolutions a day, km.
+/// Returns the semi-major axis of an orbit of `revs_per_day` revolutions per day, km.
 pub fn semi_major_axis_km(revs_per_day: f64) -> f64 {
     let n = revs_per_day * 2.0 * PI / 86_400.0;
     pow(MU_KM3_S2 / (n * n), 1.0 / 3.0)
@@ -161,11 +161,11 @@ impl Orbit {
         }))
     }
 
-    /// A satellite that SGP4 propagates from mean elements, with the constants of WGS-72 from which they are made, in
-    /// the improved mode of D. Vallado's code ("Revisiting Spacetrack Report #3", 2006).
+    /// Creates a satellite that SGP4 propagates from mean elements, with the constants of WGS-72 that the elements are
+    /// made with, in the improved mode of D. Vallado's code ("Revisiting Spacetrack Report #3", 2006).
     ///
     /// # Errors
-    /// Elements from which SGP4 cannot start.
+    /// Elements that SGP4 rejects.
     pub fn elements(set: &ElementSet) -> Result<Self, SkyError> {
         set.check()?;
         let failed = |what: String| SkyError::new(format!("satellite {} {:?}", set.catalogue_number, set.name), what);

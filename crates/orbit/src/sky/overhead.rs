@@ -1,5 +1,5 @@
-//! The delay to a satellite that crosses a place overhead while the Earth is at rest (E. Lutz et al., "Satellite Systems",
-//! 2000): what papers have in place of a sky.
+//! Delay to a satellite that crosses a place overhead while the Earth is at rest (E. Lutz et al., "Satellite Systems",
+//! 2000), as papers use instead of a sky.
 
 use bentpipe_units::{Duration, Time};
 use libm::{acos, cos, sin, sqrt};

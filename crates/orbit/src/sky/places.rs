@@ -1,4 +1,4 @@
-//! Places on Earth and in the air: cities by name, coordinates, and what moves along way-points.
+//! Places on Earth and in the air: cities by name, coordinates, and movers along way-points.
 
 use super::earth::{wrap_deg, Earth, Geodetic, RAD, RADIUS_KM};
 use super::error::SkyError;
@@ -7,7 +7,7 @@ use libm::{acos, atan2, sin};
 
 /// Names and coordinates; see the file for its origin.
 const CITIES: &str = include_str!("cities.csv");
-/// Letters with marks as they are written in plain English; what is not listed stays.
+/// Letters with marks, and their plain English form. Other letters stay.
 const PLAIN: [(&str, char); 9] = [
     ("àáâãäåā", 'a'),
     ("çč", 'c'),
@@ -32,7 +32,7 @@ pub fn cities() -> impl Iterator<Item = (&'static str, Geodetic)> {
     })
 }
 
-/// The coordinates of a city; capitals, marks on letters and what is no letter do not count.
+/// Returns the coordinates of a city. Capitals, marks on letters and other characters do not count.
 ///
 /// # Errors
 /// An unknown name, with names like it.
@@ -75,7 +75,7 @@ fn edits(a: &str, b: &str) -> usize {
 /// A point that a mover passes at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WayPoint {
-    /// Where.
+    /// Position.
     pub at: Geodetic,
     /// When, seconds after the sky's epoch.
     pub time_s: f64,
@@ -121,7 +121,7 @@ impl Track {
         Self::timed(timed)
     }
 
-    /// Where the mover is `t` seconds after the epoch.
+    /// Returns the position of the mover `t` seconds after the epoch.
     pub fn at(&self, t: f64) -> Geodetic {
         let next = self.0.partition_point(|point| point.time_s <= t);
         if next == 0 || next == self.0.len() {
@@ -145,7 +145,7 @@ impl Track {
     }
 }
 
-/// Where a place is over time.
+/// Position of a place over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Site {
     /// Always at the same coordinates.
@@ -173,9 +173,9 @@ impl Site {
 /// When a place and a satellite can be linked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Access {
-    /// The satellite stands at least so many degrees above the horizon.
+    /// Smallest elevation of the satellite, degrees.
     MinElevation(f64),
-    /// It is at most so many km away.
+    /// Largest distance of the satellite, km.
     MaxRange(f64),
 }
 
@@ -194,11 +194,11 @@ impl Access {
 pub struct Place {
     /// Its name.
     pub name: String,
-    /// Where it is.
+    /// Position.
     pub site: Site,
     /// Whether packets of others may pass through it: a gateway.
     pub relay: bool,
-    /// What it can see, where that differs from the sky's rule.
+    /// Visibility rule of the place, if it differs from the sky's.
     pub access: Option<Access>,
 }
 
@@ -218,7 +218,7 @@ impl Place {
         Self { name: name.to_owned(), site: Site::Moving(track), relay: false, access: None }
     }
 
-    /// The same as a gateway.
+    /// Returns the place as a gateway.
     #[must_use]
     pub fn gateway(self) -> Self {
         Self { relay: true, ..self }

@@ -1,5 +1,4 @@
-//! Constellations by name, from published parameters. Where a source leaves something open, the preset says what it
-//! takes.
+//! Constellations by name, from published parameters. Where a source is silent, the preset states its choice.
 
 use super::constellation::{Constellation, Pattern, Phasing, Propagation, Shell, Size};
 use super::earth::Earth;
@@ -15,9 +14,9 @@ use super::scene::Sky;
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
-    /// What it is, on one line.
+    /// Description in one line.
     pub about: &'static str,
-    /// Where its figures come from, and what they leave open.
+    /// Source of its figures, and the choices where the source is silent.
     pub source: &'static str,
     kind: Kind,
     /// When a place uses a satellite.
@@ -39,7 +38,7 @@ enum Kind {
 /// degrees.
 type Plan = (Pattern, u32, u32, f64, f64, Phase, Option<f64>);
 
-/// How a preset's planes are shifted.
+/// Shift of a preset's planes.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     F(u32),

@@ -40,7 +40,7 @@ impl Cable {
     }
 }
 
-/// What fails.
+/// Element that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// A satellite or place with all its links, by number of node.
@@ -52,9 +52,9 @@ pub enum Failed {
 /// A failure over a span of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Failure {
-    /// What fails.
+    /// Element that fails.
     pub what: Failed,
-    /// From this time, seconds after the epoch.
+    /// Start of the failure, seconds after the epoch.
     pub from_s: f64,
     /// Until this time.
     pub until_s: f64,
@@ -69,13 +69,13 @@ pub struct Sky {
     pub earth: Earth,
     /// Terminals and gateways.
     pub places: Vec<Place>,
-    /// When a place and a satellite can be linked, where the place says nothing else.
+    /// Condition of links between places and satellites, unless the place has its own.
     pub access: Access,
     /// Links between satellites.
     pub links: SatelliteLinks,
     /// Links between places on the ground.
     pub cables: Vec<Cable>,
-    /// What fails when.
+    /// Failures over time.
     pub failures: Vec<Failure>,
 }
 
@@ -96,7 +96,7 @@ impl Sky {
         (self.satellites() + place) as u32
     }
 
-    /// Name of a satellite or place; empty if there is none.
+    /// Returns the name of a satellite or place; empty if it has no name.
     pub fn name(&self, node: u32) -> &str {
         let (node, satellites) = (node as usize, self.satellites());
         match self.constellation.satellites.get(node) {
@@ -105,7 +105,7 @@ impl Sky {
         }
     }
 
-    /// What is wrong with the sky, if anything is.
+    /// Checks the sky for faults.
     pub fn check(&self) -> Result<(), SkyError> {
         self.access.check()?;
         if self.places.len() > MOST_PLACES {
@@ -137,8 +137,8 @@ impl Sky {
         LinkPlan::new(&self.links, &self.constellation, &self.earth).map(drop)
     }
 
-    /// Whether two satellites are linked at some time, if they come into sight of each other. False for what [`check`](Self::check)
-    /// finds wrong.
+    /// Whether two satellites are linked at some time, if they come into sight of each other. False for pairs that
+    /// [`check`](Self::check) rejects.
     pub fn may_link(&self, a: u32, b: u32) -> bool {
         self.plan().is_ok_and(|plan| plan.may_link(a, b))
     }

@@ -10,18 +10,19 @@ use libm::pow;
 
 /// Instants of handovers are found to this many seconds.
 const WITHIN_S: f64 = 1e-3;
-/// How far ahead it is asked how long a satellite stays in view, s, and in which steps.
+/// Horizon of the search for the time that a satellite stays in view, s; the next constant is its step.
 const AHEAD_S: f64 = 86_400.0;
 const AHEAD_STEP_S: f64 = 10.0;
 
-/// How a place chooses its satellite.
+/// Choice of a place's satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// Always the highest above the horizon.
     Highest,
     /// Always the nearest.
     Nearest,
-    /// Until it is out of view; then the one that stays in view longest (for a day, at most).
+    /// Keep a satellite until it is out of view, then take the satellite that stays in view longest (for a day, at
+    /// most).
     LongestRemaining,
     /// At checks every so often: if the satellite in use is out of view then, the highest (ns-2). Between checks it is
     /// used below the mask.
@@ -32,15 +33,15 @@ pub enum Rule {
         /// ns-2.
         randomised: Option<u64>,
     },
-    /// By a schedule of fixed slots, as Starlink does it.
+    /// Schedule of fixed slots, like Starlink's.
     Slots(Slots),
 }
 
-/// Slots of a fixed schedule, at whose boundaries all places get a satellite by lot.
+/// Slots of a fixed schedule, at whose boundaries all places get a random satellite.
 ///
-/// The defaults are Starlink's as measured in 2024 at three sites (Belgium, Japan, Australia): the satellite changes at
-/// 59 to 86 % of the boundaries, which lie at seconds 12, 27, 42 and 57 of every minute, its median elevation is 48 to
-/// 60°, it is the highest only 6 to 13 % of the time, and 74 to 85 % of the time it stands towards the pole.
+/// The defaults are Starlink's, measured in 2024 at three sites (Belgium, Japan, Australia). The satellite changes at
+/// 59 to 86 % of the boundaries, at seconds 12, 27, 42 and 57 of every minute. Its median elevation is 48 to 60°. It is
+/// the highest only 6 to 13 % of the time, and towards the pole 74 to 85 % of the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slots {
     /// Seed of the lots; every place draws its own.
@@ -53,7 +54,7 @@ pub struct Slots {
     pub stay: f64,
     /// The weight of a satellite in the draw grows with this power of the sine of its elevation.
     pub elevation_power: f64,
-    /// How many times as likely is one on the pole's side of the place, where fewer geostationary satellites are
+    /// Relative probability of a satellite on the pole's side of the place, where fewer geostationary satellites are
     /// disturbed.
     pub poleward: f64,
 }
@@ -78,9 +79,9 @@ impl Slots {
 pub struct Handover {
     /// When, seconds after the epoch.
     pub at_s: f64,
-    /// From this satellite; none at the start and after a time without one.
+    /// Satellite before; `None` at the start and after a time without a satellite.
     pub from: Option<u32>,
-    /// To this one; none if there is none in view.
+    /// Satellite after; `None` without a satellite in view.
     pub to: Option<u32>,
 }
 
@@ -90,11 +91,11 @@ pub fn serving_at(handovers: &[Handover], t: f64) -> Option<u32> {
     handovers[..next].last().and_then(|handover| handover.to)
 }
 
-/// The handovers of a place over a span; the first stands at its begin. Rules that watch all the time look every step
-/// of the span and find each handover to a millisecond.
+/// Finds the handovers of a place over a span. The first is at its start. Rules that watch continuously are evaluated
+/// every step of the span, and each handover is located to a millisecond.
 ///
 /// # Errors
-/// An unknown place; a rule whose figures are out of range; what is wrong with the sky.
+/// An unknown place, a rule with values out of range, or an invalid sky.
 pub fn handovers(sky: &Sky, place: usize, rule: Rule, span: Span) -> Result<Vec<Handover>, SkyError> {
     handovers_while(sky, place, rule, span, &mut |_| true)
 }
@@ -206,7 +207,7 @@ impl Observer<'_> {
         }
     }
 
-    /// Follows a rule that chooses anew at every instant; between two instants the change is sought by halving.
+    /// Follows a rule that chooses again at every instant. The change between two instants is located by bisection.
     fn continuously(
         &mut self,
         span: Span,
@@ -273,7 +274,7 @@ impl Observer<'_> {
     }
 
     fn in_view(&self, satellite: u32, t: f64) -> bool {
-        // Nobody knows what is going to fail.
+        // Failures are unknown in advance.
         self.sky.sighting(self.place, satellite, t).is_ok_and(|s| self.watch.sees(&s))
     }
 
@@ -328,7 +329,7 @@ impl Observer<'_> {
             return self.current;
         }
         let (stand, up) = self.watch.stand();
-        // The pole's side: what is farther from the equator along the horizon's meridian.
+        // The pole's side is farther from the equator along the horizon's meridian.
         let side = if stand[2] < 0.0 { -1.0 } else { 1.0 };
         let weights: Vec<f64> = seen
             .iter()

@@ -10,7 +10,7 @@ pub type GoOn<'a> = &'a mut dyn FnMut(f64) -> bool;
 pub struct Span {
     /// The first.
     pub from_s: f64,
-    /// None is at or after this one.
+    /// End: no instant is at or after this one.
     pub until_s: f64,
     /// Seconds between them.
     pub step_s: f64,
@@ -27,7 +27,7 @@ impl Span {
 
     /// Number of instants.
     pub fn count(&self) -> usize {
-        // What rounding makes of a whole number of steps is no further instant.
+        // Rounding of a whole number of steps adds no instant.
         (((self.until_s - self.from_s) / self.step_s - 1e-9).ceil().max(0.0)) as usize
     }
 

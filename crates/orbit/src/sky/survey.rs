@@ -20,9 +20,9 @@ pub struct Pass {
     pub rise_s: f64,
     /// When it goes out of view; the end of the span if it still is in view then.
     pub set_s: f64,
-    /// When it stands highest.
+    /// Time of the highest elevation.
     pub highest_s: f64,
-    /// How high that is, degrees.
+    /// Highest elevation, degrees.
     pub max_elevation_deg: f64,
     /// Its least distance, km (that at the highest point).
     pub min_range_km: f64,
@@ -30,10 +30,10 @@ pub struct Pass {
     pub max_range_km: f64,
 }
 
-/// The passes of satellites over a place, by rise. Passes shorter than the span's step may be missed.
+/// Finds the passes of satellites over a place, by rise. Passes shorter than the span's step may be missed.
 ///
 /// # Errors
-/// An unknown place; what is wrong with the sky.
+/// An unknown place, or an invalid sky.
 pub fn passes(sky: &Sky, place: usize, span: Span) -> Result<Vec<Pass>, SkyError> {
     passes_while(sky, place, span, &mut |_| true)
 }
@@ -135,7 +135,7 @@ impl Seek<'_> {
     }
 }
 
-/// How a cell of latitude and longitude is covered over a span.
+/// Coverage of a cell of latitude and longitude over a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// Its middle, degrees north.
@@ -150,10 +150,10 @@ pub struct Cell {
     pub min: u32,
 }
 
-/// How the cells of a grid are covered over a span, from south-west row by row.
+/// Finds the coverage of the cells of a grid over a span, from south-west row by row.
 ///
 /// # Errors
-/// A cell size that is not between 0.25 and 90 degrees; what is wrong with the sky.
+/// A cell size outside 0.25 to 90 degrees, or an invalid sky.
 pub fn coverage(sky: &Sky, cell_deg: f64, span: Span) -> Result<Vec<Cell>, SkyError> {
     coverage_while(sky, cell_deg, span, &mut |_| true)
 }

@@ -31,16 +31,15 @@ pub(crate) fn sight(satellite: u32, at: Vector, place: Vector, up: Vector) -> Si
     Sighting { satellite, range_km, sin_elevation: dot(to, up) / range_km }
 }
 
-/// Nothing that flies or floats moves faster than this against another, km/s (escape velocity, and the Earth's
-/// turning).
+/// Largest relative speed of anything that flies or floats, km/s (escape velocity, and the Earth's rotation).
 const FASTEST_KM_S: f64 = 12.0;
 /// Candidates are looked for once in twice this time.
 const HALF_WINDOW_S: f64 = 10.0;
 /// The zenith of the ellipsoid and the direction from the centre of the Earth differ by 0.19° at most.
 const ZENITH_DEG: f64 = 0.25;
 
-/// What one place sees at instants that follow each other: only satellites near enough to be seen within a window of
-/// time are looked at more than once in it.
+/// View of one place at consecutive instants. Only satellites near enough to be seen within a window of time are
+/// evaluated more than once in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     site: Site,

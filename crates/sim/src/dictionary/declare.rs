@@ -1,11 +1,11 @@
-//! The language of the [`dictionary`](super::dictionary): a line for each column, series, event and cause.
+//! Declares the [`dictionary`](super::dictionary): a line for each column, series, event and cause.
 
 use super::table::Values;
 
-/// A table: its columns, and the type of its rows with a field for each. A line is
-/// `field: type, unit, meaning;`, where the type is `text`, `real` or `whole`, and the field bears the column's name, or
-/// `field as name: ...` where that is no identifier. A row with a column too few or of another type does not compile;
-/// the order in which they are given does not matter.
+/// Declares a table: its columns, and the type of its rows with a field for each. A line is `field: type, unit,
+/// meaning;` or `field as name: ...`. The type is `text`, `real` or `whole`. The field has the column's name, unless
+/// that is not an identifier. A row with a missing column or a wrong type does not compile.
+/// The order of fields does not matter.
 macro_rules! table {
     ($(#[doc = $about:literal])+ $list:ident, $row:ident {
         $($field:ident $(as $name:literal)?: $kind:ident, $unit:literal, $meaning:literal;)+
@@ -24,7 +24,7 @@ macro_rules! table {
         }
 
         impl<'a> $row<'a> {
-            /// The table of these rows.
+            /// Builds the table of these rows.
             pub(crate) fn table(rows: impl IntoIterator<Item = $row<'a>>) -> $crate::dictionary::Table {
                 use $crate::dictionary::declare::Cell;
                 $(let mut $field = Vec::new();)+
@@ -39,8 +39,8 @@ macro_rules! table {
     };
 }
 
-/// An enum whose variants have names in tables, with the list of what they mean. A line is
-/// `Variant "name", unit, meaning;`.
+/// Declares an enum whose variants have names in tables, with the list of their meanings. A line is `Variant "name",
+/// unit, meaning;`.
 macro_rules! names {
     ($(#[doc = $about:literal])+ $list:ident, $vis:vis $type:ident {
         $($variant:ident $name:literal, $unit:literal, $meaning:literal;)+
@@ -53,7 +53,7 @@ macro_rules! names {
         $vis enum $type { $(#[doc = $meaning] $variant,)+ }
 
         impl $type {
-            /// The name in tables.
+            /// Returns the name in tables.
             $vis const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
@@ -61,7 +61,7 @@ macro_rules! names {
     };
 }
 
-/// The time series: an enum for each kind of thing that gives them, which matches on it, and the list of all. Lines as in
+/// Declares the time series: an enum for each kind of source, which matches on it, and the list of all. Lines as in
 /// [`names!`].
 macro_rules! series {
     ($($(#[doc = $about:literal])+ $type:ident ($entity:expr, sampled: $sampled:literal) {
@@ -73,13 +73,13 @@ macro_rules! series {
             pub(crate) enum $type { $(#[doc = $meaning] $variant,)+ }
 
             impl $type {
-                /// Those whose names are in `asked`, in the order of the dictionary.
+                /// Returns the series named in `asked`, in the order of the dictionary.
                 pub(crate) fn asked_for(asked: &[String]) -> Vec<Self> {
                     let all = [$(Self::$variant,)+].into_iter();
                     all.filter(|series| asked.iter().any(|name| name == series.name())).collect()
                 }
 
-                /// The name in scenarios and tables.
+                /// Returns the name in scenarios and tables.
                 pub(crate) const fn name(self) -> &'static str {
                     match self { $(Self::$variant => $name,)+ }
                 }
@@ -95,7 +95,7 @@ macro_rules! series {
     };
 }
 
-/// The name of a column: its own where it has one, else that of its field.
+/// Names a column by its `as` name, or by its field.
 macro_rules! column_name {
     ($field:ident) => {
         stringify!($field)
@@ -105,7 +105,7 @@ macro_rules! column_name {
     };
 }
 
-/// The type of a column's values in a row.
+/// Type of a column's values in a row.
 macro_rules! cell {
     (text $a:lifetime) => { &$a str };
     (real $a:lifetime) => { f64 };
@@ -115,7 +115,7 @@ macro_rules! cell {
 pub(in crate::dictionary) use {cell, column_name};
 pub(super) use {names, series, table};
 
-/// The value of a column in a row, and how its table keeps it.
+/// Value of a column in a row, and its form in the table.
 pub(super) trait Cell {
     type Stored;
     fn stored(self) -> Self::Stored;

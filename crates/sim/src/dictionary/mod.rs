@@ -1,9 +1,9 @@
-//! Every column of every table, every time series, event and cause of loss: name, unit, meaning, source. Tables, Python
-//! docs, axis labels and the reference page come from here; nothing is recorded that is not in here.
+//! Dictionary of all columns, time series, events and causes of loss: name, unit, meaning, source. Tables, Python docs,
+//! axis labels and the reference page are made from it. Nothing else is recorded.
 //!
-//! A line here is also the declaration of what is recorded: a column is a field of its table's row, with its type; a
-//! series, an event and a cause are variants of an enum. What gives a row, or the value of a series, matches on those: one
-//! that is forgotten does not compile. [`table!`], [`names!`] and [`series!`] say how.
+//! A line here also declares the record. A column is a field of its table's row, with its type. A series, an event and
+//! a cause are variants of an enum. Code that produces rows or values matches on them, so a forgotten one does not
+//! compile. [`table!`], [`names!`] and [`series!`] describe the syntax.
 
 mod declare;
 mod table;
@@ -15,15 +15,15 @@ use declare::{names, series, table};
 /// One column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Name in tables; ends in its unit where it has one.
+    /// Name in tables, with the unit as suffix.
     pub name: &'static str,
     /// `s`, `B`, `bit/s`, `%`, `1` (a ratio or count) or empty (text).
     pub unit: &'static str,
-    /// What it is, in one sentence, with the source of its definition.
+    /// Meaning in one sentence, with the source of its definition.
     pub meaning: &'static str,
 }
 
-/// What a time series belongs to.
+/// Entity of a time series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entity {
     /// One series per flow.
@@ -35,11 +35,11 @@ pub enum Entity {
 /// A time series that can be recorded: rows of (time_s, entity, value).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Series {
-    /// Name, unit, meaning.
+    /// Name, unit and meaning.
     pub column: Column,
-    /// What it belongs to.
+    /// Entity that it belongs to.
     pub entity: Entity,
-    /// Sampled at the record's interval; otherwise a row is written when the value changes.
+    /// Whether it is sampled at the record's interval. Otherwise a row is written when the value changes.
     pub sampled: bool,
 }
 
@@ -58,7 +58,7 @@ table! {
         goodput_active_bps: real, "bit/s", "The same over the time from the flow's first packet to its completion or the end of the run.";
         delivered_bytes: whole, "B", "Distinct payload bytes delivered in order to the application.";
         acked_bytes: whole, "B", "Payload bytes acknowledged at the sender.";
-        sent_bytes: whole, "B", "Payload bytes sent, retransmissions included. This and what follows is of the sender, or of both ends where both have data to send (`request-response`, `page`), and of all connections of the flow together.";
+        sent_bytes: whole, "B", "Payload bytes sent, retransmissions included. Like the next columns, it counts the sender, or both ends where both have data to send (`request-response`, `page`), and all connections of the flow together.";
         retransmitted_bytes: whole, "B", "Payload bytes sent again.";
         sent_packets: whole, "1", "Packets of the sender, SYN and FIN included.";
         arrived_packets: whole, "1", "Packets of the sender that reached the receiver uncorrupted.";
@@ -82,14 +82,14 @@ table! {
         rtt_p99_s: real, "s", "99 % quantile of the same.";
         cwnd_end_bytes: real, "B", "Congestion window at the end of the flow's latest connection, at the end that answers where both send data; missing without a connection.";
         ssthresh_end_bytes: real, "B", "Slow start threshold of the same; missing if it was never set.";
-        start_up_s: real, "s", "Time that the sender spent opening its connection and in slow start before it lost anything. This and what follows exclude each other and sum up to the life of the connection, from its first packet to the last byte acknowledged, to when its application leaves it, or to the end of the run; over all connections of the flow, at the end that answers where both send data; missing for datagrams.";
+        start_up_s: real, "s", "Time that the sender spent opening its connection and in slow start before it lost anything. The next columns and this one exclude each other. They add up to the life of the connections: from the first packet to the last byte acknowledged, to the end of the application, or to the end of the run. Covers all connections of the flow, at the end that answers where both send data. Missing for datagrams.";
         cwnd_limited_s: real, "s", "Time in which the congestion window or the rate of pacing kept the sender from sending (RFC 4898, SndLimTimeCwnd).";
         rwnd_limited_s: real, "s", "Time in which the receiver's window did (RFC 4898, SndLimTimeRwin).";
         send_buffer_limited_s: real, "s", "Time in which the send buffer did: it was full, and all in it was sent.";
-        app_limited_s: real, "s", "Time in which the application did: all that it wanted to send was sent, and the sender waited for ACKs or for more (RFC 4898, SndLimTimeSnd).";
+        app_limited_s: real, "s", "Time in which the application limited sending: all its data was sent, and the sender waited for ACKs or for more data (RFC 4898, SndLimTimeSnd).";
         recovery_s: real, "s", "Time in fast recovery: losses that duplicate or selective ACKs showed were being repaired.";
         timeout_s: real, "s", "Time lost to the retransmission timer: from when it was started, or the last partial ACK came, until what it found lost when it expired was repaired.";
-        outage_s: real, "s", "Time in which a link of the path was down, there or back, whatever else held.";
+        outage_s: real, "s", "Time in which a link of the path was down, forward or return, in any other state.";
         error_recovery_s: real, "s", "That part of `recovery_s` in which all losses being repaired were errors of links; the rest was congestion, or nothing was lost.";
         error_timeout_s: real, "s", "The same part of `timeout_s`.";
         congestion_losses: whole, "1", "Packets of the sender with data that congestion took: causes `queue-overflow`, `early-drop`, `forced-drop`, `push-out` and `policy`.";
@@ -98,7 +98,7 @@ table! {
         spurious_reductions: whole, "1", "Those of them where none of the data outstanding was lost.";
         error_reductions: whole, "1", "Those of them where all losses in the window were errors of links.";
         errors_taken_for_congestion: whole, "1", "Packets lost in those windows: errors of links that the sender took for congestion.";
-        congestion_taken_for_errors: whole, "1", "Packets that congestion took in windows in which the sender took all losses for errors of a link and did not reduce.";
+        congestion_taken_for_errors: whole, "1", "Packets lost to congestion while the sender attributed all losses of a window to errors of a link and did not reduce.";
     }
 }
 
@@ -111,7 +111,7 @@ table! {
         offered_packets: whole, "1", "Packets handed to the link.";
         carried_packets: whole, "1", "Packets whose sending began, corrupted and cut off ones included.";
         carried_bytes: whole, "B", "Bytes of those, headers included, framing not.";
-        resent_packets: whole, "1", "Packets that this link's ARQ sent again, each time counted; their bytes are in `carried_bps`, not in `carried_bytes`.";
+        resent_packets: whole, "1", "Retransmissions by this link's ARQ, each counted; their bytes are in `carried_bps`, not in `carried_bytes`.";
         corrupted_packets: whole, "1", "Packets that this link corrupted.";
         dropped_packets: whole, "1", "Packets that this link lost (in its queue, in an outage, by errors that lose); corrupted ones are dropped, and counted, where they arrive.";
         marked_packets: whole, "1", "Packets that this link's queue marked instead of dropping them (CE, RFC 3168 §5).";
@@ -129,7 +129,7 @@ table! {
     COMPLETIONS, CompletionRow {
         flow: text, "", "Name of the flow.";
         sizes: text, "", "Class of the transfers' sizes; `all` comes first.";
-        transfers: whole, "1", "Transfers that are complete. What a transfer is: a file, an answer with its request, a page.";
+        transfers: whole, "1", "Completed transfers. A transfer is a file, an answer with its request, or a page.";
         failed: real, "1", "Transfers whose connection gave up, and records that were lost; only in the row of all sizes, as is the next.";
         unfinished: real, "1", "Transfers under way when the run ended. They are not in the times: where there are many, the times are too short.";
         size_mean_bytes: real, "B", "Mean size; of an answer or of all objects of a page where there are such.";
@@ -138,14 +138,14 @@ table! {
         duration_p50_s: real, "s", "Median of these times (upper edge of a bin of at most 1.6 %).";
         duration_p95_s: real, "s", "95 % quantile of the same.";
         duration_p99_s: real, "s", "99 % quantile of the same.";
-        slowdown_mean: real, "1", "Mean of duration over the least that the path allows: round trips to open and to be answered without queues, waits of the application, and sending all bytes with headers and framing once at the bottleneck's largest rate; missing for pages.";
+        slowdown_mean: real, "1", "Mean of duration over the shortest duration of the path: round trips to open and to be answered without queues, waits of the application, and the transmission time of all bytes at the bottleneck's largest rate. Missing for pages.";
         slowdown_p50: real, "1", "Median of the same.";
         slowdown_p99: real, "1", "99 % quantile of the same.";
     }
 }
 
 table! {
-    /// One row per transfer that is complete, in the order in which they were completed.
+    /// One row per completed transfer, in the order of completion.
     TRANSFERS, TransferRow {
         flow: text, "", "Name of the flow.";
         transfer: whole, "1", "Index among those of the flow, from 0. The same transfer has the same size and, where it does not wait for another, the same start under every sender.";
@@ -164,7 +164,7 @@ table! {
         flow: text, "", "Name of the flow.";
         sent_packets: whole, "1", "Datagrams sent.";
         arrived_packets: whole, "1", "Datagrams that arrived, copies included.";
-        lost_packets: whole, "1", "Datagrams lost; what is neither lost nor arrived was on its way when the run ended.";
+        lost_packets: whole, "1", "Datagrams lost. Other missing datagrams were under way when the run ended.";
         loss_pct: real, "%", "100 x lost / sent.";
         delay_min_s: real, "s", "Shortest one-way delay, from sending to arrival (RFC 7679).";
         delay_mean_s: real, "s", "Mean one-way delay.";
@@ -198,8 +198,8 @@ table! {
         lost_packets: whole, "1", "Packets lost, for all causes.";
         in_flight_packets: whole, "1", "Packets in queues, on links and in middleboxes at the end; sent = delivered + lost + in flight.";
         packet_hops: whole, "1", "Packets carried over one link each: the measure of work.";
-        completion_mean_s: real, "s", "Mean of `completion_s` over the flows that have an end of their own; missing if one of them did not complete.";
-        completion_bound_s: real, "s", "The same, where a flow that did not complete counts with the time that it had, from its first packet to the end of the scenario's duration: the mean is at least this (right-censored, Kaplan and Meier 1958).";
+        completion_mean_s: real, "s", "Mean of `completion_s` over the flows that end by themselves; missing if one of them did not complete.";
+        completion_bound_s: real, "s", "As `completion_s`, but an incomplete flow counts with its time from the first packet to the end of the scenario's duration. The mean is at least this (right-censored, Kaplan and Meier 1958).";
         transfers: whole, "1", "Transfers that are complete, of flows that make several.";
         transfers_failed: whole, "1", "Transfers whose connection gave up, and records that were lost.";
         transfers_unfinished: whole, "1", "Transfers under way when the run ended.";
@@ -212,7 +212,7 @@ table! {
 }
 
 series! {
-    /// Of a sender: a row is written when the value changes.
+    /// Series of a sender: a row is written when the value changes.
     SenderSeries (Entity::Flow, sampled: false) {
         Cwnd "cwnd_bytes", "B", "Congestion window; like what follows, of the flow's latest connection.";
         Ssthresh "ssthresh_bytes", "B", "Slow start threshold; no row before it is first set.";
@@ -221,14 +221,14 @@ series! {
         FlightSize "flight_size_bytes", "B", "Data sent and not acknowledged (RFC 5681).";
         ReceiveWindow "receive_window_bytes", "B", "Window that the receiver advertised last.";
         DeliveryRate "delivery_rate_bps", "bit/s", "Rate at which the path took the last data acknowledged, as the sender estimates it.";
-        LimitedBy "limited_by", "1", "What keeps the sender from sending more: 0 nothing that it waits for, 1 start-up, 2 the congestion window, 3 the receiver's window, 4 the send buffer, 5 the application, 6 fast recovery, 7 the retransmission timer.";
-        PacingRate "pacing_rate_bps", "bit/s", "Rate at which the sender spaces its packets, headers included; no row without pacing.";
+        LimitedBy "limited_by", "1", "Limit of the sender: 0 no limit, 1 start-up, 2 the congestion window, 3 the receiver's window, 4 the send buffer, 5 the application, 6 fast recovery, 7 the retransmission timer.";
+        PacingRate "pacing_rate_bps", "bit/s", "Pacing rate of the sender, headers included; no row without pacing.";
     }
-    /// Of a flow: sampled at the interval of the record.
+    /// Series of a flow, sampled at the interval of the record.
     FlowSeries (Entity::Flow, sampled: true) {
         Goodput "goodput_bps", "bit/s", "Bytes delivered in order in the last interval, as a rate.";
     }
-    /// Of a link: sampled at the interval of the record.
+    /// Series of a link, sampled at the interval of the record.
     LinkSeries (Entity::Link, sampled: true) {
         QueueBytes "queue_bytes", "B", "Bytes waiting, the packet being sent not included.";
         QueuePackets "queue_packets", "1", "Packets waiting, the one being sent not included.";
@@ -236,15 +236,15 @@ series! {
     }
 }
 
-/// What is recorded like a series and is a list of what happened: its name, and what a row of it is about.
+/// Lists of happenings, recorded like a series: name, and meaning of a row.
 pub const HAPPENINGS: &[(&str, &str)] = &[
-    ("events", "What happened to each connection, when."),
-    ("decisions", "The same without what every packet does: events other than `sent` and `acked`."),
+    ("events", "Events of each connection, with their times."),
+    ("decisions", "All events except `sent` and `acked`, which every packet has."),
     ("losses", "Each packet lost: when, where, of which flow, why, and its bytes."),
 ];
 
 table! {
-    /// One row per packet lost, in order of time, kept when the series `losses` is asked for.
+    /// One row per lost packet, in order of time, kept if the series `losses` is recorded.
     LOSSES, LossRow {
         time_s: real, "s", "When it was lost; a corrupted packet where it was dropped.";
         place as "where": text, "", "The link (`NAME.forward`) or node where it was lost.";
@@ -263,8 +263,8 @@ pub const CRITICAL_PATH_SERIES: (&str, &str) = (
 );
 
 table! {
-    /// One row per flow and part of its time, kept with the series `critical_path`. The parts of a flow add up to the time of all
-    /// its transfers.
+    /// One row per flow and part of its time, kept with the series `critical_path`. The parts of a flow add up to the
+    /// time of all its transfers.
     CRITICAL_PATH, CriticalPathRow {
         flow: text, "", "Name of the flow.";
         part: text, "", "The part: see the list of parts.";
@@ -299,7 +299,7 @@ names! {
 }
 
 names! {
-    /// What happened, when: rows of (time_s, flow, event, value), kept when the series `events` or `decisions` is asked for.
+    /// Events: rows of (time_s, flow, event, value), kept if the series `events` or `decisions` is recorded.
     EVENTS, pub(crate) EventKind {
         Established "established", "1", "The connection is open; value 0.";
         FastRetransmit "fast_retransmit", "B", "Loss recovery begins; value: offset of the missing byte.";
@@ -308,11 +308,11 @@ names! {
         Timeout "timeout", "B", "The retransmission timer expired; value: offset of the missing byte.";
         Undo "undo", "B", "The last loss episode was spurious and is undone; value: offset acknowledged.";
         ErrorReport "error_report", "B", "A node of the network has reported a segment as corrupted, and it leaves again; value: its offset.";
-        Retransmission "retransmission", "B", "A segment is sent again; value: its offset.";
+        Retransmission "retransmission", "B", "A segment is retransmitted; value: its offset.";
         Sent "sent", "B", "A segment with data is sent for the first time; value: its offset.";
         Dummy "dummy", "B", "A dummy segment is sent (TCP-Peach); value: the offset of the data that it copies.";
         Acked "acked", "B", "An ACK arrived; value: offset acknowledged, the same again with a duplicate ACK.";
-        Reduction "reduction", "B", "Losses are taken for congestion: the controller is asked to reduce its window; value: offset up to which data had been sent.";
+        Reduction "reduction", "B", "Losses are attributed to congestion, and the congestion control reduces its window; value: offset up to which data had been sent.";
         NoReduction "no_reduction", "B", "Losses are taken for errors of a link: the window stays; value: the same.";
         EcnReduction "ecn_reduction", "B", "Marks reduced the window; value: offset acknowledged.";
         ZeroWindow "zero_window", "B", "The receiver's window closed; value: offset acknowledged.";
@@ -326,7 +326,7 @@ names! {
 }
 
 names! {
-    /// Why packets are lost: a closed list.
+    /// Causes of packet loss: a closed list.
     CAUSES, pub Cause {
         BitError "bit-error", "", "Corrupted on a link and dropped where it arrived.";
         QueueOverflow "queue-overflow", "", "Found the queue full.";
@@ -335,10 +335,10 @@ names! {
         Outage "outage", "", "On a link, or in its queue, when it went down, or offered to a link that was down.";
         Handover "handover", "", "On a path that was taken away.";
         RouteMissing "route-missing", "", "No link to go on.";
-        TooBig "too-big", "", "Larger than the link in front of which it was dropped lets through.";
+        TooBig "too-big", "", "Larger than the MTU of the link, dropped in front of it.";
         NoListener "no-listener", "", "Reached a host whose connection was closed or not yet open.";
         Policy "policy", "", "Dropped on purpose by a middlebox.";
         LinkLoss "link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them.";
-        PushOut "push-out", "", "Made way in a full queue for packets of a higher class, those that waited or one that came.";
+        PushOut "push-out", "", "Pushed out of a full queue by packets of a higher class, waiting or arriving.";
     }
 }

@@ -19,7 +19,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The values of a column of real numbers; empty if there is none of that name and kind.
+    /// Returns the values of a column of real numbers; empty if no such column exists.
     pub fn real(&self, name: &str) -> &[f64] {
         match self.column(name) {
             Some(Values::Real(values)) => values,
@@ -27,7 +27,7 @@ impl Table {
         }
     }
 
-    /// The values of a column of whole numbers; empty if there is none of that name and kind.
+    /// Returns the values of a column of whole numbers; empty if no such column exists.
     pub fn whole(&self, name: &str) -> &[i64] {
         match self.column(name) {
             Some(Values::Whole(values)) => values,
@@ -35,7 +35,7 @@ impl Table {
         }
     }
 
-    /// The values of a column of text; empty if there is none of that name and kind.
+    /// Returns the values of a column of text; empty if no such column exists.
     pub fn text(&self, name: &str) -> &[String] {
         match self.column(name) {
             Some(Values::Text(values)) => values,
@@ -43,7 +43,7 @@ impl Table {
         }
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, |(_, values)| match values {
             Values::Text(v) => v.len(),
@@ -62,7 +62,7 @@ impl Table {
     }
 }
 
-/// Equal bit for bit: NaN equals NaN.
+/// Compares bit for bit: NaN equals NaN.
 impl PartialEq for Values {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

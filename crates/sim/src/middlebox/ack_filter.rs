@@ -1,19 +1,29 @@
-//! A filter of acknowledgements in front of a slow link (H. Balakrishnan et al., RFC 3449 §5.2.1): an acknowledgement is
-//! cumulative, so that one which waits says nothing any more when a later one of its connection has come. The later one takes
-//! its place, and as many cross the link as it carries, each for all data that arrived in between.
+//! Filters acknowledgements in front of a slow link (H. Balakrishnan et al., RFC 3449 §5.2.1).
 //!
-//! What still means something is spared: duplicates, of which the sender counts three, segments with data, SYN, FIN or RST,
-//! acknowledgements with SACK blocks or SNACKs, and those whose ECN flags differ.
+//! # How it works
 //!
-//! # Where it may stand
+//! An acknowledgement is cumulative. A waiting acknowledgement is therefore obsolete when a later one of its connection
+//! arrives. The later one replaces it. The link then carries as many acknowledgements as its rate permits, each for all
+//! data that arrived in between.
 //!
-//! In front of the slow link by which acknowledgements return. It keeps no state: all that it knows is what waits.
+//! The filter spares packets that still have a meaning: duplicates, because the sender counts three of them, segments
+//! with data, SYN, FIN or RST, acknowledgements with SACK blocks or SNACKs, and acknowledgements with different ECN
+//! flags.
 //!
-//! # What it helps, and what it harms
+//! # Position on the path
 //!
-//! Where the return link is too slow for the acknowledgements of a full forward link, it lets data flow at the forward rate.
-//! What is left are fewer acknowledgements for more data: senders that count them grow their windows slowly and send in
-//! bursts; `ack-reconstruct` behind the link mends both.
+//! In front of the slow link that returns acknowledgements. The filter keeps no state: it looks only at waiting
+//! packets.
+//!
+//! # When it helps
+//!
+//! If the return link is too slow for the acknowledgements of a full forward link, the filter lets data flow at the
+//! forward rate.
+//!
+//! # When it hurts
+//!
+//! Fewer acknowledgements are left, each for more data. Senders that count acknowledgements grow their windows slowly
+//! and send in bursts. `ack-reconstruct` behind the link repairs both.
 
 use super::{Context, Middlebox, Side, Way};
 use crate::dictionary::Cause;
@@ -21,26 +31,27 @@ use crate::packet::{Bodies, Packet};
 use bentpipe_units::{settings, words};
 
 settings! {
-    /// A filter of acknowledgements.
+    /// Filter of acknowledgements.
     pub struct AckFilterConfig {
-        /// Which packets are looked at.
+        /// Direction of the packets that are filtered.
         direction: Way = Way::ToSender;
-        /// Where an acknowledgement waits that has replaced earlier ones. RFC 3449 leaves it open.
+        /// Place of an acknowledgement that has replaced earlier ones. RFC 3449 leaves it open.
         place: Place = Place::First;
     }
 }
 
 words! {
-    /// Where an acknowledgement waits that has replaced earlier ones.
+    /// Place of an acknowledgement that has replaced earlier ones.
     pub enum Place {
-        /// In the place of the first of them: between other traffic none waits longer than without the filter.
+        /// The place of the first one replaced: no acknowledgement waits longer than without the filter.
         "first" => First,
-        /// At the end of the queue: where much other traffic waits, one may be replaced again and again, and hardly any gets through.
+        /// The end of the queue. With much other traffic an acknowledgement may be replaced again and again, and hardly
+        /// any gets through.
         "last" => Last,
     }
 }
 
-/// The filter.
+/// A filter at a node.
 #[derive(Clone, Debug)]
 pub struct AckFilter {
     config: AckFilterConfig,
@@ -64,7 +75,7 @@ impl Middlebox for AckFilter {
     }
 }
 
-/// An acknowledgement takes the place of those that wait in front of its link and say nothing that it does not say too.
+/// Replaces the acknowledgements that wait in front of the link and are obsolete after this one.
 pub fn replace_waiting(
     packet: Packet,
     place: Place,
@@ -93,12 +104,12 @@ pub fn replace_waiting(
     }
 }
 
-/// Whether a packet is an acknowledgement and nothing else.
+/// Whether a packet is a pure acknowledgement.
 fn is_plain(packet: &Packet, cx: &Context<'_>) -> bool {
     !packet.is_datagram() && packet.is_bare_ack() && !cx.has_options(packet)
 }
 
-/// Whether `waiting` says nothing that `packet` does not say too, options aside.
+/// Whether `packet` makes `waiting` obsolete, options aside.
 fn is_replaced_by(waiting: &Packet, packet: &Packet) -> bool {
     let is_of_same = !waiting.is_datagram() && waiting.conversation() == packet.conversation();
     let is_earlier = packet.ack_no().value().wrapping_sub(waiting.ack_no().value()) as i32 > 0;

@@ -1,19 +1,25 @@
-//! Reconstruction of acknowledgements (RFC 3449 §5.2.3), at the far end of what filtered them: one that acknowledges
-//! many segments is replaced by as many as would have come, a few segments each, at the pace at which the segments
-//! arrived. The sender then grows its window and clocks out data as if none had been filtered.
+//! Reconstructs filtered acknowledgements (RFC 3449 §5.2.3).
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! Behind the slow link by which acknowledgements return, in front of the sender.
+//! An acknowledgement of many segments is replaced by the acknowledgements of a few segments each that would have
+//! arrived without a filter. They leave at the pace at which the segments arrived. The sender then grows its window and
+//! clocks out data as without a filter.
 //!
-//! # What it helps, and what it harms
+//! Acknowledgements with more information than a number (SACK, ECN, data, FIN) pass unchanged, after those that waited
+//! before them.
 //!
-//! **Helps:** Bursts, and windows that grow by the acknowledgement. **Harms:** The acknowledgement of the last segments
-//! comes later, by as much as those before it are spread.
+//! # Position on the path
 //!
-//! # What it leaves alone
+//! Behind the slow link that returns acknowledgements, at the far end of the filter and in front of the sender.
 //!
-//! Acknowledgements that say more than a number (SACK, ECN, data, FIN) pass as they are, after what waited before them.
+//! # When it helps
+//!
+//! It prevents bursts, and restores windows that grow per acknowledgement.
+//!
+//! # When it hurts
+//!
+//! The acknowledgement of the last segments arrives later, because those before it are spread.
 
 use super::sessions::Sessions;
 use super::{Context, Middlebox, Side, Way};
@@ -24,18 +30,18 @@ use bentpipe_units::{settings, Duration, Seq, Time};
 settings! {
     /// Reconstruction of acknowledgements.
     pub struct AckReconstructConfig {
-        /// Which packets are looked at.
+        /// Direction of the packets that are reconstructed.
         direction: Way = Way::ToSender;
-        /// Segments that each acknowledgement is to be of.
+        /// Segments per acknowledgement.
         every: u32 = 2, [1, 1000], "RFC 5681 §4.2: at least every second segment is acknowledged";
-        /// Connections whose acknowledgements it reconstructs at once; those of others pass unchanged.
+        /// Connections with reconstruction at the same time. Acknowledgements of other connections pass unchanged.
         sessions: u32 = 100_000, [1, 1_000_000];
-        /// State is given up after a time without a packet.
+        /// Time without a packet after which state is discarded.
         idle: Duration = Duration::from_secs(60);
     }
 }
 
-/// The reconstruction.
+/// Reconstruction at a node.
 #[derive(Clone, Debug)]
 pub struct AckReconstruct {
     config: AckReconstructConfig,
@@ -43,17 +49,17 @@ pub struct AckReconstruct {
     held: usize,
 }
 
-/// The acknowledgements of a connection in one direction.
+/// Acknowledgements of a connection in one direction.
 #[derive(Clone, Debug)]
 struct Stream {
-    /// What the sender was told last.
+    /// Last acknowledgement number that the sender received.
     told: Seq,
-    /// Payload bytes of a segment: of the largest that passed the other way.
+    /// Payload bytes of the largest segment in the other direction.
     mss: u64,
-    /// Bytes a second at which data are acknowledged, smoothed; 0 before that is known.
+    /// Rate of acknowledged data, bytes per second, smoothed; 0: unknown.
     rate: f64,
     latest: Time,
-    /// The latest acknowledgement, until its turn comes, and the time between two.
+    /// The latest acknowledgement until it leaves, and the time between two.
     waiting: Option<Packet>,
     gap: Duration,
     due: Time,
@@ -78,7 +84,7 @@ impl AckReconstruct {
             stream.told = if new > 0 { packet.ack_no() } else { stream.told };
             return cx.forward(packet);
         }
-        // RFC 3449 §5.2.3: spread over the time in which that much data is taken to have arrived.
+        // RFC 3449 §5.2.3: spread over the estimated time in which that much data arrived.
         stream.gap = Duration::from_secs_f64(new as f64 / stream.rate / count as f64);
         (stream.waiting, stream.due) = (Some(packet), cx.now);
         self.held += 1;
@@ -95,12 +101,12 @@ impl AckReconstruct {
 }
 
 impl Stream {
-    /// Bytes that an acknowledgement has beyond what was told.
+    /// Returns the bytes that an acknowledgement covers beyond the last one sent.
     fn ahead(&self, packet: &Packet) -> u64 {
         (packet.ack_no().value().wrapping_sub(self.told.value()) as i32).max(0) as u64
     }
 
-    /// The rate follows the last few acknowledgements.
+    /// Updates the rate, which follows the last few acknowledgements.
     fn measure(&mut self, now: Time, new: u64) {
         let span = (now - self.latest).as_secs_f64();
         self.latest = now;
@@ -110,7 +116,7 @@ impl Stream {
         }
     }
 
-    /// The next of the acknowledgements that stand for the one that waits; returns 1 if that was the last.
+    /// Sends the next acknowledgement in place of the waiting one. Returns 1 if it was the last.
     fn tell(&mut self, every: u64, cx: &mut Context<'_>) -> usize {
         let Some(packet) = self.waiting else { return 0 };
         if self.ahead(&packet) <= every * self.mss {
@@ -124,7 +130,7 @@ impl Stream {
         0
     }
 
-    /// The one that waits goes on; returns how many did.
+    /// Sends the waiting acknowledgement. Returns the number of packets sent.
     fn flush(&mut self, cx: &mut Context<'_>) -> usize {
         let Some(packet) = self.waiting.take() else { return 0 };
         self.told = packet.ack_no();
@@ -139,7 +145,7 @@ impl Middlebox for AckReconstruct {
             return cx.forward(packet);
         }
         if !self.config.direction.is_from(Side::origin_of(&packet)) {
-            // Data, of which the acknowledgements travel the other way.
+            // Data, whose acknowledgements travel the other way.
             if let Some(stream) = self.sessions.get_mut(packet.conversation() ^ 1) {
                 stream.mss = stream.mss.max(packet.len.into());
             }

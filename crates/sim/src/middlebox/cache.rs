@@ -1,25 +1,29 @@
-//! A cache: a proxy that keeps answers, and gives them itself to those who ask again. It ends connections as `split` does (RFC 3135
-//! §2.4): one towards whoever asks, one towards the node that has the object. Objects are known by the node that has them, their
-//! number there, and their size; one of another size is another one.
+//! A proxy that keeps answers and serves repeated requests itself. It ends connections as `split` does (RFC 3135 §2.4),
+//! one towards the client and one towards the origin, the node that has the object.
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! At any node that both directions of a flow pass, on board (`kind = "processing"`) or at a gateway. It takes connections of flows
-//! that ask for objects of a `catalogue` (`request-response` and `page`), and forwards all others unchanged. A connection that is
-//! secured (`tls_rtts`) cannot be read, nor can one with several requests at once be told apart: such flows have no catalogue.
+//! The cache knows an object by its origin, its number there, and its size. An object of another size is another
+//! object. It keeps whole answers up to `room`. The least recently used answer leaves first (LRU), and answers larger
+//! than `room` are not kept. An answer is available when its last byte has arrived: a request in the meantime goes to
+//! the origin, too. The notes of a run show the requests and bytes that it answered.
 //!
-//! # What it helps, and what it harms
+//! # Position on the path
 //!
-//! **Helps:** An object that was asked for before comes from the cache: the links behind it carry nothing of it but the opening and
-//! the closing of a connection, and it arrives over the shorter way. What is asked for the first time gains as with `split`.
-//! **Harms:** As `split`: an acknowledgement no longer says that the other end has the data (`pep_lost_bytes`). Objects do not
-//! expire here, so that nothing is fetched again that would have to be.
+//! At any node that both directions of a flow pass, on board (`kind = "processing"`) or at a gateway. It takes
+//! connections of flows that request objects of a `catalogue` (`request-response` and `page`), and forwards all others
+//! unchanged. Secured connections (`tls_rtts`) are unreadable, and connections with several requests at once are
+//! ambiguous: such flows have no catalogue.
 //!
-//! # What it keeps
+//! # When it helps
 //!
-//! Whole answers up to `room`; the one that was asked for the longest time ago leaves first (LRU), and what is larger than `room` is not
-//! kept. An answer is there when its last byte has come: who asks while it is under way is sent on to the origin too. The notes of a
-//! run say how many requests and bytes it answered.
+//! A repeated object comes from the cache. It arrives over the shorter path, and the links behind the cache carry only
+//! the opening and closing of a connection. The first request of an object gains as with `split`.
+//!
+//! # When it hurts
+//!
+//! As with `split`, an acknowledgement no longer guarantees that the other endpoint has the data (`pep_lost_bytes`).
+//! Objects do not expire here, so the cache never fetches an object again, as a real cache would.
 
 use super::splice::{Carrier, Tally, LISTENER, OPENER};
 use super::split::{Accept, Simulated, SimulatedEnds, Split, SplitConfig};
@@ -35,23 +39,23 @@ settings! {
     /// A cache.
     #[derive(Clone, Debug, PartialEq)]
     pub struct CacheConfig {
-        /// Bytes of answers that it keeps.
+        /// Size of the storage for answers.
         room: u64 as Bytes = 1_000_000_000;
-        /// Bytes that it keeps for each direction of a connection until the other end has acknowledged them.
+        /// Buffer for each direction of a connection until the other endpoint has acknowledged the data.
         buffer: u64 as Bytes = 6_291_456, "Linux: the largest tcp_rmem";
-        /// Connections that it keeps at once; the SYN of another is dropped.
+        /// Connections at the same time. The SYN of a further connection is dropped.
         sessions: u32 = 100_000, [1, 1_000_000];
-        /// State of a connection is given up after a time without a packet.
+        /// Time without a packet after which the state of a connection is discarded.
         idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
-        /// Its transport towards whoever asks; what is not written here is as in `[tcp]`.
+        /// Transport towards the client. Keys that are not written here are those of `[tcp]`.
         opener: Config = Config::default();
-        /// Its transport towards the node that has the object; what is not written here is as in `[tcp]`.
+        /// Transport towards the origin. Keys that are not written here are those of `[tcp]`.
         listener: Config = Config::default();
     }
 }
 
 impl CacheConfig {
-    /// The proxy that it is.
+    /// Returns the settings of its proxy.
     pub(crate) fn split(&self) -> SplitConfig {
         let Self { buffer, sessions, idle, opener, listener, .. } = self.clone();
         let accept = Accept::Early;
@@ -59,7 +63,7 @@ impl CacheConfig {
     }
 }
 
-/// The cache.
+/// A cache at a node.
 #[derive(Debug)]
 pub struct Cache(Split<Asking>);
 
@@ -95,19 +99,19 @@ impl Middlebox for Cache {
     }
 }
 
-/// The ends of a connection of a cache, with its requests and answers.
+/// Both connections of a cached flow, with its requests and answers.
 #[derive(Debug)]
 pub(super) struct Asking {
     ends: Simulated,
-    /// Bytes of the opener up to here are for the other end.
+    /// Offset up to which the client's bytes go to the origin.
     relayed: u64,
-    /// An answer that is under way, and how much of it is to come.
+    /// The answer under way, and the bytes that are still missing.
     fetching: Option<(Request, u64)>,
-    /// What the opener was given and has not acknowledged, in order: whether it came from the other end, and bytes.
+    /// Bytes given to the client and not acknowledged yet, in order, and whether they came from the origin.
     given: VecDeque<(bool, u64)>,
-    /// Bytes that the opener has acknowledged.
+    /// Bytes that the client has acknowledged.
     acked: u64,
-    /// Bytes of requests that were answered here.
+    /// Bytes of requests that the cache answered.
     unseen: u64,
 }
 
@@ -117,7 +121,7 @@ impl SimulatedEnds for Asking {
         Self { ends: Simulated(syn), relayed: 0, fetching, given, acked: 0, unseen: 0 }
     }
 
-    /// Those that ask for something with a name.
+    /// Whether a connection requests named objects.
     fn takes(syn: &Packet, cx: &Context<'_>) -> bool {
         cx.request(syn).is_some()
     }
@@ -155,7 +159,8 @@ impl Carrier for Asking {
 }
 
 impl Asking {
-    /// What the opener asks: it is answered here, or handed to the other end. A request is read when it is complete.
+    /// Processes a request of the client: answers it here, or passes it to the origin. A request is read when it is
+    /// complete.
     fn ask(&mut self, [near, far]: &mut [Connection; 2], tally: &mut Tally, store: &mut Store, cx: &mut Context<'_>) {
         let (arrived, handed) = (near.counters().delivered_bytes, &mut tally.handed[OPENER]);
         if arrived > self.relayed.max(*handed) {
@@ -163,13 +168,13 @@ impl Asking {
                 Some(request) if request.asked > *handed => {
                     let is_complete = arrived >= request.asked;
                     if !is_complete && request.bytes <= store.buffer {
-                        // The rest comes.
+                        // The rest follows.
                     } else if is_complete && *handed >= self.relayed && store.ask(&request) {
                         let bytes = arrived - *handed;
                         near.read(bytes);
                         near.offer(request.size);
                         self.given.push_back((false, request.size));
-                        // Neither handed on nor owed.
+                        // Neither passed on nor answered.
                         *handed += bytes;
                         tally.acked[OPENER] += bytes;
                         self.unseen += bytes;
@@ -190,7 +195,7 @@ impl Asking {
         tally.acked[OPENER] = acked;
     }
 
-    /// What the other end answers is for the opener, and kept when all of it is there.
+    /// Passes an answer of the origin to the client, and keeps it when it is complete.
     fn fetch(&mut self, [near, far]: &mut [Connection; 2], tally: &mut Tally, store: &mut Store) {
         let more = far.counters().delivered_bytes - tally.handed[LISTENER];
         near.offer(more);
@@ -221,17 +226,17 @@ impl Asking {
     }
 }
 
-/// An object: the node that has it, and its number there.
+/// An object: its origin, and its number there.
 type Object = (NodeId, u64);
 
-/// Answers that were given, the least recently used first to leave.
+/// Stored answers. The least recently used leaves first.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
     room: u64,
-    /// Larger requests are not waited for.
+    /// Largest request that it waits for, bytes.
     buffer: u64,
     used: u64,
-    /// By object, its size and when it was used last, in `clock`.
+    /// Size of each object and its last use, in `clock`.
     objects: BTreeMap<Object, (u64, u64)>,
     by_use: BTreeMap<u64, Object>,
     clock: u64,
@@ -260,7 +265,7 @@ impl Store {
         Self { room: config.room, buffer: config.buffer, used: 0, objects, by_use, clock: 0, asked, hits }
     }
 
-    /// Somebody asks: whether it is here.
+    /// Processes a request. Returns whether the object is here.
     fn ask(&mut self, request: &Request) -> bool {
         self.asked.add(request.size);
         let is_here = self.objects.get(&request.object).is_some_and(|(size, _)| *size == request.size);
@@ -271,7 +276,7 @@ impl Store {
         is_here
     }
 
-    /// An answer has come.
+    /// Stores a complete answer.
     fn keep(&mut self, request: &Request) {
         if request.size > self.room {
             return;
@@ -283,7 +288,7 @@ impl Store {
         }
     }
 
-    /// It has been used last, with this size.
+    /// Marks an object as used last, with this size.
     fn touch(&mut self, object: Object, size: u64) {
         self.clock += 1;
         if let Some((size, used)) = self.objects.insert(object, (size, self.clock)) {

@@ -1,53 +1,65 @@
-//! Header compression. A compressor replaces the headers of TCP by short ones that say what has changed since the packet before; a
-//! decompressor further on makes the headers whole again, from what it has of that packet. `scheme = "vj"` is RFC 1144, `"iphc"` is
-//! RFC 2507, `"rohc"` is after RFC 6846.
+//! Compresses TCP headers between two nodes. A compressor replaces the headers of TCP by short ones with the changes
+//! since the packet before. A decompressor restores them from its copy of that packet. `scheme = "vj"` is RFC 1144,
+//! `"iphc"` is RFC 2507, `"rohc"` follows RFC 6846.
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! One with `role = "compressor"` in front of slow links, one with `role = "decompressor"` behind them, both with the same `scheme`;
-//! no bent pipe can be either. A packet is compressed if a decompressor follows on its route, at a later node and before another
-//! compressor; all others pass untouched. RFC 1144 and RFC 2507 are for one link: nodes between the two should be bent pipes, and
-//! queues between them first in, first out. For both directions, each node has a compressor and a decompressor.
+//! Each direction of a connection has a context at both ends. There are `contexts` of them. When all are in use, the
+//! least recently used one is replaced. The first packet of a context has a full header.
 //!
-//! # What is compressed
+//! - With `vj` and `iphc` the next packets have `header` bytes, with the increase of sequence number, acknowledgement
+//!   number and window. A header is full where a number goes back, as in retransmissions, or grows by more than 65,535.
+//!   It is also full where ECN or flags change, and where nothing changes, as in duplicate ACKs (RFC 1144 §3.2.3).
+//! - For packets with options, `vj` sends full headers, too. `iphc` sends the options in addition to the `header`
+//!   bytes.
+//! - With `rohc` all headers have `header` bytes, options included, except the first `window` of a context.
+//! - SYN, FIN, RST, datagrams and messages pass unchanged.
 //!
-//! A direction of a connection has a context at both ends, of which there are `contexts`; when all are in use the one that was not
-//! used for the longest time is given up. The first packet of a context has a full header. With `vj` and `iphc` the next ones have
-//! `header` bytes, and say by how much sequence number, acknowledgement number and window have grown. A header is full where a
-//! number goes back, as in retransmissions, or grows by more than 65,535; where ECN or flags change; and where nothing changes, as in
-//! duplicate ACKs (RFC 1144 §3.2.3). `vj` sends full headers for packets with options too, `iphc` sends the options beside the `header`
-//! bytes. With `rohc` all have `header` bytes, options included, but the first `window` of a context. SYN, FIN, RST, datagrams
-//! and messages pass as they are.
+//! After a lost packet:
 //!
-//! # What a lost packet does
+//! - With `vj` and `iphc` the decompressor adds differences. After a lost packet the sums are wrong, and TCP's checksum
+//!   shows it. All packets of the connection end at the decompressor until a full header arrives. With `vj` that is a
+//!   retransmission after a timeout (RFC 1144 §4.2).
+//! - With `iphc` the decompressor adds the same difference once more and tests the result (`twice`, RFC 2507 §10.1). It
+//!   also requests a full header from the compressor, at most once in `again` per context.
+//! - With `rohc` a header is readable if at most `window` packets before it are missing. Otherwise the decompressor
+//!   requests full headers, too, and the next `window` headers are full. In any case a full header follows every
+//!   `refresh`.
+//! - The decompressor notices losses only by later arrivals.
 //!
-//! With `vj` and `iphc` the decompressor adds differences. When a packet is missing the sums are wrong, TCP's checksum shows that, and
-//! all packets of the connection end at the decompressor until a full header comes: with `vj` when the sender retransmits after a
-//! timeout (RFC 1144 §4.2). With `iphc` the decompressor adds the same difference once more and looks whether that is right (`twice`,
-//! RFC 2507 §10.1), and asks the compressor for a full header, at most once in `again` for a context. With `rohc` each header can be
-//! read while no more than `window` packets before it are missing; after that the decompressor asks too, and the next `window` headers
-//! are full; a full header comes every `refresh` in any case. The decompressor knows of losses only by what arrives.
+//! # Position on the path
 //!
-//! # Readings
+//! One with `role = "compressor"` in front of slow links, one with `role = "decompressor"` behind them, both with the
+//! same `scheme`. A bent pipe can be neither. A packet is compressed if a decompressor follows on its route, at a later
+//! node and before another compressor. All other packets pass unchanged. RFC 1144 and RFC 2507 are for one link: nodes
+//! between the two should be bent pipes, and queues between them first in, first out. For both directions, each node
+//! needs a compressor and a decompressor.
 //!
-//! Compressed headers have one size: 4 B with `vj` and `iphc` (change mask, connection, checksum), where differences that are large
-//! take up to 12 B more. `vj` drops at the decompressor what in truth the end of the connection drops. Which wrong headers a
-//! checksum would miss is left out. A full header is no longer than one without compression. A request is a datagram of 32 B, which
-//! takes the connection's way back and is lost if that does not pass the compressor. Labels of other functions, which are IP
-//! options, are not compressed; what a function between the two writes is.
+//! # When it helps
 //!
-//! # What it helps, and what it harms
+//! A header of 40 B becomes 4 B. An ACK takes a tenth of the rate, and small segments take much less. Links that lose a
+//! packet with the probability of each of its bits lose fewer short packets.
 //!
-//! **Helps:** Of 40 B of header 4 B are left: an ACK takes a tenth of the rate, and small segments take much less. **Harms:** On a link
-//! that loses, `vj` makes of each lost packet a timeout. Where options change with each packet, as timestamps do, `vj` saves nothing.
-//! Whatever reorders, duplicates or drops packets between the two, as `ack-filter` does, damages contexts. Links that lose a packet
-//! with the probability of each of its bits lose fewer short ones.
+//! # When it hurts
 //!
-//! # What it leaves alone
+//! - On a lossy link, `vj` turns each lost packet into a timeout.
+//! - Where options change with each packet, as timestamps do, `vj` saves nothing.
+//! - Middleboxes in between that reorder, duplicate or drop packets, such as `ack-filter`, damage contexts.
+//! - A packet whose route changes in between, to a route without decompressor, arrives with a short header.
 //!
-//! With `contexts = 0` it does nothing. A packet whose route changes while it is between the two, to one without decompressor, arrives
-//! with a short header. `compressed_packets`, `full_headers` and `saved_bytes`, `damaged_packets`, `repaired_packets` and `requests`
-//! are among the notes of a run.
+//! With `contexts = 0` it does nothing. The notes of a run contain `compressed_packets`, `full_headers`, `saved_bytes`,
+//! `damaged_packets`, `repaired_packets` and `requests`.
+//!
+//! # Differences from the source
+//!
+//! - Compressed headers have one size: 4 B with `vj` and `iphc` (change mask, connection, checksum), where large
+//!   differences take up to 12 B more.
+//! - `vj` drops damaged packets at the decompressor. In reality the end of the connection drops them.
+//! - Wrong headers that a checksum would miss are left out.
+//! - A full header has the length of an uncompressed header.
+//! - A request is a datagram of 32 B. It takes the connection's return path and is lost if that does not pass the
+//!   compressor.
+//! - Labels of other middleboxes, which are IP options, are not compressed, except labels written between the two.
 
 use super::served::Served;
 use super::{Context, Middlebox, Side, Way};
@@ -59,69 +71,69 @@ use bentpipe_units::settings::{Bytes, Maybe};
 use bentpipe_units::{settings, words, Duration, Time};
 use std::collections::BTreeMap;
 
-/// Of words that decompressors send.
+/// Marks the messages of decompressors.
 const TAG: u64 = 0xc0de_c0de;
 
-/// The largest difference that a header can say.
+/// Largest difference that a header can contain.
 const DIFFERENCE_MAX: u32 = 0xffff;
 
-/// A request is as long as the headers of a datagram, and this.
+/// Length of a request beyond the headers of a datagram.
 const REQUEST_LEN: u16 = 4;
 
 settings! {
     /// An end of header compression.
     pub struct CompressConfig {
-        /// Which end.
+        /// End at this node.
         role: PackRole;
-        /// Which packets it acts on.
+        /// Direction of the packets that are compressed.
         direction: Way = Way::Both;
-        /// How headers are compressed; the same at both ends.
+        /// Compression scheme, the same at both ends.
         scheme: HeaderScheme = HeaderScheme::Vj;
         /// Compressor: size of a compressed header; 4 B, with `rohc` 8 B.
         header: Option<u64> as Maybe<Bytes> = None, "RFC 1144 §3.2.2: mask, connection, checksum; rohc: reading";
-        /// Compressor: contexts for each decompressor; with 0 it does nothing.
+        /// Compressor: contexts per decompressor; 0: no compression.
         contexts: u32 = 16, [0, 256], "RFC 1144, appendix A";
-        /// Compressor, with `rohc`: packets in a row whose loss damages nothing, and full headers at the start of a context.
+        /// Compressor, with `rohc`: consecutive losses that do no damage, and full headers at the start of a context.
         window: u32 = 4, [1, 100], "reading";
-        /// Compressor, with `rohc`: after so long a header is full again, should no request arrive.
+        /// Compressor, with `rohc`: time after which a header is full again without a request.
         refresh: Duration = Duration::from_secs(5), "reading: RFC 3095 has the timeout without a value";
-        /// Decompressor, with `iphc`: whether it tries a difference once more where it does not fit.
+        /// Decompressor, with `iphc`: whether it adds a difference once more if it does not fit.
         twice: bool = true, "RFC 2507 §10.1";
-        /// Decompressor, with `iphc` and `rohc`: for how long it waits for a full header before it asks again.
+        /// Decompressor, with `iphc` and `rohc`: time between requests for a full header.
         again: Duration = Duration::from_millis(500), "reading: a geostationary round trip";
     }
 }
 
 words! {
-    /// The two ends of header compression.
+    /// Ends of header compression.
     pub enum PackRole {
-        /// Makes headers short.
+        /// Compresses headers.
         "compressor" => Compressor,
-        /// Makes them whole.
+        /// Restores headers.
         "decompressor" => Decompressor,
     }
 }
 
 words! {
-    /// How headers are compressed.
+    /// Compression scheme.
     pub enum HeaderScheme {
-        /// By differences (RFC 1144).
+        /// Differences (RFC 1144).
         "vj" => Vj,
-        /// By differences, with repair and requests (RFC 2507).
+        /// Differences, with repair and requests (RFC 2507).
         "iphc" => Iphc,
-        /// Robust against losses in a row (RFC 6846).
+        /// Robust against consecutive losses (RFC 6846).
         "rohc" => Rohc,
     }
 }
 
-/// Either end.
+/// Either end at a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Compress {
     Compressor(Compressor),
     Decompressor(Decompressor),
 }
 
-/// Makes headers short.
+/// Compresses headers.
 #[derive(Clone, Debug)]
 pub(crate) struct Compressor {
     config: CompressConfig,
@@ -129,7 +141,7 @@ pub(crate) struct Compressor {
     node: NodeId,
     served: Served,
     streams: BTreeMap<u32, Vec<Sent>>,
-    /// Packets that it has acted on.
+    /// Packets processed so far.
     acted: u64,
     compressed: u64,
     full: u64,
@@ -144,15 +156,15 @@ struct Sent {
     len: u16,
     flags: (Flags, Ecn),
     number: u32,
-    /// Headers that are to be full.
+    /// Headers that are still to be full.
     full_left: u32,
-    /// When it was used, in packets.
+    /// Last use, in packets.
     used: u64,
-    /// When it is to be refreshed.
+    /// Time of the next refresh.
     fresh_until: Time,
 }
 
-/// Makes headers whole.
+/// Restores headers.
 #[derive(Clone, Debug)]
 pub(crate) struct Decompressor {
     config: CompressConfig,
@@ -163,13 +175,13 @@ pub(crate) struct Decompressor {
     requests: u64,
 }
 
-/// A context: what the decompressor takes for the last packet; without a conversation before the first.
+/// A context: the decompressor's copy of the last packet; without a conversation before the first.
 #[derive(Clone, Copy, Debug)]
 struct Received {
     conversation: Option<u64>,
     header: Fields,
     number: u32,
-    /// Not before this it asks again.
+    /// Earliest time of the next request.
     ask_at: Time,
 }
 
@@ -199,7 +211,7 @@ impl Compress {
         }
     }
 
-    /// Packets of this path are for a decompressor, which knows them by `stream`.
+    /// Declares that packets of this path go to a decompressor, which knows them by `stream`.
     pub(crate) fn serve(&mut self, path: PathId, stream: u32) {
         let Self::Compressor(compressor) = self else { return };
         compressor.served.add(path, stream);
@@ -208,7 +220,7 @@ impl Compress {
 }
 
 impl CompressConfig {
-    /// Bytes of a compressed header.
+    /// Returns the bytes of a compressed header.
     pub(crate) fn header_len(&self) -> u64 {
         self.header.unwrap_or(if self.scheme == HeaderScheme::Rohc { 8 } else { 4 })
     }
@@ -218,7 +230,7 @@ fn fields(packet: &Packet) -> Fields {
     [packet.seq.value(), packet.ack.value(), packet.window.into()]
 }
 
-/// By how much each has grown; below zero it wraps.
+/// Returns the increase of each field, which wraps below zero.
 fn difference(before: Fields, after: Fields) -> Fields {
     [0, 1, 2].map(|at| after[at].wrapping_sub(before[at]))
 }
@@ -228,7 +240,7 @@ fn sum(one: Fields, other: Fields) -> Fields {
 }
 
 impl Sent {
-    /// Whether differences can say what this packet has that the last one had not (RFC 1144 §3.2.3).
+    /// Whether differences can describe the changes from the last packet to this one (RFC 1144 §3.2.3).
     fn leads_to(&self, packet: &Packet) -> bool {
         let grown = difference(self.header, fields(packet));
         let repeats = grown == [0; 3] && (packet.len == 0 || self.len > 0);
@@ -243,7 +255,7 @@ impl Compressor {
         let flags = packet.header_flags();
         let others = Flags::SYN.with(Flags::FIN).with(Flags::RST);
         let is_plain = !packet.is_datagram() && flags.has(Flags::ACK) && !flags.has_any(others);
-        // What another compressor has made short belongs to that one's decompressor.
+        // Packets compressed by another compressor belong to that one's decompressor.
         let is_others = packet.is_damaged() || cx.bodies.compressed(&packet).is_some();
         let Some(contexts) = self.streams.get_mut(&stream) else { return cx.forward(packet) };
         if self.config.contexts == 0 || !is_plain || is_others {
@@ -288,7 +300,7 @@ impl Compressor {
         cx.forward(packet);
     }
 
-    /// A decompressor asks for full headers.
+    /// Processes a request for full headers.
     fn on_request(&mut self, stream: u64, context: u64) -> bool {
         let Some(contexts) = u32::try_from(stream).ok().and_then(|stream| self.streams.get_mut(&stream)) else {
             return false;
@@ -301,7 +313,7 @@ impl Compressor {
     }
 }
 
-/// Where the context of a conversation is; if it has none, that of another that was not used for the longest time.
+/// Returns the place of a conversation's context. A new conversation replaces the least recently used one.
 fn place_of(conversation: u64, contexts_max: u32, full: u32, contexts: &mut Vec<Sent>) -> usize {
     if let Some(at) = contexts.iter().position(|context| context.conversation == conversation) {
         return at;
@@ -321,7 +333,7 @@ fn place_of(conversation: u64, contexts_max: u32, full: u32, contexts: &mut Vec<
         return contexts.len() - 1;
     }
     let at = (0..contexts.len()).min_by_key(|&at| contexts[at].used).unwrap_or(0);
-    // Packets are numbered on: those that are under way belong to the other conversation.
+    // Numbers continue: packets under way belong to the other conversation.
     contexts[at] = Sent { number: contexts[at].number, ..begun };
     at
 }
@@ -329,7 +341,8 @@ fn place_of(conversation: u64, contexts_max: u32, full: u32, contexts: &mut Vec<
 impl Received {
     const NOTHING: Self = Self { conversation: None, header: [0; 3], number: 0, ask_at: Time::ZERO };
 
-    /// Whether differences lead to the header that the checksum covers; how many packets with the same one were missing.
+    /// Adds differences. Returns the number of missing packets with the same difference, if the result is the header
+    /// that the checksum covers.
     fn add(&mut self, header: Fields, before: Fields, can_repair: bool) -> Option<u32> {
         let grown = difference(before, header);
         self.header = sum(self.header, grown);
@@ -343,7 +356,7 @@ impl Received {
         is_repaired.then_some(1)
     }
 
-    /// Whether no more than `window` packets are missing before that with this number.
+    /// Whether at most `window` packets are missing before the packet with this number.
     fn reaches(&mut self, number: u32, window: u8) -> bool {
         let ahead = number.wrapping_sub(self.number) as i32;
         let is_near = ahead >= -i32::from(window) && ahead <= i32::from(window) + 1;
@@ -359,7 +372,7 @@ impl Decompressor {
         if !self.config.direction.is_from(Side::origin_of(&packet)) || packet.is_damaged() {
             return cx.forward(packet);
         }
-        // What the compressor beside it has just made short is for another node.
+        // Packets just compressed by the compressor at this node are for another node.
         let Some(compressed) = cx.bodies.compressed(&packet).filter(|compressed| compressed.by != self.node) else {
             return cx.forward(packet);
         };

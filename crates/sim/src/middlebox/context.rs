@@ -1,4 +1,4 @@
-//! What a middlebox is given beside a packet, and what it does with both.
+//! Inputs of a middlebox besides a packet, and its actions.
 
 use crate::dictionary::Cause;
 use crate::framing::Framing;
@@ -7,17 +7,17 @@ use crate::packet::{Bodies, Carried, Label, Message, Packet, Request};
 use bentpipe_tcp::{Notice, Segment};
 use bentpipe_units::{Duration, Rate, Time};
 
-/// From which side of the middlebox a packet comes, or to which it goes.
+/// A side of the middlebox, where a packet comes from or goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Where the flow's sender is.
+    /// The side of the flow's sender.
     Sender,
-    /// Where the flow's receiver is.
+    /// The side of the flow's receiver.
     Receiver,
 }
 
 impl Side {
-    /// The other side.
+    /// Returns the other side.
     #[must_use]
     pub const fn across(self) -> Self {
         match self {
@@ -26,7 +26,7 @@ impl Side {
         }
     }
 
-    /// From where `packet` comes.
+    /// Returns the side that `packet` comes from.
     pub fn origin_of(packet: &Packet) -> Self {
         if packet.is_to_sender() {
             Self::Receiver
@@ -36,10 +36,10 @@ impl Side {
     }
 }
 
-/// What a middlebox sees of a queue that it feeds.
+/// View of a queue that the node feeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueView {
-    /// Packets that wait, the one being sent not included.
+    /// Waiting packets, without the one in transmission.
     pub packets: usize,
     /// Their bytes, headers included.
     pub bytes: u64,
@@ -47,57 +47,57 @@ pub struct QueueView {
     pub is_sending: bool,
 }
 
-/// What a node knows of a link that it feeds.
+/// View of a link that the node feeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkView {
-    /// At this instant.
+    /// Present rate.
     pub rate: Rate,
-    /// What packets occupy beside their own bytes.
+    /// Overhead of packets on the link.
     pub framing: Framing,
-    /// How much may wait, in packets and in bytes; `u64::MAX`: as much as comes.
+    /// Queue limit, in packets and in bytes; `u64::MAX`: no limit.
     pub room: (u64, u64),
-    /// What waits.
+    /// State of the queue.
     pub queue: QueueView,
-    /// When it is there and in no outage, as far as is known: now, or later.
+    /// Earliest time when it is up, as far as is known: now, or later.
     pub up_at: Time,
 }
 
 impl LinkView {
-    /// Bytes per second that it carries of packets of this size, their own bytes.
+    /// Returns the rate for packets of this size, in bytes of packets per second.
     #[must_use]
     pub fn bytes_per_s(&self, size: u64) -> f64 {
         self.framing.rate_of_packets(self.rate, size).as_bps() as f64 / 8.0
     }
 }
 
-/// What a middlebox wants done.
+/// Action of a middlebox.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
-    /// The packet goes on in its direction.
+    /// Forwards the packet in its direction.
     Forward(Packet),
-    /// A packet that the middlebox has made sets out in its direction.
+    /// Sends a packet that the middlebox has made, in its direction.
     Emit(Packet),
-    /// The same, if what it is for is still there: it was made from a copy that nothing kept alive.
+    /// As `Emit`, unless the packet's purpose is gone: it was made from a copy that nothing kept alive.
     Remake(Packet),
-    /// The packet turns round.
+    /// Sends the packet back.
     SendBack(Packet),
-    /// The packet has reached its end here.
+    /// Ends the packet here.
     Consume(Packet),
-    /// The packet is lost, for this reason.
+    /// Loses the packet, for this reason.
     Drop(Packet, Cause),
-    /// The middlebox may make packets of this one's connection later.
+    /// Announces that the middlebox may make packets of this connection later.
     Keep(Packet),
-    /// It will not any more.
+    /// Withdraws that announcement.
     LetGo(Packet),
-    /// It answers what this packet's connection asks for.
+    /// Answers the request of this packet's connection.
     Answered(Packet),
 }
 
-/// Collects what a middlebox wants done; owned and emptied by the network.
+/// Collects the actions of a middlebox. The network owns and empties it.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     actions: Vec<Action>,
-    /// Packets that the middlebox gave back, in whatever way, less those that it took, since this was set to zero.
+    /// Packets returned by the middlebox in any way, minus packets taken, since the last reset to zero.
     pub(crate) returned: i64,
 }
 
@@ -114,35 +114,35 @@ impl Outbox {
     }
 }
 
-/// The links out of a node, as its middleboxes may see and touch them.
+/// Links out of a node, as visible to its middleboxes.
 pub(crate) trait Outlook {
-    /// What waits in front of the link that `packet` would leave by; none if it would not leave by one.
+    /// Returns the queue in front of the packet's next link; `None` without a next link.
     fn queue(&mut self, packet: &Packet) -> Option<QueueView>;
 
-    /// The link that `packet` would leave by; none if it would not leave by one.
+    /// Returns the packet's next link; `None` without a next link.
     fn link_of(&mut self, packet: &Packet) -> Option<LinkId>;
 
-    /// A link out of the node.
+    /// Returns a link out of the node.
     fn link(&mut self, link: LinkId) -> LinkView;
 
-    /// Propagation there and back on the ways that the flow of `packet` has now; none if there is none.
+    /// Returns the propagation round trip on the present paths of the packet's flow; `None` without a path.
     fn round_trip(&mut self, packet: &Packet) -> Option<Duration>;
 
-    /// The node to which that link leads.
+    /// Returns the node at the far end of that link.
     fn next_node(&self, packet: &Packet) -> Option<NodeId>;
 
-    /// What the connection of `packet` asks for.
+    /// Returns the request of the packet's connection.
     fn request(&self, _packet: &Packet) -> Option<Request> {
         None
     }
 
-    /// Takes those that `is_meant` says out of that queue.
+    /// Takes the packets for which `is_meant` returns true out of that queue.
     fn extract(&mut self, packet: &Packet, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>);
 }
 
-/// The instant, the node's queues, and the ways that a packet can take from here.
+/// The present, the node's queues, and the actions available for a packet.
 pub struct Context<'a> {
-    /// The time.
+    /// The present.
     pub now: Time,
     pub(crate) bodies: &'a mut Bodies,
     pub(crate) outlook: &'a mut dyn Outlook,
@@ -150,22 +150,22 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The packet goes on in its direction.
+    /// Forwards the packet in its direction.
     pub fn forward(&mut self, packet: Packet) {
         self.give(Action::Forward(packet));
     }
 
-    /// The packet turns round and goes back to where it came from.
+    /// Sends the packet back to its origin.
     pub fn send_back(&mut self, packet: Packet) {
         self.give(Action::SendBack(packet));
     }
 
-    /// The packet has reached its end here: it was for this middlebox. It counts as delivered.
+    /// Ends the packet here. It was for this middlebox and counts as delivered.
     pub fn consume(&mut self, packet: Packet) {
         self.give(Action::Consume(packet));
     }
 
-    /// The packet is lost.
+    /// Loses the packet.
     pub fn drop(&mut self, packet: Packet, cause: Cause) {
         self.give(Action::Drop(packet, cause));
     }
@@ -175,51 +175,52 @@ impl Context<'_> {
         self.out.actions.push(action);
     }
 
-    /// A packet that the middlebox has made sets out.
+    /// Sends a packet that the middlebox has made.
     pub fn emit(&mut self, packet: Packet) {
         self.out.actions.push(Action::Emit(packet));
     }
 
-    /// Makes a packet of a block of an erasure code once more, unless its connection is over.
+    /// Makes a packet of a block of an erasure code again, unless its connection is over.
     pub(crate) fn remake(&mut self, block: u32, index: u16) {
         let packet = self.bodies.copy_from_block(block, index);
         self.out.actions.push(Action::Remake(packet));
     }
 
-    /// The middlebox may make packets of this one's connection by itself, as long as it has not [let it go](Self::let_go).
+    /// Announces that the middlebox may make packets of this connection, until it is [let go](Self::let_go).
     pub(crate) fn keep(&mut self, packet: &Packet) {
         self.out.actions.push(Action::Keep(*packet));
     }
 
-    /// The middlebox makes packets of a connection that it [kept](Self::keep) only in answer to others from now on. `packet` is
-    /// the same as then.
+    /// Announces that the middlebox makes packets of a [kept](Self::keep) connection only in answer to others from now
+    /// on. `packet` is the same as in `keep`.
     pub(crate) fn let_go(&mut self, packet: &Packet) {
         self.out.actions.push(Action::LetGo(*packet));
     }
 
-    /// The last request of the connection of `packet`, if it is for an object with a name: what whoever reads its bytes would find.
+    /// Returns the last request of the packet's connection, if it is for a named object. A real middlebox would read it
+    /// from the bytes.
     pub(crate) fn request(&self, packet: &Packet) -> Option<Request> {
         self.outlook.request(packet)
     }
 
-    /// The middlebox answers that request; the end that it was for does not see it.
+    /// Declares that the middlebox answers that request, so the origin does not see it.
     pub(crate) fn answered(&mut self, packet: &Packet) {
         self.out.actions.push(Action::Answered(*packet));
     }
 
-    /// A copy of a packet, with its options or bytes.
+    /// Returns a copy of a packet, with its options or bytes.
     #[must_use]
     pub fn copy_of(&mut self, packet: &Packet) -> Packet {
         self.bodies.copy_of(packet)
     }
 
-    /// The bytes with which a packet came from outside, if it did.
+    /// Returns the bytes of a packet that came from outside.
     pub fn bytes(&self, packet: &Packet) -> Option<&[u8]> {
         self.bodies.bytes(packet)
     }
 
-    /// A packet with these bytes sets out, as if it had come from outside, on the way of `packet` or on the way back. So many of its
-    /// bytes are headers.
+    /// Sends a packet with these bytes, as if it had come from outside, on the path of `packet` or on the return path.
+    /// `header_len` of its bytes are headers.
     pub fn emit_bytes(&mut self, packet: &Packet, is_back: bool, header_len: u8, bytes: Vec<u8>) {
         let len = bytes.len().saturating_sub(header_len.into()).try_into().unwrap_or(u16::MAX);
         let body = self.bodies.loads.insert(Carried::Bytes { entered: self.now, bytes: bytes.into() }.into());
@@ -227,17 +228,17 @@ impl Context<'_> {
         self.emit(Packet::foreign(path, len, header_len, body).in_class(packet.class));
     }
 
-    /// The segment that a packet of a connection carries; none in a datagram.
+    /// Returns the segment of a packet of a connection; `None` for a datagram.
     pub fn segment(&self, packet: &Packet) -> Option<Segment> {
         (!packet.is_datagram()).then(|| packet.segment(self.bodies))
     }
 
-    /// Whether a packet of a connection has options beside timestamps.
+    /// Whether a packet of a connection has options besides timestamps.
     pub fn has_options(&self, packet: &Packet) -> bool {
         packet.has_options(self.bodies)
     }
 
-    /// The packet with another segment in place of its own, and with what is written on it; a datagram stays as it is.
+    /// Returns the packet with another segment, and with its label. A datagram stays unchanged.
     #[must_use]
     pub fn rewrite(&mut self, packet: Packet, segment: &Segment) -> Packet {
         if packet.is_datagram() {
@@ -260,60 +261,60 @@ impl Context<'_> {
         made
     }
 
-    /// What functions of the network have written on a packet of a connection; nothing is written on a datagram.
+    /// Returns the label that middleboxes have written on a packet of a connection; `None` for a datagram.
     pub fn label(&self, packet: &Packet) -> Option<Label> {
         self.bodies.label(packet)
     }
 
-    /// Takes off the packet what is written on it.
+    /// Removes the label from the packet.
     pub fn take_label(&mut self, packet: &mut Packet) -> Option<Label> {
         self.bodies.take_label(packet).map(|(label, _)| label)
     }
 
-    /// Writes on a packet of a connection, in place of what is on it; its header grows by `bytes`. Whoever is at the end of its
-    /// way reads it. A datagram stays as it is.
+    /// Writes a label on a packet of a connection, and replaces an earlier one. The header grows by `bytes`. The
+    /// receiving endpoint or middlebox reads it. A datagram stays unchanged.
     pub fn set_label(&mut self, packet: &mut Packet, label: Label, bytes: u8) {
         self.bodies.set_label(packet, label, bytes);
     }
 
-    /// Changes what is written on a packet of a connection; its header stays as long as it is.
+    /// Changes the label of a packet of a connection. The length of the header stays.
     pub(crate) fn rewrite_label(&mut self, packet: &mut Packet, label: Label) {
         if let Some((_, bytes)) = self.bodies.take_label(packet) {
             self.bodies.set_label(packet, label, bytes);
         }
     }
 
-    /// A packet of the middlebox's own with this segment, as if it came from the end that `packet` travels to; none if that
-    /// is a datagram, to which no segment answers.
+    /// Returns a new packet with this segment, as if it came from the endpoint that `packet` travels to; `None` for a
+    /// datagram, which no segment answers.
     #[must_use]
     pub fn answer(&mut self, packet: &Packet, segment: &Segment) -> Option<Packet> {
         (!packet.is_datagram()).then(|| packet.answer(segment, self.bodies))
     }
 
-    /// Sends a message to the middleboxes of a node on the way of `packet`, or on the way back (`is_back`). What the words mean
-    /// is theirs to know.
+    /// Sends a message to the middleboxes of a node on the path of `packet`, or on the return path (`is_back`). They
+    /// define the meaning of the words.
     pub fn send_message(&mut self, packet: &Packet, node: NodeId, words: [u64; 2], is_back: bool) {
         let message = Packet::message(packet, Message::ToNode(node, words), is_back, self.bodies);
         self.emit(message);
     }
 
-    /// The same, in a packet of nothing but IP options: 28 bytes, and `more`. It goes to functions that expect it.
+    /// Sends a message in a packet of IP options: 28 bytes, and `more`. It goes to middleboxes that expect it.
     pub(crate) fn send_options(&mut self, packet: &Packet, node: NodeId, words: [u64; 2], is_back: bool, more: u16) {
         let mut message = Packet::message(packet, Message::ToNode(node, words), is_back, self.bodies);
         message.len = more;
         self.emit(message);
     }
 
-    /// Has the end of a connection that sent `packet` send segments with `bytes` of payload, from when the message about it
-    /// arrives there. Of a datagram's sender it asks nothing.
+    /// Sets the segment size of the endpoint that sent `packet` to `bytes` of payload, from the arrival of the message
+    /// there. Ignores datagrams.
     pub fn set_segment_size(&mut self, packet: &Packet, bytes: u32) {
         if !packet.is_datagram() {
             self.send_back_to_end(packet, Message::SegmentSize(packet.sender(), bytes));
         }
     }
 
-    /// Notifies the end of a connection that sent `packet`, by a datagram of 76 bytes that queues and may be lost. The sender of a
-    /// datagram is notified of nothing.
+    /// Notifies the endpoint that sent `packet`, by a datagram of 76 bytes that queues and may be lost. Ignores
+    /// datagrams.
     pub fn notify_sender(&mut self, packet: &Packet, notice: Notice) {
         if !packet.is_datagram() {
             self.send_back_to_end(packet, Message::Notice(packet.sender(), notice));
@@ -325,33 +326,33 @@ impl Context<'_> {
         self.emit(message);
     }
 
-    /// The node to which `packet` would leave now; none if it is for a host here, or there is no way.
+    /// Returns the packet's next hop now; `None` if it is for a host here, or without a path.
     pub fn next_node(&self, packet: &Packet) -> Option<NodeId> {
         self.outlook.next_node(packet)
     }
 
-    /// What waits in front of the link by which `packet` would leave the node now; none if it is for a host here.
+    /// Returns the queue in front of the packet's next link now; `None` if it is for a host here.
     pub fn queue(&mut self, packet: &Packet) -> Option<QueueView> {
         self.outlook.queue(packet)
     }
 
-    /// The link by which `packet` would leave the node now; none if it is for a host here.
+    /// Returns the packet's next link now; `None` if it is for a host here.
     pub fn link_of(&mut self, packet: &Packet) -> Option<LinkId> {
         self.outlook.link_of(packet)
     }
 
-    /// A link out of the node, as it is now.
+    /// Returns a link out of the node, as it is now.
     pub fn link(&mut self, link: LinkId) -> LinkView {
         self.outlook.link(link)
     }
 
-    /// An oracle: propagation there and back on the ways that the flow of `packet` has now. No real node knows it.
+    /// Returns the propagation round trip on the present paths of the packet's flow. An oracle: no real node knows it.
     pub fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
         self.outlook.round_trip(packet)
     }
 
-    /// Takes those that `is_meant` says out of the queue that `packet` would go to; it may change the others, but for their
-    /// size. What is in `left` afterwards is the middlebox's, as if it had been given them.
+    /// Takes the packets for which `is_meant` returns true out of the packet's next queue. It may change the others,
+    /// except their size. The middlebox owns the packets in `left` afterwards.
     pub fn extract(
         &mut self,
         packet: &Packet,
@@ -364,7 +365,7 @@ impl Context<'_> {
     }
 }
 
-/// A context for tests of one middlebox, at a node that feeds one link.
+/// Context for tests of one middlebox, at a node that feeds one link.
 #[cfg(test)]
 #[derive(Default)]
 pub(crate) struct Bench {
@@ -372,7 +373,7 @@ pub(crate) struct Bench {
     pub(crate) out: Outbox,
     /// The link; none: the node has none.
     pub(crate) link: Option<LinkView>,
-    /// What the oracle says of every flow.
+    /// Answer of the oracle for every flow.
     pub(crate) round_trip: Option<Duration>,
 }
 

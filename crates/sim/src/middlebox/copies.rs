@@ -1,4 +1,4 @@
-//! Copies of a sender's segments, kept at a node until the receiver acknowledges them.
+//! Keeps copies of a sender's segments at a node until the receiver acknowledges them.
 
 use crate::packet::Packet;
 use bentpipe_tcp::{Ecn, Options, SackBlocks, Segment, Timestamps};
@@ -11,34 +11,35 @@ use super::Context;
 #[derive(Clone, Debug)]
 pub(super) struct Copy {
     pub(super) segment: Segment,
-    /// When it left last; none: not yet, or it is to be sent again.
+    /// Time when it left last; `None`: it did not leave yet, or is to be retransmitted.
     pub(super) sent: Option<Time>,
-    /// It left more than once, so that its acknowledgement is no sample of the round trip (P. Karn and C. Partridge 1987).
+    /// Whether it left more than once, so that its acknowledgement gives no round-trip sample (P. Karn and C. Partridge
+    /// 1987).
     pub(super) is_resent: bool,
     pub(super) is_sacked: bool,
 }
 
-/// The copies of one direction of a connection. Positions are offsets from the sender's first byte of data.
+/// Copies of one direction of a connection. Positions are offsets from the sender's first byte of data.
 #[derive(Clone, Debug)]
 pub(super) struct Copies {
     first: Seq,
     all: BTreeMap<u64, Copy>,
-    /// Of these, what has not left or is to be sent again; so that none of the others is looked at for each ACK.
+    /// Copies that have not left or are to be retransmitted, so that an ACK need not visit the others.
     unsent: BTreeSet<u64>,
-    /// Of these, what no SACK block reported.
+    /// Copies that no SACK block has reported.
     unreported: BTreeSet<u64>,
     bytes: u64,
-    /// What the receiver has acknowledged.
+    /// Offset that the receiver has acknowledged.
     pub(super) acked: u64,
     pub(super) srtt: Option<Duration>,
-    /// A packet of the sender: addresses.
+    /// A packet of the sender, for addresses.
     pub(super) from_sender: Packet,
-    /// The latest of the sender's own: acknowledgement, window, timestamps.
+    /// Latest fields of the sender: acknowledgement, window, timestamps.
     latest: (Seq, u16, Option<Timestamps>),
 }
 
 impl Copies {
-    /// Of the direction that `packet`, with this SYN, opens.
+    /// Creates the direction that `packet`, with this SYN, opens.
     pub(super) fn new(packet: &Packet, syn: &Segment) -> Self {
         Self {
             first: syn.seq.at(1),
@@ -53,22 +54,22 @@ impl Copies {
         }
     }
 
-    /// The offset of a sequence number.
+    /// Returns the offset of a sequence number.
     pub(super) fn offset(&self, seq: Seq) -> u64 {
         seq.offset_near(self.first, self.acked)
     }
 
-    /// The sequence number at an offset.
+    /// Returns the sequence number at an offset.
     pub(super) fn seq(&self, offset: u64) -> Seq {
         self.first.at(offset)
     }
 
-    /// A segment of the sender has come.
+    /// Notes the fields of a segment of the sender.
     pub(super) fn note(&mut self, segment: &Segment) {
         self.latest = (segment.ack, segment.window, segment.timestamps);
     }
 
-    /// What the sender's timestamp was last.
+    /// Returns the sender's last timestamp.
     pub(super) fn timestamp(&self) -> Option<u32> {
         self.latest.2.map(|stamps| stamps.value)
     }
@@ -85,12 +86,12 @@ impl Copies {
         self.all.values().next()
     }
 
-    /// The end of what is kept.
+    /// Returns the end of the copies.
     pub(super) fn end(&self) -> u64 {
         self.all.last_key_value().map_or(self.acked, |(offset, copy)| offset + copy.segment.sequence_len())
     }
 
-    /// Keeps a segment, which left at `sent`.
+    /// Keeps a segment that left at `sent`.
     pub(super) fn insert(&mut self, segment: &Segment, sent: Option<Time>) {
         let copy = Copy { segment: *segment, sent, is_resent: false, is_sacked: false };
         let offset = self.offset(segment.data_seq());
@@ -105,7 +106,7 @@ impl Copies {
         }
     }
 
-    /// The receiver has everything before `ack`; `is_prompt`: since it came, and not since a hole was filled.
+    /// Frees copies before `ack`, which the receiver has. `is_prompt`: since it arrived, not since a hole was filled.
     pub(super) fn free_to(&mut self, now: Time, ack: u64, is_prompt: bool) {
         let mut last = None;
         self.acked = self.acked.max(ack);
@@ -125,7 +126,7 @@ impl Copies {
         }
     }
 
-    /// The sender sent what is at `offset` again.
+    /// Marks the copy at `offset` as retransmitted by the sender.
     pub(super) fn forget_sample(&mut self, offset: u64, now: Time) {
         if let Some(copy) = self.all.get_mut(&offset) {
             (copy.is_resent, copy.sent) = (true, Some(now));
@@ -133,7 +134,7 @@ impl Copies {
         }
     }
 
-    /// What SACK blocks report, and where the last of them ends.
+    /// Marks the blocks that SACK reports. Returns the end of the last one.
     pub(super) fn mark(&mut self, blocks: &SackBlocks) -> u64 {
         let mut end = self.acked;
         for &(left, right) in blocks.as_slice() {
@@ -150,16 +151,16 @@ impl Copies {
         end
     }
 
-    /// Sends the copy at `offset`, again if it has left before.
+    /// Sends the copy at `offset`, for the first time or as a retransmission.
     pub(super) fn send(&mut self, offset: u64, cx: &mut Context<'_>) {
         let Some(copy) = self.all.get_mut(&offset) else { return };
         copy.is_resent |= copy.sent.is_some() || copy.is_resent;
         copy.sent = Some(cx.now);
         self.unsent.remove(&offset);
         let (ack, window, timestamps) = self.latest;
-        // RFC 3168 §6.1.5: what is sent again cannot be marked.
+        // RFC 3168 §6.1.5: retransmissions are not ECN-capable.
         let ecn = if copy.is_resent { Ecn::NotEct } else { copy.segment.ecn };
-        // An old timestamp would not be accepted (RFC 7323 §5.2).
+        // Receivers reject an old timestamp (RFC 7323 §5.2).
         let segment = Segment {
             ack,
             window,
@@ -174,21 +175,21 @@ impl Copies {
         }
     }
 
-    /// Offsets of the copies before `end` that no SACK block reported and that did not leave within `span`.
+    /// Returns the offsets of copies before `end` that no SACK block reported and that did not leave within `span`.
     pub(super) fn holes(&self, now: Time, end: u64, span: Duration) -> Vec<u64> {
         let is_open =
             |offset: &&u64| self.all.get(offset).is_some_and(|copy| copy.sent.is_none_or(|sent| sent + span <= now));
         self.unreported.range(..end).filter(is_open).copied().collect()
     }
 
-    /// Offsets of what has not left, from `from` on.
+    /// Returns the offsets of copies that have not left, from `from` on.
     pub(super) fn unsent(&self, from: u64, until: u64) -> Vec<u64> {
         let end = |offset: &u64| offset + self.all.get(offset).map_or(0, |copy| copy.segment.sequence_len());
         let fits = |offset: &&u64| end(offset) <= until;
         self.unsent.range(from..).take_while(fits).copied().collect()
     }
 
-    /// All that the receiver has not reported is to be sent again.
+    /// Schedules all copies that the receiver has not reported for retransmission.
     pub(super) fn restart(&mut self) {
         for (offset, copy) in self.all.iter_mut().filter(|(_, copy)| !copy.is_sacked) {
             copy.is_resent |= copy.sent.is_some();

@@ -1,17 +1,28 @@
-//! Dynamic packet sizes between a sender and a base station (DPSM; T. Vu, D. Reschke and W. Horn 2002, of which only what others say
-//! of it was found). The base station counts what arrives corrupted. After each eight packets of a flow without an error its size grows
-//! by a factor, with errors it shrinks by another, once for each; the sender is sent the size by a message, and applies it.
+//! Adapts packet sizes between a sender and a base station (DPSM; T. Vu, D. Reschke and W. Horn 2002). Source not
+//! available: the rules follow descriptions by others.
 //!
-//! Readings: all numbers. What is known is that an adaptive factor raises and lowers the size, by feedback of the base station.
+//! # How it works
 //!
-//! # Where it may stand
+//! The base station counts corrupted arrivals. After each eight packets of a flow without an error, its size grows by a
+//! factor. Each error shrinks it by another factor. A message brings the size to the sender, which applies it.
 //!
-//! At a node of kind `processing` behind the link that corrupts. Every sender applies the size; datagrams pass untouched.
+//! # Position on the path
 //!
-//! # What it helps, and what it harms
+//! At a node of kind `processing` behind the link that corrupts packets. Every sender applies the size. Datagrams pass
+//! unchanged.
 //!
-//! Smaller packets cross a link with many errors more often. It estimates nothing: at a constant error rate the size swings around one
-//! where every eighth packet is lost or so, and each lost packet still reduces the window.
+//! # When it helps
+//!
+//! Smaller packets cross a link with many errors more often.
+//!
+//! # When it hurts
+//!
+//! DPSM estimates no error rate. At a constant error rate the size swings around a size where about every eighth packet
+//! is lost, and each lost packet still reduces the window.
+//!
+//! # Differences from the source
+//!
+//! Readings: all numbers. Known is an adaptive factor that raises and lowers the size by feedback of the base station.
 
 use super::flows::Flows;
 use super::{Context, Middlebox};
@@ -24,23 +35,23 @@ settings! {
     pub struct DpsmConfig {
         /// Packets between two decisions.
         feedback: u32 = 8, [1, 1_000_000], "reading";
-        /// The factor of the size without an error, 1 to 100.
+        /// Factor of the size without an error, 1 to 100.
         up: u32 as Thousandths = 1250, [1.0, 100.0], "reading";
-        /// The factor of the size for each error, 0 to 1.
+        /// Factor of the size for each error, 0 to 1.
         down: u32 as Thousandths = 800, [0.0, 1.0], "reading";
-        /// Without an error, add 64 B in place of the factor.
+        /// Whether a decision without an error adds 64 B instead of the factor.
         additive: bool = false, "reading: the factor is used both ways";
         /// The smallest payload.
         min: u32 as Bytes = 40, "BEEN's smallest packet";
-        /// The largest payload, from which it starts; the sender's `smss`.
+        /// The largest payload, which is also the first: the sender's `smss`.
         max: u32 as Bytes = 1460, "the default of smss";
     }
 }
 
-/// What is added to a size.
+/// Bytes that are added to a size.
 const STEP: u32 = 64;
 
-/// The base station's part.
+/// State of the base station.
 #[derive(Clone, Debug)]
 pub struct Dpsm {
     config: DpsmConfig,
@@ -60,7 +71,7 @@ impl Dpsm {
         Self { config: *config, flows: Flows::default() }
     }
 
-    /// The size after so many failures.
+    /// Returns the size after `failures` failures.
     fn next(&self, size: u32, failures: u32) -> u32 {
         let by =
             |size: u32, thousandths: u32| (u64::from(size) * u64::from(thousandths) / 1000).min(u32::MAX.into()) as u32;

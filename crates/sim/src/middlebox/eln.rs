@@ -1,16 +1,24 @@
-//! Explicit loss notification (H. Balakrishnan and R. Katz 1998): a base station that has seen a segment corrupted marks the
-//! duplicate acknowledgements that ask for it. A sender with `error_reports = "resend"` retransmits at the first of them, at most
-//! once per round trip, and does not reduce its window.
+//! Marks the duplicate acknowledgements that ask for a corrupted segment: explicit loss notification (H. Balakrishnan
+//! and R. Katz 1998).
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! At a node of kind `processing` behind the link that corrupts, and acknowledgements have to come back by it. Datagrams
-//! pass untouched.
+//! A base station remembers the segments that arrived corrupted, and marks the duplicate acknowledgements that ask for
+//! them. A sender with `error_reports = "resend"` retransmits at the first of them, at most once per round trip, and
+//! does not reduce its window.
 //!
-//! # What it helps, and what it harms
+//! # Position on the path
 //!
-//! A loss is repaired one round trip after it happened, as fast retransmit does, but without a smaller window. It does nothing for
-//! a window too small for duplicates, and where errors last the retransmissions are corrupted as well.
+//! At a node of kind `processing` behind the link that corrupts packets. Acknowledgements must return through it.
+//! Datagrams pass unchanged.
+//!
+//! # When it helps
+//!
+//! A loss is repaired one round trip after it happened, as with fast retransmit, but the window stays.
+//!
+//! # When it hurts
+//!
+//! It does nothing for a window too small for duplicates. If errors last, the retransmissions are corrupted as well.
 
 use super::flows::Flows;
 use super::{Context, Middlebox};
@@ -18,26 +26,26 @@ use crate::packet::{Label, Packet};
 use bentpipe_units::{settings, Seq};
 use std::collections::VecDeque;
 
-/// Segments that are remembered of a conversation; of more the oldest are forgotten.
+/// Largest number of remembered segments per conversation. The oldest are forgotten.
 const SEGMENTS_MAX: usize = 256;
 
 settings! {
     /// Marks on duplicate acknowledgements.
     pub struct ElnConfig {
-        /// Let the mark make a packet longer, by 8 B.
+        /// Whether the mark makes a packet longer, by 8 B.
         option_bytes: bool = false, "a bit of the header";
     }
 }
 
-/// The base station's agent.
+/// Agent of the base station.
 #[derive(Clone, Debug)]
 pub struct Eln {
     config: ElnConfig,
-    /// By the direction of the data.
+    /// Corrupted segments by direction of the data.
     flows: Flows<Corrupted>,
 }
 
-/// Of one direction of a conversation.
+/// Corrupted segments of one direction of a conversation.
 #[derive(Clone, Debug, Default)]
 struct Corrupted {
     segments: VecDeque<Seq>,

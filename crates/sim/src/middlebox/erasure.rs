@@ -1,40 +1,51 @@
-//! An erasure code over packets. An encoder sends repair packets behind each block of packets that pass it; a decoder further on makes
-//! packets that were lost between the two again, from those that arrived. The code is systematic: packets pass at once and
-//! unchanged, as members of the open block. With `code = "mds"` any `k` of the `n = k + repair` packets of a block give all of it, as
-//! Reed-Solomon codes do (RFC 5510 §8, RFC 6865). With `code = "rateless"` that many may not be enough, as with LT and Raptor
-//! codes (RFC 5053): with `m >= k` packets the decoder fails with probability 0.85 x 0.567^(m - k) (M. Luby, T. Gasiba, T. Stockhammer
-//! and M. Watson, "Reliable multimedia download delivery in cellular broadcast networks", IEEE Trans. Broadcasting 53(1), 2007).
+//! Repairs losses by an erasure code over packets. An encoder sends repair packets behind each block of packets. A
+//! decoder further on restores lost packets from the packets that arrived.
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! One with `role = "encoder"` in front of the links that lose, one with `role = "decoder"` behind them; no bent pipe can be either. A
-//! packet is coded if a decoder follows on its route, at a later node and before another encoder; all others pass untouched. A block
-//! holds packets of all flows that go from one encoder to one decoder in the directions of `direction`: it protects the links
-//! between the two, and not a flow. A node may have both, for two directions or for two hops in a row; then the decoder has to meet
-//! packets before the encoder does. Where routes change, a packet belongs to the first decoder that one of its routes has.
+//! The code is systematic: packets pass immediately and unchanged, as members of the open block.
 //!
-//! # Readings
+//! - With `code = "mds"` any `k` of the `n = k + repair` packets of a block restore all of it, as with Reed-Solomon
+//!   codes (RFC 5510 §8, RFC 6865).
+//! - With `code = "rateless"` that many may not be enough, as with LT and Raptor codes (RFC 5053). With `m >= k`
+//!   packets the decoder fails with probability 0.85 x 0.567^(m - k) (M. Luby, T. Gasiba, T. Stockhammer and M. Watson,
+//!   "Reliable multimedia download delivery in cellular broadcast networks", IEEE Trans. Broadcasting 53(1), 2007).
 //!
-//! Codes are ideal: whether a block can be decoded is computed, and decoding takes no time. A repair packet is as large as the
-//! largest packet of its block, and `overhead` longer. The number of a packet that passes stands where the link numbers its frames,
-//! and makes the packet no longer. A block that closes before it is full has the same share of repair packets, rounded up: one for a
-//! single packet. Repair packets take the way and the class of the block's last packet, and queue behind it.
+//! A restored packet is a new packet. The lost packet stays counted where it was lost, so more datagrams may arrive
+//! than sent minus lost. Packets of closed connections are not restored. A packet that arrives after it was restored
+//! ends at the decoder. With `order = "in-order"` second copies end there, too, and packets of an abandoned block are
+//! dropped. The decoder remembers `blocks` blocks per pair and abandons the oldest beyond that. The notes of a run
+//! contain `recovered_packets`, `failed_blocks` and `repair_packets`.
 //!
-//! # What it helps, and what it harms
+//! # Position on the path
 //!
-//! **Helps:** Losses are repaired without a round trip, and senders do not learn of them. With loss `p` and `code = "mds"`, a packet
-//! stays lost with probability `p` times that of fewer than `k` of the other `n - 1` arriving. **Harms:** Repair packets take
-//! `repair / k` of the rate, whether anything is lost or not. A burst of losses longer than `repair` is not repaired. Where a queue
-//! between the two overflows, the code hides congestion from senders until blocks fail. What is made again comes behind its block: a
-//! sender may take that for loss, and with `order = "in-order"` every packet behind a gap waits for it.
+//! One with `role = "encoder"` in front of the lossy links, one with `role = "decoder"` behind them. A bent pipe can be
+//! neither. A packet is coded if a decoder follows on its route, at a later node and before another encoder. All other
+//! packets pass unchanged. A block contains packets of all flows from one encoder to one decoder in the directions of
+//! `direction`: it protects the links in between, not a flow. A node may have both, for two directions or for two
+//! consecutive hops. The decoder must then meet packets before the encoder does. Where routes change, a packet belongs
+//! to the first decoder of any of its routes.
 //!
-//! # What it leaves alone
+//! # When it helps
 //!
-//! A packet that is made again is a new one: the lost one stays counted where it was lost, so that more datagrams may arrive than were
-//! sent less those lost. Packets of connections that are over are not made again. A packet that comes late, after it was made
-//! again, ends at the decoder. With `order = "in-order"` second copies end there too, and packets of a block that was given up are
-//! dropped. Of each pair the decoder remembers `blocks` blocks; of more it gives up the oldest. `recovered_packets`, `failed_blocks`
-//! and `repair_packets` are among the notes of a run.
+//! Losses are repaired without a round trip, and senders do not notice them. With loss `p` and `code = "mds"`, a packet
+//! stays lost with probability `p` times the probability that fewer than `k` of the other `n - 1` arrive.
+//!
+//! # When it hurts
+//!
+//! - Repair packets take `repair / k` of the rate, with and without losses.
+//! - A burst of losses longer than `repair` is not repaired.
+//! - If a queue between the two overflows, the code hides congestion from senders until blocks fail.
+//! - Restored packets arrive behind their block. A sender may take that for loss, and with `order = "in-order"` every
+//!   packet behind a gap waits for it.
+//!
+//! # Differences from the source
+//!
+//! - Codes are ideal: the simulator computes whether a block can be decoded, and decoding takes no time.
+//! - A repair packet has the size of the largest packet of its block, plus `overhead`.
+//! - The number of a packet is part of the link's frame numbering, and makes the packet no longer.
+//! - A block that closes before it is full has the same share of repair packets, rounded up: one for a single packet.
+//! - Repair packets take the route and the class of the block's last packet, and queue behind it.
 
 use super::served::Served;
 use super::sessions::Sessions;
@@ -46,29 +57,29 @@ use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, words, Duration, Stream, Time};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Packets of a block, and its repair packets: of either no more.
+/// Largest number of packets of a block, and of its repair packets.
 const BLOCK_MAX: usize = 1024;
 
 settings! {
     /// An end of an erasure code.
     pub struct ErasureConfig {
-        /// Which end.
+        /// End at this node.
         role: CodeRole;
-        /// Which packets it codes, or decodes.
+        /// Direction of the packets that are coded or decoded.
         direction: Way = Way::Both;
         /// Encoder: the code.
         code: ErasureCode = ErasureCode::Mds;
-        /// Encoder: packets of a block.
+        /// Encoder: packets per block.
         k: u32 = 20, [1, 1024], "reading: 24 ms at 10 Mbit/s";
-        /// Encoder: repair packets of a full block; with 0 it does nothing.
+        /// Encoder: repair packets of a full block; 0: no coding.
         repair: u32 = 2, [0, 1024], "reading: a tenth of `k`";
-        /// Encoder: how long a block is open before it is closed as it is.
+        /// Encoder: time after which an open block is closed.
         wait: Duration = Duration::from_millis(50), "reading: two blocks at 10 Mbit/s";
-        /// Encoder: what a repair packet has beyond the largest packet of its block.
+        /// Encoder: size of a repair packet beyond the largest packet of its block.
         overhead: u64 as Bytes = 8, "reading: block, place, size of the block and length, 2 B each";
-        /// Decoder: when packets leave it.
+        /// Decoder: time when packets leave it.
         order: CodeOrder = CodeOrder::AtOnce;
-        /// Decoder: a block of which nothing has come for so long is given up.
+        /// Decoder: time without an arrival after which a block is abandoned.
         timeout: Duration = Duration::from_millis(500), "reading: ten times `wait`";
         /// Decoder: blocks of a pair that it remembers.
         blocks: u32 = 64, [1, 4096], "reading";
@@ -76,36 +87,36 @@ settings! {
 }
 
 words! {
-    /// The two ends of an erasure code.
+    /// Ends of an erasure code.
     pub enum CodeRole {
         /// Sends repair packets.
         "encoder" => Encoder,
-        /// Makes packets again.
+        /// Restores packets.
         "decoder" => Decoder,
     }
 }
 
 words! {
-    /// What an erasure code needs to be decoded.
+    /// Packets that decoding needs.
     pub enum ErasureCode {
-        /// As many packets as the block has: maximum distance separable.
+        /// The number of packets in the block: maximum distance separable.
         "mds" => Mds,
-        /// With each packet beyond that it fails less often.
+        /// At least as many packets as the block has. Each further packet makes a failure less likely.
         "rateless" => Rateless,
     }
 }
 
 words! {
-    /// When packets leave a decoder.
+    /// Time when packets leave a decoder.
     pub enum CodeOrder {
-        /// At once; those made again when they can be.
+        /// Immediately; restored packets when they are complete.
         "at-once" => AtOnce,
-        /// As the encoder had them: those behind a gap wait until it is filled or given up.
+        /// In the order of the encoder: packets behind a gap wait until it is filled or abandoned.
         "in-order" => InOrder,
     }
 }
 
-/// Either end.
+/// Either end at a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Erasure {
     Encoder(Encoder),
@@ -123,10 +134,10 @@ pub(crate) struct Encoder {
     repairs: u64,
 }
 
-/// What goes to one decoder.
+/// Packets to one decoder.
 #[derive(Clone, Debug, Default)]
 struct Outbound {
-    /// The number of the next packet.
+    /// Number of the next packet.
     next: u64,
     open: Option<OpenBlock>,
 }
@@ -135,19 +146,19 @@ struct Outbound {
 struct OpenBlock {
     first: u64,
     count: u16,
-    /// Where the copies are.
+    /// Address of the copies.
     copies: u32,
     largest: u64,
-    /// The header of the last packet.
+    /// Header of the last packet.
     last: Packet,
     due: Time,
 }
 
-/// Counts what arrives of each block.
+/// Counts the arrivals of each block.
 #[derive(Clone, Debug)]
 pub(crate) struct Decoder {
     config: ErasureConfig,
-    /// Those that are for it: what an encoder beside it has just written is for another node.
+    /// Streams for this decoder. Packets just written by an encoder at this node are for another node.
     expected: BTreeSet<u32>,
     dice: Stream,
     drawn: u64,
@@ -155,7 +166,7 @@ pub(crate) struct Decoder {
     count: Count,
 }
 
-/// Of all streams together.
+/// Counts of all streams together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     blocks: usize,
@@ -164,40 +175,40 @@ struct Count {
     failed: u64,
 }
 
-/// What comes from one encoder.
+/// Packets from one encoder.
 #[derive(Clone, Debug, Default)]
 struct Inbound {
-    /// In the order of their numbers.
+    /// Blocks, in the order of their numbers.
     blocks: VecDeque<Received>,
-    /// Blocks whose first number is below this are given up.
+    /// Blocks whose first number is below this are abandoned.
     floor: u64,
-    /// In order: the number of the packet that is to leave next, and those that wait for it.
+    /// In order: number of the next packet to leave, and the packets that wait for it.
     next: u64,
     waiting: VecDeque<(u64, Packet)>,
 }
 
-/// What has arrived of a block.
+/// Arrived packets of a block.
 #[derive(Clone, Debug)]
 struct Received {
     first: u64,
     members: Seen,
     repairs: Seen,
-    /// How many packets it has; 0: no repair packet has said so.
+    /// Number of its packets; 0: no repair packet has reported it.
     count: u16,
-    /// Where the copies are, as long as they can be of use.
+    /// Address of the copies, as long as they may be useful.
     copies: Option<u32>,
-    /// It is decoded when it would fail with no more than this probability; 1: when as many have come as it has.
+    /// Largest failure probability at which it is decoded; 1: decoded when as many packets have arrived as it has.
     luck: f64,
     is_decoded: bool,
     touched: Time,
 }
 
-/// A set of places in a block.
+/// Set of places in a block.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     bits: [u64; BLOCK_MAX / 64],
     count: u16,
-    /// One above the highest.
+    /// End of the highest place.
     end: u16,
 }
 
@@ -208,7 +219,7 @@ impl Seen {
         self.bits[usize::from(index) / 64] >> (index % 64) & 1 != 0
     }
 
-    /// Returns whether it is new.
+    /// Adds a place. Returns whether it is new.
     fn add(&mut self, index: u16) -> bool {
         let is_new = !self.has(index);
         self.bits[usize::from(index) / 64] |= 1 << (index % 64);
@@ -241,7 +252,7 @@ impl Erasure {
         }
     }
 
-    /// Packets of this path are for a decoder, which knows them by `stream`.
+    /// Declares that packets of this path go to a decoder, which knows them by `stream`.
     pub(crate) fn serve(&mut self, path: PathId, stream: u32) {
         let Self::Encoder(encoder) = self else { return };
         encoder.served.add(path, stream);
@@ -250,7 +261,7 @@ impl Erasure {
         }
     }
 
-    /// Packets of this stream are for this decoder.
+    /// Declares that packets of this stream are for this decoder.
     pub(crate) fn expect(&mut self, stream: u32) {
         if let Self::Decoder(decoder) = self {
             decoder.expected.insert(stream);
@@ -262,7 +273,7 @@ impl Encoder {
     fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
         let Some(stream) = self.served.stream(&packet) else { return cx.forward(packet) };
         let Some(outbound) = self.streams.get_mut(stream.into()) else { return cx.forward(packet) };
-        // What another encoder has numbered belongs to that one's decoder.
+        // Packets numbered by another encoder belong to that one's decoder.
         let is_others = cx.bodies.member(&packet).is_some() || cx.bodies.repair(&packet).is_some();
         if self.config.repair == 0 || packet.is_damaged() || is_others {
             return cx.forward(packet);
@@ -341,7 +352,7 @@ impl Decoder {
             return if is_at_once { cx.forward(packet) } else { cx.drop(packet, Cause::Policy) };
         };
         let block = &mut inbound.blocks[at];
-        // It was made again already; or it is there twice, and in order one is enough.
+        // It was restored already, or arrived twice, and in order one copy is enough.
         let is_new = block.members.add(member.index);
         if if is_new { block.is_decoded } else { !is_at_once } {
             return cx.consume(packet);
@@ -387,7 +398,7 @@ impl Decoder {
     }
 }
 
-/// What comes from an encoder, from now on; it is looked at again when the block that something has come of may be given up.
+/// Returns the state of an encoder, and visits it again when the block of this arrival may be abandoned.
 fn inbound_of(streams: &mut Sessions<Inbound>, stream: u32, due: Time) -> &mut Inbound {
     let key = stream.into();
     if streams.get_mut(key).is_none() {
@@ -398,7 +409,7 @@ fn inbound_of(streams: &mut Sessions<Inbound>, stream: u32, due: Time) -> &mut I
 }
 
 impl Inbound {
-    /// Where the block is of which something has come; none: it was given up.
+    /// Returns the block of an arrival; `None`: it was abandoned.
     fn block_of(
         &mut self,
         member: Member,
@@ -422,7 +433,7 @@ impl Inbound {
         Some(at)
     }
 
-    /// Something of block `at` has come: makes what is missing, if that can be, and lets go what may leave.
+    /// Processes an arrival of block `at`: restores missing packets if possible, and releases packets.
     fn settle(&mut self, at: usize, order: CodeOrder, count: &mut Count, cx: &mut Context<'_>) {
         let block = &mut self.blocks[at];
         if block.can_be_decoded() {
@@ -444,7 +455,7 @@ impl Inbound {
         }
     }
 
-    /// What is next in order leaves, for as long as it is there.
+    /// Releases the next packets in order, as long as they are available.
     fn let_go(&mut self, count: &mut Count, cx: &mut Context<'_>) {
         loop {
             if let Some(&(number, packet)) = self.waiting.front().filter(|waiting| waiting.0 <= self.next) {
@@ -464,7 +475,7 @@ impl Inbound {
         }
     }
 
-    /// The oldest block is forgotten; what was lost of it stays so.
+    /// Abandons the oldest block. Its lost packets stay lost.
     fn give_up(&mut self, order: CodeOrder, count: &mut Count, cx: &mut Context<'_>) {
         let Some(front) = self.blocks.front() else { return };
         let (first, size) = (front.first, if front.count > 0 { front.count } else { front.members.end });
@@ -508,7 +519,7 @@ impl Received {
         self.count > 0 && self.members.count == self.count
     }
 
-    /// Whether what has arrived is enough to make what is missing, which nobody has done yet.
+    /// Whether the arrived packets suffice to restore the missing ones, and these are not restored yet.
     fn can_be_decoded(&self) -> bool {
         let arrived = self.members.count + self.repairs.count;
         if self.count == 0 || self.is_decoded || self.is_complete() || arrived < self.count {
@@ -518,7 +529,8 @@ impl Received {
     }
 }
 
-/// The probability that a Raptor code is not decoded with this many packets beyond those of its block (Luby et al. 2007).
+/// Returns the probability that a Raptor code fails with this many packets beyond those of its block (Luby et al.
+/// 2007).
 fn failure(beyond: u16) -> f64 {
     0.85 * 0.567_f64.powi(beyond.into())
 }
@@ -552,7 +564,7 @@ impl Middlebox for Erasure {
         }
     }
 
-    /// Nothing is kept of flows; of blocks something is.
+    /// The state is per block, not per flow.
     fn flows(&self) -> usize {
         match self {
             Self::Encoder(part) => part.open,

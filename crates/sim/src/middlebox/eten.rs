@@ -1,22 +1,31 @@
-//! Explicit transport error notification (R. Krishnan et al., Computer Networks 46(3), 2004): a node that sees a packet corrupted,
-//! but can read its header, has the source know. Backward, by a message of its own (a datagram of 76 bytes); or forward, by a mark on the
-//! next packet of the flow, which the receiver echoes. A sender with `error_reports = "resend"` retransmits, and does not reduce its
-//! window.
+//! Notifies sources of corrupted packets: explicit transport error notification (R. Krishnan et al., Computer Networks
+//! 46(3), 2004).
 //!
-//! The cumulative kind (CETEN; W. Eddy, S. Ostermann and M. Allman, CCR 34(5), 2004) has no notice for a packet: each node multiplies
-//! what is written on a packet by the share of packets that it has seen uncorrupted, over the last 1000. The receiver echoes the product,
-//! and senders with the verdict `ceten-p` or `ceten-a` know from it which part of their losses is congestion.
+//! # How it works
 //!
-//! # Where it may stand
+//! A node that receives a corrupted packet with a readable header notifies its source. Backward notices are separate
+//! messages (datagrams of 76 bytes). Forward notices are marks on the next packet of the flow, which the receiver
+//! echoes. A sender with `error_reports = "resend"` retransmits, and does not reduce its window.
 //!
-//! A node with `role = "hop"` has to be of kind `processing`. Forward and cumulative notices need `role = "receiver"` at the node
-//! where the flow ends: its network layer, which hands to following packets what it has read. Datagrams pass untouched.
+//! The cumulative variant (CETEN; W. Eddy, S. Ostermann and M. Allman, CCR 34(5), 2004) has no notice per packet. Each
+//! node multiplies the number on a packet by its share of uncorrupted packets, over the last 1000. The receiver echoes
+//! the product. Senders with the verdict `ceten-p` or `ceten-a` derive from it the share of congestion in their losses.
 //!
-//! # What it helps, and what it harms
+//! # Position on the path
 //!
-//! Backward notices come as soon as a message can from where the error was, forward ones a round trip after it, without a
-//! datagram for each. Cumulative ones cost nothing per loss, and follow the error rate slowly. All of them keep the window of a
-//! sender that loses to errors; where errors last, retransmissions are corrupted as well.
+//! A node with `role = "hop"` must be of kind `processing`. Forward and cumulative notices need `role = "receiver"` at
+//! the node where the flow ends: its network layer, which passes notices on to the following packets. Datagrams pass
+//! unchanged.
+//!
+//! # When it helps
+//!
+//! Backward notices arrive as soon as a message from the place of the error can. Forward notices arrive a round trip
+//! after it, without a datagram for each error. Cumulative notices cost nothing per loss. All of them keep the window
+//! of a sender with errors.
+//!
+//! # When it hurts
+//!
+//! Cumulative notices follow the error rate slowly. If errors last, retransmissions are corrupted as well.
 
 use super::flows::Flows;
 use super::{Context, Middlebox, Side};
@@ -25,57 +34,57 @@ use bentpipe_tcp::Notice;
 use bentpipe_units::{settings, words};
 use std::collections::VecDeque;
 
-/// Packets that tell a node's share of errors.
+/// Packets that give a node's share of errors.
 const PACKETS: usize = 1000;
 
-/// Notices that wait for packets of their conversation; of more the oldest are forgotten.
+/// Largest number of notices that wait for packets of their conversation. The oldest are forgotten.
 const WAITING_MAX: usize = 64;
 
 settings! {
     /// Explicit transport error notification.
     pub struct EtenConfig {
-        /// Which part of it.
+        /// Part of ETEN at this node.
         role: EtenRole = EtenRole::Hop;
-        /// How the source is notified.
+        /// Notification of the source.
         notice: NoticeKind = NoticeKind::Backward;
-        /// Let what is written on packets make them longer, by 8 B.
+        /// Whether numbers and marks make packets longer, by 8 B.
         option_bytes: bool = false, "header fields that are there";
     }
 }
 
 words! {
-    /// The parts of ETEN.
+    /// Parts of ETEN.
     pub enum EtenRole {
-        /// A node on the way: sees errors.
+        /// A node on the path: sees errors.
         "hop" => Hop,
-        /// The node where the flow ends: echoes what is written on its packets.
+        /// The node where the flow ends: echoes the marks and numbers of its packets.
         "receiver" => Receiver,
     }
 }
 
 words! {
-    /// How errors are notified.
+    /// Notification of errors.
     pub enum NoticeKind {
-        /// By a message to the source.
+        /// A message to the source.
         "backward" => Backward,
-        /// By a mark on the next packet of the flow.
+        /// A mark on the next packet of the flow.
         "forward" => Forward,
-        /// By the chance that a packet survives the path, on every packet.
+        /// The probability that a packet survives the path, on every packet.
         "cumulative" => Cumulative,
     }
 }
 
-/// A node on the way, or the receiver's.
+/// A node on the path, or the receiver's.
 #[derive(Clone, Debug)]
 pub struct Eten {
     config: EtenConfig,
-    /// What waits for a packet, by the direction of that packet.
+    /// Labels that wait for a packet, by the direction of that packet.
     waiting: Flows<VecDeque<Label>>,
-    /// Of each direction.
+    /// Share of errors in each direction.
     seen: [Share; 2],
 }
 
-/// The share of errors among the last packets.
+/// Share of errors among the last packets.
 #[derive(Clone, Debug, Default)]
 struct Share {
     last: VecDeque<bool>,
@@ -105,7 +114,7 @@ impl Eten {
         &mut self.seen[usize::from(Side::origin_of(packet) == Side::Receiver)]
     }
 
-    /// `label` waits for the next packet of that direction; with `replaces` in place of what waits.
+    /// Keeps `label` for the next packet of that direction. With `replaces` it replaces waiting labels.
     fn wait(&mut self, conversation: u64, label: Label, replaces: bool) {
         let waiting = self.waiting.entry(conversation, VecDeque::new);
         if replaces {
@@ -116,7 +125,7 @@ impl Eten {
         waiting.push_back(label);
     }
 
-    /// Takes off a packet at the end of its way what the other end is to know.
+    /// Removes the label for the other endpoint from a packet at the end of its path.
     fn read(&mut self, packet: &mut Packet, cx: &mut Context<'_>) {
         let (echo, replaces) = match cx.label(packet) {
             Some(Label::Survival(survival)) => (Label::SurvivalEcho(survival), true),

@@ -1,12 +1,16 @@
-//! Drops packets at regular distances, to see what regular losses do.
+//! Drops packets at regular distances, to study regular losses.
 //!
-//! # Where it may stand
+//! # Position on the path
 //!
 //! At any node.
 //!
-//! # What it helps, and what it harms
+//! # When it helps
 //!
-//! **Helps:** nobody. **Harms:** Each loss costs a sender what losses cost it.
+//! It helps no flow.
+//!
+//! # When it hurts
+//!
+//! Each loss costs a sender as much as any other loss.
 
 use super::{Context, Middlebox};
 use crate::dictionary::Cause;
@@ -21,7 +25,7 @@ settings! {
     }
 }
 
-/// The function.
+/// Regular losses at a node.
 #[derive(Clone, Debug)]
 pub struct Every {
     config: EveryConfig,

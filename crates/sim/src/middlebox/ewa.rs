@@ -1,25 +1,36 @@
-//! Explicit window adaptation (L. Kalampoukas, A. Varma and K. Ramakrishnan, IEEE/ACM ToN 10(3), 2002): the node writes into the
-//! advertised window of the ACKs that come back what the free room of the queue admits through which their data leave.
+//! Writes the window that the free room of a queue admits into returning ACKs: explicit window adaptation (L.
+//! Kalampoukas, A. Varma and K. Ramakrishnan, IEEE/ACM ToN 10(3), 2002).
 //!
-//! A flow may have alpha * log2(B - Q) segments, at least one, with room for B packets of which Q wait. Every `interval` a mean
-//! of Q moves by an eighth towards it. Below `low` of B alpha rises by `rise`, above `high` it falls by the share `fall`; it
-//! begins at 1 and stays from 1/8 to 64. No copy of the paper was at hand: interval, bounds and steps are a reading.
+//! # How it works
 //!
-//! The window is that of the connection's scale, which stands in its SYNs. A connection whose SYNs it did not see keeps its
-//! window, and so does one that comes when it knows `flows` others. It forgets a connection with RST, after both FINs, or when
-//! it was silent for five minutes.
+//! The node reduces the advertised window of returning ACKs to the window that the free room of the queue admits. A
+//! flow may have alpha * log2(B - Q) segments, at least one, if the queue has room for B packets and Q wait. Every
+//! `interval` a mean of Q moves by an eighth towards it. Below `low` of B, alpha rises by `rise`. Above `high` it falls
+//! by the share `fall`. It starts at 1 and stays between 1/8 and 64.
 //!
-//! # Where it may stand
+//! The window uses the connection's scale, from its SYNs. A connection whose SYNs passed elsewhere keeps its window,
+//! and so does a connection beyond `flows`. The node forgets a connection with RST, after both FINs, or after five
+//! minutes of silence.
 //!
-//! Where data and the ACKs of the same connections pass, in front of the queue that fills: a queue without a bound has no room
-//! to go by, and nothing is written. It sees TCP headers: encryption below TCP, and QUIC, hide them from a real one.
+//! # Position on the path
 //!
-//! # What it helps, and what it harms
+//! In front of the queue that fills, where data and the ACKs of the same connections pass. A queue without a limit has
+//! no room to compute with, and nothing is written. The node needs readable TCP headers: encryption below TCP, and
+//! QUIC, hide them from a real node.
 //!
-//! Senders that know nothing of it keep the queue within its room, so few packets are dropped. All flows get the same window,
-//! whatever their round-trip time: those with a short one get the larger rate, which is what REFWA set out to mend. The
-//! logarithm hardly moves until the queue is almost full. As with REFWA, senders without SACK want
-//! `tcp.duplicate_acks = "any-window"`, and large scales round a window down to little.
+//! # When it helps
+//!
+//! Unmodified senders keep the queue within its room, so few packets are dropped.
+//!
+//! # When it hurts
+//!
+//! All flows get the same window for any round-trip time. Flows with a short round trip get the larger rate, which
+//! REFWA was made to repair. The logarithm hardly moves until the queue is almost full. As with REFWA, senders without
+//! SACK need `tcp.duplicate_acks = "any-window"`, and large scales round a window down to a small value.
+//!
+//! # Differences from the source
+//!
+//! Source not available: interval, bounds and steps are readings.
 
 use super::{Context, LinkView, Middlebox};
 use crate::ids::LinkId;
@@ -32,46 +43,46 @@ use std::collections::BTreeMap;
 settings! {
     /// Window feedback from the free room of a queue.
     pub struct EwaConfig {
-        /// How often the mean queue and alpha are brought up to date; a millisecond at least.
+        /// Time between updates of the mean queue and of alpha; at least a millisecond.
         interval: Duration = Duration::from_millis(10), "reading";
-        /// Alpha rises while the mean queue is below this share of the room.
+        /// Share of the room below which the mean queue makes alpha rise.
         low: f64 as Chance = 0.2, "reading";
-        /// Alpha falls while it is above this share.
+        /// Share of the room above which the mean queue makes alpha fall.
         high: f64 as Chance = 0.6, "reading";
-        /// What is added to alpha in an interval.
+        /// Increase of alpha per interval.
         rise: f64 as Chance = 0.125, "reading";
-        /// Which share of alpha is taken off in an interval.
+        /// Share of alpha that is removed per interval.
         fall: f64 as Chance = 0.03125, "reading";
-        /// Connections that it knows at most; 0 makes it transparent.
+        /// Largest number of connections that it knows; 0: transparent.
         flows: u32 = 100_000;
     }
 }
 
-/// A connection that was silent for so long is forgotten.
+/// Time of silence after which a connection is forgotten.
 const FORGET: Duration = Duration::from_secs(300);
 
-/// No interval is shorter.
+/// Shortest interval.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// The middlebox, with what it knows of connections and links.
+/// The middlebox, with its connections and links.
 #[derive(Clone, Debug)]
 pub struct Ewa {
     config: EwaConfig,
-    /// By conversation, its two directions together.
+    /// Connections by conversation, both directions together.
     connections: BTreeMap<u64, Conversation>,
     ports: Vec<Port>,
     next: Time,
-    /// When those that are silent are looked for.
+    /// Time of the next search for silent connections.
     sweep_at: Time,
 }
 
 /// A connection; `[0]` is its opener's.
 #[derive(Clone, Copy, Debug)]
 struct Conversation {
-    /// What the SYNs offered; none: not seen.
+    /// Window scales that the SYNs offered; `None`: not seen.
     scales: [Option<Option<u8>>; 2],
     is_closed: [bool; 2],
-    /// By which port the data of an end leave, and their largest payload.
+    /// Port through which the data of an endpoint leaves, and its largest payload.
     data: [Option<(usize, u16)>; 2],
     seen_at: Time,
 }
@@ -81,14 +92,14 @@ struct Conversation {
 struct Port {
     link: LinkId,
     alpha: f64,
-    /// Packets.
+    /// Mean queue, packets.
     mean: f64,
     /// Largest packet, bytes.
     largest: u64,
 }
 
 impl Port {
-    /// Room and queue in packets: of the bound that is nearer.
+    /// Returns room and queue in packets, by the nearer bound.
     fn room(&self, link: &LinkView) -> (f64, f64) {
         let of_bytes = link.room.1 / self.largest.max(1);
         if link.room.0 <= of_bytes {
@@ -109,7 +120,7 @@ impl Port {
     }
 }
 
-/// The window that `free` packets of room admit, in segments.
+/// Returns the window that `free` packets of room admit, segments.
 fn segments(alpha: f64, free: f64) -> f64 {
     if free <= 1.0 {
         1.0
@@ -131,7 +142,7 @@ impl Ewa {
         })
     }
 
-    /// What a packet says of its connection, and what is written into it.
+    /// Learns the state of a connection from a packet, and writes the window into it.
     fn read(&mut self, packet: &mut Packet, cx: &mut Context<'_>) {
         let (now, flags) = (cx.now, packet.header_flags());
         let (key, side) = (packet.conversation() >> 1, usize::from(packet.is_to_sender()));
@@ -160,7 +171,7 @@ impl Ewa {
             connection.data[side] = Some((port, packet.len.max(largest)));
             self.ports[port].largest = self.ports[port].largest.max(packet.size());
         }
-        // RFC 7323 §2.2: both ends must offer it. §2.3: larger shifts are taken as 14.
+        // RFC 7323 §2.2: both ends must offer it. §2.3: larger shifts count as 14.
         let shift = match connection.scales {
             [Some(Some(_)), Some(Some(_))] => connection.scales[side].flatten().map(|shift| shift.min(14)),
             [Some(_), Some(_)] => Some(0),

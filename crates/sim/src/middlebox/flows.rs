@@ -1,13 +1,13 @@
-//! What a function remembers of conversations: so much and no more.
+//! State of conversations, of bounded size.
 
 use crate::packet::Packet;
 use bentpipe_tcp::Flags;
 use std::collections::BTreeMap;
 
-/// Conversations in a generation. Those that were not used while this many others were are forgotten.
+/// Conversations per generation. A conversation is forgotten if it is not used while this many others are.
 const GENERATION: usize = 1 << 15;
 
-/// A value for each of the conversations that are in use, in two generations.
+/// A value for each conversation in use, in two generations.
 #[derive(Clone, Debug)]
 pub(super) struct Flows<T> {
     young: BTreeMap<u64, T>,
@@ -21,7 +21,7 @@ impl<T> Default for Flows<T> {
 }
 
 impl<T> Flows<T> {
-    /// What is remembered of a conversation.
+    /// Returns the value of a conversation.
     pub(super) fn get_mut(&mut self, conversation: u64) -> Option<&mut T> {
         if let Some(value) = self.old.remove(&conversation) {
             self.insert(conversation, value);
@@ -29,7 +29,7 @@ impl<T> Flows<T> {
         self.young.get_mut(&conversation)
     }
 
-    /// The same, begun anew if nothing is.
+    /// Returns the value of a conversation, and creates a missing one.
     pub(super) fn entry(&mut self, conversation: u64, begin: impl FnOnce() -> T) -> &mut T {
         if self.get_mut(conversation).is_none() {
             self.insert(conversation, begin());

@@ -1,24 +1,29 @@
-//! Freezing senders while the receiver is out of reach, in the manner of M-TCP (K. Brown and S. Singh, "M-TCP: TCP for
-//! mobile cellular networks", 1997; RFC 3135 §3.2.2): while the link behind it is down, or there is no route, a node
-//! holds what arrives and closes the sender's window by an acknowledgement of its own. When the link is back it passes
-//! on what it held, and opens the window as the receiver had it. A sender whose window is closed waits and probes: it
-//! takes the outage for no congestion, and goes on with the window that it had.
+//! Freezes senders while the receiver is out of reach, like M-TCP (K. Brown and S. Singh, "M-TCP: TCP for mobile
+//! cellular networks", 1997; RFC 3135 §3.2.2).
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! At the node in front of the link that goes down, on the way of both directions. The nearer the sender is, the less
-//! has to be held.
+//! While the link behind the node is down, or there is no route, the node holds arriving packets and closes the
+//! sender's window by a separate acknowledgement. When the link is back it passes the held packets on, and opens the
+//! window to the receiver's. A sender with a closed window waits and probes. It does not take the outage for
+//! congestion, and continues with its old window.
 //!
-//! # What it helps, and what it harms
+//! Datagrams, and connections without an acknowledgement so far, are not held: their packets enter the link's queue as
+//! usual.
 //!
-//! **Helps:** No timeout, no backed-off timer and no small window after an outage that is longer than a timeout.
-//! A sender that takes back what turns out to have been for nothing, as those of Linux do, gains little: see below.
-//! **Harms:** It does not bring back what was on its way when the link went down, unless the link keeps that. What it
-//! held comes to the link's queue at once.
+//! # Position on the path
 //!
-//! # What it leaves alone
+//! At the node in front of the link with outages, on the path of both directions. The nearer the sender is, the less
+//! data must be held.
 //!
-//! Datagrams, and connections of which it has seen no acknowledgement: their packets go on to the link as ever.
+//! # When it helps
+//!
+//! After an outage longer than a timeout, there is no timeout, no backed-off timer and no small window.
+//!
+//! # When it hurts
+//!
+//! A sender that undoes needless reductions, such as Linux, gains little: see the measurements. Packets under way when
+//! the link went down stay lost, unless the link keeps them. The held packets enter the link's queue all together.
 
 use super::sessions::Sessions;
 use super::{Context, Middlebox, Side, Way};
@@ -32,21 +37,21 @@ use std::collections::VecDeque;
 settings! {
     /// Freezing of senders while a link is down.
     pub struct FreezeConfig {
-        /// Which data it holds.
+        /// Direction of the data that is held.
         direction: Way = Way::ToReceiver;
-        /// Bytes of each connection that it holds; more are lost.
+        /// Bytes that it holds per connection. Further bytes are lost.
         buffer: u64 as Bytes = 6_291_456, "as `split`";
-        /// Connections that it looks after at once; those of others pass unchanged.
+        /// Connections that it can freeze at the same time. Packets of other connections pass unchanged.
         sessions: u32 = 100_000, [1, 1_000_000];
-        /// State is given up after a time without a packet.
+        /// Time without a packet after which state is discarded.
         idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
     }
 }
 
-/// How often it looks whether there is a route again.
+/// Time between checks for a route.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The function.
+/// Freezing at a node.
 #[derive(Clone, Debug)]
 pub struct Freeze {
     config: FreezeConfig,
@@ -57,9 +62,9 @@ pub struct Freeze {
 /// One direction of a connection's data.
 #[derive(Clone, Debug)]
 struct Stream {
-    /// The latest acknowledgement of the receiver, without its data.
+    /// Latest acknowledgement of the receiver, without its data.
     latest: Segment,
-    /// What waits for the link, its bytes, and the end of its data.
+    /// Packets that wait for the link, their bytes, and the end of their data.
     held: VecDeque<Packet>,
     bytes: u64,
     end: Seq,
@@ -71,12 +76,13 @@ impl Freeze {
         Self { config: *config, sessions: Sessions::default(), held: 0 }
     }
 
-    /// The receiver says something, of data that come by the key `back`; whether the sender is to hear of no window.
+    /// Processes a segment of the receiver for data with the key `back`. Returns whether its window must be hidden from
+    /// the sender.
     fn on_answer(&mut self, back: u64, segment: &Segment, now: Time) -> bool {
         if !segment.flags.has(Flags::ACK) {
             return false;
         }
-        // What it says of marks stays: in some of its headers they are counted (RFC 9768).
+        // The ECN flags of the receiver stay: some headers count marks (RFC 9768).
         let flags = Flags::ACK.with_ace(segment.flags.ace());
         let latest = Segment { len: 0, flags, ecn: Ecn::NotEct, options: Options::None, ..*segment };
         if let Some(stream) = self.sessions.get_mut(back) {
@@ -91,7 +97,7 @@ impl Freeze {
         false
     }
 
-    /// Data, which go on or wait.
+    /// Forwards or holds data.
     fn on_data(&mut self, key: u64, packet: Packet, segment: &Segment, cx: &mut Context<'_>) {
         let Some(stream) = self.sessions.get_mut(key) else { return cx.forward(packet) };
         stream.last_packet = cx.now;
@@ -107,7 +113,7 @@ impl Freeze {
         let Some(stream) = self.sessions.get_mut(key) else { return };
         let end = segment.seq.at(segment.sequence_len());
         if segment.sequence_len() > 0 && (end.value().wrapping_sub(stream.end.value()) as i32) <= 0 {
-            // A probe, or what waits here already.
+            // A probe, or data that waits here already.
             stream.tell(&packet, 0, cx);
             return cx.consume(packet);
         }
@@ -121,7 +127,7 @@ impl Freeze {
         self.held += 1;
     }
 
-    /// What waits goes on.
+    /// Forwards the held packets.
     fn release(&mut self, key: u64, is_open: bool, cx: &mut Context<'_>) {
         let Some(stream) = self.sessions.get_mut(key) else { return };
         if let (Some(packet), true) = (stream.held.front(), is_open) {
@@ -135,7 +141,7 @@ impl Freeze {
 }
 
 impl Stream {
-    /// Tells the sender of `packet` what its window is.
+    /// Sends the sender of `packet` its window.
     fn tell(&self, packet: &Packet, window: u16, cx: &mut Context<'_>) {
         if let Some(answer) = cx.answer(packet, &Segment { window, ..self.latest }) {
             cx.emit(answer);
@@ -143,7 +149,8 @@ impl Stream {
     }
 }
 
-/// When to look again whether the packet can leave; now: it can, or it is at the end of its way.
+/// Returns the time of the next check whether the packet can leave. The present means that it can, or is at its
+/// destination.
 fn back_at(packet: &Packet, cx: &mut Context<'_>) -> Time {
     match cx.link_of(packet) {
         Some(link) => cx.link(link).up_at,

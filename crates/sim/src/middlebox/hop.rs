@@ -1,20 +1,21 @@
-//! The protocol between two SaTPEP gateways: one stream of bytes in each direction, cumulative acknowledgements for each packet,
-//! negative ones for gaps, a window that the gateway gives. SYN and FIN are places in the stream, as in TCP.
+//! Protocol between two SaTPEP gateways: one stream of bytes in each direction, cumulative acknowledgements for each
+//! packet, negative ones for gaps, and a window from the gateway. SYN and FIN are places in the stream, as in TCP.
 
 use bentpipe_tcp::{Flags, Options, SackBlocks, Segment};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How a gateway sends.
+/// Sending parameters of a gateway.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
     /// Payload bytes of a packet.
     pub(super) mss: u64,
     /// Bytes that may wait at the receiving gateway.
     pub(super) buffer: u64,
-    /// A window of its own below the gateway's: it begins with one packet, doubles, and falls back to that after a timeout.
+    /// Whether it has its own window below the gateway's. That starts with one packet, doubles, and falls back to one
+    /// packet after a timeout.
     pub(super) slow_start: bool,
-    /// Ask about what was sent last when nothing is heard.
+    /// Whether it asks about the last packets after silence.
     pub(super) probes: bool,
 }
 
@@ -32,28 +33,28 @@ pub(super) struct Hop {
     manner: Manner,
     una: u64,
     nxt: u64,
-    /// The end of what is to be sent, the FIN included.
+    /// End of the data to send, the FIN included.
     end: u64,
-    /// Where the FIN is.
+    /// Place of the FIN.
     fin_at: Option<u64>,
-    /// What the other gateway has room for.
+    /// End of the room at the other gateway.
     peer_edge: u64,
-    /// Ranges that are to be sent again, and when each was last.
+    /// Ranges to retransmit, and the time of each last transmission.
     again: VecDeque<(u64, u64)>,
     resent: BTreeMap<u64, Time>,
-    /// The end of a packet that is being timed, and when it left.
+    /// End of the timed packet, and the time when it left.
     timed: Option<(u64, Time)>,
     pub(super) rtt: RoundTrip,
-    /// Since when the sender has heard nothing new.
+    /// Time of the last news from the other gateway.
     quiet_since: Time,
     has_probed: bool,
     tries: u32,
-    /// What the gateway allows, bytes.
+    /// Window that the gateway allows, bytes.
     pub(super) window: u64,
     cwnd: u64,
     ssthresh: u64,
 
-    /// The next byte expected, what has come beyond, and how far the other gateway is known to have sent.
+    /// Next byte expected, ranges received beyond it, and the end of the data known to be sent.
     rx_nxt: u64,
     runs: BTreeMap<u64, u64>,
     rx_known: u64,
@@ -65,7 +66,7 @@ pub(super) struct Hop {
     nacked: Time,
 }
 
-/// The round trip between the gateways: as the key says, until it is measured.
+/// Round trip between the gateways: the key's value until it is measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RoundTrip {
     pub(super) estimate: Duration,
@@ -79,17 +80,17 @@ impl RoundTrip {
     }
 }
 
-/// Added to the round trip before a gap is reported again, or the end is asked about.
+/// Time beyond the round trip before a gap is reported again, or before a question about the end.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// What packets of the hop are known by; it stands where a TCP header has a reserved bit.
+/// Mark of packets of the hop, in a reserved bit of the TCP header.
 pub(super) const MARK: Flags = Flags::SLOW_START;
-/// Timeouts in a row after which the other gateway is taken to be gone.
+/// Timeouts in a row after which the other gateway counts as gone.
 const TRIES_MAX: u32 = 15;
-/// Windows stand in the header in units of this many bytes: 16 MB at most.
+/// Unit of windows in the header, bytes: 16 MB at most.
 const WINDOW_UNIT: u64 = 256;
 
 impl Hop {
-    /// An end of which the stream begins with a SYN, if it opens.
+    /// Creates an end of the hop. If it opens, its stream begins with a SYN.
     pub(super) fn new(manner: Manner, opens: bool, rtt: Duration, window: u64, now: Time) -> Self {
         let (start, rx_start) = if opens { (0, 1) } else { (1, 0) };
         Self {
@@ -133,22 +134,22 @@ impl Hop {
         }
     }
 
-    /// Bytes of data that the other gateway has acknowledged.
+    /// Returns the bytes of data that the other gateway has acknowledged.
     pub(super) fn acked(&self) -> u64 {
         self.una.clamp(1, self.fin_at.unwrap_or(u64::MAX)) - 1
     }
 
-    /// Bytes of data that have come in order.
+    /// Returns the bytes of data that arrived in order.
     pub(super) fn delivered(&self) -> u64 {
         self.rx_nxt.clamp(1, self.rx_fin.unwrap_or(u64::MAX)) - 1
     }
 
-    /// Everything has come, the FIN included.
+    /// Whether all data has arrived, the FIN included.
     pub(super) fn is_finished(&self) -> bool {
         self.rx_fin.is_some_and(|fin| self.rx_nxt > fin)
     }
 
-    /// Nothing remains to be done in either direction.
+    /// Whether both directions are finished.
     pub(super) fn has_ended(&self) -> bool {
         self.is_finished() && self.fin_at.is_some_and(|fin| self.una > fin)
     }
@@ -161,15 +162,15 @@ impl Hop {
         self.nxt - self.una
     }
 
-    /// So many bytes in all have left the receiving gateway.
+    /// Reports the total of bytes that have left the receiving gateway.
     pub(super) fn free_to(&mut self, freed: u64) {
         self.freed = freed;
         let edge = 1 + freed + self.manner.buffer;
-        // As RFC 9293 §3.8.6.2.2 has it for windows: in worthwhile steps.
+        // In worthwhile steps, like windows in RFC 9293 §3.8.6.2.2.
         self.owes.ack |= edge >= self.rx_edge + (2 * self.manner.mss).min(self.manner.buffer / 2).max(WINDOW_UNIT);
     }
 
-    /// A packet of the other gateway.
+    /// Processes a packet of the other gateway.
     pub(super) fn on_segment(&mut self, now: Time, segment: &Segment) {
         self.on_ack(now, segment);
         let start = segment.seq.offset_near(Seq::new(0), self.rx_nxt);
@@ -177,7 +178,7 @@ impl Hop {
         let known = self.rx_known.max(self.rx_nxt);
         if segment.sequence_len() == 0 {
             if start > known {
-                // It asks about what it sent before.
+                // It asks about earlier data.
                 self.rx_known = start;
                 self.owes.nack = true;
             }
@@ -270,7 +271,7 @@ impl Hop {
         self.rx_known > self.rx_nxt
     }
 
-    /// The next packet to send now: what was asked for, new data, answers.
+    /// Returns the next packet to send now: retransmissions, new data, answers.
     pub(super) fn poll(&mut self, now: Time) -> Option<Segment> {
         while let Some((from, until)) = self.again.pop_front() {
             if until > self.una {
@@ -312,7 +313,7 @@ impl Hop {
         self.owes.ack.then(|| self.packet(self.una, self.una))
     }
 
-    /// A packet with what lies between two places of the stream, with an acknowledgement.
+    /// Returns a packet with the data between two places of the stream, and an acknowledgement.
     fn packet(&mut self, from: u64, until: u64) -> Segment {
         self.owes.ack = false;
         self.rx_edge = self.rx_edge.max(1 + self.freed + self.manner.buffer);

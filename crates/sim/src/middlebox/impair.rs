@@ -1,16 +1,24 @@
-//! Duplication and reordering at a node, as `netem` does it: a packet is sent twice, or held for a while, at random and
-//! independently of all others. With both probabilities zero it is transparent.
+//! Duplicates and reorders packets at random, as `netem` does.
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! At any node. It keeps no state but the packets that it holds.
+//! A packet is sent twice, or held for some time, independently of all others. With both probabilities zero it is
+//! transparent.
 //!
-//! # What it helps, and what it harms
+//! # Position on the path
 //!
-//! It makes a path as bad as some are, to see which senders take reordering for loss. Duplicates can look like help: a sender
-//! that undoes reductions (`tcp.spurious_detection`, as Linux does) takes the DSACK of a packet that the network has doubled for
-//! proof that its own retransmission was needless. One duplicate in a thousand gave a Linux sender over GEO, with as many
-//! errors, 1.38 (1.21 to 1.59) times the goodput; without that detection 1.06 (0.98 to 1.15).
+//! At any node. Its only state is the held packets.
+//!
+//! # When it helps
+//!
+//! It shows whether a sender takes reordering for loss. Duplicates can look like help. A sender that undoes reductions
+//! (`tcp.spurious_detection`, as Linux does) takes the DSACK of a duplicated packet for proof that its retransmission
+//! was needless. One duplicate in a thousand gave a Linux sender over GEO, with as many errors, 1.38 (1.21 to 1.59)
+//! times the goodput. Without that detection it gave 1.06 (0.98 to 1.15).
+//!
+//! # When it hurts
+//!
+//! Duplicates take link rate. Reordered packets cost a sender a reduction if it takes them for losses.
 
 use super::{Context, Middlebox, Side, Way};
 use crate::distribution::Between;
@@ -22,25 +30,25 @@ use std::collections::VecDeque;
 settings! {
     /// Duplication and reordering.
     pub struct ImpairConfig {
-        /// Probability that a packet is sent twice.
+        /// Probability that a packet is duplicated.
         duplicate: f64 as Chance = 0.0;
-        /// Probability that a packet is held back, so that later ones overtake it.
+        /// Probability that a packet is held, so that later packets overtake it.
         reorder: f64 as Chance = 0.0;
-        /// How long a packet is held back.
+        /// Time that a packet is held.
         hold: (Duration, Duration) as Between = (Duration::ZERO, Duration::ZERO);
-        /// Which packets are touched.
+        /// Direction of the packets that are impaired.
         direction: Way = Way::Both;
     }
 }
 
-/// The middlebox, with the packets that it holds back.
+/// The middlebox, with the packets that it holds.
 #[derive(Clone, Debug)]
 pub struct Impair {
     config: ImpairConfig,
     dice: Stream,
     holds: Stream,
     seen: u64,
-    /// In order of release; of those due together, in order of arrival.
+    /// Held packets, in order of release. Packets due together are in order of arrival.
     held: VecDeque<(Time, Packet)>,
 }
 
@@ -55,7 +63,7 @@ impl Impair {
         }
     }
 
-    /// How long packet number `index` is held.
+    /// Returns the time that packet number `index` is held.
     fn hold(&mut self, index: u64) -> Duration {
         let (least, most) = self.config.hold;
         if least == most {

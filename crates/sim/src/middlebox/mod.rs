@@ -1,11 +1,11 @@
-//! Functions inside the network, on board or at a gateway; *where* one runs is a property of its node.
+//! Middleboxes: functions inside the network, on board or at a gateway. Their *place* is a property of the node.
 //!
-//! A middlebox is given each packet that passes its node, in both directions, those of the node's own hosts included, and acts
-//! through a [`Context`]: it may read and rewrite headers, forward, hold back, drop, consume or send back what it was given,
-//! make packets of its own, look into the queue that it feeds, and wake itself up. Nodes run their middleboxes in order: packets
-//! of a flow's direction meet them first to last, those of the other direction last to first.
+//! A middlebox receives each packet that passes its node, in both directions, including packets of the node's hosts. It
+//! acts through a [`Context`]. It may read and rewrite headers, forward, hold, drop, consume or return packets, make
+//! new packets, look into the queue that it feeds, and schedule its own wakeup. Nodes run their middleboxes in order:
+//! packets of a flow's direction meet them first to last, those of the other direction last to first.
 //!
-//! A new one is one file here and one line in [`registry!`] below; what it can be set to is declared in its file.
+//! A new middlebox is one file here and one line in [`registry!`] below. Its file declares its settings.
 
 mod ack_filter;
 mod ack_reconstruct;
@@ -84,19 +84,19 @@ use bentpipe_units::Time;
 use std::fmt::Debug;
 
 bentpipe_units::words! {
-    /// Which packets of a flow a middlebox touches.
+    /// Direction of the packets that a middlebox processes.
     pub enum Way {
         /// All of them.
         "both" => Both,
-        /// Those from the flow's sender to its receiver.
+        /// Packets from the flow's sender to its receiver.
         "to-receiver" => ToReceiver,
-        /// Those on the way back: acknowledgements.
+        /// Packets from the flow's receiver to its sender: acknowledgements.
         "to-sender" => ToSender,
     }
 }
 
 impl Way {
-    /// Whether it is that of packets that come from this side.
+    /// Whether it includes packets from this side.
     pub fn is_from(self, side: Side) -> bool {
         match self {
             Self::Both => true,
@@ -109,59 +109,61 @@ impl Way {
 /// The contract of a middlebox. Every packet that it is given leaves through the context, now or later, or is counted in
 /// [`held`](Self::held); a run in which one does not ends with an error that names the middlebox.
 pub trait Middlebox: Debug {
-    /// Before the run: the node that it is at, and those to which links of its own lead, in order, with their functions.
+    /// Reports, before the run, its node and the nodes at the far ends of the node's links, in order, with their
+    /// middleboxes.
     fn meet(&mut self, _node: NodeId, _neighbours: &[(NodeId, &[MiddleboxConfig])]) {}
 
-    /// A packet passes.
+    /// Processes a passing packet.
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>);
 
-    /// A corrupted packet has reached a node of kind `processing`, which drops it afterwards. Its header can be trusted.
+    /// Processes a corrupted packet at a node of kind `processing`, which drops it afterwards. Its header is correct.
     fn on_corrupted(&mut self, _packet: &Packet, _cx: &mut Context<'_>) {}
 
-    /// A message to this node ([`Context::send_message`]); returns whether it was for this middlebox. `packet` brought it and has
-    /// reached its end.
+    /// Processes a message to this node ([`Context::send_message`]). Returns whether it was for this middlebox.
+    /// `packet` brought it and ends here.
     fn on_message(&mut self, _words: [u64; 2], _packet: &Packet, _cx: &mut Context<'_>) -> bool {
         false
     }
 
-    /// A link out of the node has sent a packet, and has begun to send the next one if any waited: `queue` is what waits now.
-    /// Called where [`watches_queues`](Self::watches_queues) says so.
+    /// Reports that a link out of the node has sent a packet, and has begun the next one if any waited. `queue` is the
+    /// state after that. Called if [`watches_queues`](Self::watches_queues) returns true.
     fn on_departure(&mut self, _link: LinkId, _queue: QueueView, _cx: &mut Context<'_>) {}
 
-    /// Whether it is to be notified of departures.
+    /// Whether it needs [`on_departure`](Self::on_departure).
     fn watches_queues(&self) -> bool {
         false
     }
 
-    /// Time has passed, perhaps to [`next_wakeup`](Self::next_wakeup).
+    /// Reports the present, possibly that of [`next_wakeup`](Self::next_wakeup).
     fn on_wakeup(&mut self, _cx: &mut Context<'_>) {}
 
-    /// When it wants to be woken; [`Time::NEVER`] while idle.
+    /// Returns the next wakeup; [`Time::NEVER`] while idle.
     fn next_wakeup(&self) -> Time {
         Time::NEVER
     }
 
-    /// Packets that it holds; at most [`HELD_MAX`].
+    /// Returns the packets that it holds, at most [`HELD_MAX`].
     fn held(&self) -> usize {
         0
     }
 
-    /// Flows of which it keeps something. What has ended is forgotten, so that a run may have any number of flows.
+    /// Returns the flows whose state it keeps. State of ended flows is discarded, so that a run may have any number of
+    /// flows.
     fn flows(&self) -> usize {
         0
     }
 
-    /// Payload bytes that it acknowledged, and that the end for which they were never got.
+    /// Returns the payload bytes that it acknowledged and that never reached their endpoint.
     fn lost_bytes(&self) -> u64 {
         0
     }
 
-    /// What whoever reads the results should know of what it did.
+    /// Returns notes on its actions, for readers of the results.
     fn note(&self) -> Option<String> {
         None
     }
 
-    /// The name in scenario files of the function that it is for real packets, if it is one.
+    /// Returns the name in scenario files of the middlebox whose work it does for real packets, if any.
     fn stands_for(&self) -> Option<&'static str> {
         None
     }
@@ -193,8 +195,8 @@ macro_rules! registry {
                 matches!(self, Self::Split(_) | Self::SatPep(_) | Self::Cache(_) | Self::Spoof(_))
             }
 
-            /// What is said at the head of the file of the one with this name, in Markdown: its source, where it may stand, what it
-            /// helps and harms.
+            /// Returns the module documentation of the middlebox of this name, in Markdown: its source, its position on
+            /// the path, and when it helps and hurts.
             pub fn doc(name: &str) -> Option<String> {
                 let doc: &[u8] = match name {
                     $($name => {
@@ -301,7 +303,7 @@ macro_rules! registry {
                     _ => {}
                 }
             }
-            /// What comes to it of this stream is from its partner.
+            /// Declares that packets of this stream come from its partner.
             pub(crate) fn expect(&mut self, stream: u32) {
                 if let Self::Erasure(decoder) = self {
                     decoder.expect(stream);
@@ -318,44 +320,44 @@ macro_rules! registry {
 }
 
 registry! {
-    /// Duplicates packets and holds some back at random, so that others overtake them.
+    /// Duplicates packets and holds some at random, so that others overtake them.
     "impair" => Impair(Impair, ImpairConfig) in "impair.rs";
-    /// Takes acknowledgements that a later one replaces out of the queue in front of a slow link (RFC 3449 §5.2.1).
+    /// Removes obsolete acknowledgements from the queue in front of a slow link (RFC 3449 §5.2.1).
     "ack-filter" => AckFilter(AckFilter, AckFilterConfig) in "ack_filter.rs";
-    /// Tells senders by the window of returning acknowledgements how much fits link and path, in proportion to their round trips (Taleb, Kato and Nemoto 2006).
+    /// Limits the window in returning acknowledgements to the capacity of link and path, in proportion to round trips (Taleb, Kato and Nemoto 2006).
     "refwa" => Refwa(Refwa, RefwaConfig) in "refwa.rs";
-    /// Tells senders by the window of returning acknowledgements how much the free room of a queue admits (Kalampoukas, Varma and Ramakrishnan 2002).
+    /// Limits the window in returning acknowledgements by the free room of a queue (Kalampoukas, Varma and Ramakrishnan 2002).
     "ewa" => Ewa(Ewa, EwaConfig) in "ewa.rs";
     /// Replaces an acknowledgement of many segments by several, behind a filter or a slow link (RFC 3449 §5.2.3).
     "ack-reconstruct" => AckReconstruct(AckReconstruct, AckReconstructConfig) in "ack_reconstruct.rs";
     /// Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
     "split" => Split(Split, SplitConfig) in "split.rs";
-    /// Keeps answers, and gives them itself to those who ask for the same object again (a cache, on board or at a gateway).
+    /// Stores answers, and serves repeated requests for the same object (a cache, on board or at a gateway).
     "cache" => Cache(Cache, CacheConfig) in "cache.rs";
-    /// Acknowledges data early, keeps copies, and repairs what is lost behind it (RFC 3135 §3.1.3).
+    /// Acknowledges data early, keeps copies, and repairs losses behind it (RFC 3135 §3.1.3).
     "spoof" => Spoof(Spoof, SpoofConfig) in "spoof.rs";
-    /// One of two gateways that split connections and run a protocol of their own between them (Velenis et al. 2002).
+    /// One of two gateways that split connections and run a separate protocol between them (Velenis et al. 2002).
     "satpep" => SatPep(SatPep, SatPepConfig) in "satpep.rs";
-    /// Keeps copies of data in front of a link that loses, and repairs what duplicate acknowledgements report (Balakrishnan et al. 1995).
+    /// Keeps copies of data in front of a lossy link, and repairs losses that duplicate acknowledgements report (Balakrishnan et al. 1995).
     "snoop" => Snoop(Snoop, SnoopConfig) in "snoop.rs";
-    /// Holds data and closes senders' windows while the link behind it is down, so that they take that for no congestion (M-TCP; RFC 3135 §3.2.2).
+    /// Holds data and closes senders' windows during an outage of the link, which then does not look like congestion (M-TCP; RFC 3135 §3.2.2).
     "freeze" => Freeze(Freeze, FreezeConfig) in "freeze.rs";
     /// Reports packets that the uplink corrupts to their source, and estimates its error rate (BEEN): a satellite or its gateway.
     "been" => Been(Been, BeenConfig) in "been/mod.rs";
-    /// Marks duplicate acknowledgements that ask for what was corrupted (ELN).
+    /// Marks duplicate acknowledgements that ask for corrupted segments (ELN).
     "eln" => Eln(Eln, ElnConfig) in "eln.rs";
-    /// Notifies the source of corrupted packets, backward or forward, or all of the chance to survive (ETEN, CETEN).
+    /// Notifies sources of corrupted packets, backward or forward, or of the probability to survive (ETEN, CETEN).
     "eten" => Eten(Eten, EtenConfig) in "eten.rs";
-    /// Lets senders make packets smaller or larger by what arrives corrupted (DPSM).
+    /// Adapts the packet sizes of senders to the corrupted arrivals (DPSM).
     "dpsm" => Dpsm(Dpsm, DpsmConfig) in "dpsm.rs";
-    /// Tells each sender with XCP by how much to change its window (Katabi, Handley and Rohrs 2002).
+    /// Sets the window change of each sender with XCP (Katabi, Handley and Rohrs 2002).
     "xcp" => Xcp(Xcp, XcpConfig) in "xcp.rs";
-    /// Tells all senders with RCP the one rate at which each may send (Dukkipati 2007).
+    /// Sets one rate for all senders with RCP (Dukkipati 2007).
     "rcp" => Rcp(Rcp, RcpConfig) in "rcp.rs";
-    /// One of two functions that protect what passes between them by repair packets: an erasure code, k of n or rateless (RFC 5510, RFC 5053).
+    /// One of two middleboxes with an erasure code between them: repair packets, k of n or rateless (RFC 5510, RFC 5053).
     "erasure" => Erasure(Erasure, ErasureConfig) in "erasure.rs";
-    /// One of two functions that make the headers of TCP short on the links between them (RFC 1144, RFC 2507, RFC 6846).
+    /// One of two middleboxes that compress TCP headers on the links between them (RFC 1144, RFC 2507, RFC 6846).
     "compress" => Compress(Compress, CompressConfig) in "compress.rs";
-    /// A function of one's own, which whoever runs the scenario gives: a class in Python, or a type in Rust.
+    /// A custom middlebox, registered by the program that runs the scenario: a class in Python, or a type in Rust.
     "own" => Own(Own, OwnConfig) in "own.rs";
 }

@@ -1,5 +1,5 @@
-//! Functions of one's own, which are not in the registry and may be written in another language: a scenario names one, and whoever
-//! runs the scenario gives it. They cost an indirect call for each packet.
+//! Custom middleboxes, which are not in the registry and may be written in another language. A scenario names one, and
+//! the program that runs the scenario provides it. They cost an indirect call per packet.
 
 use super::{Context, Middlebox, MiddleboxConfig, QueueView};
 use crate::ids::{LinkId, NodeId};
@@ -9,31 +9,31 @@ use std::fmt;
 use std::sync::Arc;
 
 settings! {
-    /// A function of one's own, by name.
+    /// A custom middlebox, by name.
     #[derive(Clone, Debug, PartialEq)]
     pub struct OwnConfig {
-        /// What it is called. Whoever runs the scenario gives it: a scenario contains no code.
+        /// Name of the middlebox. The program that runs the scenario registers it: a scenario contains no code.
         name: String;
-        /// Distinguishes it from others of this name in a resolved scenario; what is written here is not looked at.
+        /// Hash that distinguishes it from others of this name in a resolved scenario. Written values are ignored.
         code: String = String::new();
     } with {
-        /// What makes it; a scenario that was read has it once somebody has given it.
+        /// Its factory; `None` until the program registers it.
         make: Option<Maker> = None;
     }
 }
 
-/// Makes a function for a node and a run, which has this seed for what it decides by chance.
+/// Creates a middlebox for a node and a run. The seed is for its random choices.
 #[derive(Clone)]
 pub struct Maker(Arc<dyn Fn(u64) -> Box<dyn Middlebox + Send + Sync> + Send + Sync>);
 
 impl Maker {
-    /// Equal seeds have to give functions that act alike.
+    /// Creates a factory. Equal seeds must give middleboxes with equal behaviour.
     pub fn new(make: impl Fn(u64) -> Box<dyn Middlebox + Send + Sync> + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }
 }
 
-/// Name and code tell functions apart.
+/// Name and code distinguish middleboxes.
 impl PartialEq for Maker {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -46,13 +46,13 @@ impl fmt::Debug for Maker {
     }
 }
 
-/// A function of whoever builds the network.
+/// A custom middlebox at a node.
 #[derive(Debug)]
 pub struct Own(pub Box<dyn Middlebox + Send + Sync>);
 
 impl Own {
     pub(crate) fn new(config: &OwnConfig, seed: u64, component: &str) -> Self {
-        let make = config.make.as_ref().expect("who gives a scenario the name of a function gives the function");
+        let make = config.make.as_ref().expect("a named middlebox is registered");
         Self((make.0)(Stream::new(seed, component, "own").at(0)))
     }
 }

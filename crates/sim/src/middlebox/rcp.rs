@@ -1,28 +1,41 @@
-//! Rate control protocol (N. Dukkipati, "Rate control protocol (RCP): congestion control to make flows complete quickly", Stanford
-//! 2007): the node tells all senders the one rate at which each of them may send.
+//! Sets one rate for all senders with RCP: rate control protocol (N. Dukkipati, "Rate control protocol (RCP):
+//! congestion control to make flows complete quickly", Stanford 2007).
+//!
+//! # How it works
+//!
+//! The node writes the rate that each sender may use on the packets:
 //!
 //! ```text
 //! every T = min(interval, d):   R = R (1 + (T / d) (alpha (C - y) - beta q / d) / C)
 //! packet:                       rate = min(rate, R)
 //! ```
 //!
-//! C is the link's rate, or what framing leaves of it to packets of the largest size so far, y what arrived, q what
-//! waits, and d the mean of the round trips on packets (gain 0.02). R begins at `start` of C and stays between a packet in
-//! a round trip (or a thousandth of C) and C. No copy of the thesis was at hand, so the equations are a reading. State is
-//! kept for each link out of the node, nothing for flows.
+//! C is the link's rate, reduced by the framing for packets of the largest size so far. y is the arrival rate, q the
+//! queue, and d the mean of the round trips on packets (gain 0.02). R starts at `start` of C and stays between a packet
+//! per round trip (or a thousandth of C) and C. The node keeps state per link, none per flow.
 //!
-//! # Where it may stand
+//! # Position on the path
 //!
-//! On the way of data of senders with `tcp.feedback = "rcp"`, at the nodes that feed links which may be the narrowest: a narrower
-//! one without it is not seen. What other senders send counts as traffic and is left as it is.
+//! On the path of data of senders with `tcp.feedback = "rcp"`, at all nodes that feed possible bottlenecks. A
+//! bottleneck without it is not noticed. Packets of unmodified senders count as traffic and pass unchanged.
 //!
-//! # What it helps, and what it harms
+//! # When it helps
 //!
-//! A flow has its rate after one round trip, however long the path, so short ones end soon. Many that begin at once all get the rate
-//! that was right before: the queue bears it for a round trip, and needs the room. Beside senders that fill the queue hardly anything
-//! is left: over the LEO path below it has 1.4 Mbit/s beside a transfer with CUBIC, and 46.7 without that one. Every router has to
-//! take part, and every sender and receiver. Functions that write on packets themselves (BEEN, ETEN) replace its header, and a split
-//! connection does not carry it across.
+//! A flow has its rate after one round trip on a path of any length, so short flows end soon.
+//!
+//! # When it hurts
+//!
+//! - Many flows that start together all get the rate that was right before. The queue absorbs the excess for a round
+//!   trip, and needs the room.
+//! - Beside senders that fill the queue hardly any rate is left. Over the LEO path below it has 1.4 Mbit/s beside a
+//!   transfer with CUBIC, and 46.7 without that transfer.
+//! - Every router, sender and receiver must take part.
+//! - Middleboxes that write on packets themselves (BEEN, ETEN) replace its header, and a split connection does not
+//!   carry it across.
+//!
+//! # Differences from the source
+//!
+//! Source not available: the equations are a reading.
 
 use super::{Context, Middlebox};
 use crate::ids::LinkId;
@@ -33,15 +46,15 @@ use bentpipe_units::{settings, Duration, Time};
 settings! {
     /// A rate for senders with RCP.
     pub struct RcpConfig {
-        /// How much of the room that is left changes the rate.
+        /// Gain of the free rate.
         alpha: f64 = 0.4, [0.0, 1.0], "Dukkipati 2007; 0.1 in later work";
-        /// How much the queue does.
+        /// Gain of the queue.
         beta: f64 = 0.226, [0.0, 1.0], "Dukkipati 2007; 1 in later work";
-        /// How often the rate changes at least; as often as the mean round trip if that is shorter.
+        /// Longest time between two changes of the rate. The mean round trip applies if it is shorter.
         interval: Duration = Duration::from_millis(10), "reading";
-        /// The share of the link's rate that it begins with.
+        /// Share of the link's rate at the start.
         start: f64 as Chance = 0.05, "reading";
-        /// The mean round trip before any is known.
+        /// Mean round trip before the first sample.
         first: Duration = Duration::from_millis(100), "reading";
     }
 }
@@ -49,30 +62,30 @@ settings! {
 /// Weight of a packet's round trip in the mean.
 const GAIN: f64 = 0.02;
 
-/// No round trip and no interval counts as shorter than a millisecond.
+/// Shortest round trip and interval, s.
 const SHORTEST: f64 = 0.001;
 
 /// A link out of the node; rates in bytes/s, times in seconds.
 #[derive(Clone, Debug)]
 struct Port {
     link: LinkId,
-    /// None: no packet came yet.
+    /// The rate; `None`: no packet has arrived yet.
     rate: Option<f64>,
     mean: f64,
     arrived: f64,
-    /// Largest packet.
+    /// Largest packet, bytes.
     largest: f64,
     began: Time,
     ends: Time,
 }
 
 impl Port {
-    /// The mean round trip follows that of a packet.
+    /// Updates the mean round trip with that of a packet.
     fn note(&mut self, rtt: f64) {
         self.mean = (self.mean + GAIN * (rtt - self.mean)).max(SHORTEST);
     }
 
-    /// `over` seconds have passed, in which what arrived did.
+    /// Updates the rate after `over` seconds, with the arrivals in that time.
     fn renew(&mut self, config: &RcpConfig, capacity: f64, queue: f64, over: f64) {
         let Some(rate) = &mut self.rate else { return };
         let d = self.mean;
@@ -83,7 +96,7 @@ impl Port {
     }
 }
 
-/// The middlebox.
+/// The middlebox at a node.
 #[derive(Clone, Debug)]
 pub struct Rcp {
     config: RcpConfig,
@@ -126,7 +139,7 @@ impl Middlebox for Rcp {
             if header.rtt > 0.0 {
                 port.note(f64::from(header.rtt));
             }
-            // An ACK without data asks for no rate.
+            // An ACK without data requests no rate.
             if header.forward > 0.0 {
                 let rate = *port.rate.get_or_insert(start * capacity);
                 header.forward = header.forward.min(rate as f32);
@@ -150,7 +163,7 @@ impl Middlebox for Rcp {
             if capacity > 0.0 {
                 port.renew(&self.config, capacity, queue, over);
             }
-            // All of the link is free, and stays so until something comes.
+            // The whole link is free, and stays so until the next arrival.
             let is_settled = was_idle && port.rate.is_none_or(|rate| rate >= capacity);
             (port.began, port.ends) = (cx.now, if is_settled { Time::NEVER } else { next });
         }

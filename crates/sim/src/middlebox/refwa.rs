@@ -1,30 +1,44 @@
-//! Explicit window feedback on board (T. Taleb, N. Kato, Y. Nemoto, "REFWA", IEEE/ACM ToN 14(5), 2006): the node tells each
-//! sender which window fits it. Per link out of the node, a window per flow in proportion to its round-trip time, all together
-//! what link and path hold; it is written into the advertised window of the ACKs that come back, where it is the smaller one.
+//! Writes windows in proportion to round-trip times into returning ACKs: explicit window feedback on board (T. Taleb,
+//! N. Kato, Y. Nemoto, "REFWA", IEEE/ACM ToN 14(5), 2006).
 //!
-//! With capacity C, buffer B, queue q and the round-trip times R of N flows that have sent within `idle`, a flow may have
-//! R * (C / N + gamma * (B_t - q) / sum R), at least a segment; B_t is a share of B. A flow whose ACK already carries less is
-//! limited elsewhere: it keeps what it has, and the others share the rest, in rates, until nobody else is limited. Windows fall
-//! at once and rise by `rise` of the difference in an interval, which is the longest round trip. The formulas are a reading:
-//! the papers state the sums and the proportion.
+//! # How it works
 //!
-//! The window is that of the connection's scale, which stands in its SYNs. Of a connection whose SYNs it did not see (they
-//! went another way, or there were none) it counts the data and leaves the ACKs as they are. The same is true of those that
-//! come when it knows `flows` connections already; these are not counted either. It forgets a connection with RST, after both
-//! FINs, or when it was silent for five minutes.
+//! For each link out of the node, each flow gets a window in proportion to its round-trip time. All windows together
+//! fill link and path. The node writes the window into the advertised window of returning ACKs, if it is the smaller
+//! one.
 //!
-//! # Where it may stand
+//! C is the capacity, B the buffer and q the queue. R is the round-trip time of a flow, among N flows that have sent
+//! within `idle`. A flow may have R * (C / N + gamma * (B_t - q) / sum R), at least a segment. B_t is a share of B. A
+//! flow whose ACK already carries less is limited elsewhere: it keeps its window, and the other flows share the rest,
+//! in rates, until no other flow is limited. Windows fall immediately and rise by `rise` of the difference per
+//! interval, which is the longest round trip.
 //!
-//! Where data and the ACKs of the same connections pass: elsewhere it would count flows and tell nobody. Data leave by the
-//! link whose capacity is shared. It sees TCP headers: encryption below TCP, and QUIC, hide them from a real one.
+//! The window uses the connection's scale, from its SYNs. If the node did not see the SYNs (they took another path, or
+//! there were none), it counts the data and leaves the ACKs unchanged. Connections beyond `flows` are neither counted
+//! nor changed. The node forgets a connection with RST, after both FINs, or after five minutes of silence.
 //!
-//! # What it helps, and what it harms
+//! # Position on the path
 //!
-//! Flows with different round-trip times get the same rate and the queue settles at half of B_t, so there are hardly any
-//! drops. Windows are rounded down to what the scale can express: with the scale of a buffer of 1 GB that is 16 kB, coarse for
-//! a flow's share of a slow link, so keep `tcp.receive_buffer` near what the path holds. A sender that waits (of which nothing came for less than `idle`) keeps its share, which nobody else may use. Every
-//! change of the window makes a duplicate ACK that is none by RFC 5681 §2: senders without SACK want
-//! `tcp.duplicate_acks = "any-window"`.
+//! At a node that data and the ACKs of the same connections pass. Elsewhere it would count flows without reporting to
+//! their senders. Data leaves through the link whose capacity is shared. The node needs readable TCP headers:
+//! encryption below TCP, and QUIC, hide them from a real node.
+//!
+//! # When it helps
+//!
+//! Flows with different round-trip times get the same rate. The queue settles at half of B_t, so there are hardly any
+//! drops.
+//!
+//! # When it hurts
+//!
+//! - Windows are rounded down to the resolution of the scale. With the scale of a buffer of 1 GB that is 16 kB, coarse
+//!   for a flow's share of a slow link. Keep `tcp.receive_buffer` near the bandwidth-delay product.
+//! - A flow that pauses for less than `idle` keeps its share, which no other flow may use.
+//! - Every change of the window makes an ACK that RFC 5681 §2 does not count as a duplicate. Senders without SACK need
+//!   `tcp.duplicate_acks = "any-window"`.
+//!
+//! # Differences from the source
+//!
+//! The formulas are a reading: the papers state the sums and the proportion.
 
 use super::{Context, Middlebox};
 use crate::ids::LinkId;
@@ -37,87 +51,87 @@ use std::collections::BTreeMap;
 settings! {
     /// Window feedback in proportion to round-trip times.
     pub struct RefwaConfig {
-        /// From where it knows round-trip times.
+        /// Source of round-trip times.
         round_trip: RoundTrips = RoundTrips::Oracle;
-        /// How much of the buffer is to be used, beside the path.
+        /// Share of the buffer to be used, besides the path.
         buffer: Counted = Counted::Half;
-        /// How much of what is free of it is shared at once, 0 to 10.
+        /// Share of its free part that is distributed per interval, 0 to 10.
         gamma: u32 as Thousandths = 1000, [0.0, 10.0];
-        /// How much of a rise takes effect in an interval; a fall does at once.
+        /// Share of a rise that takes effect per interval. A fall takes effect immediately.
         rise: f64 as Chance = 0.5;
-        /// The shortest interval; the longest round trip otherwise.
+        /// Shortest interval. Otherwise it is the longest round trip.
         interval: Duration = Duration::from_millis(100);
-        /// A flow that sends nothing for so long does not count.
+        /// Time without data after which a flow does not count.
         idle: Duration = Duration::from_secs(2);
-        /// Connections that it knows at most; 0 makes it transparent.
+        /// Largest number of connections that it knows; 0: transparent.
         flows: u32 = 100_000;
     }
 }
 
 words! {
-    /// From where a node knows round-trip times.
+    /// Source of round-trip times.
     pub enum RoundTrips {
-        /// Propagation on the ways that packets take now, which no real node knows.
+        /// Propagation on the present paths of packets, which no real node knows.
         "oracle" => Oracle,
-        /// From the SYN to the ACK of the SYN-ACK.
+        /// Time from the SYN to the ACK of the SYN-ACK.
         "measured" => Measured,
     }
 }
 
 words! {
-    /// How much of a buffer counts.
+    /// Share of a buffer that counts.
     pub enum Counted {
-        /// All of it: link and buffer full.
+        /// All of it: link and buffer are full.
         "all" => All,
-        /// Half, so that a quarter waits when all flows obey.
+        /// Half of it, so that a quarter waits when all flows obey.
         "half" => Half,
-        /// None: nothing waits.
+        /// No part of it: the queue is empty.
         "none" => None,
     }
 }
 
-/// A connection that was silent for so long is forgotten.
+/// Time of silence after which a connection is forgotten.
 const FORGET: Duration = Duration::from_secs(300);
 
-/// The middlebox, with what it knows of connections and links.
+/// The middlebox, with its connections and links.
 #[derive(Clone, Debug)]
 pub struct Refwa {
     config: RefwaConfig,
-    /// By conversation, its two directions together.
+    /// Connections by conversation, both directions together.
     connections: BTreeMap<u64, Conversation>,
     ports: Vec<Port>,
     next: Time,
     last: Time,
-    /// Used again at each interval.
+    /// Reused at each interval.
     shares: Vec<(usize, Share)>,
 }
 
 /// A connection; `[0]` is its opener's.
 #[derive(Clone, Copy, Debug)]
 struct Conversation {
-    /// What the SYNs offered; none: not seen.
+    /// Window scales that the SYNs offered; `None`: not seen.
     scales: [Option<Option<u8>>; 2],
     syn_at: Option<Time>,
-    /// SYN to the ACK of the SYN-ACK.
+    /// Time from the SYN to the ACK of the SYN-ACK.
     measured: Option<Duration>,
     is_closed: [bool; 2],
     flows: [Option<Flow>; 2],
     seen_at: Time,
 }
 
-/// The data of one end.
+/// Data of one endpoint.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    /// Index of the port by which they leave.
+    /// Index of the port through which it leaves.
     port: usize,
     /// One of its packets.
     packet: Packet,
-    /// Largest payload.
+    /// Largest payload, bytes.
     mss: u16,
     sent_at: Time,
-    /// Seconds; 0: not known.
+    /// Round-trip time, seconds; 0: unknown.
     round_trip: f64,
-    /// The window that ACKs carry when they come; none came yet: infinite.
+    /// Window in arriving ACKs; infinite before the first.
     carried: f64,
 }
 
@@ -125,16 +139,16 @@ struct Flow {
 #[derive(Clone, Copy, Debug)]
 struct Port {
     link: LinkId,
-    /// Window per round-trip time, bytes/s; infinite: nobody is cut.
+    /// Window per round-trip time, bytes/s; infinite: no flow is reduced.
     level: f64,
-    /// Largest packet.
+    /// Largest packet, bytes.
     largest: u64,
 }
 
-/// What a flow needs of a link.
+/// Demand of a flow on a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
-    /// The rate that it cannot exceed for what its ACKs carry.
+    /// Largest rate of the flow by the windows in its ACKs.
     pub(super) limit: f64,
     pub(super) round_trip: f64,
     pub(super) mss: f64,
@@ -146,9 +160,9 @@ impl Conversation {
         Self { scales, syn_at: None, measured: None, is_closed: [false; 2], flows, seen_at: now }
     }
 
-    /// The shift of the windows that an end advertises; none: not known.
+    /// Returns the shift of the windows that an endpoint advertises; `None`: unknown.
     fn shift(&self, side: usize) -> Option<u8> {
-        // RFC 7323 §2.2: both ends must offer it. §2.3: larger shifts are taken as 14.
+        // RFC 7323 §2.2: both ends must offer it. §2.3: larger shifts count as 14.
         let [Some(one), Some(other)] = self.scales else { return None };
         Some(if one.is_some() && other.is_some() { self.scales[side]?.unwrap_or(0).min(14) } else { 0 })
     }
@@ -179,7 +193,7 @@ impl Refwa {
         })
     }
 
-    /// What a packet says of its connection, and what is written into it.
+    /// Learns the state of a connection from a packet, and writes the window into it.
     fn read(&mut self, packet: &mut Packet, cx: &mut Context<'_>) {
         let (now, flags) = (cx.now, packet.header_flags());
         let (key, side) = (packet.conversation() >> 1, usize::from(packet.is_to_sender()));
@@ -220,7 +234,7 @@ impl Refwa {
             connection.flows[side] = Some(Flow { port, packet: *packet, mss, sent_at: now, round_trip, carried });
             self.ports[port].largest = self.ports[port].largest.max(packet.size());
             if self.next > now + FORGET / 2 {
-                // The first one: there was nobody to share with.
+                // The first flow had no other flows to share with.
                 self.next = now;
             }
         }
@@ -235,7 +249,7 @@ impl Refwa {
         }
     }
 
-    /// Who counts, and which windows fit: once in an interval.
+    /// Counts the flows and computes their windows, once per interval.
     fn share(&mut self, cx: &mut Context<'_>) {
         let (now, last, config) = (cx.now, self.last, self.config);
         let mut shares = std::mem::take(&mut self.shares);
@@ -244,7 +258,7 @@ impl Refwa {
         self.connections.retain(|_, connection| {
             let measured = connection.measured;
             for (flow, is_closed) in connection.flows.iter_mut().zip(connection.is_closed) {
-                // After a FIN something may have to be sent again.
+                // After a FIN a retransmission may follow.
                 *flow = flow.filter(|flow| {
                     now.saturating_since(flow.sent_at) <= config.idle && !(is_closed && flow.sent_at < last)
                 });
@@ -286,8 +300,9 @@ impl Refwa {
     }
 }
 
-/// Window per round-trip time, bytes/s, of those that nothing else limits; infinite: all are limited elsewhere. `shares` are in
-/// order of their limits, `rate` is in bytes/s, and `free` bytes of buffer are to be filled, or emptied.
+/// Returns the window per round-trip time, bytes/s, of flows without other limits; infinite: all flows are limited
+/// elsewhere. `shares` are in order of their limits, `rate` is in bytes/s, and `free` bytes of buffer are to be filled
+/// or emptied.
 pub(super) fn level(rate: f64, free: f64, shares: impl Iterator<Item = Share> + Clone) -> f64 {
     let all = shares.clone();
     let (mut count, mut round_trips, mut least) = all

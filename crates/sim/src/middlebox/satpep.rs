@@ -1,28 +1,35 @@
-//! SaTPEP (D. Velenis, D. Kalogeras and B. Maglaris, "SaTPEP: a TCP performance enhancing proxy for satellite links",
-//! 2002), as far as its abstract goes: two gateways split each connection, and between them run a protocol of their
-//! own, whose windows follow how much of the satellite link is used, and which repairs losses by negative
-//! acknowledgements, without reducing anything. Where the abstract is silent, this is our reading.
+//! Splits connections between two gateways at the satellite link (SaTPEP; D. Velenis, D. Kalogeras and B. Maglaris,
+//! "SaTPEP: a TCP performance enhancing proxy for satellite links", 2002).
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! At both ends of the satellite hop, on the way of both directions; the gateway that a SYN comes to first opens the
+//! Two gateways split each connection and run a separate protocol between them. Its windows follow the use of the
+//! satellite link. It repairs losses by negative acknowledgements, without reducing its windows.
+//!
+//! Its packets have the class of their flow. On the hop they are not ECN-capable, because its protocol would not slow
+//! down. The connections to both ends negotiate ECN by `terrestrial` and by the settings of the hosts. Datagrams, and
+//! connections whose SYN neither gateway saw, pass unchanged. It ignores a SYN's data, as `split` does.
+//!
+//! # Position on the path
+//!
+//! At both ends of the satellite hop, on the path of both directions. The first gateway that a SYN reaches opens the
 //! hop.
 //!
-//! # What it helps, and what it harms
+//! # When it helps
 //!
-//! **Helps:** A transfer has its share of the link from the first round trip, and errors cost only what they hit.
-//! **Harms:** As `split`, it owes what it has acknowledged (`pep_lost_bytes`); it takes `rate` for its own, so that
-//! what shares the link with it is driven aside. With an `rtt` far above the path's its first window overfills the queue, and the
-//! gateway that receives asks for what is missing once in an `rtt`: without data of its own it measures none. With the default of
-//! 600 ms one transfer had 33 of 50 Mbit/s over 48 ms in its first minute, with 48 ms it had 46.
+//! A transfer has its share of the link from the first round trip. An error costs only the packet that it hits.
 //!
-//! # What it leaves alone
+//! # When it hurts
 //!
-//! Its packets have the class of their flow. On the hop they cannot be marked (ECN): nothing there would slow down. The connections
-//! to both ends agree on ECN as `terrestrial` and the hosts say.
+//! - As `split`, it owes the data that it has acknowledged (`pep_lost_bytes`).
+//! - It treats `rate` as its own, and displaces other traffic on the link.
+//! - With an `rtt` far above the path's, its first window overfills the queue. The receiving gateway asks for missing
+//!   data once per `rtt`: without sending data it measures none. With the default of 600 ms, one transfer had 33 of 50
+//!   Mbit/s over 48 ms in its first minute. With 48 ms it had 46.
 //!
-//! Datagrams, and connections whose SYN neither gateway saw, it forwards unchanged; a SYN's data it does not take, as
-//! `split`.
+//! # Differences from the source
+//!
+//! Only the abstract was available. Where it is silent, the rules are readings.
 
 use super::hop::{Hop, Manner, MARK};
 use super::sessions::Sessions;
@@ -40,53 +47,54 @@ settings! {
     /// A gateway of SaTPEP.
     #[derive(Clone, Debug, PartialEq)]
     pub struct SatPepConfig {
-        /// The rate of the satellite link in the direction away from here.
+        /// Rate of the satellite link in the direction away from this gateway.
         rate: Rate;
-        /// The round trip between the gateways, until it is measured.
+        /// Round trip between the gateways, until it is measured.
         rtt: Duration = Duration::from_millis(600);
-        /// The shortest time over which the use of the link is measured; a round trip, if that is longer.
+        /// Shortest time over which the use of the link is measured. A longer round trip takes its place.
         interval: Duration = Duration::from_millis(200), "our reading";
-        /// The share of the link that is given away.
+        /// Share of the link that is distributed.
         target: f64 as Chance = 0.95, "our reading";
-        /// Begin with one packet, double from round trip to round trip, and begin again after a timeout.
+        /// Whether to start with one packet, double each round trip, and start again after a timeout.
         slow_start: bool = false, "the paper has windows from the use of the link";
-        /// Ask about the packets sent last when nothing is heard for a round trip and 50 ms, instead of waiting for the timeout.
+        /// Whether to ask about the last packets after a round trip and 50 ms of silence, instead of waiting for the
+        /// timeout.
         nack_probe: bool = true, "our reading: a NACK needs a gap";
-        /// Bytes that it keeps for each direction of a connection.
+        /// Buffer for each direction of a connection.
         buffer: u64 as Bytes = 6_291_456, "as `split`";
-        /// Connections that it keeps at once; the SYN of another is dropped.
+        /// Connections at the same time. The SYN of a further connection is dropped.
         sessions: u32 = 100_000, [1, 1_000_000];
-        /// State is given up after a time without a packet.
+        /// Time without a packet after which state is discarded.
         idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
-        /// Its transport towards the end on its side; what is not written here is as in `[tcp]`.
+        /// Transport towards the host on its side. Keys that are not written here are those of `[tcp]`.
         terrestrial: Config = Config::default();
     }
 }
 
-/// As of `split`.
+/// Time of `split`.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// The gateway.
+/// A gateway.
 #[derive(Debug)]
 pub struct SatPep {
     config: SatPepConfig,
     transport: Arc<Config>,
     dice: Stream,
     sessions: Sessions<Session>,
-    /// The round trip measured last.
+    /// Last measured round trip.
     rtt: Duration,
     /// Bytes sent on the hop since the interval began.
     sent: u64,
-    /// Which connections sent anything in it, by key; in the order of their keys at its end.
+    /// Keys of the connections that sent in it, in the order of its end.
     active: std::collections::BTreeSet<u64>,
     interval_end: Time,
-    /// Of the interval before: the share of the link in use, and the connections that used it.
+    /// Values of the previous interval: the used share of the link, and the connections that used it.
     utilisation: f64,
     users: usize,
     lost_bytes: u64,
 }
 
-/// A connection to the end on this side, and the hop.
+/// A connection to the host on this side, and the hop.
 #[derive(Debug)]
 struct Session {
     local: Connection,
@@ -97,14 +105,14 @@ struct Session {
     handed: u64,
     returned: u64,
     freed: u64,
-    /// What the hop had acknowledged when the interval began.
+    /// Bytes that the hop had acknowledged when the interval began.
     acked_before: u64,
     is_reset: bool,
     last_packet: Time,
     ended: Option<Time>,
 }
 
-/// The window of a connection that used `used` bit/s of a link of `rate` that `users` share.
+/// Returns the window of a connection that used `used` bit/s of a link of `rate` that `users` share.
 fn window(rate: f64, utilisation: f64, target: f64, users: f64, used: f64, rtt: Duration) -> u64 {
     let spare = rate * (target - utilisation).max(0.0);
     let rtt = rtt.as_secs_f64();
@@ -223,7 +231,7 @@ impl SatPep {
         }
     }
 
-    /// The use of the link in the interval that ends says what each connection may send in the next.
+    /// Sets the window of each connection for the next interval, by the use of the link in this one.
     fn give_windows(&mut self, now: Time) {
         let span = self.config.interval.max(self.rtt);
         let active = std::mem::take(&mut self.active);
@@ -248,7 +256,8 @@ impl SatPep {
 }
 
 impl Session {
-    /// Carries everything across until nothing more follows; returns the bytes sent on the hop, and those that it owes in vain.
+    /// Carries all data across until nothing more follows. Returns the bytes sent on the hop, and the owed bytes that
+    /// are lost.
     fn pass_on(&mut self, cx: &mut Context<'_>) -> (u64, u64) {
         let (mut sent, mut lost) = (0, 0);
         loop {
@@ -296,7 +305,7 @@ impl Session {
         }
     }
 
-    /// What was acknowledged here and not on the other side.
+    /// Returns the bytes acknowledged here and not on the other side.
     fn owed(&self) -> u64 {
         if self.is_reset {
             return 0;
@@ -304,14 +313,14 @@ impl Session {
         self.handed - self.freed + (self.returned - self.local.acked_bytes())
     }
 
-    /// The connection is over before its time; returns what is lost with it.
+    /// Aborts the connection. Returns the bytes lost with it.
     fn give_up(&mut self) -> u64 {
         let owed = self.owed();
         self.is_reset = true;
         owed
     }
 
-    /// Sends a segment to the end on this side, or over the hop; returns its size.
+    /// Sends a segment to the host on this side, or over the hop. Returns its size.
     fn send(&self, is_local: bool, segment: &Segment, cx: &mut Context<'_>) -> u64 {
         let towards = if is_local == self.is_openers { self.from_opener } else { self.from_opener.turned() };
         cx.answer(&towards, segment).map_or(0, |packet| {
@@ -320,7 +329,7 @@ impl Session {
         })
     }
 
-    /// When its state is given up, if no packet comes.
+    /// Returns the time when its state is discarded without a packet.
     fn idle_at(&self, idle: Duration) -> Time {
         let is_closing = self.owed() == 0 && self.hop.has_ended() && closes(&self.local);
         self.last_packet + if is_closing { idle.min(CLOSING_IDLE) } else { idle }
@@ -341,7 +350,8 @@ impl Middlebox for SatPep {
         let Some(session) = self.sessions.get_mut(key) else {
             return match (is_syn, segment.flags.has(MARK)) {
                 (true, _) => self.begin(key, packet, &segment, cx),
-                // Of a connection that is over here, or whose SYN was lost and will come again: no matter of the ends.
+                // Packet of a connection that is over here, or whose SYN was lost and will be retransmitted: it does
+                // not concern the hosts.
                 (false, true) => cx.drop(packet, Cause::Policy),
                 (false, false) => cx.forward(packet),
             };
@@ -352,7 +362,7 @@ impl Middlebox for SatPep {
         }
         let is_local = packet.is_to_sender() != session.is_openers;
         if is_local == is_hops {
-            // What came past the other gateway, or was turned round, has the numbers of another stream.
+            // Packets that bypassed the other gateway, or were sent back, have the numbers of another stream.
             return cx.drop(packet, Cause::Policy);
         }
         session.last_packet = cx.now;

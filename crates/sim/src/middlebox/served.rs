@@ -1,12 +1,12 @@
-//! Which packets the first of two functions has a partner for.
+//! Packets for which the first of two middleboxes has a partner.
 
 use crate::ids::PathId;
 use crate::packet::Packet;
 
-/// Where a path has no stream.
+/// Marks a path without a stream.
 const NONE: u32 = u32::MAX;
 
-/// By path, the stream that its packets belong to.
+/// Stream of the packets of each path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Served(Vec<u32>);
 
@@ -18,7 +18,7 @@ impl Served {
         self.0[path.index()] = stream;
     }
 
-    /// None: no partner follows on the way of the packet.
+    /// Returns the stream; `None`: no partner follows on the packet's route.
     pub(super) fn stream(&self, packet: &Packet) -> Option<u32> {
         self.0.get(packet.path().index()).copied().filter(|&stream| stream != NONE)
     }

@@ -1,15 +1,15 @@
-//! What a proxy keeps of each connection, and when each wants to be woken.
+//! State of a proxy per connection, with wakeups.
 
 use crate::packet::Packet;
 use bentpipe_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Values by connection, each with one instant at which it is due.
+/// Values by connection, each with one due time.
 #[derive(Clone, Debug)]
 pub(super) struct Sessions<T, K = u64> {
     all: BTreeMap<K, (Time, T)>,
-    /// May hold instants that are out of date: waking up early is harmless.
+    /// Wakeups. May contain outdated ones: waking up early has no effect.
     alarms: BinaryHeap<Reverse<(Time, K)>>,
 }
 
@@ -20,7 +20,8 @@ impl<T, K: Ord> Default for Sessions<T, K> {
 }
 
 impl<T> Sessions<T> {
-    /// By what packets of a connection in either direction have in common, as ports and addresses are on a real node.
+    /// Returns the key that the packets of a connection share in both directions, like ports and addresses on a real
+    /// node.
     pub(super) fn key(packet: &Packet) -> u64 {
         packet.conversation() >> 1
     }
@@ -52,13 +53,13 @@ impl<T, K: Ord + Copy> Sessions<T, K> {
         self.all.remove(&key).map(|(_, value)| value)
     }
 
-    /// Takes all of them out.
+    /// Removes and returns all values.
     pub(super) fn take(&mut self) -> impl Iterator<Item = T> {
         self.alarms.clear();
         std::mem::take(&mut self.all).into_values().map(|(_, value)| value)
     }
 
-    /// It is due at this instant, no longer at the one that was said before.
+    /// Sets the due time of a connection, which replaces an earlier one.
     pub(super) fn arm(&mut self, key: K, due: Time) {
         let Some((armed, _)) = self.all.get_mut(&key) else { return };
         if due < *armed {
@@ -67,7 +68,7 @@ impl<T, K: Ord + Copy> Sessions<T, K> {
         }
     }
 
-    /// One that may be due; it is to be armed anew.
+    /// Returns a connection that may be due. The caller must arm it again.
     pub(super) fn pop_due(&mut self, now: Time) -> Option<K> {
         while let Some(&Reverse((due, key))) = self.alarms.peek().filter(|alarm| alarm.0 .0 <= now) {
             self.alarms.pop();

@@ -1,19 +1,27 @@
-//! Snoop (H. Balakrishnan, S. Seshan, E. Amir and R. Katz, "Improving TCP/IP performance over wireless networks",
-//! 1995): a node in front of a link that loses keeps copies of the data that cross it. The first duplicate
-//! acknowledgement of a segment that it has makes it send that again, ahead of the sender, and the duplicates go no
-//! further. It acknowledges nothing itself: when its state is lost, only speed is.
+//! Retransmits lost data locally in front of a lossy link (Snoop; H. Balakrishnan, S. Seshan, E. Amir and R. Katz,
+//! "Improving TCP/IP performance over wireless networks", 1995).
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! At the node in front of the lossy link, on the way of both directions.
+//! The node keeps copies of the data that crosses it. The first duplicate acknowledgement of a segment that it has
+//! triggers a retransmission, ahead of the sender. The duplicates end at the node. It acknowledges nothing itself: a
+//! loss of its state costs speed only.
 //!
-//! # What it helps, and what it harms
+//! # Position on the path
 //!
-//! **Helps:** Errors behind it are repaired within the round trip from there, and the sender never learns of them.
-//! **Harms:** Where the round trip behind it is nearly the whole, as over a satellite, the sender's timer may expire before
-//! the repair is done. It repairs one hole in a round trip and hides all losses alike: where a queue behind it overflows,
-//! as its own node's may, the sender never learns of that, and waits for its timer. In front of the queue of a low orbit's
-//! uplink it left a Linux sender 0.055 of the goodput; on the satellite, behind that queue, 0.91 (0.81 to 1.02).
+//! At the node in front of the lossy link, on the path of both directions.
+//!
+//! # When it helps
+//!
+//! Errors behind it are repaired within the round trip from the node, and the sender does not notice them.
+//!
+//! # When it hurts
+//!
+//! - If the round trip behind it is nearly the whole round trip, as over a satellite, the sender's timer may expire
+//!   before the repair is complete.
+//! - It repairs one hole per round trip and hides all losses alike. If a queue behind it overflows, such as its node's
+//!   queue, the sender does not notice and waits for its timer. In front of the queue of a low orbit's uplink it left a
+//!   Linux sender 0.055 of the goodput. On the satellite, behind that queue, it left 0.91 (0.81 to 1.02).
 
 use super::copies::Copies;
 use super::sessions::Sessions;
@@ -24,42 +32,42 @@ use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, Duration, Time};
 
 settings! {
-    /// A cache of data in front of a link that loses.
+    /// Cache of data in front of a lossy link.
     pub struct SnoopConfig {
-        /// Bytes of each direction of a connection that it keeps; what does not fit passes without a copy.
+        /// Buffer for each direction of a connection. Data that does not fit passes without a copy.
         buffer: u64 as Bytes = 6_291_456, "as `split`";
-        /// Which data it keeps copies of.
+        /// Direction of the data that it copies.
         direction: Way = Way::ToReceiver;
-        /// The shortest time after which it sends a segment again by itself.
+        /// Shortest time before it retransmits a segment by timer.
         timeout_min: Duration = Duration::from_millis(20);
-        /// Directions of connections that it keeps copies of at once; those of others pass unchanged.
+        /// Directions of connections with copies at the same time. Other data passes unchanged.
         sessions: u32 = 100_000, [1, 1_000_000];
-        /// State is given up after a time without a packet.
+        /// Time without a packet after which state is discarded.
         idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
     }
 }
 
-/// The cache.
+/// The cache of a node.
 #[derive(Clone, Debug)]
 pub struct Snoop {
     config: SnoopConfig,
     sessions: Sessions<Cache>,
 }
 
-/// What is kept of one direction of a connection.
+/// State of one direction of a connection.
 #[derive(Clone, Debug)]
 struct Cache {
     copies: Copies,
-    /// The end of what has passed.
+    /// End of the data that has passed.
     end: u64,
-    /// Where a duplicate acknowledgement made it send again.
+    /// Place of the last retransmission for a duplicate acknowledgement.
     repaired: Option<u64>,
     backoff: u32,
     fin_at: Option<u64>,
     last_packet: Time,
 }
 
-/// Timeouts in a row after which it leaves the matter to the sender.
+/// Timeouts in a row after which it leaves the repair to the sender.
 const TIMEOUTS_MAX: u32 = 5;
 
 impl Snoop {
@@ -105,16 +113,16 @@ impl Cache {
         let is_new = start >= self.end;
         self.end = self.end.max(end);
         if !is_new {
-            // The sender has found a loss itself: what it sent again is no sample, and no matter of this node.
+            // The sender has found a loss itself: its retransmission gives no sample, and this node leaves it alone.
             self.copies.forget_sample(start, now);
         } else if self.copies.bytes() + u64::from(segment.len) <= buffer {
             self.copies.insert(segment, Some(now));
         }
     }
 
-    /// An acknowledgement; returns whether it goes on.
+    /// Processes an acknowledgement. Returns whether it is forwarded.
     fn on_ack(&mut self, packet: &mut Packet, segment: &Segment, cx: &mut Context<'_>) -> bool {
-        // RFC 9293 §3.10.7.4: what has no ACK says nothing.
+        // RFC 9293 §3.10.7.4: segments without ACK are ignored.
         if !segment.flags.has(Flags::ACK) {
             return true;
         }
@@ -123,7 +131,7 @@ impl Cache {
             self.copies.free_to(cx.now, ack, self.repaired.is_none() && self.backoff == 0);
             (self.backoff, self.repaired) = (0, None);
             if matches!(segment.options, Options::Sack(_)) && self.copies.get(ack).is_some() {
-                // The next hole: the sender would find it by the blocks.
+                // The next hole, visible to the sender by the blocks.
                 self.repaired = Some(ack);
                 self.copies.send(ack, cx);
                 *packet = cx.rewrite(*packet, &Segment { options: Options::None, ..*segment });

@@ -1,6 +1,6 @@
-//! What a proxy that splits connections does, whatever carries its segments: two connections back to back for each that it splits,
-//! with what one owes to the other. [`Split`](super::Split) has them for simulated packets; whoever knows the bytes of real ones has them
-//! for those.
+//! Core of a proxy that splits connections, for any carrier of segments. Each session has two back-to-back connections,
+//! and owes the data of one to the other. [`Split`](super::Split) uses it for simulated packets. Drivers of real
+//! packets use it for theirs.
 
 use super::sessions::Sessions;
 use super::{Accept, Context, SplitConfig};
@@ -9,30 +9,31 @@ use bentpipe_units::{Duration, Seq, Time};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The side towards the opener of a connection, and that towards its other end.
+/// Side of a connection's opener. [`LISTENER`] is the side of the other endpoint.
 pub const OPENER: usize = 0;
 /// See [`OPENER`].
 pub const LISTENER: usize = 1;
 
-/// What is left of a connection that both ends have closed serves late packets for this long.
+/// Time in which a connection that both ends have closed answers late packets.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// Of connections that are closing and owe nothing, state is given up after this time without a packet (RFC 5382 §5, transitory
-/// connections): the last acknowledgement may have been lost, and whoever sent it be gone.
+/// Time without a packet after which a closing connection that owes nothing is discarded (RFC 5382 §5, transitory
+/// connections): the last acknowledgement may have been lost, and its sender may be gone.
 pub(super) const CLOSING_IDLE: Duration = Duration::from_secs(240);
 
-/// How the two connections of a session reach their ends.
+/// Connects the two connections of a session to their ends.
 pub trait Carrier: Debug {
-    /// What all sessions of a proxy have in common.
+    /// State that all sessions of a proxy share.
     type Common: Debug;
 
-    /// Sends a segment towards the end on a side. Its data begin at this offset among the bytes that came from the other side.
+    /// Sends a segment towards the endpoint on a side. Its data starts at this offset among the bytes from the other
+    /// side.
     fn send(&mut self, side: usize, segment: &Segment, offset: u64, cx: &mut Context<'_>);
 
-    /// A segment has come from a side, and `conn` has taken what it takes of its payload.
+    /// Keeps the payload of a segment from a side, after `conn` has processed it.
     fn keep(&mut self, _side: usize, _conn: &Connection, _segment: &Segment, _payload: &[u8]) {}
 
-    /// What has come from one side is for the other; what that has seen acknowledged is out of the buffer.
+    /// Hands the data of one side to the other, and frees acknowledged data from the buffer.
     fn hand_over(
         &mut self,
         side: usize,
@@ -55,67 +56,67 @@ pub trait Carrier: Debug {
         tally.acked[side] = acked;
     }
 
-    /// The next bytes from a side were acknowledged by the other: nobody asks for them again.
+    /// Frees the next bytes from a side, which the other side acknowledged: they are not needed again.
     fn release(&mut self, _side: usize, _bytes: u64) {}
 
-    /// The session may send by itself from now on.
+    /// Reports that the session may now send by itself.
     fn on_begun(&mut self, _cx: &mut Context<'_>) {}
 
-    /// The connection on a side was reset or given up.
+    /// Reports that the connection on a side was reset or given up.
     fn on_aborted(&mut self, _side: usize) {}
 
-    /// Both of its connections are over: from now on it only answers.
+    /// Reports that both of its connections are over: from now on it only answers.
     fn on_ended(&mut self, _cx: &mut Context<'_>) {}
 
-    /// It is forgotten.
+    /// Reports that it is forgotten.
     fn on_forgotten(&mut self, _sides: &[Connection; 2]) {}
 }
 
 /// Bytes that a session has taken from each side.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Those that were handed to the other side.
+    /// Bytes handed to the other side.
     pub handed: [u64; 2],
-    /// Of these, those that the other's peer has acknowledged.
+    /// Bytes among them that the other side's peer has acknowledged.
     pub acked: [u64; 2],
 }
 
 impl Tally {
-    /// Bytes that were acknowledged to one end and not by the other.
+    /// Returns the bytes that were acknowledged to one endpoint and not by the other.
     fn owed(&self) -> u64 {
         self.handed.iter().sum::<u64>() - self.acked.iter().sum::<u64>()
     }
 }
 
-/// The sessions of a proxy.
+/// Sessions of a proxy.
 #[derive(Debug)]
 pub struct Splicer<E: Carrier, K = u64> {
     config: SplitConfig,
     sessions: Sessions<Session<E>, K>,
-    /// What they have in common.
+    /// State that they share.
     pub common: E::Common,
     half_open: u32,
     fails_at: Time,
     lost_bytes: u64,
 }
 
-/// Two connections of the proxy that stand for one.
+/// Two connections of the proxy that replace one.
 #[derive(Debug)]
 struct Session<E> {
-    /// Towards the opener, towards the other end.
+    /// Connections towards the opener and towards the other endpoint.
     sides: [Connection; 2],
     tally: Tally,
     ends: E,
-    /// A SYN that waits for the other end's answer.
+    /// A SYN that waits for the other endpoint's answer.
     waiting: Option<Segment>,
     is_half_open: bool,
     last_packet: Time,
-    /// When both sides were finished.
+    /// Time when both sides were finished.
     ended: Option<Time>,
 }
 
 impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
-    /// With these limits and this way to accept.
+    /// Creates a proxy with these limits and this mode of accepting.
     pub fn new(config: &SplitConfig, common: E::Common) -> Self {
         Self {
             sessions: Sessions::default(),
@@ -127,19 +128,20 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
         }
     }
 
-    /// Whether a packet of this session is for it; `opens`: it is a SYN of the opener, which begins another once the old one is over.
+    /// Whether a packet belongs to a session; `opens`: it is a SYN of the opener, which begins a new session once the
+    /// old one is over.
     pub fn has(&self, key: K, opens: bool) -> bool {
         self.sessions.get(key).is_some_and(|session| !(opens && session.ended.is_some()))
     }
 
-    /// What is left of a session whose place another takes is forgotten; whether there is no room for that.
+    /// Forgets the rest of a session whose place another takes. Returns whether there is no room for a new one.
     pub fn is_full_for(&mut self, key: K, cx: &mut Context<'_>) -> bool {
         self.remove(key, cx);
         self.half_open >= self.config.half_open || self.sessions.len() >= self.config.sessions as usize
     }
 
-    /// A connection begins with a SYN, where [there is room](Self::is_full_for). Each side has its transport, and a number for its initial sequence
-    /// number and its chance.
+    /// Begins a session with a SYN, if [there is room](Self::is_full_for). Each side has its transport, and a number
+    /// for its initial sequence number and its random choices.
     pub fn begin(
         &mut self,
         key: K,
@@ -180,7 +182,7 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
         );
     }
 
-    /// A segment has come from a side.
+    /// Processes a segment from a side.
     pub fn handle(&mut self, key: K, side: usize, segment: &Segment, payload: &[u8], cx: &mut Context<'_>) {
         let Some(session) = self.sessions.get_mut(key) else { return };
         session.last_packet = cx.now;
@@ -195,14 +197,14 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
         }
     }
 
-    /// The connection on a side is notified of something.
+    /// Notifies the connection on a side.
     pub fn notify(&mut self, key: K, side: usize, notice: Notice, cx: &mut Context<'_>) {
         if let Some(session) = self.sessions.get_mut(key) {
             session.sides[side].handle_notice(cx.now, notice);
         }
     }
 
-    /// Passes on what has changed, and frees what is over.
+    /// Passes on changes, and frees finished sessions.
     pub fn drive(&mut self, key: K, cx: &mut Context<'_>) {
         let Some(session) = self.sessions.get_mut(key) else { return };
         self.lost_bytes += session.pass_on(&mut self.common, cx);
@@ -221,7 +223,7 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
         self.sessions.arm(key, due);
     }
 
-    /// What is due is done.
+    /// Performs the actions that are due.
     pub fn wake(&mut self, cx: &mut Context<'_>) {
         self.fail_if_due(cx);
         while let Some(key) = self.sessions.pop_due(cx.now) {
@@ -232,7 +234,7 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
         }
     }
 
-    /// All state is lost, if this is the instant.
+    /// Loses all state, if this is the instant.
     pub fn fail_if_due(&mut self, cx: &mut Context<'_>) {
         if cx.now >= self.fails_at {
             self.fails_at = Time::NEVER;
@@ -242,27 +244,27 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
         }
     }
 
-    /// When it wants to be woken.
+    /// Returns the next wakeup.
     pub fn next_wakeup(&self) -> Time {
         self.sessions.next_wakeup().min(self.fails_at)
     }
 
-    /// Sessions that it keeps.
+    /// Returns the number of sessions.
     pub fn len(&self) -> usize {
         self.sessions.len()
     }
 
-    /// Whether it keeps none.
+    /// Whether there are no sessions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that it acknowledged, and that the end for which they were never got.
+    /// Returns the bytes that it acknowledged and that never reached their endpoint.
     pub fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
 
-    /// Both connections of each session.
+    /// Returns both connections of each session.
     pub fn iter(&self) -> impl Iterator<Item = (&[Connection; 2], &E)> {
         self.sessions.values().map(|session| (&session.sides, &session.ends))
     }
@@ -273,7 +275,7 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
         }
     }
 
-    /// State is lost.
+    /// Discards a session.
     fn forget(&mut self, mut session: Session<E>, cx: &mut Context<'_>) {
         self.half_open -= u32::from(session.is_half_open);
         self.lost_bytes += session.tally.owed();
@@ -285,7 +287,8 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
 }
 
 impl<E: Carrier> Session<E> {
-    /// Carries data, FINs and resets from side to side until nothing more follows from it; returns the bytes that it owes in vain.
+    /// Carries data, FINs and resets from side to side until nothing more follows. Returns the owed bytes that are
+    /// lost.
     fn pass_on(&mut self, common: &mut E::Common, cx: &mut Context<'_>) -> u64 {
         let mut lost = 0;
         loop {
@@ -319,17 +322,17 @@ impl<E: Carrier> Session<E> {
         }
     }
 
-    /// The other end has answered: so may the opener be.
+    /// Answers the opener, because the other endpoint has answered.
     fn answer_opener(&mut self, cx: &Context<'_>) {
         if let Some(syn) = self.waiting.take() {
             self.sides[OPENER].handle_segment(cx.now, &syn);
         }
     }
 
-    /// One side is reset, since the other was.
+    /// Resets a side, because the other was reset.
     fn abort(&mut self, side: usize, cx: &mut Context<'_>) {
         if let Some(syn) = self.waiting.take().filter(|_| side == OPENER) {
-            // RFC 9293 §3.5.2: a refusal of what was not answered yet.
+            // RFC 9293 §3.5.2: refuses an unanswered SYN.
             let flags = Flags::RST.with(Flags::ACK);
             let refusal = Segment { ack: syn.seq.at(1), flags, ..Segment::default() };
             self.ends.send(OPENER, &refusal, 0, cx);
@@ -360,14 +363,14 @@ impl<E: Carrier> Session<E> {
         }
     }
 
-    /// When its state is given up, if no packet comes.
+    /// Returns the time when its state is discarded without a packet.
     fn idle_at(&self, idle: Duration) -> Time {
         let is_closing = self.tally.owed() == 0 && self.sides.iter().all(closes);
         self.last_packet + if is_closing { idle.min(CLOSING_IDLE) } else { idle }
     }
 }
 
-/// Whether an end has sent its FIN, or is beyond that.
+/// Whether an endpoint has sent its FIN.
 pub(super) fn closes(side: &Connection) -> bool {
     use State::{Closed, Closing, FinWait1, FinWait2, LastAck, TimeWait};
     matches!(side.state(), FinWait1 | FinWait2 | Closing | LastAck | TimeWait | Closed)

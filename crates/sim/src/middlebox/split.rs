@@ -1,32 +1,34 @@
-//! A proxy that splits connections (RFC 3135 §2.4): two real connections back to back, one towards each end, with
-//! sequence numbers, options, windows and controllers of their own. It shows each end the other one's addresses, and
-//! what it has acknowledged to one end it owes to the other.
+//! Splits connections (RFC 3135 §2.4): two real connections back to back, one towards each endpoint.
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! At any node that both directions of a flow pass; two in a row, one at each gateway, give the satellite hop a
-//! connection of its own.
+//! Each of the two connections has its own sequence numbers, options, windows and congestion control. The proxy shows
+//! each endpoint the addresses of the other, and owes to one endpoint the data that it has acknowledged to the other.
 //!
-//! # What it helps, and what it harms
+//! - Datagrams, connections without a handshake, and connections whose SYN passed elsewhere or before its state was
+//!   lost are forwarded unchanged.
+//! - It ignores a SYN's data (Fast Open) and grants no cookie. The opener retransmits the data once it is connected.
+//! - It drops SYNs beyond `half_open` and `sessions`, like a listener with a full queue.
+//! - It answers ECN marks as the endpoint of each side, if `tcp.ecn` of that side is on, and passes none on. A side
+//!   that slows down stops the other by its window. Both sides have the class of the flow.
+//! - Data from one side stays in its buffer until the other endpoint has acknowledged it. The advertised window is the
+//!   free part of the buffer: a side that stalls stops the other.
+//! - FIN and RST are passed on behind the data, so half-closed connections work.
 //!
-//! **Helps:** Slow start and recovery run over the round trip of one side instead of both, losses of one side are
-//! repaired there, and each side may have a sender that suits it. **Harms:** An acknowledgement no longer says that the
-//! other end has the data. Where the proxy loses its state, or one side is reset, they are gone: counted as
-//! `pep_lost_bytes`.
+//! # Position on the path
 //!
-//! # What it leaves alone
+//! At any node that both directions of a flow pass. Two in a row, one at each gateway, give the satellite hop a
+//! separate connection.
 //!
-//! **What it does not split** it forwards unchanged: datagrams, connections without a handshake, and those whose SYN
-//! passed elsewhere or before its state was lost. A SYN's data (Fast Open) it does not take: it grants no cookie, and
-//! the opener sends them again once it is connected. SYNs beyond `half_open` and `sessions` it drops, as a listener
-//! does whose queue is full.
+//! # When it helps
 //!
-//! **Marks** of ECN it answers as the end of each side that it is, if `tcp.ecn` of that side says so: none is passed on, and one
-//! side that slows down stops the other by its window. Both sides have the class of the flow.
+//! Slow start and recovery run over the round trip of one side instead of both. Losses of one side are repaired there.
+//! Each side may have a congestion control that suits it.
 //!
-//! What it has taken from one side stays in its buffer until the other end has acknowledged it, and the window that it
-//! advertises is what is left of that: a side that stalls stops the other. FIN and RST are passed on behind the data,
-//! so that half-closed connections work.
+//! # When it hurts
+//!
+//! An acknowledgement no longer guarantees that the other endpoint has the data. If the proxy loses its state, or one
+//! side is reset, the data is lost and counted as `pep_lost_bytes`.
 
 use super::sessions::Sessions;
 use super::splice::{Carrier, Splicer, LISTENER, OPENER};
@@ -40,40 +42,41 @@ use bentpipe_units::{settings, words, Duration, Stream, Time};
 use std::sync::Arc;
 
 settings! {
-    /// A proxy that splits connections.
+    /// Proxy that splits connections.
     #[derive(Clone, Debug, PartialEq)]
     pub struct SplitConfig {
-        /// When the opener is answered.
+        /// Time when the opener is answered.
         accept: Accept = Accept::Early, "PEPsal";
-        /// Bytes that it keeps for each direction of a connection until the other end has acknowledged them.
+        /// Buffer for each direction of a connection until the other endpoint has acknowledged the data.
         buffer: u64 as Bytes = 6_291_456, "Linux: the largest tcp_rmem";
-        /// Connections that it keeps at once; the SYN of another is dropped.
+        /// Connections at the same time. The SYN of a further connection is dropped.
         sessions: u32 = 100_000, [1, 1_000_000];
-        /// Those of them that may not be open on both sides yet.
+        /// Connections among them that may be not yet open on both sides.
         half_open: u32 = 4096, [1, 1_000_000], "Linux: tcp_max_syn_backlog";
-        /// State is given up after a time without a packet.
+        /// Time without a packet after which state is discarded.
         idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
-        /// All state is lost at this instant, as when the proxy restarts. Without it, never.
+        /// Instant when all state is lost, as when the proxy restarts. Default: never.
         fails_at: Option<Time>;
-        /// Its transport towards the end that opens; what is not written here is as in `[tcp]`.
+        /// Transport towards the opener. Keys that are not written here are those of `[tcp]`.
         opener: Config = Config::default();
-        /// Its transport towards the other end; what is not written here is as in `[tcp]`.
+        /// Transport towards the other endpoint. Keys that are not written here are those of `[tcp]`.
         listener: Config = Config::default();
     }
 }
 
 words! {
-    /// When a proxy answers the end that opens a connection.
+    /// Time when a proxy answers the opener of a connection.
     pub enum Accept {
-        /// At once. Where the other end refuses, the opener is reset after it was told that it is connected.
+        /// Immediately. If the other endpoint refuses, the opener is reset although its connection was established.
         "early" => Early,
-        /// Once the other end has answered: refusals are passed on exactly, at the price of a round trip to there.
+        /// After the other endpoint has answered. Refusals are passed on exactly, at the price of a round trip to that
+        /// endpoint.
         "late" => Late,
     }
 }
 
 impl SplitConfig {
-    /// Of the connections towards the opener and the other end, with what is drawn for them.
+    /// Returns the connections towards the opener and the other endpoint, with their random draws.
     #[must_use]
     pub fn transports(&self, seed: u64, component: &str) -> [Config; 2] {
         let mut phases = Stream::new(seed, component, "clock");
@@ -86,27 +89,27 @@ impl SplitConfig {
     }
 }
 
-/// The proxy.
+/// The proxy at a node.
 #[derive(Debug)]
 pub struct Split<E: Carrier = Simulated> {
     transports: [Arc<Config>; 2],
-    /// Initial sequence numbers and the seeds of congestion controls.
+    /// Draws of initial sequence numbers and of the seeds of congestion controls.
     dice: Stream,
     pub(super) sessions: Splicer<E>,
 }
 
-/// The ends of a simulated connection.
+/// Ends of a simulated connection.
 pub trait SimulatedEnds: Carrier {
-    /// Those of the connection that begins with this SYN.
+    /// Returns the ends of the connection that begins with this SYN.
     fn of(syn: Packet) -> Self;
 
-    /// Whether the connection is one for the proxy.
+    /// Whether the proxy splits the connection.
     fn takes(_syn: &Packet, _cx: &Context<'_>) -> bool {
         true
     }
 }
 
-/// The ends of any simulated connection: a packet of the opener has their addresses.
+/// Ends of any simulated connection: a packet of the opener has their addresses.
 #[derive(Debug)]
 pub struct Simulated(pub(super) Packet);
 
@@ -142,7 +145,7 @@ impl Split {
 }
 
 impl<E: SimulatedEnds> Split<E> {
-    /// With what its sessions have in common.
+    /// Creates a proxy with the state that its sessions share.
     pub(super) fn with(config: &SplitConfig, common: E::Common, seed: u64, component: &str) -> Self {
         Self {
             transports: config.transports(seed, component).map(Arc::new),

@@ -1,27 +1,29 @@
-//! A proxy that spoofs acknowledgements (RFC 3135 §3.1.3, M. Allman et al., RFC 2760 §3.1 in spirit): the connection
-//! stays one, with its sequence numbers, but the proxy acknowledges data as soon as they pass, keeps a copy, and sends
-//! that again itself where the receiver misses it. The receiver's acknowledgements of what was acknowledged already end
-//! at the proxy.
+//! Acknowledges data early (RFC 3135 §3.1.3, M. Allman et al., RFC 2760 §3.1 in spirit). The connection is not split.
 //!
-//! # Where it may stand
+//! # How it works
 //!
-//! Where both directions pass, in front of the long hop as seen from the sender of the data.
+//! The connection keeps its sequence numbers. The proxy acknowledges passing data, keeps a copy, and retransmits it if
+//! the receiver misses it. The receiver's acknowledgements of data that was acknowledged already end at the proxy.
 //!
-//! # What it helps, and what it harms
+//! - SYN, FIN and RST pass from end to end. Datagrams, and connections whose SYN it did not see, pass unchanged.
+//! - Data that does not fit into its buffer passes without an early acknowledgement. The advertised window is the free
+//!   part of the buffer.
+//! - It forwards and ignores an acknowledgement of more data than the sender had room for (RFC 5961 §5).
+//! - ECN passes: data keeps its marks, and the proxy's acknowledgements repeat the receiver's last ECN flags.
+//!   Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
 //!
-//! **Helps:** Slow start and recovery of the sender run over the round trip to the proxy. **Harms:** What it
-//! acknowledged and the receiver never got is lost with its state (`pep_lost_bytes`), and since the sender no longer
-//! sees the hop behind the proxy, `window` alone keeps the hop's queue from overflowing.
+//! # Position on the path
 //!
-//! # What it leaves alone
+//! At a node that both directions pass, in front of the long hop as seen from the sender of the data.
 //!
-//! SYN, FIN and RST pass from end to end; a connection whose SYN it did not see, and datagrams, it forwards unchanged.
-//! What does not fit into its buffer it forwards without acknowledging it. The window that it advertises is what is
-//! left of the buffer. An acknowledgement of more than the sender was given room for it forwards and does not believe
-//! (RFC 5961 §5).
+//! # When it helps
 //!
-//! ECN passes: data keep their marks, and the proxy's acknowledgements say of marks what the receiver said last. What it
-//! sends again cannot be marked (RFC 3168 §6.1.5).
+//! Slow start and recovery of the sender run over the round trip to the proxy.
+//!
+//! # When it hurts
+//!
+//! Data that it acknowledged is lost with its state if the receiver does not have it (`pep_lost_bytes`). The sender no
+//! longer sees the hop behind the proxy. Only `window` keeps the hop's queue from overflowing.
 
 use super::copies::Copies;
 use super::sessions::Sessions;
@@ -32,22 +34,22 @@ use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, Duration, Seq, Time};
 
 settings! {
-    /// A proxy that acknowledges early.
+    /// Proxy that acknowledges early.
     pub struct SpoofConfig {
-        /// Bytes of each direction of a connection that it keeps until the receiver acknowledges them.
+        /// Buffer for each direction of a connection until the receiver acknowledges the data.
         buffer: u64 as Bytes = 6_291_456, "as `split`";
-        /// Bytes that may be on their way from the proxy to the receiver: the bandwidth-delay product of the hop.
+        /// Bytes in flight from the proxy to the receiver: the bandwidth-delay product of the hop.
         window: u64 as Bytes = 6_291_456, "as `buffer`";
-        /// Which data are acknowledged early.
+        /// Direction of the data that is acknowledged early.
         direction: Way = Way::Both;
-        /// Directions of connections that it keeps copies of at once; those of others pass unchanged.
+        /// Directions of connections with copies at the same time. Other data passes unchanged.
         sessions: u32 = 100_000, [1, 1_000_000];
-        /// State is given up after a time without a packet.
+        /// Time without a packet after which state is discarded.
         idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
     }
 }
 
-/// The proxy.
+/// The proxy at a node.
 #[derive(Clone, Debug)]
 pub struct Spoof {
     config: SpoofConfig,
@@ -59,47 +61,48 @@ pub struct Spoof {
 #[derive(Clone, Debug)]
 struct Half {
     copies: Copies,
-    /// What was acknowledged early.
+    /// End of the data acknowledged early.
     next: u64,
-    /// The right edge of the window that was advertised.
+    /// Right edge of the advertised window.
     edge: u64,
-    /// The end of what was forwarded without a copy, and of all that the sender has sent past here.
+    /// End of the data forwarded without a copy, and of all data from the sender.
     unkept: u64,
     sent: u64,
-    /// What the opening SYN and the SYN-ACK say, when both have passed.
+    /// Options of the opening SYN and the SYN-ACK, when both have passed.
     agreed: Option<Agreed>,
     offer: SynOptions,
-    /// Where the receiver's own data are, and its clock.
+    /// Sequence number of the receiver's own data, and its clock.
     receiver_seq: Seq,
     receiver_clock: Option<u32>,
-    /// What it said last of marks: three bits of its header.
+    /// Its last ECN flags: three bits of its header.
     marks: u8,
-    /// Its next segment is the last one of the handshake, whose bits mean something else (RFC 9768 §3.2.2.1).
+    /// Whether its next segment is the last one of the handshake, whose bits have another meaning (RFC 9768 §3.2.2.1).
     awaits_handshake: bool,
-    /// The right edge of the receiver's own window.
+    /// Right edge of the receiver's own window.
     receiver_edge: u64,
-    /// Where its FIN is.
+    /// Place of its FIN.
     fin_at: Option<u64>,
     duplicates: u32,
-    /// Where local recovery ends.
+    /// End of local recovery.
     recover: u64,
     backoff: u32,
     last_packet: Time,
-    /// Until then no segment without data is answered.
+    /// Time until which segments without data get no answer.
     answers_from: Time,
 }
 
-/// What an acknowledgement to the sender must be like.
+/// Fields of an acknowledgement to the sender.
 #[derive(Clone, Copy, Debug)]
 struct Agreed {
     shift: u8,
     sack: bool,
 }
 
-/// Segments without data are answered so far apart at least. A sender that takes the answer for an error answers in turn, and so on;
-/// Linux has 500 ms for that (`tcp_invalid_ratelimit`), and probes of a closed window at least 200 ms apart.
+/// Shortest time between answers to segments without data. A sender that takes the answer for an error answers in turn,
+/// and so on. Linux has 500 ms for that (`tcp_invalid_ratelimit`), and sends probes of a closed window at least 200 ms
+/// apart.
 const ANSWERS_APART: Duration = Duration::from_millis(200);
-/// Timeouts in a row after which a receiver is taken to be gone.
+/// Timeouts in a row after which a receiver counts as gone.
 const TIMEOUTS_MAX: u32 = 10;
 
 impl Spoof {
@@ -107,22 +110,22 @@ impl Spoof {
         Self { config: *config, sessions: Sessions::default(), lost_bytes: 0 }
     }
 
-    /// A SYN or SYN-ACK passes.
+    /// Processes a passing SYN or SYN-ACK.
     fn on_syn(&mut self, packet: &Packet, segment: &Segment, cx: &mut Context<'_>) {
         let Options::Syn(options) = segment.options else { return };
         let is_answer = segment.flags.has(Flags::ACK);
-        // RFC 9768 §3.1.1: a SYN-ACK that agrees on counting marks; both counters begin with 5 (§3.2.1).
+        // RFC 9768 §3.1.1: a SYN-ACK that agrees on counting marks. Both counters start at 5 (§3.2.1).
         let counts_marks = is_answer && matches!(segment.flags.ace(), 2 | 3 | 4 | 6);
         let marks = if counts_marks { 5 } else { 0 };
         let mut offer = options;
         if let (Some(half), true) = (self.sessions.get_mut(packet.conversation() ^ 1), is_answer) {
-            // RFC 7323 §2.2: scaled only if both ends say so.
+            // RFC 7323 §2.2: scaled only if both ends offer it.
             half.agreed.get_or_insert(Agreed {
                 shift: half.offer.window_scale.and(options.window_scale).unwrap_or(0),
                 sack: half.offer.sack_permitted && options.sack_permitted,
             });
             (half.receiver_seq, half.receiver_clock) = (segment.seq.at(1), segment.timestamps.map(|at| at.value));
-            // RFC 7323 §2.2: that of a SYN is not scaled.
+            // RFC 7323 §2.2: the window of a SYN is not scaled.
             (half.receiver_edge, half.marks) = (u64::from(segment.window), marks);
             offer = half.offer;
         }
@@ -132,7 +135,7 @@ impl Spoof {
         if !is_touched || is_known || self.sessions.len() >= self.config.sessions as usize {
             return;
         }
-        // The listener's data are acknowledged as the opener would: with the scale of its SYN.
+        // The listener's data is acknowledged as the opener would: with the scale of its SYN.
         let agreed = is_answer.then(|| Agreed {
             shift: offer.window_scale.and(options.window_scale).unwrap_or(0),
             sack: offer.sack_permitted && options.sack_permitted,
@@ -180,7 +183,7 @@ impl Spoof {
 }
 
 impl Half {
-    /// Data or a FIN of the sender; returns whether the packet goes on.
+    /// Processes data or a FIN of the sender. Returns whether the packet is forwarded.
     fn on_data(&mut self, segment: &Segment, config: &SpoofConfig, cx: &mut Context<'_>) -> bool {
         self.copies.note(segment);
         let start = self.copies.offset(segment.data_seq());
@@ -214,7 +217,7 @@ impl Half {
         may_leave
     }
 
-    /// Acknowledges what is kept; `beyond`: what has come beyond that.
+    /// Acknowledges the kept data; `beyond`: data that arrived beyond it.
     fn acknowledge(&mut self, beyond: Option<(u64, u64)>, config: &SpoofConfig, cx: &mut Context<'_>) {
         let Some(Agreed { shift, sack }) = self.agreed else { return };
         let room = config.buffer.saturating_sub(self.copies.bytes()).max(self.edge.saturating_sub(self.next));
@@ -238,10 +241,11 @@ impl Half {
         }
     }
 
-    /// An acknowledgement of the receiver; returns whether the packet goes on.
+    /// Processes an acknowledgement of the receiver. Returns whether the packet is forwarded.
     fn on_ack(&mut self, packet: &Packet, segment: &Segment, config: &SpoofConfig, cx: &mut Context<'_>) -> bool {
         let ack = self.copies.offset(segment.ack);
-        // RFC 9293 §3.10.7.4: what has no ACK says nothing, and what acknowledges more than was sent is none of the receiver's.
+        // RFC 9293 §3.10.7.4: segments without ACK are ignored. An acknowledgement of more than was sent is not the
+        // receiver's.
         if !segment.flags.has(Flags::ACK) || ack > self.sent.max(self.edge) + 1 {
             return true;
         }
@@ -273,14 +277,14 @@ impl Half {
             }
         }
         if let Options::Sack(blocks) = segment.options {
-            // RFC 6675 §4: three segments above it show a hole to be lost.
+            // RFC 6675 §4: a hole is lost if three segments above it are reported.
             let above = self.copies.mark(&blocks).saturating_sub(3 * 1460);
             for hole in self.copies.holes(cx.now, above, rtt) {
                 self.copies.send(hole, cx);
             }
         }
         self.send_waiting(config, cx);
-        // What it has no copies of is for the sender to repair.
+        // The sender repairs data without a copy.
         let is_unkept = self.unkept > self.next && ack == self.next;
         let says_marks = is_handshake || segment.flags.has(Flags::ECE);
         let is_news = ack > self.next || is_unkept || says_marks || !packet.is_bare_ack();
@@ -290,19 +294,19 @@ impl Half {
         is_news
     }
 
-    /// Sends what waits for the hop.
+    /// Sends the data that waits for the hop.
     fn send_waiting(&mut self, config: &SpoofConfig, cx: &mut Context<'_>) {
         for offset in self.copies.unsent(self.copies.acked, self.limit(config)) {
             self.copies.send(offset, cx);
         }
     }
 
-    /// How far data may leave: the hop's window, and the receiver's.
+    /// Returns the end of the data that may leave, by the hop's window and the receiver's.
     fn limit(&self, config: &SpoofConfig) -> u64 {
         (self.copies.acked + config.window).min(self.receiver_edge + u64::from(self.fin_at == Some(self.receiver_edge)))
     }
 
-    /// When the oldest copy is taken to be lost.
+    /// Returns the time when the oldest copy counts as lost.
     fn timeout(&self) -> Option<Time> {
         let sent = self.copies.oldest()?.sent?;
         let span = (self.copies.srtt.unwrap_or(Duration::ZERO) * 2).max(Duration::from_secs(1));
@@ -333,7 +337,7 @@ impl Middlebox for Spoof {
             } else {
                 half.copies.note(&segment);
                 if half.copies.offset(segment.seq) < half.next && half.answers_from <= cx.now {
-                    // It asks whether the window is still closed (RFC 9293 §3.8.6.1).
+                    // A probe of a closed window (RFC 9293 §3.8.6.1).
                     half.answers_from = cx.now + ANSWERS_APART;
                     half.acknowledge(None, &self.config, cx);
                 }
@@ -361,7 +365,7 @@ impl Middlebox for Spoof {
                 half.recover = half.copies.end();
                 half.send_waiting(&self.config, cx);
                 if half.copies.oldest().is_some_and(|copy| copy.sent.is_none()) {
-                    // A closed window is probed by the data that it holds up (RFC 9293 §3.8.6.1).
+                    // A closed window is probed by the data that waits for it (RFC 9293 §3.8.6.1).
                     half.copies.send(half.copies.acked, cx);
                 }
             }

@@ -1,11 +1,12 @@
-//! The tests that every function inherits. Each is tried on the path `a - b - c - d`, at the nodes where it may stand, between
-//! senders that know nothing of it:
+//! Tests that every middlebox inherits. Each middlebox is tested on the path `a - b - c - d`, at the nodes of its
+//! position, between unmodified senders:
 //!
-//! * packets are conserved (the run ends with an error where they are not), and all transfers complete;
-//! * when flows have ended nothing of them is left, nor held;
-//! * what it sends has the class of its flow, and says of no mark that was not there;
-//! * set to do nothing it changes no flow;
-//! * thousands of flows, one after the other, leave it no larger than few. `BENTPIPE_FUZZ_OPS=100000` tries a hundred thousand.
+//! - Packets are conserved (otherwise the run ends with an error), and all transfers complete.
+//! - State and packets of ended flows are gone.
+//! - Its own packets have the class of their flow, and no false ECN marks.
+//! - With settings that disable it, it changes no flow.
+//! - Thousands of flows, one after the other, leave it as small as a few. `BENTPIPE_FUZZ_OPS=100000` tests a hundred
+//!   thousand.
 
 use super::{Context, Middlebox, MiddleboxConfig};
 use crate::dictionary::Cause;
@@ -18,11 +19,11 @@ use crate::Network;
 use bentpipe_tcp::Flags;
 use std::sync::Arc;
 
-/// A function at its place.
+/// A middlebox at its position.
 struct Trial {
-    /// The tables of nodes with what stands there.
+    /// Tables of nodes with middleboxes.
     nodes: &'static str,
-    /// The same in a setting in which it does nothing; none: it always acts.
+    /// Tables with settings that disable it; `None`: it always acts.
     idle: Option<&'static str>,
 }
 
@@ -66,8 +67,8 @@ macro_rules! places {
 
 trials!(places);
 
-/// A path on which packets get lost in queues and by errors, crossed by connections of 30 kB, one after the other, and by some that
-/// ask for the same again and again. What ends last are datagrams, so that a run goes on when all connections are over.
+/// A path that loses packets in queues and by errors. Connections of 30 kB cross it, one after the other, and
+/// connections with repeated requests. The last flows are datagrams, so that a run continues after the last connection.
 const PATH: &str = r#"
 duration = "70 s"
 [tcp]
@@ -123,7 +124,7 @@ fn run(mut network: Network) -> RunResult {
     network.finish().unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Whether all transfers are complete, of both flows.
+/// Checks that all transfers of both flows are complete.
 fn assert_complete(result: &RunResult, count: i64) {
     assert_eq!(result.summary.whole("transfers")[0], count, "of {count} transfers");
     assert_eq!(result.summary.whole("transfers_failed")[0], 0);
@@ -136,7 +137,7 @@ fn forgets_flows(trial: &Trial) {
     assert_complete(&run(network), 450);
 }
 
-/// Looks at the class of all packets: those of the flows.
+/// Checks the class of all packets against the flows.
 #[derive(Debug)]
 struct Classes(Vec<u8>);
 
@@ -147,7 +148,7 @@ impl Middlebox for Classes {
     }
 }
 
-/// Flows of classes of their own, with ECN over queues that do not mark.
+/// Tests flows with separate classes, with ECN over queues that do not mark.
 fn carries(trial: &Trial) {
     let classes = [("flow.f.class", "2"), ("flow.back.class", "3"), ("flow.goes-on.class", "4")];
     let sets = [&[("tcp.ecn", "classic"), ("duration", "140 s")][..], &classes].concat();
@@ -167,7 +168,7 @@ fn does_nothing(trial: &Trial) {
     assert_eq!(with.links, without.links);
 }
 
-/// Enough for what was of use to few flows to be no longer there, and for a leak to show.
+/// Number of flows after which the state of the first ones is gone and a leak shows.
 fn bears_many(trial: &Trial) {
     let asked = std::env::var("BENTPIPE_FUZZ_OPS").ok().and_then(|count| count.parse().ok());
     let count: i64 = asked.unwrap_or(3_000);
@@ -189,7 +190,7 @@ fn bears_many(trial: &Trial) {
     assert_complete(&run(network), 2 * count + 50);
 }
 
-/// The sender of a flow says nothing any more once the other end has sent its FIN.
+/// Models a sender of a flow that is silent after the other endpoint has sent its FIN.
 #[derive(Debug)]
 struct FallsSilent(FlowId, bool);
 
@@ -205,7 +206,8 @@ impl Middlebox for FallsSilent {
     }
 }
 
-/// An end whose last acknowledgement was lost, and that is gone: a proxy waits for it no longer than for any that closes.
+/// An endpoint that is gone after its last acknowledgement was lost: a proxy waits for it no longer than for any
+/// closing one.
 #[test]
 fn proxies_give_up_what_only_closes() {
     let gateway = "middlebox = [{ kind = \"satpep\", rate = \"4 Mbit/s\" }]";
@@ -236,10 +238,12 @@ fn every_function_is_tried() {
 }
 
 #[test]
-fn every_function_says_where_it_may_stand_and_what_it_helps() {
+fn every_middlebox_documents_its_position_and_effects() {
     let silent = MiddleboxConfig::ALL.iter().map(|(name, _)| *name).filter(|name| {
         let doc = MiddleboxConfig::doc(name).unwrap();
-        !["\n# Where it may stand\n", "\n# What it helps, and what it harms\n"].iter().all(|head| doc.contains(head))
+        !["Position on the path", "When it helps", "When it hurts"]
+            .iter()
+            .all(|it| doc.contains(&format!("\n# {it}\n")))
     });
     assert_eq!(silent.collect::<Vec<_>>(), ["own"]);
 }

@@ -1,7 +1,7 @@
-//! Each function where it may stand on the path `a - b - c - d`, for the tests that all of them inherit and for the bench.
+//! Places each middlebox on the path `a - b - c - d`, for inherited tests and for the bench.
 
-/// Calls a macro with lines of: name, the tables of nodes with what stands there, and the same in a setting in which it does
-/// nothing (none: it always acts).
+/// Calls a macro with lines of name, tables of nodes with middleboxes, and tables with settings that disable it
+/// (`None`: it always acts).
 macro_rules! trials {
     ($each:ident) => {
         $each! {

@@ -1,6 +1,11 @@
-//! Explicit control protocol (D. Katabi, M. Handley and C. Rohrs, SIGCOMM 2002): the node tells each sender by how many bytes to
-//! change its window. Efficiency and fairness are two matters: how much all together may send follows from what is left of
-//! the link and from the queue that stands; who of them changes by how much follows from window and round trip on each packet.
+//! Sets the window changes of all senders with XCP: explicit control protocol (D. Katabi, M. Handley and C. Rohrs,
+//! SIGCOMM 2002).
+//!
+//! # How it works
+//!
+//! The node writes on each packet by how many bytes its sender may change the window. XCP separates efficiency and
+//! fairness. The free rate of the link and the standing queue set the total change. Window and round trip on each
+//! packet set the share of its sender.
 //!
 //! ```text
 //! every d:   phi = alpha d (C - y / d) - beta Q       h = max(0, gamma y - |phi|)
@@ -8,22 +13,32 @@
 //! packet:    feedback = min(feedback, xi+ rtt^2 s / cwnd - xi- rtt s), as long as what was to be given lasts
 //! ```
 //!
-//! d is the mean round trip, y what arrived in an interval, Q the least that waited for a while. No copy of the paper was
-//! at hand, so the equations are a reading. Feedback is written as a packet enters the queue, not as it leaves; the first d is a
-//! tenth of a second. State is kept for each link out of the node, nothing for flows.
+//! d is the mean round trip, y the arrivals in an interval, Q the smallest queue over a period. The node keeps state
+//! per link, none per flow.
 //!
-//! # Where it may stand
+//! # Position on the path
 //!
-//! On the way of data of senders with `tcp.feedback = "xcp"`, at the nodes that feed links which may be the narrowest: a narrower
-//! one without it is not seen. What other senders send counts as traffic and is left as it is: they take what they take, and those
-//! with XCP share the rest. Its header stands between IP and TCP; encryption below TCP leaves it readable.
+//! On the path of data of senders with `tcp.feedback = "xcp"`, at all nodes that feed possible bottlenecks. A
+//! bottleneck without it is not noticed. Packets of unmodified senders count as traffic and pass unchanged: senders
+//! with XCP share the rest. The header of XCP is between IP and TCP. Encryption below TCP leaves it readable.
 //!
-//! # What it helps, and what it harms
+//! # When it helps
 //!
-//! A long path is full after a few round trips, without loss and without a queue, and flows with different round trips get the same
-//! rate. Beside senders that fill the queue hardly anything is left: over the LEO path below it has 1.3 Mbit/s beside a transfer with
-//! CUBIC, and 46.8 without that one. Every router has to take part, and every sender and receiver. Functions that write on packets
-//! themselves (BEEN, ETEN) replace its header, and a split connection does not carry it across.
+//! A long path is full after a few round trips, without loss and without a queue. Flows with different round trips get
+//! the same rate.
+//!
+//! # When it hurts
+//!
+//! - Beside senders that fill the queue hardly any rate is left. Over the LEO path below it has 1.3 Mbit/s beside a
+//!   transfer with CUBIC, and 46.8 without that transfer.
+//! - Every router, sender and receiver must take part.
+//! - Middleboxes that write on packets themselves (BEEN, ETEN) replace its header, and a split connection does not
+//!   carry it across.
+//!
+//! # Differences from the source
+//!
+//! Source not available: the equations are a reading. Feedback is written as a packet enters the queue, not as it
+//! leaves. The first d is a tenth of a second.
 
 use super::{Context, Middlebox, QueueView};
 use crate::ids::LinkId;
@@ -33,21 +48,21 @@ use bentpipe_units::{settings, Duration, Time};
 settings! {
     /// Window changes for senders with XCP.
     pub struct XcpConfig {
-        /// Which share of the room that is left is given away in a round trip.
+        /// Share of the free rate that is distributed per round trip.
         alpha: f64 = 0.4, [0.0, 1.0], "Katabi 2002";
-        /// Which share of the standing queue is taken back.
+        /// Share of the standing queue that is drained.
         beta: f64 = 0.226, [0.0, 1.0], "Katabi 2002";
-        /// Which share of the traffic changes hands at least.
+        /// Smallest share of the traffic that is redistributed.
         gamma: f64 = 0.1, [0.0, 1.0], "Katabi 2002";
-        /// The interval before any round trip is known.
+        /// Interval before the first round trip is known.
         first: Duration = Duration::from_millis(100), "reading";
     }
 }
 
-/// Intervals are no shorter and no longer.
+/// Shortest and longest interval, s.
 const INTERVAL: [f64; 2] = [0.001, 1.0];
 
-/// What a packet says, in bytes and seconds.
+/// Header of a packet, in bytes and seconds.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     cwnd: f64,
@@ -59,10 +74,10 @@ struct Header {
 #[derive(Clone, Debug)]
 struct Port {
     link: LinkId,
-    /// Mean round trip, seconds: the interval.
+    /// Mean round trip, seconds, which is the interval.
     mean: f64,
     arrived: f64,
-    /// Largest packet.
+    /// Largest packet, bytes.
     largest: u64,
     /// Sums of rtt s / cwnd, of s, and of rtt times the first.
     sums: [f64; 3],
@@ -70,7 +85,7 @@ struct Port {
     residue: [f64; 2],
     standing: f64,
     least: f64,
-    /// When the interval ends, and that over which the least of the queue is sought.
+    /// End of the interval, and of the period for the smallest queue.
     ends: [Time; 2],
 }
 
@@ -82,7 +97,7 @@ impl Port {
         Self { link, mean, arrived: 0.0, largest: 0, sums, xi, residue, standing: 0.0, least: f64::INFINITY, ends }
     }
 
-    /// A packet of `size` bytes with this header arrives.
+    /// Counts a packet of `size` bytes with this header.
     fn count(&mut self, size: f64, header: Header) {
         let share = header.rtt * size / header.cwnd;
         self.sums[0] += share;
@@ -90,7 +105,7 @@ impl Port {
         self.sums[2] += header.rtt.min(INTERVAL[1]) * share;
     }
 
-    /// The interval is over: what is to be handed out in the next one.
+    /// Ends the interval: computes the feedback of the next one.
     fn renew(&mut self, config: &XcpConfig, rate: f64) {
         let [rounds, bytes, weighted] = self.sums;
         if rounds > 0.0 {
@@ -108,7 +123,7 @@ impl Port {
         (self.sums, self.arrived) = ([0.0; 3], 0.0);
     }
 
-    /// The feedback with which a packet leaves.
+    /// Returns the feedback of a packet.
     fn give(&mut self, size: f64, header: Header) -> f64 {
         let [more, less] = self.residue;
         let p = more.min(self.xi[0] * header.rtt * header.rtt * size / header.cwnd);
@@ -116,7 +131,7 @@ impl Port {
         let (feedback, p, n) = if header.feedback >= p - n {
             (p - n, p, n)
         } else {
-            // Another link allows less: what it does not take stays for others.
+            // Another link allows less: the rest stays for other packets.
             let n = less.min(n + (p - n - header.feedback));
             (header.feedback, header.feedback + n, n)
         };
@@ -130,7 +145,7 @@ impl Port {
     }
 }
 
-/// The middlebox.
+/// The middlebox at a node.
 #[derive(Clone, Debug)]
 pub struct Xcp {
     config: XcpConfig,
@@ -166,7 +181,7 @@ impl Middlebox for Xcp {
         port.least = port.least.min(waiting);
         if let Some(Label::Xcp(mut header)) = cx.label(&packet) {
             let (cwnd, rtt) = (f64::from(header.cwnd), f64::from(header.rtt));
-            // What does not know its round trip yet is not counted, and told nothing.
+            // Packets without a known round trip are not counted and get no feedback.
             if rtt > 0.0 && cwnd > 0.0 {
                 let read = Header { cwnd, rtt, feedback: f64::from(header.forward) };
                 port.count(size, read);

@@ -1,48 +1,48 @@
-//! Blocks of an erasure code: which packet is where in one, and copies of its packets, of which a decoder makes those again that it
-//! may know.
+//! Blocks of an erasure code: the places of packets, and copies of its packets. A decoder restores packets from the
+//! copies that it may know.
 
 use super::body::{Bodies, Carried, Load, Message, Parts};
 use super::{Packet, DATAGRAM_HEADERS, NO_BODY, UNROUTED};
 
-/// The place of a packet in what an encoder sends to a decoder.
+/// Place of a packet in the stream from an encoder to a decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     /// The pair of encoder and decoder.
     pub(crate) stream: u32,
-    /// The number in the stream of the first packet of its block.
+    /// Number in the stream of the first packet of its block.
     pub(crate) first: u64,
     /// Its place in the block, from 0.
     pub(crate) index: u16,
 }
 
 impl Member {
-    /// Its number in the stream.
+    /// Returns its number in the stream.
     pub(crate) fn number(self) -> u64 {
         self.first + u64::from(self.index)
     }
 }
 
-/// What a repair packet says of itself.
+/// Contents of a repair packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Repair {
-    /// The block: stream, first number, and the place of this one among its repair packets.
+    /// Block of the packet: stream, first number, and its place among the repair packets.
     pub(crate) member: Member,
-    /// How many packets the block has.
+    /// Number of packets in the block.
     pub(crate) count: u16,
-    /// Whether as many packets as that may not be enough.
+    /// Whether that many packets may not be enough.
     pub(crate) is_rateless: bool,
-    /// Where the copies are.
+    /// Address of the copies.
     pub(crate) block: u32,
 }
 
-/// Copies of the packets of a block, for as long as its encoder, a repair packet or the decoder holds it.
+/// Copies of the packets of a block, as long as its encoder, a repair packet or the decoder holds it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
     members: Vec<(Packet, Copied)>,
     holders: u32,
 }
 
-/// What a packet had beside its header.
+/// Parts of a packet besides its header.
 #[derive(Clone, Debug)]
 enum Copied {
     Nothing,
@@ -51,7 +51,7 @@ enum Copied {
 }
 
 impl Packet {
-    /// A repair packet of `size` bytes on the way of `packet`.
+    /// Makes a repair packet of `size` bytes for the path of `packet`.
     pub(crate) fn repair(packet: &Self, repair: Repair, size: u64, bodies: &mut Bodies) -> Self {
         let mut made = Self::message(packet, Message::Repair(repair), false, bodies);
         bodies.hold_block(repair.block);
@@ -61,7 +61,7 @@ impl Packet {
 }
 
 impl Bodies {
-    /// Where a packet is in a block.
+    /// Returns the place of a packet in a block.
     pub(crate) fn member(&self, packet: &Packet) -> Option<Member> {
         match packet.body {
             NO_BODY => None,
@@ -70,7 +70,7 @@ impl Bodies {
         }
     }
 
-    /// What a repair packet says of itself; none: the packet is no such.
+    /// Returns the contents of a repair packet; `None` for other packets.
     pub(crate) fn repair(&self, packet: &Packet) -> Option<Repair> {
         match self.message(packet) {
             Some(Message::Repair(repair)) => Some(repair),
@@ -89,7 +89,7 @@ impl Bodies {
         }
     }
 
-    /// Takes the number off a packet.
+    /// Removes the number from a packet.
     pub(crate) fn take_member(&mut self, packet: &mut Packet) -> Option<Member> {
         let member = self.member(packet)?;
         if !packet.is_datagram() {
@@ -104,14 +104,14 @@ impl Bodies {
         Some(member)
     }
 
-    /// A block without packets, held once.
+    /// Opens a block without packets, held once.
     pub(crate) fn open_block(&mut self) -> u32 {
         let slot = self.blocks.free.pop().unwrap_or_else(|| self.blocks.insert(Block::default()));
         self.blocks.slots[slot as usize].holders = 1;
         slot
     }
 
-    /// Puts a copy of a packet into a block, as it is.
+    /// Copies a packet into a block, unchanged.
     pub(crate) fn copy_to_block(&mut self, slot: u32, packet: &Packet) {
         let copied = match packet.body {
             NO_BODY => Copied::Nothing,
@@ -121,7 +121,7 @@ impl Bodies {
         self.blocks.slots[slot as usize].members.push((*packet, copied));
     }
 
-    /// A packet of a block once more, at a node that has not sent it on yet.
+    /// Returns a packet of a block again, at a node that has not forwarded it yet.
     pub(crate) fn copy_from_block(&mut self, slot: u32, index: u16) -> Packet {
         let (packet, copied) = &self.blocks[slot].members[usize::from(index)];
         let body = match copied {
@@ -132,19 +132,19 @@ impl Bodies {
         Packet { body, next: UNROUTED, ..*packet }
     }
 
-    /// Holds a block once more.
+    /// Increments the holders of a block.
     pub(crate) fn hold_block(&mut self, slot: u32) {
         self.blocks.slots[slot as usize].holders += 1;
     }
 
-    /// Holds the block of what is a repair packet.
+    /// Holds the block of a repair packet.
     pub(super) fn hold_block_of(&mut self, load: &Load) {
         if let Some(Carried::Message(Message::Repair(repair))) = load.carried {
             self.hold_block(repair.block);
         }
     }
 
-    /// Whoever held a block does not any more; the last one empties it.
+    /// Decrements the holders of a block. The last one empties it.
     pub(crate) fn release_block(&mut self, slot: u32) {
         let block = &mut self.blocks.slots[slot as usize];
         block.holders -= 1;
@@ -154,7 +154,7 @@ impl Bodies {
         }
     }
 
-    /// Blocks that somebody holds.
+    /// Returns the number of held blocks.
     #[cfg(test)]
     pub(crate) fn blocks(&self) -> usize {
         self.blocks.in_use()

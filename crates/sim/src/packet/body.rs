@@ -1,4 +1,4 @@
-//! What only some packets carry: options of a segment, bytes of a stranger, a message of a function of the network.
+//! Rare parts of packets: options of a segment, bytes from outside, a message of a middlebox.
 
 use super::block::{Block, Member, Repair};
 use super::compressed::Compressed;
@@ -8,22 +8,22 @@ use bentpipe_tcp::{ExplicitHeader, Notice, Options, Timestamps};
 use bentpipe_units::{Seq, Time};
 use std::ops::Index;
 
-/// Parts of a segment that most have not.
+/// Parts that few segments have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
     pub(crate) timestamps: Option<Timestamps>,
     pub(crate) options: Options,
     pub(crate) label: Option<Label>,
-    /// What the label adds to the header, bytes.
+    /// Bytes that the label adds to the header.
     pub(crate) label_len: u8,
-    /// Its place in a block of an erasure code.
+    /// Place in a block of an erasure code.
     pub(crate) member: Option<Member>,
-    /// What a compressor has made of its header.
+    /// Compressed header.
     pub(crate) compressed: Option<Compressed>,
 }
 
 impl Parts {
-    /// Of a segment that has nothing rare but these.
+    /// Creates the parts of a segment without other rare parts.
     pub(crate) fn of(timestamps: Option<Timestamps>, options: Options) -> Self {
         Self { timestamps, options, label: None, label_len: 0, member: None, compressed: None }
     }
@@ -34,41 +34,41 @@ impl Parts {
     }
 }
 
-/// What functions of the network write on a packet of a connection in passing: an IP option.
+/// Label that middleboxes write on a passing packet of a connection: an IP option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Label {
-    /// The number that a gateway has given the packet.
+    /// Number that a gateway has given the packet.
     Numbered {
         /// The gateway.
         by: NodeId,
         /// Its number.
         id: u32,
-        /// A satellite has recorded it as having arrived.
+        /// Whether a satellite has recorded its arrival.
         is_recorded: bool,
     },
-    /// What became of packets that a gateway had numbered.
+    /// Fates of packets that a gateway had numbered.
     Records(Records),
-    /// An estimate of the error rate of a link, in the unit of whoever estimates.
+    /// Estimate of the error rate of a link, in the unit of the estimate.
     ErrorRate(f32),
-    /// The chance that a packet crosses the path uncorrupted, as far as it has come.
+    /// Probability that a packet crosses the path so far uncorrupted.
     Survival(f32),
-    /// What the receiver has read of it, on the way back.
+    /// That probability, read by the receiver, on the return path.
     SurvivalEcho(f32),
-    /// A segment of the connection was corrupted.
+    /// Report of a corrupted segment of the connection.
     Corrupted {
         /// Its sequence number.
         seq: Seq,
         /// Its payload, bytes.
         len: u16,
     },
-    /// The same, on the way back.
+    /// Report of a corrupted segment, on the return path.
     CorruptedEcho {
         /// Its sequence number.
         seq: Seq,
         /// Its payload, bytes.
         len: u16,
     },
-    /// The segment that this ACK asks for was corrupted.
+    /// Report that the segment that this ACK asks for was corrupted.
     LossIsCorruption,
     /// The header of XCP.
     Xcp(ExplicitHeader),
@@ -77,7 +77,7 @@ pub enum Label {
 }
 
 impl Label {
-    /// What it notifies the end of a connection of; none: it is for functions of the network.
+    /// Returns the notice for the endpoint of a connection; `None`: it is for middleboxes.
     pub(crate) fn notice(self) -> Option<Notice> {
         match self {
             Self::ErrorRate(rate) => Some(Notice::ErrorRate(rate)),
@@ -90,51 +90,51 @@ impl Label {
     }
 }
 
-/// What became of a run of packets that a gateway has numbered one after the other.
+/// Fates of a run of packets that a gateway has numbered consecutively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Records {
-    /// The number of the first.
+    /// Number of the first.
     pub first: u32,
-    /// How many, at most [`Records::MOST`].
+    /// Number of packets, at most [`Records::MOST`].
     pub count: u8,
-    /// A bit for each that was corrupted, the first lowest.
+    /// Bit for each corrupted packet, the first lowest.
     pub corrupted: u8,
 }
 
 impl Records {
-    /// How many fit one packet.
+    /// Largest run in one packet.
     pub const MOST: u8 = 8;
 
-    /// Number and fate of each: whether it was corrupted.
+    /// Returns number and fate of each packet: whether it was corrupted.
     pub fn iter(self) -> impl Iterator<Item = (u32, bool)> {
         (0..self.count).map(move |at| (self.first.wrapping_add(at.into()), self.corrupted >> at & 1 != 0))
     }
 
-    /// For a message.
+    /// Converts to words of a message.
     pub(crate) fn to_words(self) -> [u64; 2] {
         [u64::from(self.first), u64::from(self.count) << 8 | u64::from(self.corrupted)]
     }
 
-    /// From a message.
+    /// Converts from words of a message.
     pub(crate) fn of_words([first, rest]: [u64; 2]) -> Self {
         Self { first: first as u32, count: (rest >> 8) as u8, corrupted: rest as u8 }
     }
 }
 
-/// What a packet carries that is no segment of one of our connections.
+/// Contents of a packet that is not a segment of a simulated connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Carried {
-    /// It was given to a port at this instant, with these bytes; there may be none where only its size matters.
+    /// Bytes from a port, given at this instant. Empty where the content does not matter.
     Bytes { entered: Time, bytes: Box<[u8]> },
-    /// A function of the network made it.
+    /// Message of a middlebox.
     Message(Message),
 }
 
-/// What a datagram or message has beside its header.
+/// Parts of a datagram or message besides its header.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     pub(crate) carried: Option<Carried>,
-    /// Its place in a block of an erasure code.
+    /// Place in a block of an erasure code.
     pub(crate) member: Option<Member>,
 }
 
@@ -144,21 +144,21 @@ impl From<Carried> for Load {
     }
 }
 
-/// What middleboxes send to one another and to the ends of connections.
+/// Messages between middleboxes, and to the endpoints of connections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Message {
-    /// To the functions of a node on the way: whatever they have agreed on.
+    /// To the middleboxes of a node on the path, which define the words.
     ToNode(NodeId, [u64; 2]),
-    /// To an end of a connection: send segments with this many payload bytes from now on.
+    /// To an endpoint: the payload of segments from now on, bytes.
     SegmentSize(Recipient, u32),
-    /// To an end of a connection: what became of its packets.
+    /// To an endpoint: the fate of its packets.
     Notice(Recipient, Notice),
-    /// To whichever decoder it meets first.
+    /// To the next decoder on the path.
     Repair(Repair),
 }
 
 impl Message {
-    /// The end of a connection that it is for.
+    /// Returns the endpoint that it is for.
     pub(crate) fn recipient(self) -> Option<Recipient> {
         match self {
             Self::ToNode(..) | Self::Repair(_) => None,
@@ -166,11 +166,11 @@ impl Message {
         }
     }
 
-    /// Its payload, bytes.
+    /// Returns its payload, bytes.
     pub(crate) const fn len(self) -> u16 {
         match self {
             Self::ToNode(..) | Self::SegmentSize(..) => 12,
-            // Its encoder says how long it is.
+            // Its encoder sets the length.
             Self::Repair(_) => 0,
             // Connection, sequence number, length, estimate, time and a truncated HMAC: 48 B, 76 B with headers.
             Self::Notice(..) => 48,
@@ -178,25 +178,25 @@ impl Message {
     }
 }
 
-/// An end of a connection, as long as that is there: its slot may be used again while a message is on its way.
+/// Endpoint of a connection, valid while it exists: its slot may be reused while a message is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Recipient {
     pub(crate) endpoint: EndpointId,
     pub(crate) owner: u64,
 }
 
-/// The rarer parts of packets, in slots that are used again. Whoever ends a packet's way returns its slot.
+/// Rare parts of packets, in reused slots. Code that ends a packet returns its slot.
 #[derive(Clone, Debug, Default)]
 pub struct Bodies {
-    /// Of segments.
+    /// Parts of segments.
     pub(crate) parts: Slab<Parts>,
-    /// Of datagrams and messages.
+    /// Parts of datagrams and messages.
     pub(crate) loads: Slab<Load>,
     pub(super) blocks: Slab<Block>,
 }
 
 impl Bodies {
-    /// A packet that is sent twice needs its parts twice.
+    /// Copies a packet with its parts.
     pub(crate) fn copy_of(&mut self, packet: &Packet) -> Packet {
         let body = match packet.body {
             NO_BODY => NO_BODY,
@@ -210,12 +210,12 @@ impl Bodies {
         Packet { body, ..*packet }
     }
 
-    /// What is written on a packet of a connection.
+    /// Returns the label of a packet of a connection.
     pub(crate) fn label(&self, packet: &Packet) -> Option<Label> {
         (packet.body != NO_BODY && !packet.is_datagram()).then(|| self.parts[packet.body].label)?
     }
 
-    /// Takes what is written on a packet of a connection off it, with the `bytes` that this adds to the header.
+    /// Removes the label of a packet of a connection. Returns it with the bytes that it adds to the header.
     pub(crate) fn take_label(&mut self, packet: &mut Packet) -> Option<(Label, u8)> {
         let label = self.label(packet)?;
         let parts = &mut self.parts.slots[packet.body as usize];
@@ -226,7 +226,7 @@ impl Bodies {
         Some((label, bytes))
     }
 
-    /// Writes on a packet of a connection, in place of what is on it; on a datagram nothing can be written.
+    /// Replaces the label of a packet of a connection. A datagram has none.
     pub(crate) fn set_label(&mut self, packet: &mut Packet, label: Label, bytes: u8) {
         if packet.is_datagram() {
             return;
@@ -238,7 +238,7 @@ impl Bodies {
         packet.header_len += bytes;
     }
 
-    /// The parts of a packet of a connection, which has some then.
+    /// Returns the parts of a packet of a connection, and creates missing ones.
     pub(super) fn parts_of(&mut self, packet: &mut Packet) -> &mut Parts {
         if packet.body == NO_BODY {
             packet.body = self.parts.insert(Parts::of(None, Options::None));
@@ -246,7 +246,7 @@ impl Bodies {
         &mut self.parts.slots[packet.body as usize]
     }
 
-    /// A packet of a connection needs no parts that say nothing.
+    /// Drops parts of a packet of a connection that are empty.
     pub(super) fn drop_plain_parts(&mut self, packet: &mut Packet) {
         if self.parts[packet.body].is_plain() {
             self.release(packet);
@@ -254,13 +254,13 @@ impl Bodies {
         }
     }
 
-    /// The parts of a segment that has nothing but timestamps.
+    /// Creates the parts of a segment with timestamps only.
     #[inline(never)]
     pub(super) fn stamp(&mut self, timestamps: Timestamps) -> u32 {
         self.parts.insert(Parts::of(Some(timestamps), Options::None))
     }
 
-    /// The packet's way has ended.
+    /// Frees the parts of a packet at its end.
     #[inline]
     pub(crate) fn release(&mut self, packet: &Packet) {
         if packet.body != NO_BODY {
@@ -280,12 +280,12 @@ impl Bodies {
         self.loads.free.push(slot);
     }
 
-    /// What a datagram or message carries, if anything.
+    /// Returns the contents of a datagram or message, if any.
     pub(crate) fn carried(&self, packet: &Packet) -> Option<&Carried> {
         (packet.is_datagram() && packet.body != NO_BODY).then(|| self.loads[packet.body].carried.as_ref())?
     }
 
-    /// When a datagram was sent.
+    /// Returns the time when a datagram was sent.
     pub(crate) fn sent_at(&self, packet: &Packet) -> Time {
         match self.carried(packet) {
             Some(Carried::Bytes { entered, .. }) => *entered,
@@ -293,7 +293,7 @@ impl Bodies {
         }
     }
 
-    /// The message that a packet is, if it is one.
+    /// Returns the message in a packet, if any.
     pub(crate) fn message(&self, packet: &Packet) -> Option<Message> {
         match self.carried(packet)? {
             Carried::Message(message) => Some(*message),
@@ -301,7 +301,7 @@ impl Bodies {
         }
     }
 
-    /// The bytes with which a packet was given to its port, if it was.
+    /// Returns the bytes with which a packet entered its port, if any.
     pub fn bytes(&self, packet: &Packet) -> Option<&[u8]> {
         match self.carried(packet)? {
             Carried::Bytes { bytes, .. } => Some(bytes),
@@ -309,7 +309,7 @@ impl Bodies {
         }
     }
 
-    /// When a packet was given to its port, if it was, and the bytes that it came with, which are taken out.
+    /// Returns and removes the time when a packet entered its port, and its bytes, if any.
     pub(crate) fn take_bytes(&mut self, packet: &Packet) -> Option<(Time, Box<[u8]>)> {
         if !packet.is_datagram() || packet.body == NO_BODY {
             return None;
@@ -320,13 +320,13 @@ impl Bodies {
         }
     }
 
-    /// Slots in use, for the conservation check.
+    /// Returns the number of slots in use, for the conservation check.
     pub(crate) fn in_use(&self) -> usize {
         self.parts.in_use() + self.loads.in_use()
     }
 }
 
-/// Values in slots that are used again.
+/// Values in reused slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
     pub(super) slots: Vec<T>,

@@ -1,35 +1,35 @@
-//! Compressed headers: what one says, and how many bytes shorter it makes its packet.
+//! Compressed headers: their contents, and the bytes that they save.
 
 use super::body::Bodies;
 use super::Packet;
 use crate::ids::NodeId;
 
-/// What is compressed as differences: sequence number, acknowledgement number and window.
+/// Fields that are compressed as differences: sequence number, acknowledgement number and window.
 pub(crate) type Fields = [u32; 3];
 
-/// What a compressor writes on a packet of a connection for its decompressor, in place of the header or beside it.
+/// Data of a compressor for its decompressor, on a packet of a connection, with or without its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Compressed {
-    /// Where the compressor is.
+    /// Node of the compressor.
     pub(crate) by: NodeId,
-    /// The pair of compressor and decompressor.
+    /// Pair of compressor and decompressor.
     pub(crate) stream: u32,
-    /// Of the pair.
+    /// Context of the pair.
     pub(crate) context: u16,
-    /// Of the packet in its context.
+    /// Number of the packet in its context.
     pub(crate) number: u32,
-    /// By how many bytes the header is shorter.
+    /// Bytes that the header is shorter.
     pub(crate) saved: u8,
-    /// The header before this one in its context; none: this one is full.
+    /// The previous header in its context; `None`: this header is full.
     pub(crate) before: Option<Fields>,
-    /// This one, as its checksum covers it.
+    /// This header, as its checksum covers it.
     pub(crate) header: Fields,
-    /// How many packets in a row may be lost before it.
+    /// Consecutive packets that may be lost before it.
     pub(crate) window: u8,
 }
 
 impl Bodies {
-    /// What a compressor has written on a packet.
+    /// Returns the data of a compressor on a packet.
     pub(crate) fn compressed(&self, packet: &Packet) -> Option<Compressed> {
         (packet.body != super::NO_BODY && !packet.is_datagram()).then(|| self.parts[packet.body].compressed)?
     }
@@ -41,7 +41,7 @@ impl Bodies {
         self.parts_of(packet).compressed = Some(Compressed { saved, ..compressed });
     }
 
-    /// A packet has its full header again.
+    /// Restores the full header of a packet.
     pub(crate) fn take_compressed(&mut self, packet: &mut Packet) -> Option<Compressed> {
         let compressed = self.compressed(packet)?;
         self.parts_of(packet).compressed = None;
@@ -50,7 +50,7 @@ impl Bodies {
         Some(compressed)
     }
 
-    /// What is written on a packet adds so many bytes to its header.
+    /// Returns the bytes that the label of a packet adds to its header.
     pub(crate) fn label_len(&self, packet: &Packet) -> u8 {
         self.label(packet).map_or(0, |_| self.parts[packet.body].label_len)
     }

@@ -1,4 +1,4 @@
-//! A packet on its way: plain data, small, copied from ring to ring; its rarer parts are in a [`body`].
+//! A packet under way: plain data, small, copied from ring to ring. Its rare parts are in a [`body`].
 
 mod block;
 mod body;
@@ -15,55 +15,57 @@ use crate::ids::{EndpointId, FlowId, PathId};
 use bentpipe_tcp::{Ecn, Flags, Options, PlainSegment, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
-/// A packet: a segment or a datagram, and where it is. At most 40 bytes (pinned by a test): rings of packets are what a large run keeps in cache.
-// In this order: were `seq` beside `ack`, one load would take both, and wait for the two stores that a copy makes of them.
+/// A packet: a segment or a datagram, and its place. At most 40 bytes (pinned by a test), because rings of packets fill
+/// the cache in a large run.
+// Field order matters. With `seq` beside `ack`, one load would take both, and wait for the two stores of a copy.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Packet {
-    /// When it entered the queue; once it is on the link, when it reaches the far end.
+    /// Time when it entered the queue. On the link: time when it reaches the far end.
     pub at: Time,
     /// Index of its next hop in the network's hops.
     pub next: u32,
     /// The lower half of its [owner](Packet::owner).
     owner: u32,
-    /// The slot of its connection, or [`NO_SESSION`] if it is a datagram; and in the bits above [`SLOTS`] the upper half of its owner.
+    /// Slot of its connection, or [`NO_SESSION`] for a datagram. The bits above [`SLOTS`] are the upper half of its
+    /// owner.
     pub(crate) session: u32,
     pub(crate) seq: Seq,
-    /// Where its rarer parts are kept; [`NO_BODY`] if it has none.
+    /// Slot of its rare parts; [`NO_BODY`] without any.
     pub(crate) body: u32,
     pub(crate) ack: Seq,
     /// Payload bytes.
     pub len: u16,
     pub(crate) window: u16,
-    /// As [`pack`] puts them together.
+    /// Flags of TCP, encoded by [`pack`].
     pub(crate) tcp_flags: u8,
     /// Bytes of IP and TCP header.
     pub header_len: u8,
     /// [`CORRUPTED`] and the other bits below; the ECN field from [`ECN_SHIFT`] on.
     flags: u8,
-    /// The class of its flow, or the lowest for a dummy segment: queues may serve classes differently.
+    /// Class of its flow, or the lowest for a dummy segment: queues may serve classes differently.
     pub class: u8,
 }
 
 /// [`Packet::body`] of a packet without options.
 pub(crate) const NO_BODY: u32 = u32::MAX;
 
-/// The bits of [`Packet::session`] that are a slot.
+/// Bits of [`Packet::session`] that are a slot.
 const SLOTS: u32 = (1 << 29) - 1;
 
 /// [`Packet::session`] of a datagram.
 const NO_SESSION: u32 = SLOTS;
 
-/// [`Packet::session`] of a message: the smallest that is no slot of a connection.
+/// [`Packet::session`] of a message: the first value above the slots of connections.
 const MESSAGE: u32 = SLOTS - 1;
 
-/// [`Packet::next`] of a packet that its node has not sent on yet.
+/// [`Packet::next`] of a packet that its node has not forwarded yet.
 pub(crate) const UNROUTED: u32 = 0;
 
 /// Bytes of IPv4 and UDP header.
 pub(crate) const DATAGRAM_HEADERS: u8 = 28;
 
-/// The bits of a flow's index that are in the lower half of an owner; the other three are in the upper half. A scenario has at most
+/// Bits of a flow's index in the lower half of an owner. The other three are in the upper half. A scenario has at most
 /// a million flows.
 const FLOW_BITS: u32 = 17;
 
@@ -75,27 +77,27 @@ const RETRANSMISSION: u8 = 2;
 const TO_SENDER: u8 = 4;
 const TRUNCATED: u8 = 8;
 const ERASED: u8 = 64;
-/// Neither of the two is set with the other but by a link that is taken away while the packet is on it.
+/// Both bits together mean that the link was removed while the packet was on it.
 const CUT_OFF: u8 = CORRUPTED | ERASED;
-/// What happens to packets on links.
+/// Damage of packets by links.
 const DAMAGE: u8 = CORRUPTED | TRUNCATED | ERASED;
-/// Where the flag of dummy segments is, for which [`pack`] has no place.
+/// Flag of dummy segments, for which [`pack`] has no place.
 const DUMMY: u8 = 128;
 
-/// The class of dummy segments and their answers: the lowest that a queue has.
+/// Class of dummy segments and their answers: the lowest of a queue.
 pub(crate) const LOWEST: u8 = u8::MAX;
-/// Where the two bits of the ECN field begin.
+/// First of the two bits of the ECN field.
 const ECN_SHIFT: u8 = 4;
 
-/// What all packets have in common that an end of a connection sends.
+/// Fields that all packets of an endpoint share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     pub(crate) endpoint: EndpointId,
-    /// As [`Packet::owner`] makes it of a flow and a connection.
+    /// Owner, made by [`Packet::owner`] of a flow and a connection.
     pub(crate) owner: u64,
     /// Index of the first hop in the network's hops.
     pub(crate) first_hop: u32,
-    /// Of the flow.
+    /// Class of the flow.
     pub(crate) class: u8,
 }
 
@@ -287,7 +289,7 @@ impl Packet {
         self.session & SLOTS >= MESSAGE
     }
 
-    /// Whether a function of the network made it, for another or for the end of a connection.
+    /// Whether a middlebox made it, for another or for an endpoint.
     #[inline]
     pub(crate) fn is_message(&self) -> bool {
         self.session & SLOTS == MESSAGE
@@ -307,7 +309,7 @@ impl Packet {
         }
     }
 
-    /// The same without what is in its body.
+    /// Returns the segment without the parts in its body.
     #[inline(always)]
     pub(crate) fn plain_segment(&self) -> PlainSegment {
         PlainSegment {
@@ -367,7 +369,7 @@ impl Packet {
         self.length().into()
     }
 
-    /// The same, in as few bits as there are.
+    /// Packs the flags of TCP in as few bits as possible.
     #[inline(always)]
     pub(crate) fn length(&self) -> u32 {
         u32::from(self.len) + u32::from(self.header_len)

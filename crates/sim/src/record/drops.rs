@@ -1,11 +1,11 @@
-//! Packets lost, by where, of which flow and why.
+//! Lost packets by place, flow and cause.
 
 use super::Names;
 use crate::dictionary::{Cause, DropRow, Table};
 use crate::ids::{FlowId, LinkId, NodeId};
 use std::collections::BTreeMap;
 
-/// Where packets were lost.
+/// Place where packets are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LossPlace {
     Link(LinkId),
@@ -13,7 +13,7 @@ pub(crate) enum LossPlace {
 }
 
 impl LossPlace {
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub(crate) fn name<'a>(self, names: &Names<'a>) -> &'a str {
         match self {
             Self::Link(link) => names.links[link],
@@ -27,7 +27,7 @@ impl LossPlace {
 pub(crate) struct Drops(BTreeMap<(LossPlace, FlowId, Cause), (u64, u64)>);
 
 impl Drops {
-    /// A packet of `flow`, of `size` bytes, was lost.
+    /// Counts a lost packet of `flow`, of `size` bytes.
     pub(crate) fn add(&mut self, place: LossPlace, flow: FlowId, cause: Cause, size: u64) {
         let (packets, bytes) = self.0.entry((place, flow, cause)).or_default();
         *packets += 1;

@@ -8,9 +8,9 @@ pub(crate) struct Histogram {
     zeros: u64,
     positives: u64,
     sum_ps: u128,
-    /// Of the positive ones; 0: none.
+    /// Smallest positive sample; 0: no sample.
     min_ps: u64,
-    /// The bin of `bins[0]`: spans of one quantity lie close together, and most of the lower bins stay empty.
+    /// Bin of `bins[0]`: the samples of one quantity are close together, and most of the lower bins stay empty.
     first: usize,
     bins: Box<[u64]>,
 }
@@ -27,10 +27,10 @@ impl Histogram {
         let ps = span.as_ps();
         self.positives += 1;
         self.sum_ps += u128::from(ps);
-        // Wraps to the largest value while there is none.
+        // Wraps to the largest value without a sample.
         self.min_ps = (self.min_ps.wrapping_sub(1)).min(ps - 1) + 1;
         let bin = bin_of(ps / PS_PER_NS);
-        // Wraps to an index that does not exist below the first bin.
+        // Below the first bin, wraps to an index that does not exist.
         match self.bins.get_mut(bin.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
             None => {
@@ -50,7 +50,7 @@ impl Histogram {
         self.zeros += count;
     }
 
-    /// By whole octaves, so that it seldom happens.
+    /// Grows by whole octaves, so that it seldom happens.
     #[cold]
     fn grow(&mut self, bin: usize) {
         let octave = bin & !((1 << BINS_LOG2) - 1);
@@ -65,7 +65,7 @@ impl Histogram {
         self.bins = bins.into_boxed_slice();
     }
 
-    /// Adds what another one has counted.
+    /// Adds the counts of another histogram.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.zeros += other.zeros;
         self.positives += other.positives;
@@ -100,7 +100,7 @@ impl Histogram {
         }
     }
 
-    /// The upper edge of the bin that holds the `q` quantile, seconds; NaN without samples.
+    /// Returns the upper edge of the bin with the `q` quantile, seconds; NaN without samples.
     pub(crate) fn quantile_s(&self, q: f64) -> f64 {
         if self.count() == 0 {
             return f64::NAN;
@@ -123,7 +123,7 @@ impl Histogram {
 #[inline]
 fn bin_of(ns: u64) -> usize {
     let octave = (63 - (ns | 1).leading_zeros()).saturating_sub(BINS_LOG2);
-    // The leading 7 bits: 64 bins in each octave.
+    // The leading 7 bits: 64 bins per octave.
     ((octave << BINS_LOG2) as u64 + (ns >> octave)) as usize
 }
 

@@ -1,7 +1,7 @@
-//! Results: what is counted, and what is kept over time.
+//! Results: counters, and records over time.
 //!
-//! What runs *gives* its records, as rows and values with the types of the [`dictionary`](crate::dictionary); nothing here
-//! knows a link, a flow or a connection.
+//! Components *give* their records, as rows and values with the types of the [`dictionary`](crate::dictionary). Code
+//! here knows no link, flow or connection.
 
 mod drops;
 mod histogram;
@@ -15,7 +15,7 @@ pub(crate) use transfers::{Arrived, Completions, Transfer};
 
 use crate::dictionary::Table;
 
-/// Why a run ended.
+/// Reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// The scenario's duration is over.
@@ -27,7 +27,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// The name in tables.
+    /// Returns the name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TimeLimit => "time-limit",
@@ -37,7 +37,7 @@ impl StopReason {
     }
 }
 
-/// Everything a run yields.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
     /// One row per flow.
@@ -48,13 +48,13 @@ pub struct RunResult {
     pub drops: Table,
     /// One row per flow and class of sizes of its transfers, for flows that make several.
     pub completions: Table,
-    /// One row per transfer that is complete, up to a limit.
+    /// One row per completed transfer, up to a limit.
     pub transfers: Table,
     /// One row per flow of datagrams.
     pub datagrams: Table,
     /// One row.
     pub summary: Table,
-    /// (name, rows of `time_s`, `flow` or `link`, value) for each series asked for.
+    /// (name, rows of `time_s`, `flow` or `link`, value) for each recorded series.
     pub series: Vec<(String, Table)>,
     /// Rows of `time_s`, `flow`, `event`, `value`.
     pub events: Table,
@@ -62,7 +62,7 @@ pub struct RunResult {
     pub notes: Vec<String>,
 }
 
-/// The names of what rows are about, by index.
+/// Names of the entities of rows, by index.
 #[derive(Clone, Debug)]
 pub(crate) struct Names<'a> {
     pub(crate) flows: Vec<&'a str>,
@@ -70,7 +70,7 @@ pub(crate) struct Names<'a> {
     pub(crate) nodes: Vec<&'a str>,
 }
 
-/// A share; NaN of nothing.
+/// Returns a share; NaN for a whole of 0.
 pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 {
         part / whole

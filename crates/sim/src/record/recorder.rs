@@ -1,4 +1,4 @@
-//! Time series and events, kept only where asked for. Recording never changes the trajectory.
+//! Keeps time series and events, if they are recorded. Recording never changes the trajectory.
 
 use super::transfers::{Transfer, TransferRows};
 use super::{LossPlace, Names};
@@ -9,23 +9,23 @@ use crate::ids::FlowId;
 use crate::spec::Record;
 use bentpipe_units::{Duration, Time};
 
-/// Keeps the time series, the events and the transfers of a run. It knows the dictionary and none of the components: they
-/// are asked for the value of a series, by its name in an enum.
+/// Keeps the time series, the events and the transfers of a run. It knows the dictionary, but no component: it requests
+/// the value of a series by its name in an enum.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     interval: Duration,
     next_sample: Time,
-    /// Rows that are kept of each series.
+    /// Largest number of rows per series.
     rows_max: u64,
-    /// The last value written, by flow.
+    /// Last written value, by flow.
     senders: Vec<Track<SenderSeries, f64>>,
-    /// The bytes counted at the last sample, by flow and by link.
+    /// Bytes counted at the last sample, by flow and by link.
     flows: Vec<Track<FlowSeries, u64>>,
     links: Vec<Track<LinkSeries, u64>>,
     pub(crate) wants_flow_series: bool,
-    /// Whether every event is kept, those of each packet among them.
+    /// Whether all events are kept, including those of each packet.
     pub(crate) wants_events: bool,
-    /// Whether events other than those of each packet are kept, alone or among all.
+    /// Whether events except those of each packet are kept, alone or among all.
     pub(crate) wants_decisions: bool,
     wants_losses: bool,
     wants_samples: bool,
@@ -33,20 +33,20 @@ pub(crate) struct Recorder {
     decisions: Option<Events>,
     losses: Losses,
     transfers: TransferRows,
-    /// Starts of the transfers that are complete since the last look, if they are noted.
+    /// Starts of the transfers completed since the last call, if they are recorded.
     complete: Option<Vec<Time>>,
 }
 
-/// What a series is at the instant of a sample.
+/// Value of a series at the instant of a sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sample {
-    /// Written as it is.
+    /// Written unchanged.
     Value(f64),
-    /// Bytes counted so far; their rate in the last interval is written.
+    /// Bytes counted so far. Their rate in the last interval is written.
     Bytes(u64),
 }
 
-/// What is left of the run for the tables.
+/// Records of the run for the tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
     pub(crate) series: Vec<(String, Table)>,
@@ -55,12 +55,12 @@ pub(crate) struct Recorded {
     pub(crate) notes: Vec<String>,
 }
 
-/// A series that was asked for.
+/// A recorded series.
 #[derive(Clone, Debug)]
 struct Track<S, L> {
     series: S,
     rows: Rows,
-    /// By flow or link.
+    /// Last values by flow or link.
     last: Vec<L>,
 }
 
@@ -76,7 +76,7 @@ struct Rows {
 #[derive(Clone, Copy, Debug, Default)]
 struct Cut {
     rows: u64,
-    /// The instant of the first of them.
+    /// Time of the first of them.
     from: Time,
 }
 
@@ -89,14 +89,14 @@ struct Events {
     cut: Cut,
 }
 
-/// What was lost with a packet.
+/// Contents of a lost packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LossSize {
-    /// Its bytes.
+    /// Its length, bytes.
     pub(crate) bytes: u64,
     /// Payload bytes among them.
     pub(crate) data_bytes: u64,
-    /// Offset of its data among those of its connection; none without data.
+    /// Offset of its data in its connection; `None` without data.
     pub(crate) offset: Option<u64>,
 }
 
@@ -132,7 +132,7 @@ impl Recorder {
         }
     }
 
-    /// When the next sample is due.
+    /// Returns the time of the next sample.
     pub(crate) fn next_wakeup(&self) -> Time {
         if self.wants_samples {
             self.next_sample
@@ -141,7 +141,8 @@ impl Recorder {
         }
     }
 
-    /// A sender has acted: write what has changed. `value` gives that of a series at the sender; none: there is none yet.
+    /// Writes the changes of a sender after an action. `value` returns the value of a series at the sender, if there is
+    /// one.
     pub(crate) fn on_sender(&mut self, now: Time, flow: FlowId, value: impl Fn(SenderSeries) -> Option<f64>) {
         for track in &mut self.senders {
             if let Some(value) = value(track.series).filter(|&value| value != track.last[flow]) {
@@ -167,7 +168,7 @@ impl Recorder {
         }
     }
 
-    /// A transfer is complete.
+    /// Records a completed transfer.
     pub(crate) fn on_transfer(&mut self, now: Time, flow: FlowId, transfer: &Transfer) {
         self.transfers.add(flow, transfer);
         if let Some(complete) = &mut self.complete {
@@ -178,12 +179,13 @@ impl Recorder {
         }
     }
 
-    /// When the transfers began that have been completed since the last call, if that is noted.
+    /// Returns the starts of the transfers completed since the last call, if they are recorded.
     pub(crate) fn take_transfers(&mut self) -> Vec<Time> {
         self.complete.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// An interval is over. `flows` and `links` give a series for each of them in order; the links are at `now`.
+    /// Writes the samples at the end of an interval. `flows` and `links` give a series for each of them in order. The
+    /// links are at `now`.
     pub(crate) fn on_sample<F, L>(
         &mut self,
         now: Time,
@@ -202,7 +204,7 @@ impl Recorder {
         }
     }
 
-    /// The tables: each series asked for, the events and the transfers.
+    /// Returns the tables: each recorded series, the events and the transfers.
     pub(crate) fn finish(self, names: &Names<'_>) -> Recorded {
         let (of_flows, of_links) = (("flow", &names.flows[..]), ("link", &names.links[..]));
         let senders = self.senders.into_iter().map(|track| (track.series.name(), of_flows, track.rows));
@@ -248,7 +250,7 @@ impl Recorder {
 }
 
 impl<S: Copy, L: Copy> Track<S, L> {
-    /// One for each of `series`, of `entities` flows or links that start at `first`.
+    /// Creates a track per series of `series`, for `entities` flows or links that start at `first`.
     fn all(series: Vec<S>, entities: usize, first: L) -> Vec<Self> {
         let track = |series| Self { series, rows: Rows::default(), last: vec![first; entities] };
         series.into_iter().map(track).collect()
@@ -312,7 +314,7 @@ impl Events {
 }
 
 impl Losses {
-    /// In order of time; a link that is looked at late has recorded its losses late.
+    /// Returns the rows in order of time: a link that is visited late has recorded its losses late.
     fn table(&self, names: &Names<'_>) -> Table {
         let mut rows = self.rows.clone();
         rows.sort_unstable();
@@ -329,7 +331,7 @@ impl Losses {
 }
 
 impl Cut {
-    /// Whether a row fits beside those that there are; counted if not.
+    /// Whether a further row fits. Otherwise counts it.
     fn fits(&mut self, rows: usize, rows_max: u64, now: Time) -> bool {
         let fits = (rows as u64) < rows_max;
         if !fits {

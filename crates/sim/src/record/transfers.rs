@@ -1,42 +1,43 @@
-//! What is kept of transfers: statistics of all, by flow and by size, and the first of them one by one.
+//! Records of transfers: statistics of all, by flow and by size, and the first ones individually.
 
 use super::Histogram;
 use crate::dictionary::{Table, TransferRow};
 use crate::ids::FlowId;
 use bentpipe_units::{Duration, Time};
 
-/// A transfer that is complete.
+/// A completed transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// Of those of its flow, from 0.
+    /// Index among the transfers of its flow, from 0.
     pub(crate) index: u64,
     pub(crate) start: Time,
     pub(crate) size: u64,
-    /// Until it is complete at both ends.
+    /// Time until it is complete at both ends.
     pub(crate) duration: Duration,
-    /// Until its last byte was received.
+    /// Time until its last byte was received.
     pub(crate) received: Duration,
-    /// Until its last byte was acknowledged, perhaps by a proxy; equal to `duration` for answers, pages and records.
+    /// Time until its last byte was acknowledged, possibly by a proxy. Equals `duration` for answers, pages and
+    /// records.
     pub(crate) acked: Duration,
-    /// The least that the path allows; none where that is not defined.
+    /// Shortest duration of the path; `None` where it is undefined.
     pub(crate) ideal: Option<Duration>,
 }
 
-/// Upper bounds of the classes of sizes, bytes; the last class has none.
+/// Upper bounds of the size classes, bytes. The last class has none.
 const BOUNDS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
-/// The classes' names, after the class of all.
+/// Names of the classes, after the class of all.
 pub(crate) const CLASSES: [&str; 6] =
     ["all", "up to 10 kB", "10 kB to 100 kB", "100 kB to 1 MB", "1 MB to 10 MB", "above 10 MB"];
 
 /// The transfers of a flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Completions {
-    /// Transfers that have begun.
+    /// Transfers started so far.
     pub(crate) begun: u64,
-    /// Transfers whose connection gave up, and records that were lost.
+    /// Transfers whose connection gave up, and lost records.
     pub(crate) failed: u64,
-    /// In the order of [`CLASSES`].
+    /// Size classes, in the order of [`CLASSES`].
     classes: [SizeClass; 6],
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct Completions {
 pub(crate) struct SizeClass {
     pub(crate) bytes: u64,
     pub(crate) durations: Histogram,
-    /// Of those that have an ideal; in seconds for one.
+    /// Slowdowns of transfers with an ideal duration. A second in the histogram is a factor of one.
     pub(crate) slowdowns: Histogram,
 }
 
@@ -62,7 +63,7 @@ impl Completions {
         }
     }
 
-    /// Adds what another flow has done.
+    /// Adds the transfers of another flow.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.begun += other.begun;
         self.failed += other.failed;
@@ -73,22 +74,22 @@ impl Completions {
         }
     }
 
-    /// Transfers that are complete.
+    /// Returns the completed transfers.
     pub(crate) fn completed(&self) -> u64 {
         self.classes[0].durations.count()
     }
 
-    /// Transfers that were under way when the run ended.
+    /// Returns the transfers under way when the run ended.
     pub(crate) fn unfinished(&self) -> u64 {
         self.begun - self.failed - self.completed()
     }
 
-    /// The class of all.
+    /// Returns the class of all.
     pub(crate) fn total(&self) -> &SizeClass {
         &self.classes[0]
     }
 
-    /// Name and content of each class that has any; the one of all always.
+    /// Returns name and content of each non-empty class, and of the class of all.
     pub(crate) fn classes(&self) -> impl Iterator<Item = (&'static str, &SizeClass)> {
         let has_any = |&(name, class): &(&str, &SizeClass)| name == CLASSES[0] || class.durations.count() > 0;
         CLASSES.iter().copied().zip(&self.classes).filter(has_any)
@@ -96,13 +97,13 @@ impl Completions {
 }
 
 impl Transfer {
-    /// How many times as long as it had to be.
+    /// Returns the duration over the shortest duration.
     pub(crate) fn slowdown(&self) -> Option<f64> {
         self.ideal.map(|ideal| self.duration.as_secs_f64() / ideal.as_secs_f64())
     }
 }
 
-/// Transfers one by one.
+/// Individual transfers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TransferRows {
     rows: Vec<(FlowId, Transfer)>,
@@ -123,7 +124,7 @@ impl TransferRows {
         }
     }
 
-    /// The table; `flows` are their names.
+    /// Returns the table; `flows` are their names.
     pub(super) fn table(&self, flows: &[&str]) -> Table {
         TransferRow::table(self.rows.iter().map(|(flow, transfer)| TransferRow {
             flow: flows[*flow],
@@ -138,14 +139,14 @@ impl TransferRows {
     }
 }
 
-/// The datagrams of a flow that arrived.
+/// Arrived datagrams of a flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrived {
     pub(crate) delays: Histogram,
     last: Option<Duration>,
     variations: u64,
     variation: Duration,
-    /// Lost on the way.
+    /// Datagrams lost on the path.
     pub(crate) lost: u64,
 }
 
@@ -158,7 +159,7 @@ impl Arrived {
         }
     }
 
-    /// Mean difference of the delays of datagrams that arrived one after the other (RFC 3393 §1.1), seconds.
+    /// Returns the mean difference of the delays of consecutive datagrams (RFC 3393 §1.1), seconds.
     pub(crate) fn jitter_s(&self) -> f64 {
         if self.variations == 0 {
             return f64::NAN;

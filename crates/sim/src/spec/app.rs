@@ -1,13 +1,13 @@
-//! What flows send.
+//! Applications of flows.
 
 use super::{Size, Wait};
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, Duration, Rate};
 
-/// What a flow sends.
+/// Application of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum App {
-    /// As much as the window allows, until the run ends.
+    /// Unlimited data, as the window allows, until the run ends.
     Greedy,
     /// This many bytes, then close.
     File {
@@ -16,17 +16,17 @@ pub enum App {
     },
     /// Transfers with pauses between them.
     Bulk(Bulk),
-    /// Transfers that arrive at random, each with a connection of its own.
+    /// Transfers that arrive at random, each with a separate connection.
     Arrivals(Arrivals),
     /// Records on one connection, one after the other.
     Records(WrittenRecords),
-    /// Questions and answers.
+    /// Requests and responses.
     RequestResponse(RequestResponse),
     /// Pages of objects.
     Page(Page),
-    /// Datagrams, sent whatever becomes of them.
+    /// Datagrams, sent without regard to losses.
     Datagrams(Datagrams),
-    /// Nothing of its own: packets are given to its two ends from outside, and taken out there (`Network`).
+    /// No data: packets are given to its two ends from outside, and taken out there (`Network`).
     Port,
 }
 
@@ -37,23 +37,23 @@ settings! {
         size: Size;
         /// Time from the last byte acknowledged to the next transfer.
         pause: Wait;
-        /// Whether each transfer has a new connection, or all share one that is idle in the pauses.
+        /// Whether each transfer has a new connection. Otherwise all share one connection, which is idle in the pauses.
         reconnect: bool = false;
-        /// Number of transfers. Without it, until the run ends.
+        /// Number of transfers. Without it, transfers continue until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
     }
 }
 
-/// Transfers that arrive at random, each with a connection of its own.
+/// Transfers that arrive at random, each with a separate connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
-    /// Of each transfer.
+    /// Bytes of each transfer.
     pub size: Size,
     /// Mean time between arrivals, which is exponential.
     pub interval: Duration,
-    /// Arrivals; none: until the run ends.
+    /// Number of arrivals; `None`: until the run ends.
     pub count: Option<u64>,
-    /// More may be offered than a link carries.
+    /// Whether the offered load may exceed a link's rate.
     pub overload: bool,
 }
 
@@ -62,9 +62,9 @@ settings! {
     pub struct WrittenRecords {
         /// Bytes of each record.
         size: Size;
-        /// Time from one record to the next, whatever became of it.
+        /// Time from one record to the next, independent of its fate.
         interval: Wait;
-        /// Number of records. Without it, until the run ends.
+        /// Number of records. Without it, records continue until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
     }
 }
@@ -80,24 +80,27 @@ settings! {
         wait: Wait = Wait::Constant(Duration::ZERO);
         /// Time from the last byte of a response to the next request.
         think: Wait = Wait::Constant(Duration::ZERO);
-        /// Whether each exchange has a new connection, or all share one.
+        /// Whether each exchange has a new connection. Otherwise all share one.
         reconnect: bool = false;
-        /// Objects that other flows ask for too: they are the same for all flows to this node. Without it, each response is one that nobody else asks for.
+        /// Objects that other flows request, too: all flows to this node share them. Without it, each response is
+        /// unique to its flow.
         catalogue: Option<Catalogue>;
-        /// Number of exchanges. Without it, until the run ends.
+        /// Number of exchanges. Without it, exchanges continue until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
     }
 }
 
 settings! {
-    /// Objects of the answering node, the same for all flows that ask it for them: a cache on the way may have one already.
+    /// Objects of the answering node, shared by all flows that request them: a cache on the path may have one already.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Catalogue {
-        /// How many there are.
+        /// Number of objects.
         objects: u64 = 100, [1, 10_000];
-        /// Exponent of Zipf's law: the kth is asked for as often as 1/k^zipf says, 0 being equally often. Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Without it, one after the other, as in a course.
+        /// Exponent of Zipf's law: the kth object is requested in proportion to 1/k^zipf. 0 means equally often.
+        /// Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Without it, objects are requested one after the other, as in
+        /// a course.
         zipf: Option<f64>, [0.0, 10.0];
-        /// Number of the first one: flows with other numbers ask for other objects.
+        /// Number of the first object: flows with other numbers request other objects.
         first: u64 = 1, [1, 1_000_000_000];
     }
 }
@@ -109,83 +112,85 @@ settings! {
         main: Option<Size>;
         /// Bytes of each embedded object. Without it, lognormal with mean 7758 B.
         object: Option<Size>;
-        /// Embedded objects of each page. Without it, drawn: 5.6 on average.
+        /// Embedded objects per page. Without it, drawn: 5.6 on average.
         objects: Option<u64>, [0, 10_000];
-        /// Whether there is one connection instead, on which all requests go out at once and objects come in order.
+        /// Whether one connection carries all requests together, and objects in order.
         multiplexed: bool = false;
         /// Factor of the size of all objects.
         "page_scale" scale: f64 = 1.0, [0.01, 1000.0];
         /// Bytes of each request.
         request: u64 as Bytes = 350;
-        /// Round trips that securing a connection takes before its first request: as many exchanges of the size of a request, both ways.
+        /// Round trips that securing a connection takes before its first request: exchanges of the size of a request,
+        /// in both directions.
         tls_rtts: u32 = 0, [0, 4];
         /// Time from the main object to the requests for the embedded ones.
         parse: Wait = Wait::Exponential { mean: Duration::from_millis(130) };
         /// Time from the last object of a page to the next page.
         reading: Wait = Wait::Exponential { mean: Duration::from_secs(30) };
-        /// Connections at the same time. Each has one object on its way and asks for the next when it is complete.
-        connections: u32 = 6, [1, 64], "what browsers open to one host under HTTP/1.1";
-        /// Pages that other flows ask for too, with their objects: they are the same for all flows to this node. Without it, nobody else asks for them.
+        /// Parallel connections. Each fetches one object at a time.
+        connections: u32 = 6, [1, 64], "usual number of browsers to one host under HTTP/1.1";
+        /// Pages that other flows request, too, with their objects: all flows to this node share them. Without it,
+        /// pages are unique to the flow.
         catalogue: Option<Catalogue>;
-        /// Number of pages. Without it, until the run ends.
+        /// Number of pages. Without it, pages continue until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
     }
 }
 
 impl Page {
-    /// Mean number of embedded objects.
+    /// Returns the mean number of embedded objects.
     pub(crate) fn objects_mean(&self) -> f64 {
         self.objects.map_or(5.642, |count| count as f64)
     }
 
-    /// Roughly the mean size of an object.
+    /// Returns the approximate mean size of an object.
     pub(crate) fn object_bytes_mean(&self) -> f64 {
         self.scale * self.object.map_or(8500.0, |size| size.mean())
     }
 }
 
-/// Datagrams, sent whatever becomes of them.
+/// Datagrams, sent without regard to losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Datagrams {
     /// Payload bytes of each.
     pub size: u16,
-    /// When they are sent.
+    /// Times of the datagrams.
     pub gaps: Gaps,
 }
 
-/// When datagrams are sent. Rates are of payload.
+/// Times of datagrams. Rates are of payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gaps {
-    /// At equal distances.
+    /// Equal distances.
     Constant {
         /// Payload per time.
         rate: Rate,
-        /// Each is this much earlier or later at most, uniformly.
+        /// Largest deviation of each, earlier or later, uniform.
         jitter: Duration,
     },
-    /// At exponential distances.
+    /// Exponential distances.
     Poisson {
         /// Mean payload per time.
         rate: Rate,
     },
-    /// At equal distances while on; nothing while off.
+    /// Equal distances while on, no datagrams while off.
     OnOff {
         /// Payload per time while on.
         peak: Rate,
-        /// How long it is on.
+        /// Time on.
         on: Wait,
-        /// How long it is off.
+        /// Time off.
         off: Wait,
     },
 }
 
 settings! {
-    /// An application that reads more slowly than data may arrive: windows close, and open again.
+    /// Application that may read more slowly than data arrives: windows close, and open again.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Reader {
-        /// How much it reads on average, as long as there is something.
+        /// Mean rate of reading while data is available.
         rate: Rate;
-        /// Time between two reads; each takes what `rate` gives in this time.
+        /// Time between two reads. Each read takes the data of this time at `rate`.
         every: Duration = Duration::from_millis(10);
     }
 }
@@ -196,7 +201,7 @@ impl App {
         matches!(self, Self::RequestResponse(_) | Self::Page(_))
     }
 
-    /// Whether it sends by connections.
+    /// Whether it uses connections.
     pub(crate) fn has_transport(&self) -> bool {
         !matches!(self, Self::Datagrams(_) | Self::Port)
     }
@@ -206,7 +211,7 @@ impl App {
         matches!(self, Self::RequestResponse(_) | Self::Page(_))
     }
 
-    /// Whether it stops by itself, however long the run is.
+    /// Whether it ends by itself in a run of any length.
     pub(crate) fn has_end(&self) -> bool {
         match self {
             Self::Greedy | Self::Datagrams(_) | Self::Port => false,
@@ -219,12 +224,12 @@ impl App {
         }
     }
 
-    /// Whether it is one connection from its start, with nothing to decide later.
+    /// Whether it is one connection from its start, without later decisions.
     pub(crate) fn is_single(&self) -> bool {
         matches!(self, Self::Greedy | Self::File { .. })
     }
 
-    /// The objects that it shares with others.
+    /// Returns the objects that it shares with others.
     pub(crate) fn catalogue(&self) -> Option<&Catalogue> {
         match self {
             Self::RequestResponse(exchanges) => exchanges.catalogue.as_ref(),
@@ -233,7 +238,7 @@ impl App {
         }
     }
 
-    /// How many transfers it makes, if that is known and they are more than the one of a file.
+    /// Returns its number of transfers, if it is known and is not the single one of a file.
     pub(crate) fn count(&self) -> Option<u64> {
         match *self {
             Self::Greedy | Self::File { .. } | Self::Datagrams(_) | Self::Port => None,
@@ -247,7 +252,7 @@ impl App {
 }
 
 impl Datagrams {
-    /// Mean payload per second, bytes.
+    /// Returns the mean payload per second, bytes.
     pub(crate) fn bytes_per_second(&self) -> f64 {
         let bps = match self.gaps {
             Gaps::Constant { rate, .. } | Gaps::Poisson { rate } => rate.as_bps() as f64,

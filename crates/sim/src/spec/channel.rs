@@ -1,4 +1,4 @@
-//! What a link does to packets over time: profiles, outages, errors.
+//! Effects of a link on packets over time: profiles, outages, errors.
 
 use bentpipe_units::settings::{Bytes, Chance};
 use bentpipe_units::{kinds, settings, words, Duration, Time};
@@ -6,7 +6,7 @@ use bentpipe_units::{kinds, settings, words, Duration, Time};
 /// A value over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Profile<T> {
-    /// The same for the whole run.
+    /// One value for the whole run.
     Constant(T),
     /// Changes at points in time.
     Points {
@@ -14,31 +14,31 @@ pub enum Profile<T> {
         points: Vec<(Time, T)>,
         /// Whether values between points are interpolated (delays only) or hold until the next.
         linear: bool,
-        /// Start again after this long.
+        /// Period after which it restarts.
         period: Option<Duration>,
     },
 }
 
-/// When a link carries nothing.
+/// Outages of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outage {
-    /// When it is down.
+    /// Times of the outages.
     pub when: Downtimes,
-    /// Drop what waits in the queue when the link goes down, instead of keeping it.
+    /// Whether an outage drops the queue instead of keeping it.
     pub flush: bool,
 }
 
-/// When a link is down.
+/// Times of outages.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Downtimes {
-    /// At set times.
+    /// Fixed times.
     Spans {
         /// (start, end), increasing, not overlapping.
         spans: Vec<(Time, Time)>,
-        /// Repeat after this long.
+        /// Period after which they repeat.
         period: Option<Duration>,
     },
-    /// Up and down for exponential times.
+    /// Exponential times up and down.
     Random {
         /// Mean time up.
         mean_up: Duration,
@@ -47,23 +47,23 @@ pub enum Downtimes {
     },
 }
 
-/// What corrupts packets (E. Gilbert 1960, E. Elliott 1963; ns-2's units).
+/// Error model of a link (E. Gilbert 1960, E. Elliott 1963; ns-2's units).
 #[derive(Clone, Debug, PartialEq)]
 pub enum ErrorModel {
-    /// Nothing.
+    /// No errors.
     None,
     /// Independent errors with this probability per unit.
     Independent {
-        /// What the rate counts.
+        /// Unit of the rate.
         unit: ErrorUnit,
         /// Probability per unit, 0 to 1.
         rate: f64,
     },
     /// Two states; independent errors in each.
     GilbertElliott {
-        /// What the rates count.
+        /// Unit of the rates.
         unit: ErrorUnit,
-        /// How long the states last.
+        /// Durations of the states.
         stay: Stay,
         /// Error probability per unit in the good state.
         rate_good: f64,
@@ -72,22 +72,22 @@ pub enum ErrorModel {
     },
     /// Independent errors whose rate changes in steps.
     Profile {
-        /// What the rates count.
+        /// Unit of the rates.
         unit: ErrorUnit,
         /// Probability per unit over time.
         rates: Profile<f64>,
     },
-    /// Exactly these packets.
+    /// Errors at exactly these packets.
     Arrivals {
-        /// Their indices (0: the first that the link sends), increasing.
+        /// Indices of the packets (0: the first that the link sends), increasing.
         list: Vec<u64>,
-        /// Start again after this many packets.
+        /// Number of packets after which it restarts.
         period: Option<u64>,
     },
 }
 
 impl<T: Copy> Profile<T> {
-    /// Its values, in time.
+    /// Returns its values, in order of time.
     pub(crate) fn values(&self) -> impl Iterator<Item = T> + '_ {
         let (one, many) = match self {
             Self::Constant(value) => (Some(*value), &[][..]),
@@ -96,7 +96,7 @@ impl<T: Copy> Profile<T> {
         one.into_iter().chain(many.iter().map(|(_, value)| *value))
     }
 
-    /// Its points, in time; a constant has one, at the start.
+    /// Returns its points, in order of time. A constant has one, at the start.
     pub(crate) fn points(&self) -> impl Iterator<Item = (Time, T)> + '_ {
         let (one, many) = match self {
             Self::Constant(value) => (Some((Time::ZERO, *value)), &[][..]),
@@ -105,7 +105,7 @@ impl<T: Copy> Profile<T> {
         one.into_iter().chain(many.iter().copied())
     }
 
-    /// After how long it starts again.
+    /// Returns the period after which it restarts.
     pub(crate) fn period(&self) -> Option<Duration> {
         match self {
             Self::Constant(_) => None,
@@ -115,7 +115,7 @@ impl<T: Copy> Profile<T> {
 }
 
 impl ErrorModel {
-    /// Why bytes of these errors cannot be spread, if so.
+    /// Returns the reason why bytes with these errors cannot be interleaved, if any.
     pub(crate) fn is_of_packets(&self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -128,7 +128,7 @@ impl ErrorModel {
     }
 }
 
-/// How long the two states of a channel last.
+/// Durations of the two states of a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stay {
     /// Exponential times.
@@ -147,11 +147,12 @@ pub enum Stay {
     },
 }
 
-/// Parts of a packet in which means are counted.
+/// Unit of means of packets: parts of a packet.
 pub const MILLIONTHS: u64 = 1_000_000;
 
 words! {
-    /// What an error rate counts: a packet of L bytes on the link is hit with probability 1 - (1-r)^(8L), 1 - (1-r)^L, or r.
+    /// Unit of an error rate. A packet of L bytes on the link is hit with probability 1 - (1-r)^(8L), 1 - (1-r)^L, or
+    /// r.
     pub enum ErrorUnit {
         /// Per bit, headers and framing included.
         "bit" => Bit,
@@ -163,17 +164,18 @@ words! {
 }
 
 words! {
-    /// What an error does to a packet.
+    /// Effect of an error on a packet.
     pub enum Effect {
-        /// It arrives corrupted: routers and hosts drop it, a bent pipe repeats it.
+        /// Corruption: routers and hosts drop it, a bent pipe repeats it.
         "corrupt" => Corrupt,
-        /// It does not arrive.
+        /// Erasure: it does not arrive.
         "lose" => Lose,
     }
 }
 
 settings! {
-    /// A delay that varies, beside the propagation delay. A value holds for `every`, then the next one is drawn. Packets never overtake: a packet that would arrive before the one ahead of it arrives together with it.
+    /// Varying delay in addition to the propagation delay. A value holds for `every`, then the next one is drawn.
+    /// Packets never overtake: a packet that would arrive before the one ahead of it arrives together with it.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Jitter {
         /// Distribution of the values.
@@ -184,7 +186,8 @@ settings! {
         offset: Duration = Duration::ZERO;
         /// Time after which the correlation of values has fallen to 1/e. Without it, values are independent.
         correlation: Duration = Duration::ZERO;
-        /// Whether both directions of the link have the same values, as where a path becomes longer. Otherwise each draws its own.
+        /// Whether both directions of the link have the same values, as when a path becomes longer. Otherwise each
+        /// draws separately.
         both_ways: bool = false;
     }
 }
@@ -193,7 +196,7 @@ kinds! {
     /// Distribution of a delay.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Spread as "Spread" {
-        /// All delays of a range alike.
+        /// All delays of a range are equally likely.
         "uniform" => Uniform {
             /// Shortest.
             from: Duration = Duration::ZERO;
@@ -205,7 +208,7 @@ kinds! {
             /// Mean.
             mean: Duration;
         };
-        /// Straight lines between measured quantiles. Below the first and above the last there is nothing.
+        /// Straight lines between measured quantiles, without delays below the first or above the last.
         "quantiles" => Quantiles {
             /// Shares of the time, rising, each with the delay that is not exceeded in it: `["95 %", "12 ms"]`.
             points: Vec<(Chance, Duration)>, [1];
@@ -214,7 +217,7 @@ kinds! {
 }
 
 impl Spread {
-    /// The delay that is not exceeded in this share of the time, 0 to 1.
+    /// Returns the delay that is not exceeded in this share of the time, 0 to 1.
     pub(crate) fn quantile(&self, share: f64) -> Duration {
         match self {
             Self::Uniform { from, to } => *from + part_of(to.saturating_sub(*from), share),
@@ -236,25 +239,29 @@ fn part_of(whole: Duration, part: f64) -> Duration {
 }
 
 settings! {
-    /// A block interleaver with an error-correcting code: a burst hits many codewords a little instead of few fully, for two blocks of delay. It needs errors per bit or byte that do not count packets.
+    /// Block interleaver with an error-correcting code: a burst hits many codewords a little instead of few fully, at
+    /// the cost of two blocks of delay. It needs errors per bit or byte that do not count packets.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Interleave {
-        /// How long a block takes to send. Errors are spread over it, and the delay grows by two of it.
+        /// Transmission time of a block. Errors are spread over it, and the delay grows by two of it.
         span: Duration;
         /// Length of a codeword, check bytes included; at most 255 B.
         codeword: u64 as Bytes = 255, "CCSDS 131.0-B, Reed-Solomon (255, 223)";
-        /// Wrong bytes that a codeword survives; it has twice as many check bytes. The link's rate is that of packets, without them.
+        /// Wrong bytes that a codeword survives. It has twice as many check bytes. The link's rate is that of packets,
+        /// without them.
         corrects: u64 as Bytes = 16, "CCSDS 131.0-B, Reed-Solomon (255, 223)";
     }
 }
 
 settings! {
-    /// Selective repeat on the hop, below IP: a packet that arrives damaged is asked for at once, and sent again ahead of what waits. One that is damaged each time is given up. Reports of damage take as long back as packets take there, and do not get lost; the queue for copies has no limit (RFC 3366).
+    /// Selective repeat on the hop, below IP: a damaged packet is requested immediately, and retransmitted ahead of
+    /// waiting packets. A packet that is damaged each time is given up. Reports of damage take the propagation delay
+    /// and do not get lost. The queue for copies has no limit (RFC 3366).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Arq {
-        /// How often a packet is sent again at most; 3 is usual on short links, 1 on links over GEO.
+        /// Largest number of retransmissions of a packet. 3 is usual on short links, 1 on links over GEO.
         retransmissions: u32, [1, 16];
-        /// What becomes of packets behind one that is sent again.
+        /// Order of packets behind a retransmitted one.
         order: Order = Order::InOrder, "usual; RFC 3366 discusses both";
         /// Whether a packet is decoded from all of its copies (hybrid ARQ), which needs `coding`.
         combining: Combining = Combining::None;
@@ -262,30 +269,32 @@ settings! {
 }
 
 settings! {
-    /// The largest packet that a link takes.
+    /// Largest packet of a link.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Mtu {
-        /// Headers included.
+        /// Largest size, headers included.
         size: u64 as Bytes;
-        /// What becomes of a larger one.
+        /// Treatment of a larger packet.
         oversize: Oversize = Oversize::Report, "RFC 1191 §4";
     }
 }
 
 words! {
-    /// What becomes of a packet that is larger than a link takes.
+    /// Treatment of a packet above the MTU of a link.
     pub enum Oversize {
-        /// It is dropped in front of the link, and reported to its sender (ICMP). Simulated datagrams are dropped alone.
+        /// It is dropped in front of the link, and reported to its sender (ICMP). Simulated datagrams are dropped
+        /// without a report.
         "report" => Report,
-        /// It is dropped, and nobody told: a black hole.
+        /// It is dropped without a report: a black hole.
         "drop" => Drop,
-        /// It crosses in fragments with a header of 20 B each, and is whole again behind the link; with one of them it is lost.
+        /// It crosses in fragments with a header of 20 B each, and is reassembled behind the link. The loss of a
+        /// fragment loses it.
         "fragment" => Fragment,
     }
 }
 
 impl Mtu {
-    /// The fragments of a packet (RFC 791 §3.2): how many have the largest size, that size, and the last one's.
+    /// Returns the fragments of a packet (RFC 791 §3.2): the number of the largest size, that size, and the last one's.
     pub(crate) fn fragments(&self, size: u64) -> (u64, u64, u64) {
         if size <= self.size || self.oversize != Oversize::Fragment {
             return (0, 0, size);
@@ -296,39 +305,40 @@ impl Mtu {
     }
 }
 
-/// Bytes, without options.
+/// Header, bytes, without options.
 const IP_HEADER: u64 = 20;
 
 words! {
-    /// What becomes of copies that arrived damaged.
+    /// Treatment of copies that arrived damaged.
     pub enum Combining {
-        /// They are thrown away: each copy is decoded alone.
+        /// They are discarded: each copy is decoded separately.
         "none" => None,
         /// Copies are the same symbols, and their signals add up (Chase 1985).
         "chase" => Chase,
-        /// Each copy has other symbols of a longer code, and what they say adds up (incremental redundancy). With DVB-S2 only.
+        /// Each copy has other symbols of a longer code, and their information adds up (incremental redundancy). Only
+        /// with DVB-S2.
         "incremental" => Incremental,
     }
 }
 
 words! {
-    /// What becomes of packets behind one that a link sends again.
+    /// Order of packets behind a retransmitted one.
     pub enum Order {
-        /// They wait for it at the far end: packets leave the link in the order in which they came.
+        /// They wait for it at the far end: packets leave the link in the order in which they entered.
         "in-order" => InOrder,
-        /// They go on, and it arrives behind them.
+        /// They continue, and it arrives behind them.
         "free" => Free,
     }
 }
 
 impl Interleave {
-    /// What it adds to the propagation delay: a block fills up before it is sent, and has arrived before it is read
-    /// (B. Sklar, Digital Communications, 2nd ed. 2001, chapter 8: 2MN symbol times).
+    /// Returns its addition to the propagation delay: a block fills before it is sent, and arrives completely before it
+    /// is read (B. Sklar, Digital Communications, 2nd ed. 2001, chapter 8: 2MN symbol times).
     pub(crate) fn delay(&self) -> Duration {
         self.span * 2
     }
 
-    /// Whether a packet meets anything else than without it.
+    /// Whether it has any effect on packets.
     pub(crate) fn does_something(&self) -> bool {
         self.span > Duration::ZERO || self.corrects > 0
     }

@@ -1,22 +1,23 @@
-//! Coding on a link: what it costs in rate, what errors it leaves, how long it takes. It is settled before a run begins: a coded
-//! link is an ordinary one whose rate, errors and delay are those that packets meet.
+//! Coding on a link: its cost in rate, its residual errors, its delay. It is resolved before a run: a coded link is an
+//! ordinary link with the rate, errors and delay that packets meet.
 //!
 //! **The convolutional code** of rate 1/2 and constraint length 7 (171, 133 octal), decoded softly by Viterbi's algorithm, leaves
 //! bit errors with a probability of at most
 //!
 //! P = sum over d of `c_d` Q(sqrt(2 d R Eb/N0)), d = 10, 12, 14, 16, `c_d` = 36, 211, 1404, 11633,
 //!
-//! the union bound (J. Proakis, Digital Communications, 4th ed. 2001, §8.2). Wrong bits come in bursts. Where Eb/N0 is not given, the
+//! the union bound (J. Proakis, Digital Communications, 4th ed. 2001, §8.2). Wrong bits come in bursts. Without Eb/N0, the
 //! link's own errors per bit are those of the channel, p = Q(sqrt(2 R Eb/N0)) for antipodal signals, so that P is a sum of
 //! Q(sqrt(d) Q⁻¹(p)). An interleaver with its outer code comes after the decoder (CCSDS 131.0-B, concatenated coding).
 //!
 //! **A low-density parity-check code** with blocks of 1024 bits of packets (CCSDS 131.0-B) loses a block with probability
-//! erfc(a (Eb/N0 - threshold)) / 2. A packet needs all the blocks that it lies in: of n bytes 8 n / 1024, as if it began anywhere.
+//! erfc(a (Eb/N0 - threshold)) / 2. A packet needs all its blocks: n bytes need 8 n / 1024, as if it began anywhere.
 //!
-//! **DVB-S2** (ETSI EN 302 307-1 V1.4.1, table 13: normal frames, without pilots) needs an Es/N0 for each modulation and code
-//! and gives so many bits in a symbol. The rate of such a link counts symbols. A frame is decoded as a whole, so that packets are
-//! late by 64,800 bits of the most robust modulation in use. Where modulation and code adapt (ACM), they are chosen once in each
-//! period from an Es/N0 that is as old as its report: a signal that falls faster than the margin in that time costs frames.
+//! **DVB-S2** (ETSI EN 302 307-1 V1.4.1, table 13: normal frames, without pilots) needs an Es/N0 for each modulation
+//! and code and has a number of bits per symbol. The rate of such a link counts symbols. A frame is decoded as a whole,
+//! so packets are late by 64,800 bits of the most robust modulation in use. If modulation and code adapt (ACM), they
+//! are chosen once per period, from an Es/N0 as old as its report. A signal that falls faster than the margin in that
+//! time costs frames.
 
 mod combining;
 
@@ -27,38 +28,41 @@ use bentpipe_units::settings::Level;
 use bentpipe_units::{either, kinds, settings, words, Duration, Rate, Time};
 
 kinds! {
-    /// What protects bits on a link.
+    /// Code that protects bits on a link.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Coding as "Coding" {
-        /// The convolutional code of rate 1/2 and constraint length 7, decoded softly. Packets have half of the link's rate. It corrects the link's errors per bit, or those that an Eb/N0 brings.
+        /// The convolutional code of rate 1/2 and constraint length 7, decoded softly. Packets have half of the link's
+        /// rate. It corrects the link's errors per bit, or those of an Eb/N0.
         "convolutional" => Convolutional {
             /// Energy per bit of packets over noise density. Without it, the link's errors are those of the channel, per bit.
             eb_n0: Option<Signal>;
             /// Mean number of bits in a burst of errors that the decoder leaves.
             burst: u32 = 5, "J. Proakis, Digital Communications";
         };
-        /// A low-density parity-check code with blocks of 1024 bits, by a threshold and a slope. Packets have `code_rate` of the link's rate.
+        /// A low-density parity-check code with blocks of 1024 bits, by a threshold and a slope. Packets have
+        /// `code_rate` of the link's rate.
         "ldpc" => Ldpc {
             /// Energy per bit of packets over noise density.
             eb_n0: Signal;
-            /// Bits of packets in a bit that is sent.
+            /// Bits of packets per transmitted bit.
             code_rate: f64 = 0.5, [0.05, 1.0];
-            /// The signal at which half of the blocks are lost.
+            /// Signal at which half of the blocks are lost.
             threshold: Level = Level(2.2), "reading: for code_rate 0.5, not compared with the curves of CCSDS";
-            /// How steep losses are around it, a in erfc(a (Eb/N0 - threshold)) / 2, per dB.
+            /// Steepness of the losses around it, a in erfc(a (Eb/N0 - threshold)) / 2, per dB.
             steepness: f64 = 3.0, [0.1, 100.0], "reading: not compared with the curves of CCSDS";
         };
-        /// DVB-S2 with normal frames, of one modulation and code (CCM) or adaptive (ACM). The link's rate counts symbols, one for each bit that is written: 10 Mbit/s are 10 Mbaud.
+        /// DVB-S2 with normal frames, of one modulation and code (CCM) or adaptive (ACM). The link's rate counts
+        /// symbols, one per written bit: 10 Mbit/s are 10 Mbaud.
         "dvb-s2" => DvbS2 {
             /// Energy per symbol over noise density.
             es_n0: Signal;
-            /// Modulation and code, always the same. Without it they adapt, as `acm` says.
+            /// Constant modulation and code. Without it they adapt by `acm`.
             modcod: Option<Modcod>;
-            /// How modulation and code adapt. Without it they do not.
+            /// Adaptation of modulation and code. Without it they are constant.
             acm: Option<Acm>;
-            /// What a real receiver needs beyond the ideal thresholds, often 0.5 dB to 1.7 dB.
+            /// Needs of a real receiver beyond the ideal thresholds, often 0.5 dB to 1.7 dB.
             implementation_loss: Level = Level(0.0);
-            /// How losses depend on the signal.
+            /// Losses as a function of the signal.
             losses: Losses = Losses::Step;
         };
     }
@@ -68,9 +72,9 @@ either! {
     /// A signal, constant or over time.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Signal {
-        /// Always this.
+        /// Constant.
         Constant(Level);
-        /// In steps.
+        /// Steps.
         Points(SignalPoints);
     }
 }
@@ -81,42 +85,45 @@ settings! {
     pub struct SignalPoints {
         /// Pairs of instant and level, increasing in time, the first at 0 s. Each holds until the next.
         points: Vec<(Time, Level)>, [1];
-        /// Start again after this long. Without it, the last point holds.
+        /// Period after which it restarts. Without it, the last point holds.
         every: Option<Duration>;
     }
 }
 
 settings! {
-    /// How modulation and code adapt to the signal: down at once, up when the signal has been strong enough for a while.
+    /// Adaptation of modulation and code to the signal: down immediately, up when the signal has been strong enough for
+    /// some time.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Acm {
-        /// How old a report of the signal is when the sender acts on it: about a round trip of the link.
+        /// Age of a report of the signal when the sender uses it: about a round trip of the link.
         feedback_delay: Duration;
         /// Time between choices. Without it, the feedback delay.
         every: Option<Duration>;
-        /// What the reported signal must have beyond a threshold.
+        /// Margin of the reported signal above a threshold.
         margin: Level = Level(1.0);
-        /// What it must have beyond that to go up.
+        /// Further margin to go up.
         hysteresis: Level = Level(0.3);
-        /// In how many choices after one another.
+        /// Consecutive choices with that margin.
         hold: u32 = 3, [1, 1000];
     }
 }
 
 words! {
-    /// How losses depend on Es/N0.
+    /// Losses as a function of Es/N0.
     pub enum Losses {
-        /// All below the threshold, none from it on.
+        /// All packets below the threshold, none above it.
         "step" => Step,
-        /// With probability erfc(3.5 (Es/N0 - threshold + 0.2 dB)) / 2: half of them 0.2 dB below the threshold, one in six at it.
+        /// With probability erfc(3.5 (Es/N0 - threshold + 0.2 dB)) / 2: half of them 0.2 dB below the threshold, one in
+        /// six at it.
         "slope" => Slope,
-        /// With probability erfc(3.5 (Es/N0 - threshold) + 3.6765) / 2: one in ten million at the threshold, which is what the standard's table has it for, half of them 1.05 dB below.
+        /// With probability erfc(3.5 (Es/N0 - threshold) + 3.6765) / 2: one in ten million at the threshold, as in the
+        /// standard's table, half of them 1.05 dB below.
         "waterfall" => Waterfall,
     }
 }
 
 impl Losses {
-    /// The probability that a packet is lost whose signal is so much above the threshold, dB.
+    /// Returns the probability that a packet is lost whose signal is `above_db` above the threshold.
     pub fn probability(self, above_db: f64) -> f64 {
         match self {
             Self::Step => f64::from(u8::from(above_db < 0.0)),
@@ -126,11 +133,11 @@ impl Losses {
     }
 }
 
-/// Where erfc / 2 is 1e-7: the packet errors for which table 13 has its thresholds.
+/// Argument where erfc / 2 is 1e-7: the packet error rate of the thresholds in table 13.
 const QUASI_ERROR_FREE: f64 = 3.6765;
 
 words! {
-    /// Modulation and code of DVB-S2, with what it needs and gives (ETSI EN 302 307-1, table 13).
+    /// Modulation and code of DVB-S2, with threshold and efficiency (ETSI EN 302 307-1, table 13).
     pub enum Modcod {
         /// QPSK, code of rate 1/4: 0.490243 bits in a symbol, from -2.35 dB on.
         "QPSK 1/4" => Qpsk1of4,
@@ -191,7 +198,7 @@ words! {
     }
 }
 
-/// Es/N0 in dB, bits in a symbol, bits that the modulation has in a symbol; by bits in a symbol.
+/// Es/N0 in dB, bits per symbol, bits per symbol of the modulation, in order of the bits per symbol.
 const MODCODS: [(Modcod, f64, f64, f64); 28] = [
     (Modcod::Qpsk1of4, -2.35, 0.490243, 2.0),
     (Modcod::Qpsk1of3, -1.24, 0.656448, 2.0),
@@ -224,13 +231,14 @@ const MODCODS: [(Modcod, f64, f64, f64); 28] = [
 ];
 
 impl Modcod {
-    /// The most efficient one that an Es/N0 in dB bears, ideally, the Es/N0 that it needs, and its bits in a symbol; none: it is too weak for
-    /// all.
+    /// Returns the most efficient one at an Es/N0 in dB, ideally, the Es/N0 that it needs, and its bits per symbol;
+    /// `None` if the signal is too weak for all.
     pub fn best(es_n0_db: f64) -> Option<(Self, f64, f64)> {
         MODCODS.iter().rev().find(|row| row.1 <= es_n0_db).map(|row| (row.0, row.1, row.2))
     }
 
-    /// Modulations and codes that are the most efficient at some Es/N0, with the Es/N0 that each needs in dB and its bits in a symbol, rising.
+    /// Returns the modulations and codes that are the most efficient at some Es/N0, with their threshold in dB and bits
+    /// per symbol, rising.
     pub fn useful() -> impl Iterator<Item = (Self, f64, f64)> {
         let is_best = |row: &(Self, f64, f64)| Self::best(row.1).is_some_and(|best| best.0 == row.0);
         MODCODS.into_iter().map(|row| (row.0, row.1, row.2)).filter(is_best)
@@ -246,13 +254,13 @@ const WEIGHTS: [(f64, f64); 4] = [(10.0, 36.0), (12.0, 211.0), (14.0, 1404.0), (
 /// Bits of packets in a block of the low-density parity-check code.
 const BLOCK_BITS: f64 = 1024.0;
 
-/// Bits that a Viterbi decoder waits for: five constraint lengths.
+/// Delay of a Viterbi decoder, bits: five constraint lengths.
 const TRACEBACK_BITS: f64 = 35.0;
 
-/// Choices of modulation and points of a signal in a run, at most.
+/// Largest number of choices of modulation and of points of a signal in a run.
 const STEPS_MAX: u64 = 1_000_000;
 
-/// A coded link as it is written; the link itself has what packets meet.
+/// A coded link as written in a scenario. The link itself has the values that packets meet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coded {
     /// The code.
@@ -265,7 +273,7 @@ pub struct Coded {
     pub error: ErrorModel,
 }
 
-/// What packets meet on a coded link.
+/// Rate, delay and errors that packets meet on a coded link.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Meets {
     pub(crate) rate: Profile<Rate>,
@@ -273,11 +281,12 @@ pub(crate) struct Meets {
     pub(crate) error: ErrorModel,
 }
 
-/// Why a code cannot work: the key, what is wrong, what was expected.
+/// Reason why a code cannot work: the key, the problem, the expected value.
 pub(crate) type Unworkable = (&'static str, String, String);
 
 impl Coded {
-    /// What packets meet in a run of `duration`. `is_interleaved`: bytes are spread, and corrected by an outer code.
+    /// Returns the values that packets meet in a run of `duration`. `is_interleaved`: bytes are spread, and corrected
+    /// by an outer code.
     pub(crate) fn meets(&self, is_interleaved: bool, duration: Duration) -> Result<Meets, Unworkable> {
         match &self.coding {
             Coding::Convolutional { eb_n0, burst } => self.convolutional(eb_n0.as_ref(), *burst, is_interleaved),
@@ -313,7 +322,7 @@ impl Coded {
         if !(1..=10_000).contains(&burst) {
             return Err(("burst", "is out of range".into(), "expected 1 to 10000 bits".into()));
         }
-        // A burst hits the packet in which it begins; of whole bytes it hits 1 + (b - 1) / 8 on average.
+        // A burst hits the packet in which it begins. Of whole bytes it hits 1 + (b - 1) / 8 on average.
         let (unit, share) = match is_interleaved {
             false => (ErrorUnit::Bit, 1.0 / f64::from(burst)),
             true => (ErrorUnit::Byte, (f64::from(burst) + 7.0) / f64::from(burst)),
@@ -417,7 +426,7 @@ impl Coded {
         Ok(self.with(steps(rates), FRAME_BITS / robust, error))
     }
 
-    /// With this rate and these errors, later by the time that `bits` of the link's rate take.
+    /// Returns this rate and these errors, with a delay longer by the transmission time of `bits`.
     fn with(&self, rate: Profile<Rate>, bits: f64, error: ErrorModel) -> Meets {
         let later = Duration::from_secs_f64(bits / self.rate.largest().as_bps().max(1) as f64);
         Meets { rate, delay: self.delay.map(|delay| delay + later), error }
@@ -425,7 +434,7 @@ impl Coded {
 }
 
 fn refused_error(key: &'static str) -> Unworkable {
-    (key, "says what errors there are, and so does error of the link".into(), "expected one of them".into())
+    (key, "sets the errors, and error of the link sets them, too".into(), "expected one of them".into())
 }
 
 /// Adds a step where the value changes.
@@ -443,22 +452,22 @@ fn linear(level: f64) -> f64 {
     libm::pow(10.0, level / 10.0)
 }
 
-/// Q(x): the probability that a normal variable is above x.
+/// Returns Q(x): the probability that a normal variable is above x.
 fn q(x: f64) -> f64 {
     libm::erfc(x / core::f64::consts::SQRT_2) / 2.0
 }
 
-/// The probability that a decoded bit is wrong; `x` is sqrt(2 R Eb/N0).
+/// Returns the probability that a decoded bit is wrong; `x` is sqrt(2 R Eb/N0).
 fn wrong_after(x: f64) -> f64 {
     WEIGHTS.iter().map(|(distance, bits)| bits * q(libm::sqrt(*distance) * x)).sum::<f64>().min(0.5)
 }
 
-/// The same where a bit on the channel is wrong with probability `rate`.
+/// Returns that probability for a channel with a bit error rate of `rate`.
 fn wrong_of_channel(rate: f64) -> f64 {
     wrong_after(x_of_channel(rate))
 }
 
-/// sqrt(2 R Eb/N0) of a channel in which a bit is wrong with probability `rate`: Q⁻¹(rate), by bisection.
+/// Returns sqrt(2 R Eb/N0) of a channel with a bit error rate of `rate`: Q⁻¹(rate), by bisection.
 fn x_of_channel(rate: f64) -> f64 {
     if rate <= 0.0 {
         return f64::INFINITY;
@@ -495,7 +504,7 @@ impl Modcod {
     }
 }
 
-/// What a low-density parity-check code leaves.
+/// Residual errors of a low-density parity-check code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Blocks {
     threshold: f64,
@@ -503,14 +512,14 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// The probability that one of the blocks is lost in which this number of bytes lies.
+    /// Returns the probability that a block among these bytes is lost.
     fn loss_in(self, bytes: u64, level: f64) -> f64 {
         let lost = libm::erfc(self.steepness * (level - self.threshold)) / 2.0;
         -libm::expm1(libm::log1p(-lost) * (8 * bytes) as f64 / BLOCK_BITS)
     }
 }
 
-/// What a receiver makes of a signal.
+/// Receiver of a signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Receiver {
     loss: f64,
@@ -518,23 +527,23 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// The probability that a packet is lost.
+    /// Returns the probability that a packet is lost.
     fn loss(self, level: f64, threshold: f64) -> f64 {
         self.losses.probability(level - threshold - self.loss)
     }
 
-    /// The index of the modulation that gives most, of those that a signal is enough for.
+    /// Returns the index of the most efficient modulation that the signal permits.
     fn best(self, level: f64) -> Option<usize> {
         MODCODS.iter().rposition(|(_, threshold, ..)| threshold + self.loss <= level)
     }
 }
 
-/// The choice of modulation and code over time.
+/// Choice of modulation and code over time.
 struct Adaptation<'a> {
     acm: &'a Acm,
     receiver: Receiver,
     chosen: Option<usize>,
-    /// Choices after one another in which more would have been possible.
+    /// Consecutive choices with a better one possible.
     better: u32,
 }
 
@@ -567,7 +576,7 @@ impl<'a> Adaptation<'a> {
 }
 
 impl<T: Copy> Profile<T> {
-    /// With other values at the same times.
+    /// Maps the values at the same times.
     fn map<U>(&self, of: impl Fn(T) -> U) -> Profile<U> {
         match self {
             Self::Constant(value) => Profile::Constant(of(*value)),
@@ -578,7 +587,7 @@ impl<T: Copy> Profile<T> {
         }
     }
 
-    /// Its points until `end`, repetitions written out; none if there are too many.
+    /// Returns its points until `end`, with repetitions; `None` if there are too many.
     fn until(&self, end: Time) -> Option<Vec<(Time, T)>> {
         let period = self.period().unwrap_or(Duration::MAX).as_ps().max(1);
         let rounds = (end - Time::ZERO).as_ps() / period;

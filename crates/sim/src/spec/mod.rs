@@ -1,5 +1,5 @@
-//! What a run is made of, as plain values: a network can be built from them without a scenario file. They are declared with the
-//! keys that they have in one, and know nothing of files.
+//! Parts of a run as plain values: a network can be built from them without a scenario file. They are declared with
+//! their keys in scenario files, and do not depend on files.
 
 mod app;
 mod channel;
@@ -33,7 +33,7 @@ use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
 use bentpipe_units::{settings, words, Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
-/// A run may not be longer: time is 64 bits of picoseconds, 213 days.
+/// Longest run: time is 64 bits of picoseconds, 213 days.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(200 * 86_400);
 
 /// A complete, valid experiment.
@@ -45,22 +45,22 @@ pub struct Scenario {
     pub duration: Duration,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Sorted by name; [`Link::from`] and its like are indices into this.
+    /// Nodes, sorted by name. [`Link::from`] and similar fields are indices into this.
     pub nodes: Vec<Node>,
-    /// One direction each: `NAME.forward` and `NAME.reverse`, sorted by name.
+    /// Links, one direction each: `NAME.forward` and `NAME.reverse`, sorted by name.
     pub links: Vec<Link>,
-    /// Sorted by name (natural order: `f2` before `f10`).
+    /// Flows, sorted by name (natural order: `f2` before `f10`).
     pub flows: Vec<Flow>,
-    /// What changes while it runs.
+    /// Changes during the run.
     pub timeline: Timeline,
-    /// Which time series are kept.
+    /// Time series to record.
     pub record: Record,
     /// Notes of the reader of the file, such as satellites that are left out.
     pub notes: Vec<String>,
 }
 
 impl Scenario {
-    /// The nodes to which links lead from `node`, in order, with their functions.
+    /// Returns the nodes at the far ends of the links of `node`, in order, with their middleboxes.
     pub(crate) fn neighbours(&self, node: NodeId) -> Vec<(NodeId, &[MiddleboxConfig])> {
         let mut neighbours: Vec<_> = self.links.iter().filter(|link| link.from == node).map(|link| link.to).collect();
         neighbours.sort_unstable();
@@ -68,7 +68,7 @@ impl Scenario {
         neighbours.into_iter().map(|node| (node, &*self.nodes[node].middleboxes)).collect()
     }
 
-    /// The route of a path at the start of the run.
+    /// Returns the route of a path at the start of the run.
     pub fn first_route(&self, path: PathId) -> &[LinkId] {
         let flow = &self.flows[path.flow()];
         if path.is_back() {
@@ -78,7 +78,7 @@ impl Scenario {
         }
     }
 
-    /// The hosts of its flows with a transport, each with the congestion controls that it has, in the order of the flows.
+    /// Returns the hosts of its flows with a transport, each with its congestion controls, in the order of the flows.
     pub fn hosts(&self) -> Vec<(Like, Vec<&str>)> {
         let mut found: Vec<(Like, Vec<&str>)> = Vec::new();
         for flow in self.flows.iter().filter(|flow| flow.app.has_transport()) {
@@ -92,7 +92,8 @@ impl Scenario {
         found
     }
 
-    /// The node that acknowledges what a flow's first end sends: its other end, or the first proxy on its way.
+    /// Returns the node that acknowledges the data of a flow's first endpoint: its other endpoint, or the first proxy
+    /// on its path.
     pub(crate) fn answers_for(&self, flow: FlowId) -> NodeId {
         let ways = self.first_route(PathId::there(flow)).iter().map(|&link| self.links[link].to);
         let has_proxy = |node: &NodeId| self.nodes[*node].middleboxes.iter().any(MiddleboxConfig::acknowledges);
@@ -103,22 +104,23 @@ impl Scenario {
 /// A place where links meet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// As in the file.
+    /// Name in the file.
     pub name: String,
-    /// What happens to corrupted packets here.
+    /// Treatment of corrupted packets.
     pub kind: NodeKind,
-    /// Functions that see each packet passing through, in order.
+    /// Middleboxes, which each passing packet meets in order.
     pub middleboxes: Vec<MiddleboxConfig>,
 }
 
 words! {
-    /// What a node does with a packet that arrives corrupted.
+    /// Treatment of packets that arrive corrupted at a node.
     pub enum NodeKind {
-        /// Checks each packet and drops a corrupted one.
+        /// Checks each packet and drops corrupted ones.
         "router" => Router,
-        /// A repeater: passes corrupted packets on, corrupted.
+        /// A repeater: forwards corrupted packets, corrupted.
         "bent-pipe" => BentPipe,
-        /// Looks at the header of a corrupted packet, which is protected separately, shows it to its functions, and drops it.
+        /// Reads the header of a corrupted packet, which is protected separately, shows it to its middleboxes, and
+        /// drops it.
         "processing" => Processing,
     }
 }
@@ -136,51 +138,51 @@ pub struct Link {
     pub rate: Profile<Rate>,
     /// Propagation delay over time.
     pub delay: Profile<Duration>,
-    /// Delays that vary, beside it; shared by the instances of an entry.
+    /// Varying delays in addition; shared by the instances of an entry.
     pub jitter: Option<Arc<Vec<Jitter>>>,
-    /// When the link is down.
+    /// Outages.
     pub outage: Option<Outage>,
     /// The queue in front of it.
     pub queue: Queue,
-    /// What corrupts packets on it.
+    /// Error model.
     pub error: ErrorModel,
-    /// What becomes of a packet that an error hits.
+    /// Effect of an error on a packet.
     pub effect: Effect,
-    /// What spreads errors, and corrects some.
+    /// Interleaver with its error correction.
     pub interleave: Option<Interleave>,
-    /// As it is written, if it is coded: `rate`, `delay` and `error` are those that packets meet.
+    /// Its coding as written, if it is coded: `rate`, `delay` and `error` are those that packets meet.
     pub coded: Option<Box<Coded>>,
-    /// What sends damaged packets again.
+    /// Retransmission of damaged packets on the link.
     pub arq: Option<Arq>,
-    /// What packets occupy beside their own bytes.
+    /// Framing of packets.
     pub framing: Framing,
     /// The largest packet.
     pub mtu: Option<Mtu>,
 }
 
 impl Link {
-    /// Its largest rate as packets of this size find it, counted in their own bytes.
+    /// Returns its largest rate for packets of this size, in bytes of packets.
     pub(crate) fn largest_for(&self, size: u64) -> Rate {
         self.framing.rate_of_packets(self.rate.largest(), size)
     }
 }
 
-/// An application, and the connections or datagrams that it sends by.
+/// An application, and the connections or datagrams that it uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// As in the file; instances of an entry with `count` are numbered.
+    /// Name in the file. Instances of an entry with `count` are numbered.
     pub name: String,
     /// The sending node.
     pub from: NodeId,
     /// The receiving node.
     pub to: NodeId,
-    /// What it sends; shared by the instances of an entry.
+    /// Application; shared by the instances of an entry.
     pub app: Arc<App>,
-    /// How the application at the receiving end reads; none: at once.
+    /// Reading of the application at the receiver; `None`: immediately.
     pub reader: Option<Reader>,
-    /// When it opens.
+    /// Time of its start.
     pub start: Start,
-    /// Its class in queues that tell classes apart.
+    /// Class in queues with classes.
     pub class: u8,
     /// The links from `from` to `to`.
     pub route: Vec<LinkId>,
@@ -188,13 +190,13 @@ pub struct Flow {
     pub reverse_route: Vec<LinkId>,
     /// The transport at both ends, shared by all flows that have the same; datagrams do not use it.
     pub tcp: Arc<Config>,
-    /// Which host's settings filled what the file left open; they are all in `tcp`.
+    /// Host whose settings filled the open keys of the file. They are all in `tcp`.
     pub like: Like,
-    /// Time that a host takes before it handles a packet: shortest and longest, the latter excluded unless they are equal.
+    /// Processing time of a packet at a host: shortest and longest, the latter excluded unless they are equal.
     pub processing: (Duration, Duration),
 }
 
-/// When a flow starts.
+/// Start of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// At this instant.
@@ -209,7 +211,7 @@ pub enum Start {
 }
 
 impl Start {
-    /// When the flow of this name starts.
+    /// Returns the start of the flow of this name.
     pub(crate) fn drawn(self, flow: &str, seed: u64) -> Time {
         match self {
             Self::At(at) => at,
@@ -222,7 +224,7 @@ impl Start {
 }
 
 settings! {
-    /// A random instant.
+    /// Random instant.
     pub struct StartUniform {
         /// Earliest and latest instant, the latest excluded; drawn for each flow.
         uniform: (Time, Time);
@@ -251,21 +253,21 @@ impl Typed for Start {
 }
 
 settings! {
-    /// Time series to keep.
+    /// Recording of time series.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Record {
-        /// Which series are kept.
+        /// Series to record.
         series: Vec<String> as SeriesNames = Vec::new();
         /// Time between samples of links and of rates.
         interval: Duration = Duration::from_millis(100);
-        /// Rows of each series kept at most; what is beyond is counted, not kept.
+        /// Largest number of rows per series. Further rows are counted, not kept.
         rows_max: u64 = 1_000_000, [0, 1_000_000_000];
-        /// Rows of the table of transfers kept at most; what is beyond is counted, and the statistics are of all.
+        /// Largest number of rows in the table of transfers. Further rows are counted, and the statistics cover all.
         transfers_max: u64 = 100_000, [0, 1_000_000_000];
     }
 }
 
-/// Names of time series of the dictionary, or of lists of what happened.
+/// Names of time series of the dictionary, or of lists of happenings.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesNames;
 
@@ -285,28 +287,28 @@ impl Written<Vec<String>> for SeriesNames {
 }
 
 words! {
-    /// Hosts that a transport can be like.
+    /// Hosts whose transport a flow can have.
     pub enum Like {
         /// The defaults of the keys: the RFCs.
         "rfc" => Rfc,
-        /// Linux 6, as a socket without pacing behaves; measured against a kernel.
+        /// Linux 6 with a socket without pacing, measured against a kernel.
         "linux-6" => Linux6,
-        /// Linux 6 where sockets are paced, as with the queueing discipline fq.
+        /// Linux 6 with paced sockets, as with the queueing discipline fq.
         "linux-6-paced" => Linux6Paced,
         /// The senders of ns-2.35.
         "ns-2" => Ns2,
         /// Windows 11, as far as Microsoft documents it.
         "windows-11" => Windows11,
-        /// FreeBSD 14, as far as its release notes, manual and source say.
+        /// FreeBSD 14, by its release notes, manual and source.
         "freebsd-14" => FreeBsd14,
     }
 }
 
 impl Like {
-    /// The one of a scenario that names none.
+    /// Host of a scenario that names none.
     pub const TODAYS: Self = Self::Linux6;
 
-    /// Its usual name.
+    /// Returns its usual name.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Rfc => "RFC defaults",
@@ -319,7 +321,7 @@ impl Like {
     }
 }
 
-/// How often a step fits a run.
+/// Returns the number of steps in a run.
 pub(crate) fn ratio(run: Duration, step: Duration) -> f64 {
     run.as_ps() as f64 / step.as_ps().max(1) as f64
 }

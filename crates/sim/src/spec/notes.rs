@@ -1,4 +1,5 @@
-//! Notes on a scenario that need no run: those of its reader, and congestion controls that need a bounded window and have none.
+//! Notes on a scenario that need no run: those of its reader, and congestion controls without the bounded window that
+//! they need.
 
 use super::{App, Flow, Queue, Scenario};
 use bentpipe_tcp::cc::Unbounded;
@@ -7,8 +8,8 @@ use bentpipe_tcp::cc::Unbounded;
 const NAMED: usize = 3;
 
 impl Scenario {
-    /// The notes of the reader. Then a line for each congestion control that overloads its path because no buffer bounds its window,
-    /// in the order of the flows.
+    /// Returns the notes of the reader. Then a line for each congestion control that overloads its path because no
+    /// buffer bounds its window, in the order of the flows.
     pub fn notes(&self) -> Vec<String> {
         self.notes.iter().cloned().chain(self.notes_on_windows()).collect()
     }

@@ -1,26 +1,26 @@
-//! Functions at two nodes that work together, as the routes have them: encoders and decoders, compressors and decompressors.
+//! Pairs of middleboxes at two nodes, by the routes: encoders and decoders, compressors and decompressors.
 
 use super::Scenario;
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::middlebox::{CodeRole, MiddleboxConfig, PackRole, Side, Way};
 use std::collections::BTreeMap;
 
-/// A node, and a place among its functions.
+/// A node, and a place among its middleboxes.
 pub(crate) type FunctionId = (NodeId, usize);
 
-/// Two functions, one behind the other on a path.
+/// Two middleboxes, one behind the other on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FunctionPair {
     pub(crate) path: PathId,
-    /// What both are.
+    /// Kind of both.
     pub(crate) kind: &'static str,
     pub(crate) first: FunctionId,
     pub(crate) second: FunctionId,
-    /// Equal for all paths of the first to that node.
+    /// Stream, equal for all paths from the first to that node.
     pub(crate) stream: u32,
 }
 
-/// What a function is that needs another one.
+/// Needs of a middlebox that works in a pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HalfOfPair {
     pub(crate) kind: &'static str,
@@ -31,7 +31,7 @@ pub(crate) struct HalfOfPair {
 }
 
 impl HalfOfPair {
-    /// None: the function works alone.
+    /// Returns its needs; `None`: the middlebox works alone.
     pub(crate) fn of(function: &MiddleboxConfig) -> Option<Self> {
         let kind = function.name();
         let (is_first, direction, roles) = match function {
@@ -47,8 +47,8 @@ impl HalfOfPair {
 }
 
 impl Scenario {
-    /// For each path, each first function on it behind which a second follows at another node, before any other first one of its
-    /// kind. Where routes change, the first of them that has one counts.
+    /// Returns, for each path, each first middlebox that a second follows at another node, before any other first one
+    /// of its kind. Where routes change, the first route with a second counts.
     pub(crate) fn function_pairs(&self) -> Vec<FunctionPair> {
         let mut pairs: Vec<FunctionPair> = Vec::new();
         let halves = self.nodes.iter().flat_map(|node| node.middleboxes.iter().filter_map(HalfOfPair::of));

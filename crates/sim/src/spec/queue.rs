@@ -1,4 +1,4 @@
-//! What may wait in front of a link, and how.
+//! Queues in front of links: their limits and disciplines.
 
 use super::ratio;
 use bentpipe_units::settings::{Bytes, Chance, Shape, Typed, Unfit, Value, Written};
@@ -8,22 +8,24 @@ kinds! {
     /// A queue discipline with its limits. Packets in transmission do not count.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Queue as "" {
-        /// First in, first out; what finds it full is dropped.
+        /// First in, first out. Arrivals at a full queue are dropped.
         "drop-tail" => DropTail {
-            /// How much may wait.
+            /// Queue limit.
             limit: QueueLimit = QueueLimit::ONE_BDP;
         };
-        /// Random early detection: the longer the queue is on average, the more of what arrives is dropped (Floyd and Jacobson 1993).
+        /// Random early detection: arrivals are dropped more often, the longer the queue is on average (Floyd and
+        /// Jacobson 1993).
         "red" => Red(Red);
         /// Controlled delay: drops from the head of the queue when packets have waited too long for an interval (RFC 8289).
         "codel" => Codel(Codel);
         /// Flows are hashed to queues that take turns by bytes, each under CoDel; flows that send little go first (RFC 8290).
         "fq-codel" => FqCodel(FqCodel);
-        /// Drops what arrives with a probability that a controller of the waiting time sets (RFC 8033).
+        /// Drops arrivals with a probability set by a controller of the waiting time (RFC 8033).
         "pie" => Pie(Pie);
-        /// Strict priority: a class is served when nothing waits in those before it.
+        /// Strict priority: a class is served if no packet waits in the classes before it.
         "priority" => Priority {
-            /// The limit of the first class is that of all together, and what finds the queue full takes the place of the last packet of the lowest class below its own.
+            /// Whether the limit of the first class is that of all together. A packet that finds the queue full then
+            /// replaces the last packet of the lowest class below its class.
             push_out: bool = false;
             /// The classes, the highest first: number 0, 1, ...
             "class" limits: Vec<QueueLimit> as Classes, [1, 256];
@@ -35,7 +37,7 @@ kinds! {
         };
         /// Deficit round robin: classes take turns, each with as many bytes as its weight times the quantum (Shreedhar and Varghese 1995).
         "drr" => Drr {
-            /// Bytes per turn and unit of weight; best not less than the largest packet.
+            /// Bytes per turn and unit of weight; at least the largest packet is best.
             quantum: u32 as Bytes = 1500, "Ethernet";
             /// The classes: number 0, 1, ...
             "class" classes: Vec<Share>, [1, 256];
@@ -44,30 +46,30 @@ kinds! {
 }
 
 amounts! {
-    /// How much may wait.
+    /// Queue limit.
     pub enum QueueLimit("queue-limit", "a queue limit", "\"unlimited\", a number of packets, a size, or a multiple of bdp", "1 bdp") {
-        /// Everything waits.
+        /// No limit.
         word("unlimited") => Unlimited;
         /// This many packets.
         count("packets") => Packets(u64);
         /// This many bytes.
         size => Bytes(u64);
-        /// Of a bandwidth-delay product, in millionths; a network has bytes in its place.
+        /// Bandwidth-delay products, in millionths. A network has bytes instead.
         count("bdp", 1_000_000) => Bdp(u64);
     }
 }
 
 impl QueueLimit {
-    /// What a queue has unless it is said otherwise.
+    /// Limit of a queue by default.
     pub const ONE_BDP: Self = Self::Bdp(1_000_000);
 }
 
 settings! {
     /// Random early detection (Floyd and Jacobson 1993).
     pub struct Red {
-        /// How much may wait; what exceeds it is dropped.
+        /// Queue limit. Packets above it are dropped.
         limit: QueueLimit = QueueLimit::ONE_BDP;
-        /// Average length in packets from which on packets are dropped.
+        /// Average length in packets above which packets are dropped.
         min_th: u32 = 5, [1], "Floyd 1997, ns-2";
         /// Average length in packets at which the probability of a drop reaches `max_p`.
         max_th: u32 = 15, [1], "Floyd 1997, three times min_th";
@@ -75,17 +77,21 @@ settings! {
         max_p: f64 as Chance = 0.1, "Floyd 1997";
         /// Weight of a new length in the moving average (`w_q`).
         weight: f64 as Chance = 0.002, "Floyd and Jacobson 1993";
-        /// From `max_th` to twice that the probability rises to 1; otherwise it is 1 at once.
+        /// Whether the probability rises to 1 between `max_th` and twice that. Otherwise it is 1 immediately.
         gentle: bool = true, "Floyd 2000";
-        /// `max_p` changes every 0.5 s to keep the average between the thresholds (Floyd, Gummadi and Shenker 2001).
+        /// Whether `max_p` changes every 0.5 s to keep the average between the thresholds (Floyd, Gummadi and Shenker
+        /// 2001).
         adaptive: bool = false;
-        /// No drop until 1 / p packets have passed since the last one, as ns-2 has it; otherwise drops are spread over 1 to 1 / p packets.
+        /// Whether no packet is dropped until 1 / p packets have passed since the last drop, as in ns-2. Otherwise
+        /// drops are spread over 1 to 1 / p packets.
         wait: bool = false, "Floyd and Jacobson 1993";
-        /// The average counts bytes, thresholds are times `mean_packet`, and large packets are dropped more often.
+        /// Whether the average counts bytes. Thresholds are then multiplied by `mean_packet`, and large packets are
+        /// dropped more often.
         byte_mode: bool = false;
-        /// Size of a packet on average, headers included: how much the average falls while the link is idle, and the unit of the thresholds in byte mode.
+        /// Average size of a packet, headers included: sets the fall of the average while the link is idle, and the
+        /// unit of the thresholds in byte mode.
         mean_packet: u32 as Bytes = 500, "ns-2";
-        /// Packets of senders that understand it are marked instead of dropped early (RFC 3168).
+        /// Whether ECN-capable packets are marked instead of dropped early (RFC 3168).
         ecn: bool = false;
     }
 }
@@ -93,13 +99,14 @@ settings! {
 settings! {
     /// Controlled delay (RFC 8289).
     pub struct Codel {
-        /// How much may wait; what exceeds it is dropped.
+        /// Queue limit. Packets above it are dropped.
         limit: QueueLimit = QueueLimit::ONE_BDP;
-        /// Waiting time that may stand.
+        /// Target of the standing waiting time.
         target: Duration = Duration::from_millis(5), "RFC 8289 §4.4";
-        /// How long packets must wait longer than that; about the largest round trip, which over a GEO satellite is 600 ms.
+        /// Time that packets must wait longer than the target before a drop; about the largest round trip, which over a
+        /// GEO satellite is 600 ms.
         interval: Duration = Duration::from_millis(100), "RFC 8289 §4.3";
-        /// Packets of senders that understand it are marked instead of dropped (RFC 3168).
+        /// Whether ECN-capable packets are marked instead of dropped (RFC 3168).
         ecn: bool = false;
     }
 }
@@ -107,17 +114,18 @@ settings! {
 settings! {
     /// FQ-CoDel (RFC 8290).
     pub struct FqCodel {
-        /// How much may wait in all queues together; what exceeds it is dropped from the longest.
+        /// Limit of all queues together. Packets above it are dropped from the longest.
         limit: QueueLimit = QueueLimit::Packets(10_240), "RFC 8290 §5.2.3";
         /// Number of queues.
         queues: u32 = 1024, [1, 65_536], "RFC 8290 §4.1.2";
-        /// Bytes that a queue sends before it is the next one's turn.
+        /// Bytes that a queue sends per turn.
         quantum: u32 as Bytes = 1514, "RFC 8290 §5.2.4";
-        /// Waiting time that may stand.
+        /// Target of the standing waiting time.
         target: Duration = Duration::from_millis(5), "RFC 8290 §5.2.2";
-        /// How long packets must wait longer than that; about the largest round trip, which over a GEO satellite is 600 ms.
+        /// Time that packets must wait longer than the target before a drop; about the largest round trip, which over a
+        /// GEO satellite is 600 ms.
         interval: Duration = Duration::from_millis(100), "RFC 8290 §5.2.1";
-        /// Packets of senders that understand it are marked instead of dropped (RFC 3168).
+        /// Whether ECN-capable packets are marked instead of dropped (RFC 3168).
         ecn: bool = true, "RFC 8290 §5.2.6";
     }
 }
@@ -125,19 +133,19 @@ settings! {
 settings! {
     /// Proportional integral controller enhanced (RFC 8033).
     pub struct Pie {
-        /// How much may wait; what exceeds it is dropped.
+        /// Queue limit. Packets above it are dropped.
         limit: QueueLimit = QueueLimit::ONE_BDP;
-        /// Waiting time to keep.
+        /// Target of the waiting time.
         target: Duration = Duration::from_millis(15), "RFC 8033 §4.2";
         /// Time between updates of the probability.
         update: Duration = Duration::from_millis(15), "RFC 8033 §4.2";
-        /// For how long packets are let through after a quiet time.
+        /// Time without drops after a quiet time.
         burst: Duration = Duration::from_millis(150), "RFC 8033 §4.4";
-        /// Drops are neither too close nor too far apart (RFC 8033 §5.4).
+        /// Whether drops are neither too close nor too far apart (RFC 8033 §5.4).
         derandomise: bool = true, "ns-3";
-        /// Size of a packet on average, headers included: while no more than two of them wait, none is dropped.
+        /// Average size of a packet, headers included. While at most two of them wait, none is dropped.
         mean_packet: u32 as Bytes = 1000, "ns-3";
-        /// While the probability is below 0.1, packets of senders that understand it are marked instead of dropped (RFC 3168).
+        /// Whether ECN-capable packets are marked instead of dropped while the probability is below 0.1 (RFC 3168).
         ecn: bool = false;
     }
 }
@@ -145,9 +153,9 @@ settings! {
 settings! {
     /// A class of a queue that shares the link by weight.
     pub struct Share as "WeightedClass" {
-        /// Its share of the link, relative to the others.
+        /// Share of the link, relative to the others.
         weight: u32 = 1, [1, 1_000_000];
-        /// How much of it may wait.
+        /// Queue limit of the class.
         limit: QueueLimit = QueueLimit::ONE_BDP;
     }
 }
@@ -155,12 +163,12 @@ settings! {
 settings! {
     /// A class of a queue.
     pub struct Class {
-        /// How much of it may wait.
+        /// Queue limit of the class.
         limit: QueueLimit = QueueLimit::ONE_BDP;
     }
 }
 
-/// Classes that have nothing but a limit.
+/// Classes with a limit only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Classes;
 
@@ -176,7 +184,7 @@ impl Written<Vec<QueueLimit>> for Classes {
     }
 }
 
-/// A limit alone is that of a drop-tail queue.
+/// A limit without a discipline is that of a drop-tail queue.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitOrKind;
 
@@ -199,7 +207,7 @@ impl Written<Queue> for LimitOrKind {
 }
 
 impl Queue {
-    /// All limits of the discipline, in order of the classes.
+    /// Returns all limits of the discipline, in order of the classes.
     pub(crate) fn limits_mut(&mut self) -> Vec<&mut QueueLimit> {
         match self {
             Self::DropTail { limit } => vec![limit],
@@ -214,7 +222,7 @@ impl Queue {
         }
     }
 
-    /// Whether it marks packets of senders that understand marks.
+    /// Whether it marks ECN-capable packets.
     pub(crate) fn marks(&self) -> bool {
         match self {
             Self::Red(red) => red.ecn,
@@ -225,7 +233,7 @@ impl Queue {
         }
     }
 
-    /// How many classes it tells apart; none: it does not look at classes.
+    /// Returns its number of classes; `None`: it ignores classes.
     pub(crate) fn classes(&self) -> Option<usize> {
         match self {
             Self::Priority { limits, .. } => Some(limits.len()),
@@ -234,7 +242,7 @@ impl Queue {
         }
     }
 
-    /// How much may wait, of the first class where there are several, in packets and in bytes; `u64::MAX`: as much as comes.
+    /// Returns the queue limit, of the first class if there are several, in packets and in bytes; `u64::MAX`: no limit.
     pub(crate) fn room(&self) -> (u64, u64) {
         match self.clone().limits_mut().first() {
             Some(QueueLimit::Packets(most)) => (*most, u64::MAX),
@@ -243,7 +251,7 @@ impl Queue {
         }
     }
 
-    /// The largest packet of a class that can ever pass, bytes.
+    /// Returns the largest packet of a class that can ever pass, bytes.
     pub(crate) fn largest_packet(&self, class: u8) -> u64 {
         // With drop-tail, a packet that finds the link free needs no room.
         if matches!(self, Self::DropTail { .. }) {
@@ -257,7 +265,7 @@ impl Queue {
         }
     }
 
-    /// Points, or what takes as much memory, that a link has because of its queue.
+    /// Returns the points, or an equal amount of memory, that a link has because of its queue.
     pub(crate) fn entries(&self) -> usize {
         match self {
             Self::FqCodel(fq) => 8 * fq.queues as usize,
@@ -265,7 +273,7 @@ impl Queue {
         }
     }
 
-    /// What happens in it at set instants, over a run.
+    /// Returns the number of its scheduled changes in a run.
     pub(crate) fn changes(&self, run: Duration) -> f64 {
         match self {
             Self::Red(red) if red.adaptive => ratio(run, Red::ADAPT_EVERY),
@@ -276,6 +284,6 @@ impl Queue {
 }
 
 impl Red {
-    /// How often `max_p` adapts (Floyd, Gummadi and Shenker 2001).
+    /// Time between adaptations of `max_p` (Floyd, Gummadi and Shenker 2001).
     pub(crate) const ADAPT_EVERY: Duration = Duration::from_millis(500);
 }

@@ -1,4 +1,4 @@
-//! Whether another seed gives another run, or the same one with other timing of hosts.
+//! Whether another seed gives another run, or the same run with other timing of hosts.
 
 use super::{
     App, Bulk, Datagrams, Downtimes, ErrorModel, Flow, Gaps, Link, Profile, Queue, RequestResponse, Scenario, Size,

@@ -1,4 +1,4 @@
-//! What changes in the network during a run: one list, in order of time, known before the run begins.
+//! Changes of the network during a run: one list, in order of time, known before the run begins.
 
 use super::Scenario;
 use crate::ids::{LinkId, NodeId, PathId};
@@ -8,20 +8,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Changes of links and routes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
-    /// How packets that are on their way find theirs after a change.
+    /// Routing of packets under way after a change.
     pub forwarding: Forwarding,
-    /// In order of time; at one instant in the order of [`Change`]'s variants, so that what a link leaves behind finds the new
-    /// routes.
+    /// Changes in order of time. At one instant they are in the order of [`Change`]'s variants, so that packets of a
+    /// removed link find the new routes.
     pub changes: Vec<(Time, Change)>,
 }
 
 impl Timeline {
-    /// Whether nothing ever changes.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// The routes that nodes learn, in order of time.
+    /// Returns the routes that nodes learn, in order of time.
     pub fn installs(&self) -> impl Iterator<Item = (Time, PathId, &[LinkId])> {
         self.changes.iter().filter_map(|(at, change)| match change {
             Change::Install { path, route } => Some((*at, *path, route.as_slice())),
@@ -31,8 +31,8 @@ impl Timeline {
 }
 
 impl Scenario {
-    /// The routes of a path: that from the start of the run, then those that are installed, which may begin at a node on the
-    /// way. It goes through the whole timeline.
+    /// Returns the routes of a path: the route at the start of the run, then installed routes, which may begin at a
+    /// node on the path. It visits the whole timeline.
     pub fn routes(&self, path: PathId) -> impl Iterator<Item = &[LinkId]> {
         let installed = self.timeline.installs().filter(move |(_, of, _)| *of == path);
         [self.first_route(path)].into_iter().chain(installed.map(|(_, _, route)| route))
@@ -40,8 +40,8 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// When something changes that a node knows beforehand, in order, each instant once: a link from it or to it goes or comes back, or
-    /// a route changes that leads through it.
+    /// Returns the instants when something changes that a node knows beforehand, in order, each once: a link from it or
+    /// to it goes or comes back, or a route through it changes.
     pub fn changes_at(&self, node: NodeId) -> Vec<Time> {
         let is_here = |link: &LinkId| self.links[*link].from == node || self.links[*link].to == node;
         let mut instants = Vec::new();
@@ -54,7 +54,7 @@ impl Scenario {
                 Change::Install { path, route } => {
                     let flow = &self.flows[path.flow()];
                     let source = if path.is_back() { flow.to } else { flow.from };
-                    // A route from another node leaves what this one knows as it is.
+                    // A route from another node does not affect the knowledge of this one.
                     let is_whole = route.first().is_some_and(|link| self.links[*link].from == source);
                     let leads_here = route.iter().any(is_here);
                     let led_here = if leads_here {
@@ -75,60 +75,60 @@ impl Scenario {
     }
 }
 
-/// What changes at an instant.
+/// Change at an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// A link comes back.
     Up(LinkId),
-    /// The nodes forget the way of these packets.
+    /// The nodes forget the route of these packets.
     Withdraw(PathId),
-    /// The nodes on this way learn it. It leads to the end of the path, from its beginning or from any other node; nodes that
-    /// are not on it keep what they know.
+    /// The nodes on this route learn it. It leads to the end of the path, from its start or from any other node. Other
+    /// nodes keep their knowledge.
     Install {
-        /// Whose packets follow it.
+        /// Packets that follow it.
         path: PathId,
         /// Its links, in order.
         route: Vec<LinkId>,
     },
-    /// A link is taken away.
+    /// A link is removed.
     Down {
-        /// Which one.
+        /// The removed link.
         link: LinkId,
-        /// What becomes of packets that wait for it, or come while it is away.
+        /// Treatment of packets that wait for it, or arrive during its absence.
         waiting: Waiting,
-        /// What becomes of packets that it has sent and that have not arrived.
+        /// Treatment of packets under way on it.
         in_flight: InFlight,
     },
 }
 
 words! {
-    /// Which route a packet takes where routes change while it is on its way.
+    /// Route of a packet if routes change while it is under way.
     pub enum Forwarding {
-        /// At each node the one that the node knows at that instant.
+        /// At each node the route that the node knows at that instant.
         "hop-by-hop" => HopByHop,
-        /// The one that its sender knew when it left.
+        /// The route that its sender knew when it left.
         "source-route" => SourceRoute,
     }
 }
 
-/// A route, and since when it holds; none: there is none.
+/// A route, and its first instant; `None`: no route.
 pub type RouteSince<'a> = (Time, Option<&'a [LinkId]>);
 
-/// A time for which a link is away.
+/// An absence of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Absence {
-    /// From this instant.
+    /// First instant.
     pub from: Time,
-    /// Up to this instant; [`Time::NEVER`]: for good.
+    /// Last instant; [`Time::NEVER`]: the link does not return.
     pub to: Time,
-    /// What becomes of packets that wait for it.
+    /// Treatment of packets that wait for it.
     pub waiting: Waiting,
-    /// What becomes of packets that are on it when it goes.
+    /// Treatment of packets under way on it.
     pub in_flight: InFlight,
 }
 
 impl Timeline {
-    /// The routes that each path has beside its first, and since when; none: its nodes forget their way.
+    /// Returns the routes of each path after its first, and their first instants; `None`: its nodes forget the route.
     pub fn routes(&self) -> BTreeMap<PathId, Vec<RouteSince<'_>>> {
         let mut routes: BTreeMap<PathId, Vec<_>> = BTreeMap::new();
         for (at, change) in &self.changes {
@@ -141,7 +141,7 @@ impl Timeline {
         routes
     }
 
-    /// When each link is away that ever is, in order of time.
+    /// Returns all absences of each link, in order of time.
     pub fn absences(&self) -> BTreeMap<LinkId, Vec<Absence>> {
         let mut absences: BTreeMap<LinkId, Vec<Absence>> = BTreeMap::new();
         for (at, change) in &self.changes {
@@ -169,23 +169,24 @@ impl Default for Timeline {
 }
 
 words! {
-    /// What becomes of packets that wait for a link when it is taken away.
+    /// Treatment of packets that wait for a link when it is removed.
     pub enum Waiting {
-        /// They are lost, as are those that come while it is away.
+        /// They are lost, like packets that arrive during its absence.
         "lost" => Lost,
-        /// Their node sends them on, by the route that it knows then; those that come while it is away are lost.
+        /// Their node forwards them by the route that it knows then. Packets that arrive during its absence are lost.
         "rerouted" => Rerouted,
-        /// They wait until it is back, and so do those that come while it is away.
+        /// They wait until it is back, like packets that arrive during its absence.
         "kept" => Kept,
-        /// They go over to the last link to the same node on the newest route of their flow. Packets that come while it is away are lost.
+        /// They move to the last link to the same node on the newest route of their flow. Packets that arrive during
+        /// its absence are lost.
         "moved" => Moved,
     }
 }
 
 words! {
-    /// What becomes of packets that a link has sent when it is taken away, and that have not arrived.
+    /// Treatment of packets under way on a link when it is removed.
     pub enum InFlight {
-        /// Nobody listens to the link any more: they are lost.
+        /// They are lost.
         "lost" => Lost,
         /// They arrive.
         "delivered" => Delivered,

@@ -1,18 +1,18 @@
-//! Custom congestion controls: those of users, which are not in the registry and may be written in another language. They cost an
-//! indirect call for each hook.
+//! Custom congestion controls: written by users, not in the registry, possibly in another language. Each hook costs an
+//! indirect call.
 
 use crate::cc::{CcConfig, CongestionControl, Init};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// A custom congestion control on a connection: any type that implements the contract and can be cloned.
+/// A custom congestion control on a connection. Any cloneable type that implements the contract is one.
 pub trait Custom: CongestionControl + fmt::Debug + Send + Sync {
-    /// An independent copy, as of now.
+    /// Returns an independent copy of the present state.
     fn copy(&self) -> Box<dyn Custom>;
-    /// [`undo`](CongestionControl::undo), for a copy of this one.
+    /// Calls [`undo`](CongestionControl::undo) with an earlier copy of this one.
     fn undo_custom(&mut self, before: Box<dyn Custom>);
-    /// As what it is.
+    /// Converts to `Any`, for the concrete type.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -22,7 +22,7 @@ impl<T: CongestionControl + fmt::Debug + Send + Sync + Clone + 'static> Custom f
     }
 
     fn undo_custom(&mut self, before: Box<dyn Custom>) {
-        // A connection keeps its kind.
+        // A connection never changes its congestion control.
         if let Ok(before) = before.into_any().downcast::<T>() {
             self.undo(*before);
         }
@@ -39,7 +39,7 @@ impl Clone for Box<dyn Custom> {
     }
 }
 
-/// What makes one for each connection, and what it is called.
+/// Factory and name of a custom congestion control.
 #[derive(Clone)]
 pub struct CustomCc {
     name: Arc<str>,
@@ -48,13 +48,14 @@ pub struct CustomCc {
 }
 
 impl CustomCc {
-    /// `make` is called when a connection is made, and again when its data transfer begins.
+    /// Creates a factory. A connection calls `make` when it is created, and again when its data transfer begins.
     pub fn new(make: impl Fn(Init) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
         Self::named("own", "", move |init, _| make(init))
     }
 
-    /// `name` is for tables; `code` is different wherever it may act differently, such as a hash of its source. `make` is also given
-    /// the congestion control of the registry in whose place it is, with the settings of the connection.
+    /// Creates a factory with a `name` for tables and a `code` that identifies its behaviour, such as a hash of its
+    /// source. `make` also receives the congestion control of the registry that it replaces, with the settings of the
+    /// connection.
     pub fn named(
         name: &str,
         code: &str,
@@ -63,18 +64,18 @@ impl CustomCc {
         Self { name: name.into(), code: code.into(), make: Arc::new(make) }
     }
 
-    /// The same one, made otherwise.
+    /// Returns the same congestion control with another factory.
     #[must_use]
     pub fn made_by(&self, make: impl Fn(Init, CcConfig) -> Box<dyn Custom> + Send + Sync + 'static) -> Self {
         Self { make: Arc::new(make), ..self.clone() }
     }
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Distinguishes it from others of this name.
+    /// Returns the code that distinguishes it from others of this name.
     pub fn code(&self) -> &str {
         &self.code
     }
@@ -91,7 +92,7 @@ impl fmt::Debug for CustomCc {
 }
 
 impl PartialEq for CustomCc {
-    /// Whether both are the same one, not two that do the same.
+    /// Whether both are the same congestion control, not two with the same effect.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
     }

@@ -1,16 +1,16 @@
-//! Senders that routers tell how much to send: XCP (D. Katabi, M. Handley and C. Rohrs, SIGCOMM 2002) and RCP (N. Dukkipati,
-//! Stanford 2007). They stand in place of the congestion control of the scenario (`tcp.feedback`).
+//! Congestion controls that follow the feedback of routers: XCP (D. Katabi, M. Handley and C. Rohrs, SIGCOMM 2002) and
+//! RCP (N. Dukkipati, Stanford 2007). They replace the congestion control of the scenario (`tcp.feedback`).
 //!
-//! Routers count packets with their headers; windows here are payload, and are converted on the way out and in.
+//! Routers count packets with their headers. Windows here are payload, and are converted in both directions.
 //!
-//! A reading: the window of XCP does not grow while less than half of it is in use, as routers cannot know that.
+//! A reading: the window of XCP does not grow while less than half of it is in use, because routers cannot know that.
 
 use crate::cc::{AckSample, Congestion, CongestionControl, Custom, Init, Pace, PathState, HALF};
 use crate::keys::{Feedback, RcpSender, RcpTimeout, XcpLoss, XcpSender};
 use crate::notice::ExplicitHeader;
 use bentpipe_units::{Duration, Rate};
 
-/// The controller that stands in place of the configured one, if one does.
+/// Returns the congestion control that replaces the configured one, if any.
 pub(crate) fn instead(feedback: Feedback, init: Init) -> Option<Box<dyn Custom>> {
     match feedback {
         Feedback::Off | Feedback::RefwaPlus(_) => None,
@@ -19,12 +19,12 @@ pub(crate) fn instead(feedback: Feedback, init: Init) -> Option<Box<dyn Custom>>
     }
 }
 
-/// Bytes of packets per byte of payload.
+/// Returns the bytes of packets per byte of payload.
 fn packet_share(path: &PathState) -> f64 {
     1.0 + path.header_len as f64 / path.smss.max(1) as f64
 }
 
-/// XCP: a window of payload bytes that changes by what ACKs bring.
+/// XCP: a window of payload bytes that changes by the feedback in ACKs.
 #[derive(Clone, Debug)]
 pub(crate) struct Xcp {
     config: XcpSender,
@@ -96,14 +96,14 @@ impl CongestionControl for Xcp {
     }
 }
 
-/// RCP: a rate, and the window that goes with it.
+/// RCP: a rate, and the window that fits it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rcp {
     config: RcpSender,
-    /// Bytes/s, headers included; none: no router has said anything yet.
+    /// Rate, bytes/s, headers included; `None`: no router has reported one yet.
     rate: Option<f64>,
     is_halved: bool,
-    /// Until a rate is known.
+    /// The initial window, used until a rate is known.
     initial: u64,
     rtt: Option<Duration>,
     smss: u64,

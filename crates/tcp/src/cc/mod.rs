@@ -1,12 +1,13 @@
 //! Congestion control: facts in, a window out.
 //!
-//! A controller reads what an ACK taught ([`AckSample`]) and the sender's view of the path ([`PathState`]) and
-//! answers with `cwnd`. It owns no timer, sends nothing, does not know which segment is lost, and draws chance only from the
-//! seed that it is given. Retransmission, window inflation, limited transmit, flow control and idle restart belong to
-//! the connection. Slow start and additive increase are in [`Window`], for all that want them.
+//! A congestion control reads the results of an ACK ([`AckSample`]) and the sender's view of the path ([`PathState`])
+//! and answers with `cwnd`. It owns no timer, sends nothing and does not know which segment is lost. Its random numbers
+//! come only from the seed that it is given. Retransmission, window inflation, limited transmit, flow control and idle
+//! restart belong to the connection. Slow start and additive increase are in [`Window`], for any congestion control.
 //!
-//! A new controller is one file in its room (`loss`, `delay`, `model`, `satellite`) and one line in [`registry!`] below. What it
-//! leaves to its [`Window`] it names in `window_hooks!`; what several controllers need is in `parts`.
+//! A new congestion control is one file in its room (`loss`, `delay`, `model`, `satellite`) and one line in
+//! [`registry!`] below. `window_hooks!` names the hooks that it leaves to its [`Window`]. Parts that several congestion
+//! controls need are in `parts`.
 
 mod custom;
 mod delay;
@@ -37,54 +38,55 @@ use crate::verdict::VerdictKind;
 use bentpipe_units::module_doc;
 use settings::{Fields, Key, NoSettings, Settings, Shape, Table, Typed, Unfit, Value};
 
-/// The contract of a congestion control. `on_congestion` and `on_rto` report congestion only: losses that the verdict attributes
-/// to the link do not reach them.
+/// The contract of a congestion control. `on_congestion` and `on_rto` report congestion only. Losses that the verdict
+/// attributes to the link do not reach them.
 ///
-/// On one ACK the order is: losses are found (`on_recovery_ack` or `on_recovery_exit`, `on_congestion`, then `on_lost` for each
-/// segment), then `on_delivery`, then `on_ack`.
+/// On one ACK the order is: losses are found (`on_recovery_ack` or `on_recovery_exit`, `on_congestion`, then `on_lost`
+/// for each segment), then `on_delivery`, then `on_ack`.
 pub trait CongestionControl {
-    /// New data were acknowledged outside loss recovery.
+    /// Reports new data acknowledged outside loss recovery.
     fn on_ack(&mut self, ack: &AckSample, path: &PathState);
-    /// A loss episode begins, or marks were seen; called at most once per window of data.
+    /// Reports a loss episode or ECN marks, at most once per window of data.
     fn on_congestion(&mut self, why: Congestion, path: &PathState);
-    /// The retransmission timer expired; `first` is false for repeated timeouts of the same segment, which
-    /// must not lower ssthresh again (RFC 5681 §3.1).
+    /// Reports an expired retransmission timer. `first` is false for repeated timeouts of the same segment, which must
+    /// not lower ssthresh again (RFC 5681 §3.1).
     fn on_rto(&mut self, first: bool, path: &PathState);
-    /// Recovery or idle restart asks that the window be at most `max` bytes now.
+    /// Limits the window to `max` bytes, for recovery or an idle restart.
     fn limit_cwnd(&mut self, max: u64);
-    /// Continue with exactly this window and threshold, bytes: a loss was spurious, or window validation asks
-    /// for it (RFC 2861 §3.2, RFC 7661 §4.4).
+    /// Sets exactly this window and threshold, bytes, after a spurious loss or for window validation (RFC 2861 §3.2,
+    /// RFC 7661 §4.4).
     fn set_window(&mut self, cwnd: u64, ssthresh: u64);
-    /// The segment size changed.
+    /// Reports a new segment size.
     fn on_smss(&mut self, smss: u64);
 
-    /// Whether [`on_delivery`](Self::on_delivery) is wanted; it costs some time for each ACK and segment. Never changes.
+    /// Whether it needs [`on_delivery`](Self::on_delivery), which costs some time per ACK and segment. Never changes.
     fn takes_deliveries(&self) -> bool {
         false
     }
-    /// An ACK reported something delivered, in recovery or not.
+    /// Reports data delivered by an ACK, in recovery, too.
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         let _ = (delivery, path);
     }
-    /// A segment was declared lost, whatever the verdict: by the ACK of the `on_delivery` that follows, or by a timer. Segments
-    /// that were sent before the segment size changed are not reported.
+    /// Reports a segment declared lost, for any verdict: by the ACK of the next `on_delivery`, or by a timer. Segments
+    /// sent before the segment size changed are not reported.
     fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
         let _ = (lost, path);
     }
-    /// An ACK came in loss recovery, after the one that began it and before the one that ends it: a duplicate, or with `is_partial`
-    /// one that acknowledges a part of what was outstanding then.
+    /// Reports an ACK in loss recovery, between the first ACK of the recovery and its last: a duplicate, or with
+    /// `is_partial` an ACK of a part of the data outstanding at the start.
     fn on_recovery_ack(&mut self, is_partial: bool, path: &PathState) {
         let _ = (is_partial, path);
     }
-    /// All is repaired that was outstanding when the losses were found: recovery ends, or the slow start after a timeout.
+    /// Reports the end of recovery, or of the slow start after a timeout: all data outstanding when the losses were
+    /// found is repaired.
     fn on_recovery_exit(&mut self, path: &PathState) {
         let _ = path;
     }
-    /// Data are about to be sent while nothing is outstanding.
+    /// Reports that data is about to be sent while nothing is outstanding.
     fn on_resume(&mut self, path: &PathState) {
         let _ = path;
     }
-    /// The congestion was spurious: go on as `before` it.
+    /// Restores the state `before` a spurious congestion.
     fn undo(&mut self, before: Self)
     where
         Self: Sized,
@@ -92,49 +94,52 @@ pub trait CongestionControl {
         *self = before;
     }
 
-    /// A node reported a corrupted range of outstanding data, [start, end), the error rate of a link, or both.
+    /// Reports a corrupted range of outstanding data, [start, end), the error rate of a link, or both.
     fn on_error_report(&mut self, range: Option<(u64, u64)>, error_rate: Option<f32>, path: &PathState) {
         let _ = (range, error_rate, path);
     }
-    /// A router's word came back: by how many bytes the window may change (XCP), or how many bytes a second may leave (RCP), those
-    /// of headers counted.
+    /// Reports the feedback of routers: the change of the window in bytes (XCP), or the rate in bytes per second (RCP),
+    /// headers included.
     fn on_explicit(&mut self, word: f64, path: &PathState) {
         let _ = (word, path);
     }
-    /// What it writes on packets for routers; none: nothing.
+    /// Returns the header for routers on outgoing packets; `None`: no header.
     fn explicit_header(&self, path: &PathState) -> Option<ExplicitHeader> {
         let _ = path;
         None
     }
 
-    /// Whether the window follows from a model of the path in recovery and after an idle time too. Then nothing else moves it
-    /// there: no proportional reduction, no restart window, no window validation, no deflation. Never changes.
+    /// Whether the window follows from a model of the path in recovery and after an idle time, too. Nothing else
+    /// changes it there: no proportional reduction, restart window, window validation or deflation. Never changes.
     fn is_model_based(&self) -> bool {
         false
     }
-    /// Whether it sends less than the path takes on purpose, so that what is sent now shows less than the path's rate.
+    /// Whether it currently sends less than the path takes on purpose, so that data sent now shows less than the path's
+    /// rate.
     fn holds_back(&self) -> bool {
         false
     }
 
-    /// The congestion window, bytes; never below one segment. Asked for after each call that may change it, and kept until the next.
+    /// Returns the congestion window, bytes, at least one segment. The connection reads it after each call that may
+    /// change it, and keeps it until the next.
     fn cwnd(&self) -> u64;
-    /// The slow start threshold, bytes; `u64::MAX`: none yet.
+    /// Returns the slow start threshold, bytes; `u64::MAX`: no threshold yet.
     fn ssthresh(&self) -> u64;
-    /// The pace at which to send; none: as the pacing of the connection has it.
+    /// Returns its pace; `None`: the pacing of the connection applies.
     fn pacing(&self) -> Option<Pace> {
         None
     }
-    /// Whether it ever asks for a pace. Never changes.
+    /// Whether it ever sets a pace. Never changes.
     fn paces(&self) -> bool {
         self.pacing().is_some()
     }
-    /// How often in a round trip it polls the receiver, which acknowledges data then and not as they come; none: it does not poll.
-    /// Never changes.
+    /// Returns its polls per round trip; `None`: it does not poll. A polled receiver acknowledges data only in its
+    /// answers. Never changes.
     fn polls(&self) -> Option<u32> {
         None
     }
-    /// Its effect on a path if no buffer bounds its window; none: no special effect. Asked for before data transfer.
+    /// Returns its effect on a path if no buffer bounds its window; `None`: no special effect. The connection reads it
+    /// before data transfer.
     fn unbounded(&self) -> Option<Unbounded> {
         None
     }
@@ -142,7 +147,7 @@ pub trait CongestionControl {
     fn is_random(&self) -> bool {
         false
     }
-    /// Its probe segments; none: it sends none. Never changes.
+    /// Returns its probe segments; `None`: it sends no probe segments. Never changes.
     fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
         None
     }
@@ -157,16 +162,16 @@ pub struct Unbounded {
     pub is_probes: bool,
 }
 
-/// What a congestion control takes and does, as its line of the registry names it.
+/// Settings and signals that a congestion control uses, as declared in its line of the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Takes {
-    /// How slow start counts, grows and ends: `slow_start` and `byte_counting` change it, perhaps with a setting of its own.
+    /// Slow start can be changed by `slow_start` and `byte_counting`, possibly with its own setting.
     pub slow_start: bool,
-    /// Congestion avoidance adds what `increase` says, at some window at least.
+    /// Congestion avoidance adds what `increase` defines, above some window at least.
     pub increase: bool,
     /// An ECN mark reduces the window.
     pub ecn: bool,
-    /// An ACK may shrink the window, not congestion alone.
+    /// An ACK may shrink the window, not only congestion.
     pub shrinks: bool,
 }
 
@@ -185,7 +190,7 @@ macro_rules! registry {
         pub enum CcKind { $($(#[doc = $doc])+ $kind,)+ }
 
         impl CcKind {
-            /// All of them, in the order of the registry.
+            /// All congestion controls, in the order of the registry.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)+];
 
             /// The name in scenario files.
@@ -198,8 +203,8 @@ macro_rules! registry {
                 match self { $(Self::$kind => concat!($($doc),+).trim_ascii(),)+ }
             }
 
-            /// What is said about it at the head of its file, in Markdown: the source, the equations, and under headings what it
-            /// is good for. What is there about others of the same file is left out.
+            /// The module documentation of its file, in Markdown: source, equations, and sections on when it helps and
+            /// hurts. Sections about other congestion controls of the same file are left out.
             pub fn doc(self) -> String {
                 let doc = match self {
                     $(Self::$kind => {
@@ -211,12 +216,12 @@ macro_rules! registry {
                 module_doc::text(doc, |heading| Self::ALL.iter().any(|other| *other != self && other.name() == heading))
             }
 
-            /// The loss recovery with which it was published; used unless the scenario names one.
+            /// Loss recovery with which it was published, used unless the scenario names another.
             pub fn recovery(self) -> Recovery {
                 match self { $(Self::$kind => $recovery,)+ }
             }
 
-            /// What it takes a loss to mean; used unless the scenario says otherwise. Congestion, if its line does not say.
+            /// Loss verdict, used unless the scenario names another: congestion, unless its line names one.
             pub const fn verdict(self) -> VerdictKind {
                 $($(if matches!(self, Self::$kind) {
                     return VerdictKind::$verdict;
@@ -224,14 +229,14 @@ macro_rules! registry {
                 VerdictKind::AlwaysCongestion
             }
 
-            /// What it takes of the settings that all congestion controls share, and of the network's signals.
+            /// Settings of all congestion controls, and signals of the network, that it uses.
             pub const fn takes(self) -> Takes {
                 let mut takes = Takes::NOTHING;
                 match self { $(Self::$kind => { $(takes.$takes = true;)* })+ }
                 takes
             }
 
-            /// What can be set.
+            /// Its settings.
             pub fn settings(self) -> Vec<Key> {
                 match self { $(Self::$kind => <$settings as Settings>::keys(),)+ }
             }
@@ -242,12 +247,12 @@ macro_rules! registry {
         pub enum CcConfig { $($(#[doc = $doc])+ $kind($settings),)+ }
 
         impl CcConfig {
-            /// Which one.
+            /// Its name in the registry.
             pub const fn kind(self) -> CcKind {
                 match self { $(Self::$kind(_) => CcKind::$kind,)+ }
             }
 
-            /// A congestion control of the registry on a connection, to be wrapped by a custom congestion control.
+            /// A congestion control of the registry on a connection, wrapped by a custom congestion control.
             pub fn custom(self, init: Init) -> Box<dyn Custom> {
                 match self { $(Self::$kind(settings) => Box::<$type>::from($type::new(init, settings)),)+ }
             }
@@ -277,20 +282,22 @@ macro_rules! registry {
         }
 
         impl From<CcKind> for CcConfig {
-            /// With its defaults.
+            /// Returns it with its default settings.
             fn from(kind: CcKind) -> Self {
                 match kind { $(CcKind::$kind => Self::$kind($settings::default()),)+ }
             }
         }
 
-        /// A congestion control of any kind, and its window as the last call left it: that is asked for more often than it changes.
+        /// A congestion control of any kind, and its window after the last call: the window is read more often than it
+        /// changes.
         #[derive(Clone, Debug)]
         pub(crate) struct Cc {
             of: AnyCc,
             cwnd: u64,
         }
 
-        /// Dispatched without a vtable; boxed, so that a connection is not as large as the largest of them.
+        /// Dispatched without a vtable. Boxed, so that a connection does not have the size of the largest congestion
+        /// control.
         #[derive(Clone, Debug)]
         enum AnyCc {
             $($kind(Box<$type>),)+
@@ -306,7 +313,7 @@ macro_rules! registry {
             };
         }
 
-        /// A call that may change the window.
+        /// Makes a call that may change the window.
         macro_rules! change {
             ($self:ident, $c:ident => $does:expr) => {
                 each!(&mut $self.of, $c => {
@@ -322,14 +329,14 @@ macro_rules! registry {
                 Self { of, cwnd }
             }
 
-            /// A [probe segment](ProbeSegments) leaves.
+            /// Reports that a [probe segment](ProbeSegments) leaves.
             pub(crate) fn on_probe_segment(&mut self, path: &PathState) {
                 change!(self, c => if let Some(probes) = c.probe_segments() {
                     probes.on_sent(path);
                 });
             }
 
-            /// A probe segment was answered.
+            /// Reports an answered probe segment.
             pub(crate) fn on_probe_answer(&mut self, path: &PathState) {
                 change!(self, c => if let Some(probes) = c.probe_segments() {
                     probes.on_answer(path);
@@ -440,33 +447,33 @@ macro_rules! registry {
     };
 }
 
-/// Recovery by selective acknowledgements, as RFC 6675 has it.
+/// Recovery by selective acknowledgements (RFC 6675).
 const SACK: Recovery = sack(SackEvidence::Rfc6675);
 
 const fn sack(evidence: SackEvidence) -> Recovery {
     Recovery::Sack { on_rto: SackOnRto::Keep, evidence, counting: SackCounting::Data, rescue: true }
 }
 
-/// Recovery through partial ACKs, as RFC 6582 has it.
+/// Recovery through partial ACKs (RFC 6582).
 fn newreno() -> Recovery {
     Recovery::NewReno(NewReno::default())
 }
 
-/// Recovery through partial ACKs that leaves the window to the controller.
+/// Recovery through partial ACKs that leaves the window to the congestion control.
 fn partial_acks() -> Recovery {
     Recovery::NewReno(NewReno { exit: NewRenoExit::Ssthresh, ..NewReno::default() })
 }
 
-/// Recovery by selective acknowledgements that believes each report, as STP does.
+/// Recovery by selective acknowledgements that trusts each report, as STP does.
 const STATUS: Recovery = sack(SackEvidence::Status);
 
-/// Losses found by time, those of retransmissions too, as RFC 8985 has it.
+/// Losses found by time, including those of retransmissions (RFC 8985).
 fn rack() -> Recovery {
     Recovery::Rack(Rack::default())
 }
 
-// A line says: the name, the kind with its type and its settings, the file, the recovery with which it was published, what it
-// [`Takes`], and what it takes a loss to mean, if not congestion.
+// A line declares name, kind with type and settings, file, published recovery, [`Takes`], and the loss verdict if it is
+// not congestion.
 registry! {
     /// Slow start, congestion avoidance and fast retransmit, no fast recovery (Jacobson 1988).
     "tahoe" => Tahoe(Tahoe, NoSettings) in "loss/tahoe.rs", Recovery::FastRetransmit, [slow_start, increase, ecn];
@@ -478,33 +485,33 @@ registry! {
     "newreno" => NewReno(Reno, NoSettings) in "loss/reno.rs", newreno(), [slow_start, increase, ecn];
     /// Reno's window with selective acknowledgements (RFC 2018, RFC 6675).
     "sack" => Sack(Reno, NoSettings) in "loss/reno.rs", SACK, [slow_start, increase, ecn];
-    /// A model of the path, bandwidth and round-trip time, instead of losses (BBR v1, Cardwell et al. 2016; Linux).
+    /// Window and pace from a model of the path: bandwidth and round-trip time (BBR v1, Cardwell et al. 2016; Linux).
     "bbr1" => Bbr1(Bbr1, Bbr1Settings) in "model/bbr1.rs", rack(), [];
     /// BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
     "bbr2" => Bbr2(Bbr3, Bbr2Settings) in "model/bbr3/mod.rs", rack(), [];
     /// BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
     "bbr3" => Bbr3(Bbr3, Bbr3Settings) in "model/bbr3/mod.rs", rack(), [];
-    /// Binary search for the window at which the last loss came (Xu, Harfoush and Rhee 2004).
+    /// Binary search for the window at the last loss (Xu, Harfoush and Rhee 2004).
     "bic" => Bic(Bic, BicSettings) in "loss/bic.rs", SACK, [slow_start, increase, ecn];
-    /// Reno's window and a delay-based one beside it (Tan, Song, Zhang and Sridharan 2006).
+    /// Reno's window plus a delay-based window (Tan, Song, Zhang and Sridharan 2006).
     "compound" => Compound(Compound, CompoundSettings) in "delay/compound.rs", SACK, [slow_start, increase, ecn, shrinks];
-    /// About two segments queued, by a rate in inverse proportion to their delay (Arun and Balakrishnan 2018).
+    /// About two segments queued, by a rate inversely proportional to the queueing delay (Arun and Balakrishnan 2018).
     "copa" => Copa(Copa, CopaSettings) in "delay/copa.rs", SACK, [slow_start, shrinks];
     /// A cubic function of the time since the last loss (RFC 9438).
     "cubic" => Cubic(Cubic, CubicSettings) in "loss/cubic.rs", SACK, [slow_start, ecn];
-    /// HSWA's increment, and the window that the estimated bandwidth fills, also before a loss (Pandya and Shaikh).
+    /// HSWA's increment, and a window from the estimated bandwidth, also before a loss (Pandya and Shaikh).
     "enhanced-hswa" => EnhancedHswa(EnhancedHswa, EnhancedHswaSettings) in "satellite/enhanced_hswa.rs", SACK, [slow_start, ecn];
-    /// The larger the window, the more for each ACK and the less off for each loss (RFC 3649).
+    /// More per ACK and a smaller reduction per loss, the larger the window is (RFC 3649).
     "highspeed" => HighSpeed(HighSpeed, HighSpeedSettings) in "loss/highspeed.rs", SACK, [slow_start, increase, ecn];
-    /// An increment by the error rate of the satellite link, less as the round trip lengthens (Ge 2009).
+    /// An increment by the error rate of the satellite link, smaller as the round trip lengthens (Ge 2009).
     "hswa" => Hswa(Hswa, HswaSettings) in "satellite/hswa.rs", SACK, [slow_start, ecn];
-    /// Faster the longer since congestion, and back by what empties the queue (Leith and Shorten 2004).
+    /// Growth by the time since congestion, and a reduction that empties the queue (Leith and Shorten 2004).
     "htcp" => Htcp(Htcp, HtcpSettings) in "loss/htcp.rs", SACK, [slow_start, ecn];
-    /// On a long path as fast as Reno would be on a path of 25 ms (Caini and Firrincieli 2004).
+    /// Reno's growth on a path of 25 ms, for paths of any length (Caini and Firrincieli 2004).
     "hybla" => Hybla(Hybla, HyblaSettings) in "loss/hybla.rs", SACK, [slow_start, increase, ecn];
     /// Increase and decrease by the queueing delay, on loss (Liu, Başar and Srikant 2006).
     "illinois" => Illinois(Illinois, IllinoisSettings) in "delay/illinois.rs", SACK, [slow_start, ecn];
-    /// Keeps a tenth of a second queued and gives way to all who queue more (RFC 6817).
+    /// Keeps a queueing delay of 100 ms and yields to flows that queue more (RFC 6817).
     "ledbat" => Ledbat(Ledbat, LedbatSettings) in "delay/ledbat.rs", SACK, [slow_start, ecn, shrinks];
     /// BBR that probes the path again after each satellite reconfiguration (Lai et al. 2025).
     "leocc" => Leocc(LeoCc, LeoCcSettings) in "model/leocc.rs", SACK, [];
@@ -512,31 +519,31 @@ registry! {
     "peach" => Peach(Peach, PeachSettings) in "satellite/peach.rs", partial_acks(), [slow_start, increase, ecn];
     /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
     "peach-plus" => PeachPlus(Peach, PeachPlusSettings) in "satellite/peach.rs", SACK, [slow_start, increase, ecn];
-    /// Five segments queued, as relative delays of the forward path tell (Parsa and Garcia-Luna-Aceves 1999).
+    /// Five segments queued, measured by relative delays of the forward path (Parsa and Garcia-Luna-Aceves 1999).
     "santa-cruz" => SantaCruz(SantaCruz, SantaCruzSettings) in "delay/santa_cruz.rs", SACK, [slow_start, ecn, shrinks];
-    /// CUBIC that blames losses on handovers while one is due (Cao and Zhang 2023).
+    /// CUBIC that attributes losses to a handover while one is due (Cao and Zhang 2023).
     "satcp" => SaTcp(SaTcp, SaTcpSettings) in "satellite/satcp.rs", SACK, [slow_start, ecn];
     /// A fixed share of the window for each ACK and off for each loss (Kelly 2003).
     "scalable" => Scalable(Scalable, ScalableSettings) in "loss/scalable.rs", SACK, [slow_start, increase, ecn];
-    /// SCPS-TP's: Reno's window, Vegas or none at all, with a rate (CCSDS 714.0-B).
+    /// Reno's window, Vegas or no congestion control, with a rate, for SCPS-TP (CCSDS 714.0-B).
     "scps" => Scps(Scps, ScpsSettings) in "satellite/scps.rs", Recovery::Snack(Snack::default()), [slow_start, increase, ecn, shrinks],
         AssumeCongestion;
-    /// Polls the receiver, which names losses by itself and acknowledges nothing else (Henderson and Katz 1999).
+    /// Polls the receiver for ACKs; between polls it reports only losses (Henderson and Katz 1999).
     "stp" => Stp(Stp, StpSettings) in "satellite/stp.rs", STATUS, [ecn];
-    /// Opens the window in two round trips, and again after a loss that the ACKs do not blame on a queue (Leung and Yeung 2004).
+    /// Opens the window in two round trips, and again after a loss that the ACKs do not attribute to a queue (Leung and Yeung 2004).
     "swift" => Swift(Swift, SwiftSettings) in "satellite/swift.rs", partial_acks(), [slow_start, increase, ecn, shrinks];
-    /// Keeps two to four segments queued, as the round-trip time tells (Brakmo 1995).
+    /// Two to four segments queued, measured by the round-trip time (Brakmo 1995).
     "vegas" => Vegas(Vegas, VegasSettings) in "delay/vegas.rs", SACK, [slow_start, increase, ecn, shrinks];
-    /// Reno that cuts less for a loss where few segments are queued (Fu 2003).
+    /// Reno with a smaller reduction per loss if few segments are queued (Fu 2003).
     "veno" => Veno(Veno, VenoSettings) in "delay/veno.rs", SACK, [slow_start, increase, ecn];
-    /// After a loss what the path holds at the rate that its ACKs show, instead of half (Mascolo 2001).
+    /// Reno that reduces the window to the estimated bandwidth-delay product instead of half (Mascolo 2001).
     "westwood" => Westwood(Westwood, WestwoodSettings) in "loss/westwood.rs", Recovery::Reno, [slow_start, increase, ecn];
     /// Westwood with NewReno's recovery through partial ACKs (Casetti 2002).
     "westwood-nr" => WestwoodNr(Westwood, WestwoodSettings) in "loss/westwood.rs", newreno(), [slow_start, increase, ecn];
-    /// Westwood with one sample for each round trip, which compressed ACKs do not mislead (Grieco and Mascolo 2004).
+    /// Westwood with one bandwidth sample per round trip, robust to compressed ACKs (Grieco and Mascolo 2004).
     "westwood-plus" => WestwoodPlus(Westwood, WestwoodPlusSettings) in "loss/westwood.rs", SACK, [slow_start, increase, ecn];
-    /// A rate by how far apart packets arrive and left, with losses that count where they are unusual (Sinha et al. 2002).
+    /// A rate from the spacing of arrivals and departures; only unusual losses count (Sinha et al. 2002).
     "wtcp" => Wtcp(Wtcp, WtcpSettings) in "model/wtcp.rs", SACK, [];
-    /// Scalable TCP's growth while the queue is short, else Reno's; long queues are given back (Baiocchi 2007).
+    /// Scalable TCP's growth while the queue is short, otherwise Reno's; long queues are drained (Baiocchi 2007).
     "yeah" => Yeah(Yeah, YeahSettings) in "delay/yeah.rs", SACK, [slow_start, increase, ecn, shrinks];
 }

@@ -1,4 +1,4 @@
-//! The language in which settings are declared; it is that of all keys.
+//! Declares settings of congestion controls, in the language of all keys.
 
 pub use bentpipe_units::settings;
 pub use bentpipe_units::settings::*;

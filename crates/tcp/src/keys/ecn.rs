@@ -1,25 +1,26 @@
-//! Congestion marks.
+//! Keys of ECN marks.
 
 use bentpipe_units::settings::{Fields, Maybe, Settings, Shape, Table, Thousandths, Typed, Unfit, Value};
 use bentpipe_units::{settings, words, Word};
 
-/// Congestion marks (RFC 3168). A feedback is a kind, and all kinds but `off` have the same keys.
+/// ECN marks (RFC 3168). A feedback is a kind, and all kinds except `off` have the same keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnConfig {
-    /// Which feedback this end asks for and gives.
+    /// Feedback that this endpoint requests and gives.
     pub feedback: EcnFeedback,
-    /// Thousandths of the window that are left after a mark (RFC 8511). None: what a loss leaves.
+    /// Thousandths of the window after a mark (RFC 8511); `None`: as after a loss.
     pub beta: Option<u32>,
 }
 
 words! {
-    /// How a receiver reports marks to the sender.
+    /// Reports of marks from the receiver to the sender.
     pub enum EcnFeedback {
         /// No marks: queues drop.
         "off" => Off,
-        /// The receiver echoes a mark until the sender says that it has reduced its window (RFC 3168).
+        /// The receiver echoes a mark until the sender confirms that it has reduced its window (RFC 3168).
         "classic" => Classic,
-        /// The receiver tells of each segment whether it was marked (RFC 8257 §3.2); negotiated as the classic feedback is.
+        /// The receiver reports for each segment whether it was marked (RFC 8257 §3.2). It is negotiated like the
+        /// classic feedback.
         "per-segment" => PerSegment,
         /// The receiver counts marks in three header bits (RFC 9768, without its option).
         "accurate" => Accurate,
@@ -33,9 +34,10 @@ impl Default for EcnConfig {
 }
 
 settings! {
-    /// What a mark does.
+    /// Reaction to a mark.
     pub struct MarkResponse {
-        /// Share of the window that is left after a mark, 0.1 to 0.99; RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, what a loss leaves.
+        /// Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without
+        /// it, the share after a loss.
         beta: Option<u32> as Maybe<Thousandths> = None, [0.1, 0.99];
     }
 }

@@ -1,25 +1,28 @@
-//! What the sender makes of windows that the network advertises, and which ACKs count as duplicates.
+//! Keys of the reaction to windows that the network advertises, and of duplicate ACKs.
 
 use bentpipe_units::settings::Chance;
 use bentpipe_units::{kinds, settings, words, Duration};
 
 kinds! {
-    /// What the advertised window says of a loss.
+    /// Meaning of the advertised window for a loss.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum Feedback as "Feedback" {
-        /// Nothing.
+        /// No meaning.
         "off" => Off;
-        /// It was congestion if the window is smaller than before, and an error of the link otherwise (REFWA Plus, Taleb, Kato and Nemoto). The nodes on the way have to write it: middlebox `refwa`.
+        /// A loss was congestion if the window is smaller than before, and otherwise an error of the link (REFWA Plus,
+        /// Taleb, Kato and Nemoto). The nodes on the path must write the window: middlebox `refwa`.
         "refwa-plus" => RefwaPlus(RefwaPlus);
-        /// The window follows what routers write on packets, in place of the congestion control (XCP; Katabi, Handley and Rohrs 2002). They have to take part: middlebox `xcp`.
+        /// The window follows the feedback that routers write on packets, and replaces the congestion control (XCP;
+        /// Katabi, Handley and Rohrs 2002). The routers must take part: middlebox `xcp`.
         "xcp" => Xcp(XcpSender);
-        /// The sender paces at the rate that routers write on packets, in place of the congestion control (RCP; Dukkipati 2007). They have to take part: middlebox `rcp`.
+        /// The sender paces at the rate that routers write on packets, and replaces the congestion control (RCP;
+        /// Dukkipati 2007). The routers must take part: middlebox `rcp`.
         "rcp" => Rcp(RcpSender);
     }
 }
 
 impl Feedback {
-    /// What a header of XCP or RCP adds to each packet, bytes; none: there is none.
+    /// Returns the bytes that a header of XCP or RCP adds to each packet; `None`: no header.
     pub const fn header_len(self) -> Option<u8> {
         match self {
             Self::Off | Self::RefwaPlus(_) => None,
@@ -31,71 +34,76 @@ impl Feedback {
 }
 
 settings! {
-    /// A sender with XCP: its window changes as routers say. It begins with the initial window; a timeout leaves a segment.
+    /// A sender with XCP: routers set the change of its window. It starts with the initial window. A timeout leaves one
+    /// segment.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct XcpSender {
-        /// What a loss does to the window.
+        /// Reaction of the window to a loss.
         loss: XcpLoss = XcpLoss::Reno, "Katabi 2002";
-        /// Let the header make packets longer, by 12 B.
+        /// Whether the header makes packets longer, by 12 B.
         option_bytes: bool = true, "reading";
     }
 }
 
 settings! {
-    /// A sender with RCP: it paces at the rate of the routers, from the SYN-ACK on, and sends what is lost again at that rate.
+    /// A sender with RCP: it paces at the rate of the routers, from the SYN-ACK on, and retransmits lost data at that
+    /// rate.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct RcpSender {
-        /// What a timeout does to the rate, until the next ACK brings one.
+        /// Reaction of the rate to a timeout, until the next ACK brings a rate.
         timeout: RcpTimeout = RcpTimeout::Halve, "reading";
-        /// Let the header make packets longer, by 12 B.
+        /// Whether the header makes packets longer, by 12 B.
         option_bytes: bool = true, "reading";
     }
 }
 
 words! {
-    /// What a loss does to the window of a sender with XCP.
+    /// Reaction of the window of an XCP sender to a loss.
     pub enum XcpLoss {
-        /// Halves it, as Reno.
+        /// Halves the window, as Reno.
         "reno" => Reno,
-        /// Nothing: it is taken for corruption.
+        /// Ignores the loss as corruption.
         "ignore" => Ignore,
     }
 }
 
 words! {
-    /// What a timeout does to the rate of a sender with RCP.
+    /// Reaction of the rate of an RCP sender to a timeout.
     pub enum RcpTimeout {
-        /// Halves it.
+        /// Halves the rate.
         "halve" => Halve,
-        /// Nothing.
+        /// Keeps the rate.
         "keep" => Keep,
     }
 }
 
 settings! {
-    /// A sender that takes a window which has not fallen for the sign of a link error. In place of a reduction window and threshold
-    /// become what is advertised, what is missing is sent again at once, and the timer does not back off.
+    /// A sender that takes an advertised window which has not fallen for the sign of a link error. It then sets window
+    /// and threshold to the advertised window instead of reducing them, retransmits missing data immediately, and the
+    /// timer does not back off.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct RefwaPlus {
-        /// By how much the window may have fallen before it means congestion, as a share of it.
+        /// Largest fall of the window that does not mean congestion yet, as a share of it.
         tolerance: f64 as Chance = 0.0, "eq. 1";
-        /// Which ACKs show what a loss was.
+        /// ACKs that show the cause of a loss.
         trigger: Trigger = Trigger::Both, "the paper's text has partial ACKs, its eq. 3 duplicates; a single loss has no partial ACK";
-        /// What is sent again after a link error.
+        /// Data retransmitted after a link error.
         resend: Resend = Resend::Bulk, "the paper: all missing packets in the current window";
-        /// Spread what is sent again over a round trip.
+        /// Whether those retransmissions are spread over a round trip.
         bulk_paced: bool = true, "the paper suggests it";
-        /// The retransmission timeout while a loss is held for a link error; without it, what was measured, and it does not double in either case.
+        /// Retransmission timeout while a loss is held for a link error. Without it, the measured timeout. It does not
+        /// double in either case.
         rto: Option<Duration> = None;
-        /// Judge a timeout in the same way, by the last window that came: send one segment until an ACK comes, then the whole window.
+        /// Whether a timeout is judged in the same way, by the last window that arrived: send one segment until an ACK
+        /// arrives, then the whole window.
         rto_hold: bool = true, "without it many timeouts end the state";
     }
 }
 
 words! {
-    /// Which ACKs show what a loss was.
+    /// ACKs that show the cause of a loss.
     pub enum Trigger {
-        /// Partial ACKs: until one comes a loss is congestion.
+        /// Partial ACKs: a loss is congestion until the first of them.
         "par" => Partial,
         /// The third duplicate ACK.
         "dup" => Duplicate,
@@ -105,21 +113,22 @@ words! {
 }
 
 words! {
-    /// What is sent again after a link error.
+    /// Data retransmitted after a link error.
     pub enum Resend {
-        /// All that is outstanding, and again in each round trip in which a part of it is acknowledged; with SACK what it shows to be missing.
+        /// All outstanding data, and again in each round trip in which a part of it is acknowledged. With SACK, only
+        /// the data that it shows as missing.
         "bulk" => Bulk,
-        /// What the connection's recovery finds, in its own time.
+        /// Data that the connection's recovery finds, in its own time.
         "selective" => Selective,
     }
 }
 
 words! {
-    /// Which ACKs count as duplicates, of those that acknowledge nothing new and carry no data.
+    /// ACKs that count as duplicates, among those that acknowledge nothing new and carry no data.
     pub enum DuplicateAcks {
-        /// Those with the window of the last one (RFC 5681 §2).
+        /// ACKs with the window of the last one (RFC 5681 §2).
         "same-window" => SameWindow,
-        /// All: for senders without SACK on paths whose nodes rewrite windows. ns-2 has no windows to compare.
+        /// All ACKs: for senders without SACK on paths whose nodes rewrite windows. ns-2 has no windows to compare.
         "any-window" => AnyWindow,
     }
 }

@@ -1,5 +1,4 @@
-//! Types of the keys of `[tcp]`, by topic, with the keys that they have themselves. They know no congestion control and no
-//! connection.
+//! Types of the keys of `[tcp]`, by topic, with their own keys. They depend on no congestion control and no connection.
 
 mod ecn;
 mod feedback;

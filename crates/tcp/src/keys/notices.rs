@@ -1,14 +1,15 @@
-//! What notices of errors, which functions of the network send, lead to.
+//! Keys of the reaction to error notices, which middleboxes send.
 
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{kinds, words};
 
 words! {
-    /// What a report of a corrupted segment leads to.
+    /// Reaction to a report of a corrupted segment.
     pub enum ErrorReports {
-        /// Nothing.
+        /// Ignores the report.
         "ignore" => Ignore,
-        /// The segment is retransmitted at once, whatever the window, which stays as it is; duplicate ACKs that ask for it do not reduce it.
+        /// Retransmits the segment immediately for any window, and keeps the window. Duplicate ACKs that ask for it do
+        /// not reduce the window.
         "resend" => Resend,
     }
 }
@@ -16,7 +17,7 @@ words! {
 words! {
     /// Retransmission of a reported segment if segments have become smaller since it left.
     pub enum ReportResend {
-        /// All its data leave immediately in segments of the present size, even above the window.
+        /// All its data leaves immediately in segments of the present size, even above the window.
         "whole" => Whole,
         /// One segment of the present size leaves immediately, even above the window. The rest of the data leaves before new data, as the window permits.
         "packet" => Packet,
@@ -24,55 +25,58 @@ words! {
 }
 
 words! {
-    /// What a report that a segment is too large for a link leads to.
+    /// Reaction to a report that a segment is too large for a link.
     pub enum PathMtu {
-        /// Segments fit it from then on, and what was too large leaves again at once; that is no congestion (RFC 1191).
+        /// Later segments fit the link, and the segment is retransmitted immediately. This does not count as congestion
+        /// (RFC 1191).
         "discover" => Discover,
-        /// Nothing, as behind a firewall that drops ICMP.
+        /// Ignores the report, as behind a firewall that drops ICMP.
         "ignore" => Ignore,
     }
 }
 
 words! {
-    /// What a window is a number of where the segment size changes.
+    /// Unit of the window where the segment size changes.
     pub enum CwndUnit {
-        /// Of bytes: more of smaller segments fit it.
+        /// Bytes: a smaller segment size means more segments.
         "bytes" => Bytes,
-        /// Of packets: as many of them fit it, whatever their size; so does the receiver's window (ns-2).
+        /// Packets of any size. The receiver's window counts packets, too (ns-2).
         "packets" => Packets,
     }
 }
 
 kinds! {
-    /// The size of segments.
+    /// Size of segments.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum PacketSize as "PacketSize" {
         /// Always `smss`.
         "fixed" => Fixed;
-        /// The size of the best information efficiency at the error rate that the network reports; `smss` before, and where a rate of 0 is reported.
+        /// Size with the best information efficiency at the error rate that the network reports. `smss` before a
+        /// report, and at a reported rate of 0.
         "optimum" => Optimum {
-            /// Which formula.
+            /// Formula of the size.
             formula: SizeFormula = SizeFormula::Probabilistic, "exact for independent errors; BEEN has the other";
-            /// What the formula gives.
+            /// Result of the formula.
             gives: SizeGiven = SizeGiven::Packet, "the formula counts the header in; the results of BEEN need the payload";
-            /// Whether the rate is taken as one per byte or per bit. It should be what the network estimates.
+            /// Unit of the reported rate: per byte or per bit. It should match the estimate of the network.
             unit: SizeUnit = SizeUnit::Byte, "ns-2 counts bytes";
-            /// Error density n: errors that a corrupted packet has. Both formulas divide the rate by it.
+            /// Error density n: errors per corrupted packet. Both formulas divide the rate by it.
             density: f64 = 1.0, [1.0, 1_000_000.0], "BEEN: one error is the worst case";
             /// Header H of the formula. The headers on the wire do not follow it.
             header: u32 as Bytes = 40, "BEEN: IP and TCP without options";
-            /// Smallest packet. IP and TCP headers are included, and options that every segment has.
+            /// Smallest packet, with IP and TCP headers and the options that every segment has.
             min: u32 as Bytes = 80, "BEEN: twice the header";
-            /// Largest packet. IP and TCP headers are included, and options that every segment has (timestamps: 12 B). `smss` limits the payload as well.
+            /// Largest packet, with IP and TCP headers and the options that every segment has (timestamps: 12 B).
+            /// `smss` limits the payload as well.
             max: u32 as Bytes = 65535, "no bound but smss";
         };
     }
 }
 
 words! {
-    /// How the best size follows from the error rate (D. A. Carek 2005).
+    /// Formula of the best size at an error rate (D. A. Carek 2005).
     pub enum SizeFormula {
-        /// Errors are spread evenly, n to a corrupted packet: sqrt(H n / P).
+        /// Errors are spread evenly, n per corrupted packet: sqrt(H n / P).
         "deterministic" => Deterministic,
         /// Groups of n errors are independent: H / 2 + sqrt(H^2 / 4 - H / ln(1 - P / n)).
         "probabilistic" => Probabilistic,
@@ -80,7 +84,7 @@ words! {
 }
 
 words! {
-    /// What the size of a formula is.
+    /// Meaning of the size of a formula.
     pub enum SizeGiven {
         /// The packet.
         "packet" => Packet,
@@ -90,22 +94,22 @@ words! {
 }
 
 words! {
-    /// In what the formula has header and rate.
+    /// Unit of header and rate in the formula.
     pub enum SizeUnit {
-        /// In bits; the result is divided by 8.
+        /// Bits. The result is divided by 8.
         "bit" => Bit,
-        /// In bytes.
+        /// Bytes.
         "byte" => Byte,
     }
 }
 
 impl PacketSize {
-    /// Payload of a segment at an error rate, bytes; none if the size does not follow the rate. Full segments have `smss`, and each
-    /// segment has a header of `header_len`.
+    /// Returns the payload of a segment at an error rate, bytes; `None` if the size does not follow the rate. Full
+    /// segments have `smss`, and each segment has a header of `header_len`.
     pub(crate) fn payload(self, rate: f32, smss: u32, header_len: u32) -> Option<u32> {
         let Self::Optimum { formula, gives, unit, density, header, min, max } = self else { return None };
         let beside = if gives == SizeGiven::Payload { header_len } else { 0 };
-        // Nothing is longer than 2^20 B, so that the sum does not overflow.
+        // At most 2^20 B, so that the sum does not overflow.
         let size = formula.bytes(f64::from(rate) / density, header, unit).min(1_048_576.0) as u32 + beside;
         let max = max.min(smss + header_len);
         Some(size.clamp(min.min(max), max).saturating_sub(header_len).max(1))
@@ -113,7 +117,7 @@ impl PacketSize {
 }
 
 impl SizeFormula {
-    /// Bytes, at this rate of corrupting errors.
+    /// Returns the size at this rate of corrupting errors, bytes.
     fn bytes(self, rate: f64, header: u32, unit: SizeUnit) -> f64 {
         let per_byte = if unit == SizeUnit::Bit { 8.0 } else { 1.0 };
         let header = f64::from(header) * per_byte;

@@ -1,4 +1,4 @@
-//! When segments leave, and what a connection begins with: pacing, Fast Open, sharing.
+//! Keys of pacing, Fast Open and sharing.
 
 use super::WindowSize;
 use bentpipe_units::settings::Thousandths;
@@ -6,38 +6,40 @@ use bentpipe_units::settings::{Plain, Shape, Switch, Typed, Unfit, Value, Writte
 use bentpipe_units::{kinds, settings, words, Duration, Rate};
 
 kinds! {
-    /// When segments may leave, beside the windows.
+    /// Times when segments may leave, in addition to the windows.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Pacing as "Pacing" {
         /// Segments leave as soon as the windows allow.
         "off" => Off;
-        /// A window per smoothed round-trip time, times a gain; what leaves before the first sample is not paced (J. Kulik et al. 1999).
+        /// A window per smoothed round-trip time, times a gain. Segments before the first sample are not paced (J.
+        /// Kulik et al. 1999).
         "window" => Window {
-            /// The gain while the congestion window is below half of the slow start threshold, 0.1 to 100.
+            /// Gain while the congestion window is below half of the slow start threshold, 0.1 to 100.
             gain_slow_start: u32 as Thousandths = 2000, [0.1, 100.0], "Linux";
-            /// The gain otherwise, 0.1 to 100.
+            /// Gain otherwise, 0.1 to 100.
             gain: u32 as Thousandths = 1200, [0.1, 100.0], "Linux";
-            /// What may leave back to back after a pause.
+            /// Data that may leave back to back after a pause.
             burst: WindowSize = WindowSize::Segments(2), "two segments per ACK is what slow start sends";
         };
         /// A fixed rate, headers included.
         "rate" => Rate {
             /// The rate; more than 0.
             rate: Rate;
-            /// What may leave back to back after a pause.
+            /// Data that may leave back to back after a pause.
             burst: WindowSize = WindowSize::Segments(2), "two segments per ACK is what slow start sends";
         };
     }
 }
 
 settings! {
-    /// TCP Fast Open: a SYN with the server's cookie takes data along (RFC 7413).
+    /// TCP Fast Open: a SYN with the server's cookie carries data (RFC 7413).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct FastOpen {
         /// Whether the opener has the cookie when the run begins.
         "cookie" is_known: bool as Cookie = false, "RFC 7413 §3: the first connection asks for it";
     } with {
-        /// What the server gives this client and takes from it; any number would do. It stands for the encrypted address of RFC 7413 §4.1.2.
+        /// Cookie that the server gives this client and accepts. Any number would do. It replaces the encrypted address
+        /// of RFC 7413 §4.1.2.
         cookie: [u8; 8] = *b"bentpipe";
     }
 }
@@ -47,7 +49,7 @@ impl Switch for FastOpen {
 }
 
 settings! {
-    /// T/TCP: a SYN whose connection count the server has not seen yet takes data along, and a FIN (RFC 1644).
+    /// T/TCP: a SYN carries data and a FIN if the server has not seen its connection count yet (RFC 1644).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Transactions {
         /// Whether both hosts remember a connection when the run begins.
@@ -60,11 +62,11 @@ impl Switch for Transactions {
 }
 
 words! {
-    /// Whether what lets a SYN take data along is known from an earlier connection.
+    /// Whether the key to data on a SYN is known from an earlier connection.
     pub enum Cookie {
-        /// No: the first connection asks for it and gains nothing.
+        /// Unknown: the first connection asks for it and gains nothing.
         "none" => None,
-        /// Yes, from a connection before the run; so one connection saves its round trip.
+        /// Known from a connection before the run, so one connection saves its round trip.
         "cached" => Cached,
     }
 }
@@ -82,16 +84,16 @@ impl Written<bool> for Cookie {
 }
 
 settings! {
-    /// What earlier connections between the same two hosts learnt (RFC 9040).
+    /// Values that earlier connections between the same two hosts learnt (RFC 9040).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Sharing {
-        /// Begin with their slow start threshold.
+        /// Whether to start with their slow start threshold.
         ssthresh: bool = true, "RFC 9040 §5.1";
-        /// Begin with a retransmission timeout from their round-trip times.
+        /// Whether to start with a retransmission timeout from their round-trip times.
         rtt: bool = true, "RFC 9040 §5.1";
-        /// How their congestion window is used.
+        /// Use of their congestion window.
         cwnd: SharedCwnd = SharedCwnd::Cautious, "RFC 9040 §5.2";
-        /// What is older is forgotten; more than 0 s.
+        /// Age at which they are forgotten; more than 0 s.
         age_max: Duration = Duration::from_secs(3600), "as long as Linux keeps it; shorter where paths change";
     }
 }
@@ -101,13 +103,13 @@ impl Switch for Sharing {
 }
 
 words! {
-    /// How a remembered window is used.
+    /// Use of a remembered window.
     pub enum SharedCwnd {
-        /// Not at all.
+        /// Ignored.
         "ignore" => Ignore,
         /// Up to the initial window (RFC 9040 §5.2).
         "cautious" => Cautious,
-        /// In full; pacing has to spread it over a round trip.
+        /// In full. Pacing must spread it over a round trip.
         "full" => Full,
     }
 }

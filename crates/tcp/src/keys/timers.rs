@@ -1,4 +1,4 @@
-//! The retransmission timer, and when the receiver acknowledges.
+//! Keys of the retransmission timer and of acknowledgements.
 
 use bentpipe_units::settings::{Plain, Shape, Switch, Typed, Unfit, Value, Written};
 use bentpipe_units::{amounts, settings, words, Duration};
@@ -15,53 +15,58 @@ settings! {
         max: Duration = Duration::from_secs(60), "RFC 6298 §2.5";
         /// Clock granularity: samples and timeouts are whole ticks. Zero: a continuous clock.
         granularity: Duration = Duration::from_millis(1), "RFC 7323 §5.4";
-        /// Where in a tick the clock starts; `random` is drawn for each end.
+        /// Phase of the clock within a tick; `random` is drawn for each endpoint.
         phase: ClockPhase = ClockPhase::Random, "hosts are not synchronised";
-        /// Add at least one tick to the smoothed round-trip time: SRTT + max(G, 4 RTTVAR).
+        /// Whether to add at least one tick to the smoothed round-trip time: SRTT + max(G, 4 RTTVAR).
         guard: bool = true, "RFC 6298 §2.3";
-        /// Least value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time.
+        /// Smallest value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed
+        /// round-trip time.
         variance_min: Duration = Duration::ZERO, "RFC 6298 §2.3; Linux and FreeBSD: 200 ms";
-        /// Numbers in which the smoothed round-trip time and its variation are kept.
+        /// Numbers of the smoothed round-trip time and its variation.
         arithmetic: RtoArithmetic = RtoArithmetic::Real, "RFC 6298 §2; BSD, ns-2: ticks";
-        /// The timer expires on a tick: up to one tick before the timeout is over.
+        /// Whether the timer expires on a tick: up to one tick before the timeout is over.
         expires_on_tick: bool = true, "BSD; ns-2: false";
-        /// How a round trip becomes a number of ticks.
+        /// Conversion of a round trip to ticks.
         rounding: TickRounding = TickRounding::Floor, "ns-2";
         /// Smallest timeout in ticks.
         min_ticks: u32 = 1, [0, 1_000_000], "RFC 6298 §2.4 sets no tick count";
-        /// Which ACKs give a round-trip sample when timestamps are off.
+        /// ACKs that give a round-trip sample when timestamps are off.
         sampling: RttSampling = RttSampling::PerAck, "hosts of today; RFC 6298 §3 asks for one in a round trip at least";
-        /// With timestamps, take samples of what is acknowledged selectively too, by when it was sent; else the timer knows nothing of a queue that grows during recovery. SACKs of segments sent before the oldest one was retransmitted restart the timer, too.
+        /// Whether selective acknowledgements give samples, too, with timestamps. Otherwise the timer does not notice a
+        /// queue that grows during recovery. SACKs of segments sent before the oldest one was retransmitted then also
+        /// restart the timer.
         sack_samples: bool = false, "RFC 7323 §4.1: only ACKs that advance; Linux: true";
-        /// Take no sample from a segment that was sent again.
+        /// Whether retransmitted segments give no sample.
         karn: bool = true, "RFC 6298 §3";
-        /// Restart the timer when duplicate or selective ACKs start a retransmission; RFC 6298 §5 leaves it running, so that recovery has only what is left of it.
+        /// Whether the timer restarts when duplicate or selective ACKs start a retransmission. RFC 6298 §5 leaves it
+        /// running, so that recovery has only the rest of it.
         restart_on_fast_retransmit: bool = true, "Linux, ns-2";
-        /// Double the timeout at each expiry.
+        /// Whether the timeout doubles at each expiry.
         backoff: bool = true, "RFC 6298 §5.5";
         /// Largest factor of the backoff.
         backoff_max: u32 = 64, [1, 1_000_000], "BSD; RFC 6298 §5.5 has no factor";
-        /// Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never.
+        /// Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the
+        /// first; 0: never.
         forget_after: u32 = 0, [0, 1_000_000], "RFC 6298 §5 allows both; BSD, ns-2: 4";
-        /// Lower the slow start threshold each time that the timer expires for the same segment, not only the first time.
+        /// Whether each expiry for the same segment lowers the slow start threshold, not only the first.
         reduce_again: bool = false, "RFC 5681 §3.1; ns-2: true";
-        /// Duplicate ACKs after a timeout. They count for `limited_retransmit`.
+        /// Treatment of duplicate ACKs after a timeout. They count for `limited_retransmit`.
         duplicates: RtoDuplicates = RtoDuplicates::Restart, "RFC 5681 does not say; ns-2: Tahoe continues, Sack1 ignores";
     }
 }
 
 amounts! {
-    /// Where in a tick a clock starts.
+    /// Phase of a clock within a tick.
     pub enum ClockPhase("phase", "a phase", "\"random\" or a duration below the granularity", "3 ms") {
-        /// Whoever drives the connection draws it; until then at the beginning.
+        /// Drawn by the driver of the connection. Until then the start of the tick.
         word("random") => Random;
-        /// Here; below the granularity.
+        /// This phase, below the granularity.
         span => At(Duration);
     }
 }
 
 impl ClockPhase {
-    /// From the beginning of the tick.
+    /// Returns the time since the start of the tick.
     #[inline]
     pub const fn offset(self) -> Duration {
         match self {
@@ -72,7 +77,7 @@ impl ClockPhase {
 }
 
 words! {
-    /// Numbers in which the smoothed round-trip time and its variation are kept.
+    /// Numbers of the smoothed round-trip time and its variation.
     pub enum RtoArithmetic {
         /// Real numbers (RFC 6298).
         "real" => Real,
@@ -82,11 +87,11 @@ words! {
 }
 
 words! {
-    /// Duplicate ACKs after a timeout.
+    /// Treatment of duplicate ACKs after a timeout.
     pub enum RtoDuplicates {
         /// Their count restarts from zero.
         "restart" => Restart,
-        /// Their count goes on.
+        /// Their count continues.
         "continue" => Continue,
         /// They are ignored until an ACK of new data arrives.
         "ignore" => Ignore,
@@ -94,19 +99,19 @@ words! {
 }
 
 impl RtoDuplicates {
-    /// The count after a timeout, of `dupacks` before it.
+    /// Returns the count after a timeout, given the count before it.
     pub(crate) fn after_timeout(self, dupacks: u32) -> u32 {
         match self {
             Self::Restart => 0,
             Self::Continue => dupacks,
-            // Beyond every threshold.
+            // Above every threshold.
             Self::Ignore => u32::MAX,
         }
     }
 }
 
 words! {
-    /// RTT samples in ticks.
+    /// Conversion of a round trip to ticks.
     pub enum TickRounding {
         /// The difference of the tick counters.
         "floor" => Floor,
@@ -116,7 +121,7 @@ words! {
 }
 
 words! {
-    /// How often the RTT is sampled.
+    /// ACKs that give a round-trip sample.
     pub enum RttSampling {
         /// One segment is timed at a time.
         "per-window" => PerWindow,
@@ -126,32 +131,35 @@ words! {
 }
 
 amounts! {
-    /// When to abort.
+    /// Condition to give up a connection.
     pub enum GiveUp("give-up", "a rule for giving up", "\"never\", a number of retransmissions, or a duration", "6 retransmissions") {
-        /// Try for ever.
+        /// Never.
         word("never") => Never;
-        /// When the timer expires after this many retransmissions of one segment.
+        /// The timer expires after this many retransmissions of one segment.
         count("retransmissions") => AfterRetransmissions(u32);
-        /// When this long has passed since the first retransmission of one segment (RFC 1122 §4.2.3.5: R2).
+        /// This time has passed since the first retransmission of one segment (RFC 1122 §4.2.3.5: R2).
         span => AfterTime(Duration);
     }
 }
 
 settings! {
-    /// When the receiver acknowledges.
+    /// Acknowledgements of the receiver.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct AckPolicy as "Ack" {
-        /// Acknowledge at every n-th segment that arrives in order, of any size; 1: every segment. RFC 5681 §4.2 asks for one ACK for at least every second full-sized segment and allows more: two small segments are acknowledged at once, too.
+        /// Acknowledge every n-th segment that arrives in order, of any size; 1: every segment. RFC 5681 §4.2 asks for
+        /// one ACK per at least every second full-sized segment and allows more. Two small segments are acknowledged
+        /// immediately, too.
         every: u32 = 2, [1, 1_000_000], "RFC 5681 §4.2";
         /// Longest delay of an acknowledgement.
         delay: Duration = Duration::from_millis(200), "within RFC 1122 §4.2.3.2; usual";
-        /// What the delay is counted from.
+        /// Start of the delay.
         timer: DelayTimer as AckTimer = DelayTimer::PerSegment, "RFC 5681 §4.2";
-        /// Acknowledge each of the first n segments of a connection at once.
+        /// Segments at the start of a connection that are acknowledged immediately.
         quick: u32 = 0, "RFC 5681 §4.2";
         /// Acknowledgements while the sender is in slow start.
         slow_start: SlowStartAcks = SlowStartAcks::Delayed, "RFC 5681 §4.2";
-        /// Congestion control for ACKs: the sender finds which got lost, or were marked, and doubles the number of segments for which one is sent; `every` is where it begins and ends. With ECN pure ACKs may be marked. Both ends must want it.
+        /// Congestion control for ACKs: the sender finds lost or marked ACKs, and doubles the number of segments per
+        /// ACK. `every` is its initial and smallest value. With ECN pure ACKs may be marked. Both ends must want it.
         congestion_control: bool = false, "RFC 5690: not a standard";
     }
 }
@@ -169,11 +177,11 @@ pub enum DelayTimer {
 }
 
 words! {
-    /// What the delay of an acknowledgement is counted from.
+    /// Start of the delay of an acknowledgement.
     pub enum AckTimer {
-        /// From the arrival of the segment.
+        /// The arrival of the segment.
         "per-segment" => PerSegment,
-        /// A clock that fires at multiples of the delay, whatever arrives (BSD); its phase is drawn.
+        /// A clock that fires at multiples of the delay, independent of arrivals (BSD). Its phase is drawn.
         "free-running" => FreeRunning,
     }
 }
@@ -185,7 +193,7 @@ impl Written<DelayTimer> for AckTimer {
     fn read(value: &Value) -> Result<DelayTimer, Unfit> {
         Ok(match <Self as Typed>::read(value)? {
             Self::PerSegment => DelayTimer::PerSegment,
-            // Whoever drives the connection draws the phase.
+            // The driver of the connection draws the phase.
             Self::FreeRunning => DelayTimer::FreeRunning { phase: Duration::ZERO },
         })
     }
@@ -202,22 +210,24 @@ words! {
     pub enum SlowStartAcks {
         /// Delayed, as always.
         "delayed" => Delayed,
-        /// Each segment at once; the sender sets a reserved header bit while cwnd is below ssthresh (RFC 2760 §3.2.3.3).
+        /// Immediate for each segment. The sender sets a reserved header bit while cwnd is below ssthresh (RFC 2760
+        /// §3.2.3.3).
         "every" => Every,
     }
 }
 
 settings! {
-    /// Probes on a connection that carries nothing (RFC 9293 §3.8.4).
+    /// Probes on an idle connection (RFC 9293 §3.8.4).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Keepalive {
-        /// Time without a segment of the peer, and without outstanding data, before the first probe leaves. At least 1 s.
+        /// Time without a segment of the peer, and without outstanding data, before the first probe. At least 1 s.
         idle: Duration = Duration::from_secs(7200), "RFC 9293 §3.8.4: no less than two hours by default";
         /// Time from a probe to the next one, or to the end of the connection. At least 1 s.
         interval: Duration = Duration::from_secs(75), "Linux: tcp_keepalive_intvl";
-        /// Probes without an answer before the connection is given up.
+        /// Unanswered probes before the connection is given up.
         probes: u32 = 9, [1, 127], "Linux: tcp_keepalive_probes";
-        /// Send a byte with the probe, for a peer that does not answer empty segments. The receiver counts it as a duplicate.
+        /// Whether the probe carries a byte, for a peer that does not answer empty segments. The receiver counts it as
+        /// a duplicate.
         byte: bool = false, "RFC 9293 §3.8.4: no data, or one byte";
     }
 }
@@ -229,7 +239,7 @@ impl Switch for Keepalive {
 words! {
     /// ACKs below SND.UNA that a segment may carry.
     pub enum AcceptableAcks {
-        /// Any: the ACK is old and is ignored, the data of its segment count.
+        /// Any: the old ACK is ignored, and the data of its segment counts.
         "rfc9293" => Rfc9293,
         /// Down to the largest window of the peer below SND.UNA. A segment with an older ACK is dropped with its data and answered by a challenge ACK.
         "rfc5961" => Rfc5961,
@@ -237,12 +247,12 @@ words! {
 }
 
 settings! {
-    /// The number of challenge ACKs (RFC 5961 §7).
+    /// Limit of challenge ACKs (RFC 5961 §7).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ChallengeAcks {
-        /// Challenge ACKs in one interval.
+        /// Challenge ACKs per interval.
         limit: u32 = 10, [1, 1_000_000], "RFC 5961 §7: the example";
-        /// The interval. It begins with the first challenge ACK after the last interval.
+        /// Length of an interval. It begins with the first challenge ACK after the last interval.
         interval: Duration = Duration::from_secs(5), "RFC 5961 §7: the example";
     }
 }

@@ -1,4 +1,4 @@
-//! Where windows begin, and how large buffers are.
+//! Keys of initial windows and of buffers.
 
 use bentpipe_units::settings::{Bytes, Plain, Shape, Typed, Unfit, Value, Written};
 use bentpipe_units::{amounts, settings, words};
@@ -20,7 +20,7 @@ amounts! {
 }
 
 impl InitialWindow {
-    /// The window in bytes for segments of `smss` bytes.
+    /// Returns the window in bytes for segments of `smss` bytes.
     pub fn bytes(self, smss: u32) -> u64 {
         let smss = u64::from(smss);
         match self {
@@ -35,11 +35,11 @@ impl InitialWindow {
     }
 }
 
-/// Millionths of a bandwidth-delay product in one.
+/// Unit of bandwidth-delay products: millionths.
 pub const BDP: u64 = 1_000_000;
 
 amounts! {
-    /// Where slow start ends for the first time.
+    /// Initial slow start threshold.
     pub enum InitialSsthresh("initial-ssthresh", "a threshold", "\"unlimited\", \"peer-window\", a size, a number of segments, or a multiple of bdp", "64 kB") {
         /// "Arbitrarily high" (RFC 5681 §3.1).
         word("unlimited") => Unlimited;
@@ -49,39 +49,39 @@ amounts! {
         size => Bytes(u64);
         /// This many full segments.
         count("segments") => Segments(u64);
-        /// Of the path's bandwidth-delay product, in [`BDP`] parts. A connection does not know it: without limit.
+        /// This many bandwidth-delay products of the path, in [`BDP`] parts. A connection does not know it: unlimited.
         count("bdp", BDP) => Bdp(u64);
     }
 }
 
 amounts! {
-    /// A receive buffer as it is written; a connection has it in bytes.
+    /// A receive buffer as written in a scenario. A connection has it in bytes.
     pub enum ReceiveBuffer("receive-buffer", "a receive buffer", "\"auto\", \"unlimited\", a size, a number of segments, or a multiple of bdp", "64 kB") {
-        /// It grows with the path.
+        /// Grows with the path.
         word("auto") => Auto;
-        /// The largest that can be advertised.
+        /// The largest buffer that can be advertised.
         word("unlimited") => Unlimited;
         /// This many bytes.
         size => Bytes(u64);
         /// This many full segments.
         count("segments") => Segments(u64);
-        /// Of the path's bandwidth-delay product, in [`BDP`] parts.
+        /// This many bandwidth-delay products of the path, in [`BDP`] parts.
         count("bdp", BDP) => Bdp(u64);
     }
 }
 
 amounts! {
-    /// A send buffer as it is written; a connection has it in bytes.
+    /// A send buffer as written in a scenario. A connection has it in bytes.
     pub enum SendBuffer("send-buffer", "a send buffer", "\"auto\", \"unlimited\", a size, a number of segments, or a multiple of bdp", "64 kB") {
-        /// It grows with the congestion window.
+        /// Grows with the congestion window.
         word("auto") => Auto;
-        /// It holds whatever is written.
+        /// Holds any amount of written data.
         word("unlimited") => Unlimited;
         /// This many bytes.
         size => Bytes(u64);
         /// This many full segments.
         count("segments") => Segments(u64);
-        /// Of the path's bandwidth-delay product, in [`BDP`] parts.
+        /// This many bandwidth-delay products of the path, in [`BDP`] parts.
         count("bdp", BDP) => Bdp(u64);
     }
 }
@@ -98,7 +98,8 @@ impl SendBuffer {
 
 macro_rules! buffer {
     ($type:ident) => {
-        /// In bytes. What depends on the path or on the segments is without limit until somebody settles it who knows them.
+        /// Buffers in bytes. A size that depends on the path or on the segments is unlimited until code that knows them
+        /// resolves it.
         impl Written<u64> for $type {
             fn shape() -> Shape {
                 <Plain as Written<Self>>::shape()
@@ -120,43 +121,44 @@ buffer!(ReceiveBuffer);
 buffer!(SendBuffer);
 
 settings! {
-    /// The size of a receive buffer that is `auto`.
+    /// Size of a receive buffer that is `auto`.
     pub struct AutoBuffer {
-        /// At the beginning; at least one segment.
+        /// Initial size; at least one segment.
         start: u64 as Bytes = 65_535, "the largest window without scaling";
-        /// It grows with what a round trip brings, but not beyond this; at most 1073725440 B.
+        /// Largest size: the buffer follows the bytes received per round trip up to this; at most 1073725440 B.
         limit: u64 as Bytes = 4_000_000, "J. Semke et al. 1998";
-        /// How much.
+        /// Growth of the buffer.
         growth: BufferGrowth = BufferGrowth::Twice, "M. Fisk and W. Feng 2001";
-        /// The limit is this many bandwidth-delay products of the path, if that is more.
+        /// Bandwidth-delay products of the path that raise the limit, if they are more.
         limit_bdp: u32 = 0, [0, 1000];
     }
 }
 
 words! {
-    /// How a receive buffer follows what a round trip brings.
+    /// Receive-buffer tuning: the buffer follows the bytes received per round trip.
     pub enum BufferGrowth {
-        /// It is twice that: a round trip late, so that a sender in slow start fills it.
+        /// Twice those bytes, one round trip late, so a sender in slow start fills it.
         "twice" => Twice,
-        /// Six times that where it doubled, less where it grew less: a sender in slow start does not fill it.
+        /// Six times those bytes where they doubled, less where they grew less: a sender in slow start does not fill
+        /// it.
         "linux" => Linux,
     }
 }
 
 settings! {
-    /// The size of a send buffer that is `auto`.
+    /// Size of a send buffer that is `auto`.
     pub struct AutoSendBuffer {
-        /// At the beginning; at least one segment.
+        /// Initial size; at least one segment.
         start: u64 as Bytes = 64_000, "reading: more than an initial window";
-        /// It grows to twice the congestion window, but not beyond this.
+        /// Largest size: the buffer grows to twice the congestion window up to this.
         limit: u64 as Bytes = 4_000_000, "J. Semke et al. 1998: twice the window; the limit is Linux's";
-        /// The limit is this many bandwidth-delay products of the path, if that is more.
+        /// Bandwidth-delay products of the path that raise the limit, if they are more.
         limit_bdp: u32 = 0, [0, 1000];
     }
 }
 
 words! {
-    /// What is halved when ssthresh is set.
+    /// Quantity that is halved to set ssthresh.
     pub enum SsthreshBase {
         /// The data outstanding (RFC 5681).
         "flight-size" => FlightSize,
@@ -166,13 +168,13 @@ words! {
 }
 
 words! {
-    /// The unit of ssthresh.
+    /// Unit of ssthresh.
     pub enum SsthreshRounding {
         /// To the byte.
         "bytes" => Bytes,
         /// Down to whole segments.
         "segments" => Segments,
-        /// Down to whole segments, and so the window that a loss leaves (Linux).
+        /// Down to whole segments, and the window after a loss, too (Linux).
         "window" => Window,
     }
 }

@@ -1,7 +1,7 @@
 use super::{Loss, LossVerdict, Verdict};
 use crate::facts::PathState;
 
-/// RFC 5681: every loss is congestion.
+/// Attributes every loss to congestion (RFC 5681).
 #[derive(Clone, Debug, Default)]
 pub struct AlwaysCongestion;
 

@@ -1,8 +1,8 @@
 use super::{Loss, LossVerdict, Verdict};
 use crate::facts::PathState;
 
-/// Losses that duplicate ACKs show are attributed to the link: a bound for all other policies. A timeout is still congestion:
-/// with all ACKs gone there is no evidence for anything else.
+/// Attributes losses that duplicate ACKs show to the link: a bound for all other policies. A timeout is still
+/// congestion: without any ACKs there is no evidence for another cause.
 #[derive(Clone, Debug, Default)]
 pub struct AlwaysLinkError;
 

@@ -3,7 +3,7 @@ use super::{Loss, LossVerdict, Verdict};
 use crate::facts::PathState;
 use crate::keys::{Copies, Snack};
 
-/// Losses are congestion, unless a report of corruption covers them (SCPS-TP).
+/// Attributes losses to congestion, unless a report of corruption covers them (SCPS-TP).
 #[derive(Clone, Debug, Default)]
 pub struct AssumeCongestion(Indications);
 

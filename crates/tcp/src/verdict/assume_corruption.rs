@@ -2,7 +2,7 @@ use super::indications::Indications;
 use super::{Loss, LossVerdict, Verdict};
 use crate::facts::PathState;
 
-/// Losses are errors of the link, unless congestion is indicated (SCPS-TP).
+/// Attributes losses to the link, unless congestion is indicated (SCPS-TP).
 #[derive(Clone, Debug, Default)]
 pub struct AssumeCorruption(Indications);
 

@@ -1,35 +1,39 @@
-//! Cumulative explicit transport error notification (W. Eddy, S. Ostermann and M. Allman, CCR 34(5), 2004): the network says which
-//! share of packets survives corruption, the sender knows which share of its packets is lost, and from both which part of its losses is
-//! congestion. With e for corruption and p for all losses, 1 - p = (1 - c) (1 - e).
+//! Cumulative explicit transport error notification (W. Eddy, S. Ostermann and M. Allman, CCR 34(5), 2004). The network
+//! reports the share e of packets that it corrupts, and the sender measures the share p of its lost packets. The share
+//! c of congestion follows from 1 - p = (1 - c) (1 - e).
 //!
-//! Readings. The exponent on c / p is 1. The sender's losses are its retransmissions over what it sent, since a thousand packets or
-//! ten seconds ago, whichever is later; once a window is over, the next begins. "With probability c / p" is done in turn: a sum of
-//! the probabilities decides, and the loss with which it passes a whole number is congestion. Before the network has said
-//! anything every loss is congestion.
+//! Readings:
+//!
+//! - The exponent on c / p is 1.
+//! - The sender's losses are its retransmissions over its transmissions, within a window of a thousand packets or ten
+//!   seconds, the shorter of both. The next window begins where one ends.
+//! - "With probability c / p" is done in turn: a sum of the probabilities decides, and the loss with which it passes a
+//!   whole number is congestion.
+//! - Before the first report of the network, every loss is congestion.
 
 use super::{Loss, LossVerdict, Verdict};
 use crate::facts::{PathState, HALF};
 use bentpipe_units::{Duration, Time};
 
-/// The window in which losses are counted.
+/// Window in which losses are counted.
 const PACKETS: u64 = 1000;
 const TIME: Duration = Duration::from_secs(10);
 
-/// What part of the losses is congestion.
+/// Share of congestion in the losses.
 #[derive(Clone, Debug, Default)]
 struct Losses {
     survival: Option<f32>,
-    /// When the window began, with what had been sent and retransmitted then.
+    /// Start of the window, with the segments sent and retransmitted until then.
     since: (Time, u64, u64),
 }
 
 impl Losses {
-    /// c / p.
+    /// Returns c / p.
     fn congestion_share(&mut self, loss: &Loss, path: &PathState) -> f64 {
         let Some(survival) = self.survival else { return 1.0 };
         let (begun, sent, retransmitted) = self.since;
         let sent = loss.sent_segments.saturating_sub(sent).max(1);
-        // This one is not retransmitted yet.
+        // This segment is not retransmitted yet.
         let lost = loss.retransmitted_segments.saturating_sub(retransmitted) + 1;
         if sent >= PACKETS || path.now.saturating_since(begun) >= TIME {
             self.since = (path.now, loss.sent_segments, loss.retransmitted_segments);
@@ -38,14 +42,14 @@ impl Losses {
     }
 }
 
-/// c / p of the share that is lost and the share that is corrupted.
+/// Returns c / p for the shares of lost and of corrupted packets.
 fn congestion_share(lost: f64, corrupted: f64) -> f64 {
     let lost = lost.clamp(f64::MIN_POSITIVE, 1.0);
     let congestion = 1.0 - (1.0 - lost) / (1.0 - corrupted).max(f64::MIN_POSITIVE);
     (congestion / lost).clamp(0.0, 1.0)
 }
 
-/// CETEN_P: of the losses that share reduces the window as always, the others do not.
+/// CETEN_P: that share of the losses reduces the window as always. The other losses do not.
 #[derive(Clone, Debug, Default)]
 pub struct CetenP {
     losses: Losses,
@@ -85,7 +89,7 @@ impl LossVerdict for CetenA {
     }
 }
 
-/// Thousandths of the window that are left: 1 - c / 2p.
+/// Returns the thousandths of the window after a loss: 1 - c / 2p.
 fn left(share: f64) -> u32 {
     1000 - (f64::from(HALF) * share).round() as u32
 }

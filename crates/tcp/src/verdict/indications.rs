@@ -1,6 +1,6 @@
-//! The SCPS-TP rule (CCSDS 714.0-B) for a loss: the route has an assumption, and indications override it. ECN marks indicate
-//! congestion for two smoothed round-trip times (a reading). The receiver indicates corruption (Corruption Experienced).
-//! Congestion overrides corruption.
+//! The SCPS-TP rule (CCSDS 714.0-B) for a loss: the route has an assumption, and indications override it. ECN marks
+//! indicate congestion for two smoothed round-trip times (a reading). The receiver indicates corruption (Corruption
+//! Experienced). Congestion overrides corruption.
 //!
 //! The option reports only that packets arrived damaged. It names neither packets nor a period, so its range is a reading:
 //!
@@ -10,8 +10,8 @@
 //!   recovery that congestion began.
 //! - `round-trips`: a report explains every loss of the next two smoothed round-trip times.
 //!
-//! The receiver repeats a report on `resnacks` ACKs, because ACKs are lost too. A longer run of such ACKs is more than one report: each
-//! ACK after the first `resnacks` counts as another.
+//! The receiver repeats a report on `resnacks` ACKs, because ACKs are lost, too. A longer run of such ACKs is more than
+//! one report: each ACK after the first `resnacks` counts as another.
 
 use super::{Loss, Verdict};
 use crate::facts::PathState;
@@ -23,15 +23,15 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Indications {
     snack: Snack,
-    /// When marks indicated congestion last.
+    /// Time of the last mark.
     pub(super) congestion: Option<Time>,
-    /// When the receiver last reported corruption.
+    /// Time of the last report of corruption by the receiver.
     corruption: Option<Time>,
-    /// ACKs in a row that reported it.
+    /// Consecutive ACKs that reported it.
     run: u32,
     /// Reports that no hole has used up, oldest first: arrival, and SND.NXT then.
     unused: VecDeque<(Time, u64)>,
-    /// The end of the last hole that a report covered.
+    /// End of the last hole that a report covered.
     covered_until: u64,
     /// Whether a report covers the hole that was reported last.
     is_covered: bool,
@@ -42,7 +42,7 @@ impl Indications {
         self.snack = snack;
     }
 
-    /// An ACK arrived that reports packets as corrupted, or does not.
+    /// Processes an ACK, which reports corrupted packets or does not.
     pub(super) fn on_corruption(&mut self, is_reported: bool, path: &PathState) {
         self.run = if is_reported { self.run.saturating_add(1) } else { 0 };
         if !is_reported {
@@ -55,7 +55,7 @@ impl Indications {
         }
     }
 
-    /// Reports that cannot explain a loss at `offset` or later any more.
+    /// Discards reports that can no longer explain a loss at `offset` or later.
     fn forget(&mut self, offset: u64, path: &PathState) {
         while self.unused.front().is_some_and(|&(at, until)| until <= offset || !is_recent(at, path)) {
             self.unused.pop_front();
@@ -68,7 +68,7 @@ impl Indications {
         self.unused.pop_front().is_some()
     }
 
-    /// A hole was reported for the first time.
+    /// Processes a hole that was reported for the first time.
     pub(super) fn covers(&mut self, (start, end): (u64, u64), path: &PathState) -> Option<bool> {
         if self.snack.corruption_covers == CorruptionCovers::RoundTrips {
             return None;
@@ -88,7 +88,7 @@ impl Indications {
         }
         let is_corruption = match self.snack.corruption_covers {
             CorruptionCovers::RoundTrips => self.corruption.is_some_and(|at| is_recent(at, path)),
-            // A retransmission that is lost in a recovery that congestion began.
+            // A retransmission was lost in a recovery that congestion began.
             CorruptionCovers::Hole if loss.was_reduced => false,
             CorruptionCovers::Hole if loss.by_timeout => self.use_up(path.snd_una, path),
             CorruptionCovers::Hole => self.is_covered,

@@ -1,23 +1,30 @@
-//! Loss differentiation by copies of low priority. BEEN cites it (S. Zabir and G. Kitagata 2004) as the way in which copies of user data
-//! with low priority show whether a path is congested: queues drop them first, the errors of a link do not know them. The
-//! primary source was not at hand: what stands here is our reading of that sentence, with the numbers as settings.
+//! Loss differentiation by copies of low priority. BEEN cites it (S. Zabir and G. Kitagata 2004): copies of user data
+//! with low priority show whether a path is congested. Queues drop them first, and the errors of a link do not. Source
+//! not available: this is a reading of that sentence, with the numbers as settings.
 //!
-//! # Readings
+//! # Differences from the source
 //!
-//! - One copy leaves for `every` data segments, of the segment that left last; retransmissions count. It is a dummy segment of
-//!   TCP-Peach on the wire: both ends agree on them, the receiver answers each and delivers none, queues have them in their
-//!   lowest class.
-//! - Answers do not say which copy they answer. A loss that is found now left a smoothed round trip ago; so the copies of
-//!   the round trip before that are compared with the answers of the last one.
-//! - If a `share` of them came back, the loss is an error of the link; otherwise, and with fewer than `least` copies, congestion.
-//! - A timeout is congestion: where all copies and all data are lost nobody can say why.
+//! Readings:
 //!
-//! # On satellite paths
+//! - One copy leaves for `every` data segments, of the segment that left last. Retransmissions count. On the wire it is
+//!   a dummy segment of TCP-Peach: both ends agree on dummies, the receiver answers each and delivers none, and queues
+//!   have them in their lowest class.
+//! - Answers do not identify their copy. A loss that is found now left a smoothed round trip ago. Therefore the copies
+//!   of the round trip before that are compared with the answers of the last one.
+//! - If a `share` of them came back, the loss is an error of the link. Otherwise, and with fewer than `least` copies,
+//!   it is congestion.
+//! - A timeout is congestion: if all copies and all data are lost, the cause is unknown.
 //!
-//! **Helps:** losses by errors while the queue has room; what a standing queue holds back counts as congestion, so the window is
-//! reduced before the queue overflows. **Hurts:** the copies load the path by one segment in `every`, and each hop needs a queue that
-//! tells classes apart (`queue = "priority"` with `push_out = true`): where the copies wait and die like other packets, the share says
-//! nothing, and losses by congestion are taken for errors. Errors above one minus the share are taken for congestion.
+//! # When it helps
+//!
+//! It helps against losses by errors while the queue has room. Copies in a standing queue count as congestion, so the
+//! window is reduced before the queue overflows.
+//!
+//! # When it hurts
+//!
+//! The copies load the path by one segment in `every`. Each hop needs a queue with priorities (`queue = "priority"`
+//! with `push_out = true`). If the copies wait and are dropped like other packets, their share gives no information,
+//! and losses by congestion count as errors. Errors above one minus the share count as congestion.
 
 use super::{Loss, LossVerdict, Verdict};
 use crate::facts::PathState;
@@ -25,7 +32,7 @@ use crate::keys::{Copies, Snack};
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// When copies left and answers came, for as long as a loss may ask.
+/// Times of copies and answers, for as long as a loss may need them.
 #[derive(Clone, Debug, Default)]
 pub struct LowPriorityCopies {
     settings: Copies,
@@ -44,7 +51,7 @@ impl LowPriorityCopies {
     }
 }
 
-/// How many of `times` lie up to `longest` ago, and more than `shortest` ago.
+/// Returns the number of `times` up to `longest` ago, and more than `shortest` ago.
 fn count(times: &VecDeque<Time>, now: Time, shortest: Duration, longest: Duration) -> u64 {
     let is_counted = |at: &&Time| {
         let ago = now.saturating_since(**at);

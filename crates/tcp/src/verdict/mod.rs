@@ -1,5 +1,5 @@
-//! Loss differentiation: whether a loss means congestion or an error of the link. Separate from what is retransmitted
-//! (recovery) and from how the window moves (congestion control).
+//! Loss differentiation: whether a loss means congestion or an error of the link. It is separate from retransmission
+//! (recovery) and from the window (congestion control).
 //!
 //! A new policy is one file here and one line in [`registry!`] below.
 
@@ -22,16 +22,16 @@ use crate::facts::PathState;
 use crate::keys::{Copies, Snack};
 use bentpipe_units::settings::{Fields, Shape, Table, Typed, Unfit, Value};
 
-/// What a loss is attributed to.
+/// Cause that a loss is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A queue overflowed: the window is reduced.
     Congestion,
     /// The link corrupted it: the window stays, and the timer does not back off.
     LinkError,
-    /// Either may be: this much of the window is left. A timeout is one of congestion.
+    /// Either cause. This much of the window is left. A timeout is congestion.
     Partly {
-        /// Thousandths.
+        /// Thousandths of the window.
         left: u32,
     },
 }
@@ -43,52 +43,52 @@ pub struct Loss {
     pub offset: u64,
     /// Whether the retransmission timer found it; otherwise duplicate or selective ACKs did.
     pub by_timeout: bool,
-    /// Whether it lies in a recovery that reduced the window.
+    /// Whether it is in a recovery that reduced the window.
     pub was_reduced: bool,
     /// Segments sent so far.
     pub sent_segments: u64,
-    /// Of those, retransmissions.
+    /// Retransmissions among them.
     pub retransmitted_segments: u64,
 }
 
 /// The contract of a loss differentiation policy.
 pub trait LossVerdict {
-    /// Asked once per loss episode, before the window changes.
+    /// Judges a loss, once per loss episode, before the window changes.
     fn judge(&mut self, loss: &Loss, path: &PathState) -> Verdict;
 
-    /// An ACK arrived that reports packets as corrupted, or does not (SCPS-TP).
+    /// Reports an ACK, which reports corrupted packets or does not (SCPS-TP).
     fn on_corruption(&mut self, is_reported: bool, path: &PathState) {
         let _ = (is_reported, path);
     }
 
-    /// The receiver reported the hole [start, end) for the first time. Returns whether a report of corruption covers it; none if
-    /// the policy does not tell holes apart.
+    /// Reports the hole [start, end) for the first time. Returns whether a report of corruption covers it; `None` if
+    /// the policy does not distinguish holes.
     fn covers(&mut self, hole: (u64, u64), path: &PathState) -> Option<bool> {
         let _ = (hole, path);
         None
     }
 
-    /// The receiver reported ECN marks.
+    /// Reports ECN marks from the receiver.
     fn on_mark(&mut self, path: &PathState) {
         let _ = path;
     }
 
-    /// The network says which share of packets crosses the path uncorrupted (CETEN).
+    /// Reports the share of packets that cross the path uncorrupted (CETEN).
     fn on_survival(&mut self, survival: f32) {
         let _ = survival;
     }
 
-    /// [`Config::copies`](crate::Config::copies) and the settings of SNACK, before anything else.
+    /// Receives [`Config::copies`](crate::Config::copies) and the settings of SNACK, before any other call.
     fn configure(&mut self, copies: Copies, snack: Snack) {
         let _ = (copies, snack);
     }
 
-    /// Data segments for each copy of low priority that it wants; none without copies.
+    /// Returns the data segments per copy of low priority; `None`: no copies.
     fn copies_every(&self) -> Option<u32> {
         None
     }
 
-    /// Such a copy left, or the answer to one came.
+    /// Reports that such a copy left, or that an answer to one arrived.
     fn on_copy(&mut self, is_answer: bool, path: &PathState) {
         let _ = (is_answer, path);
     }
@@ -101,7 +101,7 @@ macro_rules! registry {
         pub enum VerdictKind { $($(#[doc = $doc])+ $type,)+ }
 
         impl VerdictKind {
-            /// All of them, in the order of the registry.
+            /// All policies, in the order of the registry.
             pub const ALL: &'static [Self] = &[$(Self::$type,)+];
 
             /// The name in scenario files.
@@ -137,7 +137,7 @@ macro_rules! registry {
             }
         }
 
-        /// A policy of any kind, dispatched without a vtable. Few have state, and few losses ask for it: it stands elsewhere.
+        /// A policy of any kind, dispatched without a vtable. Few have state, and few losses need it, so it is boxed.
         #[derive(Clone, Debug)]
         pub(crate) enum Policy { $($type(Box<$type>),)+ }
 
@@ -173,13 +173,15 @@ macro_rules! registry {
 registry! {
     /// Every loss is congestion (RFC 5681).
     "always-congestion" => AlwaysCongestion;
-    /// Losses found by duplicate ACKs never reduce the window: the bound that no discrimination can beat on a path without congestion.
+    /// Losses found by duplicate ACKs never reduce the window: the best possible result on a path without congestion.
     "always-link-error" => AlwaysLinkError;
     /// A loss is congestion, unless a report of corruption covers it and no mark indicated congestion within two round trips (SCPS-TP).
     "assume-congestion" => AssumeCongestion;
-    /// A loss, timeouts too, is an error of the link, unless marks told of congestion within two round trips (SCPS-TP).
+    /// A loss, or a timeout, is an error of the link, unless marks indicated congestion within two round trips
+    /// (SCPS-TP).
     "assume-corruption" => AssumeCorruption;
-    /// Of losses the share is congestion that the network's survival probability does not explain; the others reduce nothing (CETEN_P).
+    /// Losses that the network's survival probability does not explain are congestion; other losses reduce nothing
+    /// (CETEN_P).
     "ceten-p" => CetenP;
     /// Each loss reduces the window by the share of congestion among losses, at most by half (CETEN_A).
     "ceten-a" => CetenA;

@@ -3,12 +3,12 @@
 use crate::quantity::{self, Why};
 use crate::Duration;
 
-/// A measure of an amount.
+/// Measure of an amount.
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
     /// A word.
     Word(&'static str),
-    /// A number of these, counted in this many parts.
+    /// A number of units, counted in this many parts.
     Count(&'static str, u64),
     /// A number of bytes.
     Size,
@@ -16,11 +16,11 @@ pub enum Form {
     Span,
 }
 
-/// What the count of a measure becomes.
+/// Type of a measure's count.
 pub trait Count: Sized {
-    /// From the count.
+    /// Converts from the count.
     fn of(count: u64) -> Self;
-    /// To the count.
+    /// Converts to the count.
     fn count(&self) -> u64;
 }
 
@@ -51,10 +51,10 @@ impl Count for Duration {
     }
 }
 
-/// Which of the forms a text has, and its count.
+/// Returns the form of a text, and its count.
 ///
 /// # Errors
-/// Why it is not `what`, to follow the text.
+/// The reason why it is not `what`, to follow the text.
 pub fn read_amount(text: &str, what: &str, forms: &[Form]) -> Result<(usize, u64), String> {
     let text = text.trim();
     if let Some(index) = forms.iter().position(|form| matches!(form, Form::Word(word) if *word == text)) {
@@ -91,7 +91,7 @@ pub fn read_amount(text: &str, what: &str, forms: &[Form]) -> Result<(usize, u64
     })
 }
 
-/// The amount as a text.
+/// Returns the amount as a text.
 #[must_use]
 pub fn write_amount(form: Form, count: u64) -> String {
     match form {
@@ -107,10 +107,10 @@ pub fn write_amount(form: Form, count: u64) -> String {
     }
 }
 
-/// Declares an amount: an enum with a variant for each measure and each word, so that what is read must be understood. Behind
-/// the name stand the format's name, what the amount is called, what is expected, and an example.
+/// Declares an amount: an enum with a variant for each measure and each word, so that code must handle each. The name
+/// is followed by the format's name, the name of the amount, its expected form, and an example.
 ///
-/// A word that can be read and that nobody gives a meaning does not compile:
+/// A word that the code does not handle does not compile:
 ///
 /// ```compile_fail
 /// bentpipe_units::amounts! {
@@ -145,7 +145,7 @@ macro_rules! amounts {
             const FORMS: &'static [$crate::settings::Form] =
                 &[$($crate::amounts!(@form $form $(($word $(, $parts)?))?),)+];
 
-            /// How it is written.
+            /// Written form.
             $vis const FORMAT: &'static $crate::settings::Format = &$crate::settings::Format {
                 name: $format,
                 expected: $expected,
@@ -154,10 +154,10 @@ macro_rules! amounts {
                 is_number_too: false,
             };
 
-            /// Reads it.
+            /// Reads a text.
             ///
             /// # Errors
-            /// Why the text is none, to follow it.
+            /// The reason why the text is not valid, to follow it.
             $vis fn parse(text: &str) -> Result<Self, String> {
                 let (found, count) = $crate::settings::read_amount(text, $what, Self::FORMS)?;
                 let mut index = 0..;

@@ -1,12 +1,12 @@
-//! The macros of the declarations.
+//! Macros of the declarations.
 
-/// Declares a table of keys: a struct with public fields, its description, how it is read and written, and its defaults if
+/// Declares a table of keys: a struct with public fields, its description, its reading and writing, and its defaults if
 /// every key has one.
 ///
-/// A key is `name: TYPE = DEFAULT, [LEAST, GREATEST], "source";`. What is not said of it is left out: without default it is
-/// required, or absent if its type is an `Option`; a range is that of a number or of the length of a list. `as WAY` behind the
-/// type names another [way to write it](crate::settings::Written); a text before the name is the name in scenario files where
-/// that differs. Fields behind `with` are no keys.
+/// A key is `name: TYPE = DEFAULT, [LEAST, GREATEST], "source";`. All parts after the type are optional. A key without
+/// default is required, or absent if its type is an `Option`. A range is that of a number or of the length of a list.
+/// `as WAY` behind the type names another [way to write it](crate::settings::Written). A text before the name is the
+/// name in scenario files if it differs. Fields behind `with` are not keys.
 #[macro_export]
 macro_rules! settings {
     ($(#[doc = $about:literal])+ #[derive($($trait:ident),+)] $vis:vis struct $($rest:tt)+) => {
@@ -124,10 +124,10 @@ macro_rules! settings {
     (@bind $name:ident $type:ty) => { $name };
 }
 
-/// Declares a choice between tables by their `kind`: an enum, its description, how it is read and written. A kind is
-/// `"kind" => Variant;`, and has the keys of a type, `Variant(Type);`, or its own, declared as in
-/// [`settings!`](crate::settings): `Variant { keys };`. A kind that needs no key may be written as its name alone. With
-/// `else "meaning" Variant(Type);` in front, what is no table is a value of that type.
+/// Declares a choice between tables by their `kind`: an enum, its description, its reading and writing. A kind is
+/// `"kind" => Variant;`, with the keys of a type, `Variant(Type);`, or with separate keys, declared as in
+/// [`settings!`](crate::settings): `Variant { keys };`. A kind that needs no key may be written as its name only. With
+/// `else "meaning" Variant(Type);` in front, a value that is not a table has that type.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -148,7 +148,7 @@ macro_rules! kinds {
             $($(#[doc = $doc])+ $variant $(($inner))? $({ $($(#[doc = $key_doc])+ $field: $type,)+ })?,)+
         }
 
-        #[allow(dead_code, reason = "not every choice is asked for its name")]
+        #[allow(dead_code, reason = "not every choice uses its name")]
         impl $name {
             /// The name in scenario files.
             #[must_use]
@@ -220,8 +220,7 @@ macro_rules! kinds {
     };
 }
 
-/// Declares a choice between shapes that tell themselves apart, by their type or by their keys: an enum, its description, how
-/// it is read and written.
+/// Declares a choice between shapes that differ in type or keys: an enum, its description, its reading and writing.
 #[macro_export]
 macro_rules! either {
     (

@@ -1,14 +1,14 @@
-//! The language in which every key of a scenario is declared, once: name, meaning, type, unit, range, default and where the
-//! default is from. From a declaration follow the type with its [`Default`], its [description](Table), how it is
-//! [read](Typed::read) from values and how it is [written](Typed::write) as values. The schema, the reference page, the
-//! Python types and the random scenarios of the swarm are made from the description.
+//! Language that declares every key of a scenario, once: name, meaning, type, unit, range, default and the source of
+//! the default. A declaration gives the type with its [`Default`], its [description](Table), its [reading](Typed::read)
+//! from values and its [writing](Typed::write) as values. The schema, the reference page, the Python types and the
+//! random scenarios of the swarm are made from the description.
 //!
 //! | declares | by |
 //! |---|---|
 //! | a table of keys | [`settings!`](crate::settings) |
 //! | a choice between tables by their `kind` | [`kinds!`](crate::kinds) |
 //! | a choice of words | [`words!`](crate::words) |
-//! | a choice between shapes that tell themselves apart | [`either!`](crate::either) |
+//! | a choice between shapes that differ in type or keys | [`either!`](crate::either) |
 //! | an amount in several measures, or a word | [`amounts!`](crate::amounts) |
 
 mod amount;
@@ -22,7 +22,7 @@ pub use types::{
 
 use std::fmt;
 
-/// A value as TOML and JSON have them.
+/// A value of TOML and JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Yes or no.
@@ -39,11 +39,11 @@ pub enum Value {
     Table(Fields),
 }
 
-/// The entries of a table, in order.
+/// Entries of a table, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(pub Vec<(String, Value)>);
 
-/// What may stand behind a key.
+/// Shape of a key's value.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// `true` or `false`.
@@ -64,21 +64,21 @@ pub enum Shape {
     },
     /// Any text.
     Text,
-    /// A quantity with its unit, or another text that is checked.
+    /// A quantity with its unit, or another checked text.
     Quantity(&'static Format),
     /// One of a few words, each with its meaning; the name of the choice.
     Word(&'static str, Vec<(&'static str, &'static str)>),
-    /// Several of a shape, with the least and the greatest number of them.
+    /// Several values of a shape, with the minimum and maximum number.
     List(Box<Shape>, usize, Option<usize>),
     /// Two values.
     Pair(Box<[Shape; 2]>),
     /// Keys.
     Table(Table),
-    /// Tables told apart by `kind`; the name of the choice, empty if it has none. Each table has the name of its kind.
+    /// Tables that differ by `kind`; the name of the choice, empty if it has none. Each table has the name of its kind.
     Kinds(&'static str, Vec<Table>),
     /// One of several shapes.
     Either(Vec<Shape>),
-    /// Tables of this shape by names that the user gives.
+    /// Tables of this shape by names of the user.
     Named(Box<Shape>),
 }
 
@@ -87,49 +87,49 @@ pub enum Shape {
 pub struct Table {
     /// Its name in the schema.
     pub name: &'static str,
-    /// One line.
+    /// Description in one line.
     pub about: &'static str,
-    /// Its keys, in order; none: any keys.
+    /// Its keys, in order; `None`: any keys.
     pub keys: Option<Vec<Key>>,
 }
 
-/// A key as people read it.
+/// A key, described for people.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// As in scenario files.
+    /// Name in scenario files.
     pub name: &'static str,
-    /// One line.
+    /// Meaning in one line.
     pub meaning: &'static str,
-    /// What it may be.
+    /// Shape of its value.
     pub shape: Shape,
-    /// What it is if it is left out.
+    /// Value if it is left out.
     pub default: Absent,
-    /// Where the default is from; may be empty.
+    /// Source of the default; may be empty.
     pub origin: &'static str,
 }
 
-/// What a key is that is left out.
+/// Value of a key that is left out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Absent {
-    /// It may not be left out.
+    /// Required.
     Required,
-    /// Nothing, or what other keys say.
+    /// No value, or a value by other keys.
     Open,
-    /// This.
+    /// This value.
     Default(Value),
 }
 
-/// How a kind of text is named, explained and checked.
+/// Name, explanation and check of a kind of text.
 pub struct Format {
-    /// The `format` of the schema.
+    /// `format` in the schema.
     pub name: &'static str,
-    /// What a valid text consists of.
+    /// Form of a valid text.
     pub expected: &'static str,
     /// A valid text.
     pub example: &'static str,
-    /// Why a text is none: the end of a sentence that begins with it.
+    /// Returns the reason why a text is not valid: the end of a sentence that begins with it.
     pub check: fn(&str) -> Result<(), String>,
-    /// Whether a plain number from 0 to 1 will do as well.
+    /// Whether a plain number from 0 to 1 is valid, too.
     pub is_number_too: bool,
 }
 
@@ -139,7 +139,7 @@ impl fmt::Debug for Format {
     }
 }
 
-/// A value that does not fit its declaration. Nobody meets it who has compared the value with the description first.
+/// A value that does not fit its declaration. It does not occur after a comparison of the value with the description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unfit(pub String);
 
@@ -151,26 +151,26 @@ impl fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
-/// A type that a key can have.
+/// Type that a key can have.
 pub trait Typed: Sized {
-    /// What may be written.
+    /// Returns its shape.
     fn shape() -> Shape;
 
-    /// What was written means.
+    /// Reads a written value.
     ///
     /// # Errors
     /// If it does not fit the shape.
     fn read(value: &Value) -> Result<Self, Unfit>;
 
-    /// As it would be written.
+    /// Returns it as it would be written.
     fn write(&self) -> Value;
 
-    /// What a key without default is when it is left out; none: it is required.
+    /// Returns the value of a key without default that is left out; `None`: it is required.
     fn absent() -> Option<Self> {
         None
     }
 
-    /// As it would be written, if it would.
+    /// Returns it as it would be written, if it would.
     fn write_if_any(&self) -> Option<Value> {
         Some(self.write())
     }
@@ -180,13 +180,13 @@ pub trait Typed: Sized {
 pub trait Settings: Sized {
     /// The name in the schema.
     const NAME: &'static str;
-    /// One line.
+    /// Description in one line.
     const ABOUT: &'static str;
 
-    /// Its keys, in the order of the declaration.
+    /// Returns its keys, in the order of the declaration.
     fn keys() -> Vec<Key>;
 
-    /// What a table means.
+    /// Reads a table.
     ///
     /// # Errors
     /// If it does not fit the keys.
@@ -195,7 +195,7 @@ pub trait Settings: Sized {
     /// Adds its keys to a table.
     fn write(&self, table: &mut Fields);
 
-    /// Its description.
+    /// Returns its description.
     fn table() -> Table {
         Table { name: Self::NAME, about: Self::ABOUT, keys: Some(Self::keys()) }
     }
@@ -215,14 +215,14 @@ impl<T: Settings> Typed for T {
     }
 }
 
-/// A way to write a `T` as a key or several. [`Plain`] is that of the type itself; another is named behind `as`.
+/// Way to write a `T` as one key or several. [`Plain`] is that of the type itself. `as` names another.
 pub trait Written<T> {
-    /// The keys; `key` has everything but the shape.
+    /// Returns the keys; `key` has everything except the shape.
     fn keys(key: Key) -> Vec<Key> {
         vec![Key { shape: Self::shape(), ..key }]
     }
 
-    /// What may be written.
+    /// Returns its shape.
     fn shape() -> Shape;
 
     /// As [`Typed::read`].
@@ -239,15 +239,15 @@ pub trait Written<T> {
         None
     }
 
-    /// Whether a key is left out though there is a default: other keys decide what it is then.
+    /// Whether a key with a default is left out, because other keys determine its value.
     fn is_open() -> bool {
         Self::absent().is_some()
     }
 
-    /// What the table says, or else `default`.
+    /// Reads the key from the table, or takes `default`.
     ///
     /// # Errors
-    /// If it does not fit, or says nothing and there is no default.
+    /// If it does not fit, or is missing without a default.
     fn take(table: &Fields, name: &str, default: Option<fn() -> T>) -> Result<T, Unfit> {
         match table.get(name) {
             Some(value) => Self::read(value).map_err(|why| Unfit(format!("{name}: {why}"))),
@@ -262,10 +262,10 @@ pub trait Written<T> {
 }
 
 impl Value {
-    /// The entries of a table.
+    /// Returns the entries of a table.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is not a table.
     pub fn table(&self) -> Result<&Fields, Unfit> {
         match self {
             Self::Table(table) => Ok(table),
@@ -273,10 +273,10 @@ impl Value {
         }
     }
 
-    /// A text.
+    /// Returns a text.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is not a text.
     pub fn text(&self) -> Result<&str, Unfit> {
         match self {
             Self::Text(text) => Ok(text),
@@ -284,7 +284,7 @@ impl Value {
         }
     }
 
-    /// Whether it may be of this shape, of several that differ in type or, of tables, in keys.
+    /// Whether it may have this shape, among shapes that differ in type or, for tables, in keys.
     #[must_use]
     pub fn may_be(&self, shape: &Shape) -> bool {
         match (self, shape) {
@@ -297,7 +297,7 @@ impl Value {
         }
     }
 
-    /// Why it is not `what`.
+    /// Returns the error that it is not `what`.
     #[must_use]
     pub fn unfit(&self, what: &str) -> Unfit {
         Unfit(format!("{self:?} is not {what}"))
@@ -311,12 +311,12 @@ impl From<&str> for Value {
 }
 
 impl Fields {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// Adds a key at the end, or gives it another value where it is.
+    /// Adds a key at the end, or replaces its value.
     pub fn put(&mut self, name: &str, value: Value) {
         match self.0.iter_mut().find(|(key, _)| key == name) {
             Some((_, old)) => *old = value,
@@ -324,21 +324,21 @@ impl Fields {
         }
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let at = self.0.iter().position(|(key, _)| key == name)?;
         Some(self.0.remove(at).1)
     }
 
-    /// The `kind` of a table that has one.
+    /// Returns the `kind` of a table.
     ///
     /// # Errors
-    /// If it has none.
+    /// If it has no kind.
     pub fn kind(&self) -> Result<&str, Unfit> {
         self.get("kind").ok_or_else(|| Unfit("kind is missing".into()))?.text()
     }
 
-    /// A table of this kind, still without other keys.
+    /// Returns a table of this kind, without other keys yet.
     #[must_use]
     pub fn of_kind(kind: &str) -> Self {
         Self(vec![("kind".into(), kind.into())])
@@ -346,7 +346,7 @@ impl Fields {
 }
 
 impl Shape {
-    /// With this range: of a number, or of the length of a list.
+    /// Returns the shape with this range: of a number, or of the length of a list.
     #[must_use]
     pub fn within<B: Bound>(self, least: B, most: Option<B>) -> Self {
         match self {
@@ -363,9 +363,9 @@ impl Shape {
 
 /// The end of a range.
 pub trait Bound: Copy {
-    /// Of numbers.
+    /// Converts for numbers.
     fn real(self) -> f64;
-    /// Of whole numbers.
+    /// Converts for whole numbers.
     fn whole(self) -> u64;
 }
 
@@ -384,7 +384,7 @@ macro_rules! bounds {
 
 bounds! { f64 i32 u32 u64 }
 
-/// Nothing can be set.
+/// A table without keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NoSettings;
 

@@ -6,21 +6,21 @@ use crate::Duration;
 crate::words! {
     /// Colours.
     pub enum Colour {
-        /// As blood.
+        /// Red.
         "red" => Red,
-        /// As the sky.
+        /// Blue.
         "blue" => Blue,
     }
 }
 
 crate::amounts! {
-    /// How much.
+    /// An amount.
     pub enum Much("much", "an amount", "\"all\", a number of packets, a multiple of bdp, a size, or a time", "3 packets") {
         /// All.
         word("all") => All;
         /// Packets.
         count("packets") => Packets(u32);
-        /// Of a product, in millionths.
+        /// Bandwidth-delay products, in millionths.
         count("bdp", 1_000_000) => Bdp(u64);
         /// Bytes.
         size => Bytes(u64);
@@ -30,7 +30,7 @@ crate::amounts! {
 }
 
 crate::settings! {
-    /// What others include.
+    /// Keys that others include.
     pub struct Common {
         /// A share.
         share: f64 = 0.5, [0.0, 1.0], "a paper";
@@ -42,7 +42,7 @@ crate::settings! {
     pub struct Example as "Sample" {
         /// A number.
         number: u64 = 3, [1, 9], "a paper";
-        /// Of these.
+        /// Included keys.
         common: Common as Include = Common::default();
         /// A colour.
         "colour" tint: enum Colour = Colour::Red;
@@ -60,15 +60,15 @@ crate::kinds! {
     /// A choice.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Choice as "Choice" {
-        /// Nothing.
+        /// No keys.
         "nothing" => Nothing;
-        /// As in the example.
+        /// Keys of the example.
         "like" => Like(Example);
         /// Its own.
         "own" => Own {
             /// Needed.
             much: Much;
-            /// Not needed.
+            /// An optional list.
             list: Vec<(Duration, u32)> = Vec::new(), [0, 4];
         };
     }

@@ -5,7 +5,7 @@ use crate::quantity::{self, Kind, QuantityError, Why};
 use crate::{Duration, Rate, Time};
 use std::collections::BTreeMap;
 
-/// The way of the type itself.
+/// Way of the type itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain;
 
@@ -29,7 +29,7 @@ impl<T: Typed> Written<T> for Plain {
     }
 }
 
-/// The keys of a table among those of another.
+/// Keys of a table among those of another.
 #[derive(Clone, Copy, Debug)]
 pub struct Include;
 
@@ -54,7 +54,7 @@ impl<T: Settings> Written<T> for Include {
     }
 }
 
-/// A key that is left out has no fixed value: other keys decide.
+/// A key without a fixed default: other keys determine its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Open;
 
@@ -73,13 +73,13 @@ impl<T: Typed> Written<T> for Open {
     }
 }
 
-/// What an [`OnOff`] says of being off.
+/// Settings of an [`OnOff`].
 pub trait Switch: Settings {
-    /// One line.
+    /// Meaning of off, in one line.
     const OFF: &'static str;
 }
 
-/// Settings that may be there or not: the kinds `on` and `off`.
+/// Optional settings: the kinds `on` and `off`.
 #[derive(Clone, Copy, Debug)]
 pub struct OnOff;
 
@@ -286,7 +286,7 @@ impl Typed for Duration {
     }
 }
 
-/// Since the start of the run.
+/// Time since the start of the run.
 impl Typed for Time {
     fn shape() -> Shape {
         Duration::shape()
@@ -329,7 +329,7 @@ impl Typed for Bytes {
 
 macro_rules! bytes {
     ($($type:ty)+) => {$(
-        /// What does not fit is the largest number; the meaning of the key has the range.
+        /// Saturates at the largest number. The range of the key is in its meaning.
         impl Written<$type> for Bytes {
             fn shape() -> Shape {
                 <Self as Typed>::shape()
@@ -393,7 +393,7 @@ impl Written<u32> for Thousandths {
     }
 }
 
-/// A key that may be left out, written in the way `W`.
+/// An optional key, written in the way `W`.
 #[derive(Clone, Copy, Debug)]
 pub struct Maybe<W>(std::marker::PhantomData<W>);
 
@@ -417,7 +417,7 @@ impl<T, W: Written<T>> Written<Option<T>> for Maybe<W> {
     }
 }
 
-/// Of a whole in [`Share::WHOLE`] parts, written in per cent.
+/// Share of a whole in [`Share::WHOLE`] parts, written in per cent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share(pub u64);
 
@@ -471,7 +471,7 @@ measures! {
     Distance(DISTANCE, DISTANCE, 1e3, "m");
     /// An angle in degrees.
     Angle(ANGLE, ANGLE, 1e6, "deg");
-    /// Symbols in a second.
+    /// Symbols per second.
     Baud(BAUD, BAUD, 1.0, "baud");
 }
 

@@ -50,7 +50,7 @@ impl ElementSet {
     }
 }
 
-/// How a file of elements is written.
+/// Format of a file of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementFormat {
     /// Found out from the first characters of the file.
@@ -81,18 +81,18 @@ pub enum BadRecords {
 pub struct BadRecord {
     /// The line of the file where it begins, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Fault of the record.
     pub what: String,
 }
 
-/// What a file of elements held.
+/// Content of a file of elements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ElementFile {
     /// The usable records, in the order of the file.
     pub sets: Vec<ElementSet>,
     /// The line where each of them begins, from 1.
     pub lines: Vec<usize>,
-    /// What was left out.
+    /// Records that were left out.
     pub skipped: Vec<BadRecord>,
 }
 
@@ -117,8 +117,7 @@ pub fn element_text(content: &[u8]) -> Result<Cow<'_, str>, SkyError> {
 /// Reads a file of elements, given as text.
 ///
 /// # Errors
-/// A bad record under [`BadRecords::Refuse`], by line; a file without any usable record; text that is not of the
-/// format.
+/// By line, a bad record under [`BadRecords::Refuse`]. A file without any usable record, or text of another format.
 pub fn read_elements(text: &str, format: ElementFormat, bad: BadRecords) -> Result<ElementFile, SkyError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let records = match format {
@@ -172,7 +171,7 @@ fn check_theory(ephemeris_type: &str) -> Result<(), String> {
     }
 }
 
-/// A record and the line where it begins, or what is wrong with it.
+/// A record and the line where it begins, or its fault.
 type Record = (usize, Result<ElementSet, String>);
 
 fn guess(text: &str) -> ElementFormat {

@@ -7,7 +7,7 @@ use serde_json::Value;
 const NUMBERS: [&str; 7] =
     ["INCLINATION", "RA_OF_ASC_NODE", "ECCENTRICITY", "ARG_OF_PERICENTER", "MEAN_ANOMALY", "MEAN_MOTION", "BSTAR"];
 
-/// What a message says of other systems than those that SGP4 works in.
+/// Reference systems in messages for SGP4.
 const SYSTEMS: [(&str, &[&str]); 4] = [
     ("CENTER_NAME", &["EARTH"]),
     ("REF_FRAME", &["TEME"]),

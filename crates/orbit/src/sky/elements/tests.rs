@@ -265,7 +265,7 @@ fn unmatched_brackets_are_named_by_line() {
 }
 
 proptest::proptest! {
-    /// Whatever a file holds, reading ends with a result, also where lines of elements are damaged.
+    /// For any content of a file, reading ends with a result, also if lines of elements are damaged.
     #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC*", at in 0usize..138, with in "\\PC") {
         let mut damaged: String = TLE.chars().take(at).collect();

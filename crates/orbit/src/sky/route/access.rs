@@ -1,4 +1,4 @@
-//! How the places of a sky enter the graph of its satellites and gateways.
+//! Links from the places of a sky to the graph of its satellites and gateways.
 
 use super::super::earth::LIGHT_KM_S;
 use super::super::error::SkyError;
@@ -11,11 +11,11 @@ use super::{Over, Routing};
 /// One way from a place into the graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
-    /// Where it enters.
+    /// Node where it enters.
     pub(super) node: u32,
     /// The bent pipe on the way there.
     pub(super) via: Option<u32>,
-    /// What it costs, km.
+    /// Cost, km.
     pub(super) cost: f64,
 }
 
@@ -41,7 +41,7 @@ struct Station {
     relay: bool,
     watch: Watch,
     serving: Option<Vec<Handover>>,
-    /// What it sees and may use.
+    /// Satellites that it sees and may use.
     seen: Vec<Sighting>,
     entries: Vec<Entry>,
 }
@@ -86,7 +86,7 @@ impl Access {
         self.of_place[place].map_or(&[], |station| &self.stations[station].entries)
     }
 
-    /// What a way that was used before costs now.
+    /// Returns the present cost of an entry that was used before.
     pub(super) fn cost(&self, place: usize, entry: Entry) -> Option<f64> {
         self.entries(place).iter().find(|now| now.is_like(&entry)).map(|now| now.cost)
     }
@@ -165,7 +165,7 @@ impl Station {
         let works = |s: &&Sighting| sky.failures.is_empty() || !sky.link_fails(node, s.satellite, t);
         self.seen.clear();
         match &self.serving {
-            // The rule that chose it says until when it is used.
+            // The rule that chose it defines the end of its use.
             Some(handovers) => {
                 let serving = serving_at(handovers, t);
                 let sighting = serving.and_then(|satellite| self.watch.one(&sky.earth, positions, t, satellite));

@@ -11,7 +11,7 @@ use super::{Change, Metric, Over, Route, Router, Routing, Switch, HOP_KM};
 /// Paths that are sought between two places at most.
 pub const MOST_PATHS: usize = 16;
 
-/// What several paths must not share.
+/// Elements that several paths must not share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disjoint {
     /// Satellites and gateways.
@@ -29,7 +29,7 @@ pub struct Alternative {
     pub delay_s: f64,
 }
 
-/// A link with one direction and how often it can be used yet; it and the way back stand next to each other.
+/// A link with one direction, and its remaining uses. It is next to the link back.
 #[derive(Clone, Copy)]
 struct Arc {
     to: usize,
@@ -89,8 +89,8 @@ impl Flow {
 }
 
 impl Router<'_> {
-    /// Up to `count` paths of a pair at the last instant that share no node or no link, shortest first; the sum of
-    /// their delays (or hops) is the least that so many can have.
+    /// Returns up to `count` paths of a pair at the last instant that share no node or no link, shortest first. The sum
+    /// of their delays (or hops) is the smallest for this number of paths.
     pub fn disjoint(&self, pair: usize, count: usize, what: Disjoint) -> Vec<Alternative> {
         let nodes = self.graph.nodes();
         let (source, sink) = (2 * nodes, 2 * nodes + 1);
@@ -144,7 +144,7 @@ impl Router<'_> {
         Some((cost - self.counted_km(nodes)) / LIGHT_KM_S)
     }
 
-    /// What the count of hops adds to the cost of a path.
+    /// Returns the addition of the hop count to the cost of a path.
     fn counted_km(&self, nodes: &[u32]) -> f64 {
         if self.routing.metric == Metric::Hops {
             HOP_KM * (nodes.len() - 1) as f64
@@ -158,7 +158,7 @@ impl Router<'_> {
         let (mut node, mut cost) = (source, 0.0);
         let mut nodes = vec![self.sky.node(from)];
         while node != sink {
-            // Links forth have even numbers; how often one was used stands at its way back.
+            // Forward links have even numbers. The use of a link is stored at its link back.
             let used = |number: &&usize| **number % 2 == 0 && flow.arcs[**number ^ 1].left > 0;
             let number = *flow.out[node].iter().find(used)?;
             flow.arcs[number ^ 1].left -= 1;
@@ -185,13 +185,13 @@ impl Router<'_> {
     }
 }
 
-/// For each pair (from, to) of places `count` disjoint paths over satellites at the instants of a span, shortest first;
-/// where there are fewer, the last ones have no nodes. With [`Switch::WhenBroken`] all of them are kept until a link of one
-/// of them cannot be used any more.
+/// Finds, for each pair (from, to) of places, `count` disjoint paths over satellites at the instants of a span,
+/// shortest first. If there are fewer, the last ones have no nodes. With [`Switch::WhenBroken`] all of them are kept
+/// until a link of one of them is no longer usable.
 ///
 /// # Errors
-/// As [`Router::new`]; bent pipes, whose paths share nothing but what gateways choose; more than [`MOST_PATHS`]; the work was
-/// ended.
+/// As [`Router::new`]. Bent pipes, where paths share only the choices of gateways. More than [`MOST_PATHS`]. The work
+/// was ended.
 pub fn disjoint_routes_while(
     sky: &Sky,
     pairs: &[(usize, usize)],

@@ -1,8 +1,8 @@
-//! Which path is best when: routes over time.
+//! Routes over time: the best path at each instant.
 //!
-//! A [`Router`] is moved from instant to instant and says at each the path and delay of every pair of places;
-//! [`routes`] collects them over a span of time. Changes are reported as they are: where a new path is shorter, packets
-//! may overtake those on the old one.
+//! A [`Router`] moves from instant to instant and returns the path and delay of every pair of places. [`routes`]
+//! collects them over a span of time. Changes are reported unchanged: where a new path is shorter, packets may overtake
+//! those on the old one.
 
 mod access;
 mod disjoint;
@@ -28,7 +28,7 @@ use walk::Walk;
 /// Added to every hop where hops are counted, km: more than any path is long.
 const HOP_KM: f64 = 1e7;
 
-/// What carries packets between the places.
+/// Carriers of packets between the places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Satellites forward packets: to each other where they are linked, and down to any place.
@@ -54,25 +54,25 @@ impl Over {
 /// Which of several paths is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// That of the shortest delay.
+    /// Path of the shortest delay.
     Delay,
-    /// That of the fewest hops; of these the one of the shortest delay.
+    /// Path of the fewest hops. Among those, the one of the shortest delay.
     Hops,
 }
 
 /// When a pair takes another path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// As soon as another is better.
+    /// Switch as soon as another path is better.
     WhenBetter,
     /// When a link of the one in use cannot be used any more.
     WhenBroken,
 }
 
-/// How paths are chosen.
+/// Choice of paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routing {
-    /// What carries packets.
+    /// Carriers of packets.
     pub over: Over,
     /// Which path is best.
     pub metric: Metric,
@@ -100,7 +100,7 @@ impl Default for Routing {
 /// The path of one pair at the last instant.
 #[derive(Clone, Debug, Default)]
 struct Way {
-    /// How it leaves the `from` place and reaches the `to` place; none: there is no path.
+    /// Entries at the `from` place and at the `to` place; `None`: no path.
     ends: Option<(Entry, Entry)>,
     /// The nodes of the graph between, both included.
     middle: Vec<u32>,
@@ -130,13 +130,13 @@ pub struct Router<'a> {
     arcs: Vec<(u32, u32, f64)>,
     graph: Graph,
     distances: Distances,
-    /// Places from which paths are sought.
+    /// Start places of paths.
     sources: Vec<Source>,
     pairs: Vec<Pair>,
     changed: Vec<u32>,
 }
 
-/// A place from which paths are sought, its shortest paths, and the pairs that it is one end of.
+/// A start place of paths, its shortest paths, and its pairs.
 #[derive(Clone, Debug)]
 struct Source {
     place: usize,
@@ -346,7 +346,7 @@ fn nodes(sky: &Sky, pair: &Pair, reversed: bool) -> Vec<u32> {
 /// A new path of a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// From this instant on, seconds after the epoch.
+    /// First instant, seconds after the epoch.
     pub at_s: f64,
     /// Its nodes, from place to place; empty where there is no path any more.
     pub nodes: Vec<u32>,
@@ -357,7 +357,7 @@ pub struct Change {
 /// The paths of a pair over a span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
-    /// From this place.
+    /// Start place.
     pub from: usize,
     /// To this place.
     pub to: usize,
@@ -367,9 +367,9 @@ pub struct Route {
     pub delays_s: Vec<f64>,
 }
 
-/// The routes of pairs (from, to) of places over a span. With `within_s` the instant of each change is sought between
-/// the two instants that enclose it, as closely as that; without, changes stand at the span's instants, and where something
-/// fails or works again.
+/// Finds the routes of pairs (from, to) of places over a span. With `within_s` the instant of each change is located
+/// between the two instants that enclose it, to that precision. Without, changes are at the span's instants, and at the
+/// instants of failures and repairs.
 ///
 /// # Errors
 /// As [`Router::new`].

@@ -67,11 +67,11 @@ fn delays_are_those_of_the_paths() {
     }
 }
 
-/// Two places in Iridium's first plane, 0.2° off it, at a moment when satellites stand over both: up, along the ring of
+/// Two places in Iridium's first plane, 0.2° off it, at a moment when satellites are above both: up, along the ring of
 /// chords, down. Closed form: 2·780 km and n chords of 4033.4 km for n places apart.
 #[test]
 fn a_path_along_a_plane_is_the_sum_of_its_chords() {
-    // At rest and t = 0 satellite s stands at argument of latitude 360 s/11; node at longitude 0.
+    // At rest and t = 0 satellite s is at argument of latitude 360 s/11; node at longitude 0.
     let mut sky = iridium(&[]);
     let under = |k: u32| {
         let g = sky.earth.geodetic(sky.position(k, 0.0).unwrap());
@@ -86,11 +86,11 @@ fn a_path_along_a_plane_is_the_sum_of_its_chords() {
     assert!((route.delays_s[0] - expected).abs() < 1e-9, "{} {expected}", route.delays_s[0]);
 }
 
-/// Without links across the seam a path between its sides goes around it, over a pole or the other planes; with them it
-/// is much shorter.
+/// Path between the sides of the seam: around it without links across, over a pole or the other planes. With such links
+/// it is much shorter.
 #[test]
 fn the_seam_costs_a_detour() {
-    // Planes stand at longitudes 0 to 158; the seam lies between 158 and 180 (and -22 and 0 on the far side).
+    // Planes are at longitudes 0 to 158. The seam lies between 158 and 180 (and -22 and 0 on the far side).
     let places = [(20.0, 155.0), (20.0, -177.0)];
     let delay = |seam: bool| {
         let mut sky = iridium(&places);
@@ -297,8 +297,8 @@ fn impossible_pairs_are_refused() {
     assert!(Router::new(&sky, &[(0, 1)], &routing, 1.0).is_err());
 }
 
-/// Disjoint paths: the first alone is the shortest; together they share no satellite (or no link), and their sum is the
-/// least: never more than taking the shortest, removing it, and taking the next.
+/// Disjoint paths: the first alone is the shortest. Together they share no satellite (or no link), and their sum is the
+/// smallest, at most that of taking the shortest, removing it, and taking the next.
 #[test]
 fn disjoint_paths_share_nothing_and_are_shortest_together() {
     let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::Y2000).unwrap();
@@ -383,7 +383,7 @@ fn disjoint_paths_over_time_are_those_of_each_instant() {
             }
         }
     }
-    // What fails is on none of them, kept or not.
+    // The failed node is on none of them, kept or not.
     let first = found[0].changes[0].nodes[2];
     sky.failures = vec![Failure { what: Failed::Node(first), from_s: 0.0, until_s: f64::INFINITY }];
     for switch in [Switch::WhenBetter, Switch::WhenBroken] {

@@ -1,4 +1,4 @@
-//! From shortest paths to what changed.
+//! Derives changes from shortest paths.
 
 use super::super::graph::{Distances, Graph, Origin, Tree};
 use super::access::Entry;
@@ -9,7 +9,7 @@ use super::access::Entry;
 pub(super) struct Walk {
     tree: Tree,
     instant: u32,
-    /// By node: when it was last asked for, and whether the path up to it was then that of the instant before.
+    /// Per node: the time of the last query, and whether the path up to it was then that of the previous instant.
     asked: Vec<(u32, bool)>,
     stack: Vec<u32>,
 }
@@ -48,7 +48,7 @@ impl Walk {
         same
     }
 
-    /// Writes the nodes of the path to `node`, which can be reached, into `path`; the entry by which it begins.
+    /// Writes the nodes of the path to a reachable `node` into `path`. Returns the entry where it begins.
     pub(super) fn path(&self, node: u32, entries: &[Entry], path: &mut Vec<u32>) -> Option<Entry> {
         path.clear();
         path.push(node);

@@ -29,7 +29,7 @@ fn iridiums_handovers_are_an_eleventh_of_its_period_apart() {
     }
 }
 
-/// The highest is handed over to when it becomes the highest: both stand equally high then.
+/// The handover to the highest happens when it becomes the highest: both have the same elevation then.
 #[test]
 fn handovers_stand_where_elevations_cross() {
     let sky = iridium(30.0, 10.0);

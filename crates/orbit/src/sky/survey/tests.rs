@@ -92,7 +92,7 @@ fn iridium_covers_the_earth() {
     assert!((mean / expected - 1.0).abs() < 0.01, "{mean} {expected}");
 }
 
-/// Whoever waits can end the work, and hears until then how far it is.
+/// A caller can end the work, and gets its progress until then.
 #[test]
 fn long_work_says_how_far_it_is_and_can_be_ended() {
     let mut sky = preset("iridium").unwrap().sky(Epoch::Y2000).unwrap();

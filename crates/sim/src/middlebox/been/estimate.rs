@@ -1,15 +1,16 @@
-//! The error rate of a link from the fate of packets alone: G. Anderson's maximum-likelihood estimate (thesis, Drexel 2011, as
-//! BEEN quotes it), and its exponentially weighted mean.
+//! Estimates the error rate of a link from the fate of packets: G. Anderson's maximum-likelihood estimate (thesis,
+//! Drexel 2011, as BEEN quotes it), and its exponentially weighted mean.
 //!
-//! Of n packets with N bytes in all, m with M bytes were lost: a byte crosses with (1 - M/N)^(m/M), so that the error rate is one
-//! less that. For packets of one length L it is 1 - (1 - m/n)^(1/L). With n = 10 it is rough: at 1e-3 and 80 B its standard
-//! deviation is as large as its mean. The mean over windows has a third of that, and lags by 4.5 windows.
+//! Let m of n packets, with M of N bytes, be lost. A byte crosses with the probability (1 -
+//! M/N)^(m/M), so the error rate is 1 minus that. For packets of one length L it is 1 - (1 - m/n)^(1/L). With n = 10
+//! the estimate is rough: at 1e-3 and 80 B its standard deviation is as large as its mean. The mean over windows has a
+//! third of that, and lags by 4.5 windows.
 
 use super::{BeenConfig, Cold, EwmaStart, MleUnit, Scope};
 use crate::middlebox::flows::Flows;
 use crate::packet::Packet;
 
-/// The estimators of a gateway: of its uplink, or of each connection.
+/// Estimators of a gateway: of its uplink, or of each connection.
 #[derive(Clone, Debug)]
 pub(super) struct Estimators {
     scope: Scope,
@@ -22,7 +23,7 @@ impl Estimators {
         Self { scope: config.scope, uplink: Estimator::new(config), flows: Flows::default() }
     }
 
-    /// The one that counts a packet, in either direction of its connection.
+    /// Returns the estimator that counts a packet, in either direction of its connection.
     pub(super) fn of(&mut self, packet: &Packet) -> &mut Estimator {
         let config = self.uplink.config;
         match self.scope {
@@ -32,7 +33,7 @@ impl Estimators {
     }
 }
 
-/// What estimates an error rate.
+/// Estimator of an error rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimator {
     config: BeenConfig,
@@ -49,7 +50,7 @@ impl Estimator {
         Self { config, packets: 0, size: 0, lost_packets: 0, lost_size: 0, mean }
     }
 
-    /// What became of a packet of so many bytes.
+    /// Adds a packet of `bytes` bytes and its fate.
     pub(super) fn add(&mut self, bytes: u64, is_lost: bool) {
         let size = if self.config.mle_unit == MleUnit::Bit { 8 * bytes } else { bytes };
         self.packets += 1;
@@ -58,7 +59,7 @@ impl Estimator {
         self.lost_size += if is_lost { size } else { 0 };
     }
 
-    /// Enters the window into the mean, if it is full.
+    /// Adds the window to the mean if it is full.
     pub(super) fn close_window(&mut self) {
         if self.packets < self.config.window {
             return;
@@ -71,7 +72,7 @@ impl Estimator {
         (self.packets, self.size, self.lost_packets, self.lost_size) = (0, 0, 0, 0);
     }
 
-    /// Of the packets since the last window.
+    /// Returns the estimate for the packets since the last window.
     fn sample(&self, is_clamped: bool) -> f64 {
         let (size, mut lost_packets, mut lost_size) =
             (self.size as f64, f64::from(self.lost_packets), self.lost_size as f64);
@@ -89,7 +90,7 @@ impl Estimator {
         -libm::expm1(lost_packets / lost_size * libm::log1p(-lost_size / size))
     }
 
-    /// The mean; before the first window what the settings say.
+    /// Returns the mean, or the value of the settings before the first window.
     pub(super) fn rate(&self) -> Option<f32> {
         let partial = (self.config.cold == Cold::Partial && self.packets > 0).then(|| self.sample(true));
         self.mean.or(partial).map(|rate| rate as f32)
@@ -111,7 +112,7 @@ pub(super) mod tests {
         config
     }
 
-    /// The estimate of one window of these packets, the first `lost` of which were.
+    /// Returns the estimate of one window of these packets. The flag marks lost packets.
     fn sample(unit: MleUnit, sizes: &[(u64, bool)]) -> f64 {
         let mut estimator = Estimator::new(config(|config| config.mle_unit = unit));
         sizes.iter().for_each(|&(size, is_lost)| estimator.add(size, is_lost));

@@ -1,4 +1,5 @@
-//! The gateway: numbers what goes up, and makes reports and estimates of the records that come down.
+//! The gateway of BEEN: numbers packets on the uplink, and makes reports and estimates from the records on the
+//! downlink.
 
 use super::estimate::Estimators;
 use super::BeenConfig;
@@ -9,19 +10,19 @@ use bentpipe_tcp::{Flags, Notice};
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 
-/// Packets that the table holds; of more the oldest are forgotten, and no report of them finds its source.
+/// Largest number of packets in the table. The oldest are forgotten, and reports about them find no source.
 const TABLE_MAX: usize = 1 << 16;
 
-/// The gateway of one uplink, or of several that it estimates together.
+/// Gateway of one uplink, or of several that it estimates together.
 #[derive(Clone, Debug)]
 pub(crate) struct Gateway {
     config: BeenConfig,
     pub(super) node: NodeId,
-    /// Nodes next to it: what goes there goes up.
+    /// Adjacent nodes on board: packets to them go up.
     pub(super) satellites: Vec<NodeId>,
-    /// The number of the next packet; numbers wrap around.
+    /// Number of the next packet; numbers wrap around.
     next_id: u32,
-    /// The headers of the last packets that went up, in order, and when they did.
+    /// Headers of the last packets on the uplink, in order, and the times when they left.
     table: VecDeque<(Time, Packet)>,
     estimators: Estimators,
     pub(super) wakes_at: Time,
@@ -73,14 +74,14 @@ impl Gateway {
         self.next_id.wrapping_sub(1)
     }
 
-    /// The packet with a number, if it is remembered.
+    /// Returns the packet with a number, if it is still in the table.
     fn find(&self, id: u32) -> Option<Packet> {
         let from_end = self.next_id.wrapping_sub(id) as usize;
         let at = self.table.len().checked_sub(from_end)?;
         self.table.get(at).map(|entry| entry.1)
     }
 
-    /// What became of packets that went up. What links between satellites do does not count for the uplink.
+    /// Processes the fates of packets on the uplink. Errors of links between satellites do not count for the uplink.
     pub(super) fn read(&mut self, records: Records, is_between: bool, cx: &mut Context<'_>) {
         for (id, is_corrupted) in records.iter() {
             let Some(packet) = self.find(id) else { continue };
@@ -88,7 +89,7 @@ impl Gateway {
             if !is_between {
                 estimator.add(packet.size(), is_corrupted);
             }
-            // An ACK is not sent again: only what has a sequence number is.
+            // Only packets with a sequence number are retransmitted, ACKs are not.
             let has_data = packet.len > 0 || packet.header_flags().has_any(Flags::SYN.with(Flags::FIN));
             if is_corrupted && has_data {
                 let (seq, len) = (packet.seq, packet.len);
@@ -102,7 +103,7 @@ impl Gateway {
         }
     }
 
-    /// What has been remembered for long enough.
+    /// Removes entries older than the lifetime.
     fn forget(&mut self, now: Time) {
         while self.table.front().is_some_and(|entry| entry.0 + self.config.lifetime <= now) {
             self.table.pop_front();
@@ -111,7 +112,7 @@ impl Gateway {
 
     pub(super) fn on_wakeup(&mut self, cx: &mut Context<'_>) {
         self.forget(cx.now);
-        // Once per lifetime, not once for each packet.
+        // Once per lifetime, not per packet.
         self.wakes_at = if self.table.is_empty() { Time::NEVER } else { cx.now + self.config.lifetime };
     }
 

@@ -1,35 +1,41 @@
-//! BEEN, backward explicit error notification (J. Govindarajan and G. Kousalya): the first satellite checks what comes up from a
-//! gateway, and reports what was corrupted to the gateway, which reports it to the source and estimates the error rate of the
-//! uplink. The source retransmits without reducing its window (`tcp.error_reports`), and chooses its packet size by the estimate
-//! (`tcp.packet_size`). Each of the two works alone.
+//! BEEN, backward explicit error notification (J. Govindarajan and G. Kousalya). The first satellite checks packets
+//! from a gateway and reports corrupted packets to the gateway. The gateway reports them to the source and estimates
+//! the error rate of the uplink. The source retransmits without reducing its window (`tcp.error_reports`), and chooses
+//! its packet size by the estimate (`tcp.packet_size`). Each of the two also works alone.
 //!
-//! The gateway gives each packet of a connection that goes up a number, writes it on the packet (IP option), and keeps in
-//! a table what it needs to find the source again. The satellite takes the number off, records what became of the
-//! packet, and writes records on the packets that come down. Where none waits it sends a packet of its own, of 28 bytes for one
-//! record. The gateway takes the records off, notifies the source of each corrupted packet (a datagram of 76 bytes), and after
-//! each window of records enters their estimate into its mean; that is written on each packet that comes down. Reports,
-//! records and estimates take the way of all packets: they queue, and get lost.
+//! # How it works
 //!
-//! # Where it may stand
+//! - The gateway numbers each packet of a connection on the uplink (IP option), and keeps its source in a table.
+//! - The satellite removes the number, records the fate of the packet, and writes records on packets of the downlink.
+//!   If no packet waits, it sends a separate packet, of 28 bytes for one record.
+//! - The gateway removes the records and notifies the source of each corrupted packet (a datagram of 76 bytes). After
+//!   each window of records it adds their estimate to its mean, and writes the mean on each packet of the downlink.
+//! - Reports, records and estimates take the path of all packets: they queue, and get lost.
 //!
-//! A satellite with `role = "satellite"` has to be of kind `processing`; the gateway has to be a node next to it. With
-//! `inter_satellite` the numbers stay on the packets for as long as they go to satellites that know BEEN, and those report what was
-//! corrupted between satellites to the gateway by packets of their own: beyond the paper, as its conclusion asks. These losses
-//! are reported to the source; the estimate remains that of the uplink.
+//! # Position on the path
 //!
-//! # Readings
+//! A satellite with `role = "satellite"` must be of kind `processing`. The gateway must be an adjacent node. With
+//! `inter_satellite` the numbers stay on the packets while they travel between satellites that know BEEN. Those
+//! satellites report packets corrupted between satellites to the gateway in separate packets: beyond the paper, as its
+//! conclusion asks. These losses are reported to the source. The estimate remains that of the uplink.
 //!
-//! The paper adds a record for errors alone and counts records with and without error: all packets are recorded here,
-//! or the estimate would be 1. A packet carries one record, or several where many wait. Records are written on a packet as it
-//! enters the queue to the gateway.
+//! # When it helps
 //!
-//! # What it helps, and what it harms
+//! BEEN helps where the uplink corrupts packets and windows are small. Losses are repaired in one round trip between
+//! gateway and satellite, and no window is reduced for them.
 //!
-//! It helps where the uplink corrupts packets and windows are small: losses are repaired in one round trip between gateway and
-//! satellite, and no window is reduced for them. It does not make room: a path with congestion is used no better. Small packets
-//! cost headers, and the estimate of ten packets is rough. It needs satellites that check, a table at the gateway, and TCP headers
-//! that the gateway can read; most routers drop packets with unknown IP options. Encrypted headers (IPsec, QUIC) rule it out.
-//! Datagrams pass untouched.
+//! # When it hurts
+//!
+//! BEEN does not improve the use of a congested path. Small packets cost headers, and the estimate of ten packets is
+//! rough. It needs satellites that check packets, a table at the gateway, and TCP headers that the gateway can read.
+//! Most routers drop packets with unknown IP options. BEEN cannot work with encrypted headers (IPsec, QUIC). Datagrams
+//! pass unchanged.
+//!
+//! # Differences from the source
+//!
+//! The paper adds a record for errors only, and counts records with and without error. Here all packets are recorded,
+//! otherwise the estimate would be 1. A packet carries one record, or several if many wait. Records are written on a
+//! packet when it enters the queue to the gateway.
 
 mod estimate;
 mod gateway;
@@ -47,39 +53,42 @@ use bentpipe_units::{settings, words, Duration, Time};
 settings! {
     /// Backward explicit error notification.
     pub struct BeenConfig {
-        /// Which part of it.
+        /// Part of BEEN at this node.
         role: Role;
-        /// Gateway: records that make an estimate.
+        /// Gateway: records per estimate.
         window: u32 = 10, [1, 1_000_000], "the paper, section 4.1.2";
-        /// Gateway: what shares an estimate.
+        /// Gateway: packets that share an estimate.
         scope: Scope = Scope::Uplink, "reading: errors are the link's, not a flow's";
-        /// Gateway: the weight of a new estimate in the mean.
+        /// Gateway: weight of a new estimate in the mean.
         beta: f64 as Chance = 0.2, "the paper, equation 5";
-        /// Gateway: what the mean begins with.
+        /// Gateway: first value of the mean.
         ewma_start: EwmaStart = EwmaStart::FirstSample, "reading: equation 5 needs a value before the first";
-        /// Gateway: in what packets and the error rate are counted.
+        /// Gateway: unit of packet sizes and of the error rate.
         mle_unit: MleUnit = MleUnit::Byte, "reading: the table has sizes in bytes (ns-2)";
-        /// Gateway: take a window in which nothing arrived for one in which half a packet did. Without, its error rate is 1.
+        /// Gateway: whether a window without arrivals counts as a window with half a packet. Otherwise its error rate
+        /// is 1.
         mle_clamp: bool = false, "the paper, equation 2, taken literally";
-        /// Gateway: what it says before its first window is full.
+        /// Gateway: estimate before its first window is full.
         cold: Cold = Cold::Literal, "the paper, Algorithm 1";
-        /// Gateway: the estimate that earlier traffic has left; 0: none.
+        /// Gateway: estimate from earlier traffic; 0: none.
         prior: f64 as Chance = 0.0, "a gateway that has seen nothing";
-        /// Gateway: how long it remembers a packet, and at most twice that.
+        /// Gateway: time that it remembers a packet; at most twice that.
         lifetime: Duration = Duration::from_secs(1), "reading: max(1 s, 4 round trips between gateway and satellite)";
-        /// Satellite: records on a packet that goes to the gateway.
+        /// Satellite: records on a packet to the gateway.
         records: u32 = 1, [1, 8], "the paper: one";
-        /// Satellite: records on a packet where more than eight wait.
+        /// Satellite: records on a packet if more than eight wait.
         records_when_long: u32 = 4, [1, 8], "reading: or the list grows where more goes up than comes down";
-        /// Satellite: keep numbers on packets to satellites that know BEEN too, so that those report what the links between corrupt.
+        /// Satellite: whether numbers stay on packets to satellites that know BEEN, which then report corruption by the
+        /// links in between.
         inter_satellite: bool = false, "the paper reports the uplink alone";
-        /// Let what is written on packets make them longer, by 8 B each: what goes up at a gateway, what comes down at a satellite.
+        /// Whether numbers and records make packets longer, by 8 B each: on the uplink of a gateway, on the downlink of
+        /// a satellite.
         option_bytes: bool = false, "the paper: the header has 40 B";
     }
 }
 
 words! {
-    /// The two parts of BEEN.
+    /// Parts of BEEN.
     pub enum Role {
         /// On board: checks and records.
         "satellite" => Satellite,
@@ -89,27 +98,27 @@ words! {
 }
 
 words! {
-    /// What shares an estimate.
+    /// Packets that share an estimate.
     pub enum Scope {
-        /// All that goes up.
+        /// All packets on the uplink.
         "uplink" => Uplink,
-        /// A connection.
+        /// Packets of one connection.
         "flow" => Flow,
     }
 }
 
 words! {
-    /// The first value of the mean.
+    /// First value of the mean.
     pub enum EwmaStart {
         /// The first estimate.
         "first-sample" => FirstSample,
-        /// Zero, which the first estimate moves by its weight.
+        /// Zero. The first estimate moves it by its weight.
         "zero" => Zero,
     }
 }
 
 words! {
-    /// The unit of sizes and rates.
+    /// Unit of sizes and rates.
     pub enum MleUnit {
         /// Errors per byte.
         "byte" => Byte,
@@ -119,9 +128,9 @@ words! {
 }
 
 words! {
-    /// A gateway whose first window is not full.
+    /// Estimate of a gateway whose first window is not full.
     pub enum Cold {
-        /// Nothing.
+        /// No estimate.
         "literal" => Literal,
         /// An estimate from the records so far, clamped.
         "partial" => Partial,
@@ -140,22 +149,22 @@ impl BeenConfig {
         }
     }
 
-    /// Whether a node next to another one has this part of it.
+    /// Whether a node next to another one has this part of BEEN.
     pub(crate) fn is_at(middleboxes: &[MiddleboxConfig], role: Role) -> bool {
         middleboxes.iter().any(|middlebox| matches!(middlebox, MiddleboxConfig::Been(been) if been.role == role))
     }
 }
 
-/// Where the satellites are among the neighbours of a node.
+/// Returns the positions of satellites among the neighbours of a node.
 fn satellites(neighbours: &[(NodeId, &[MiddleboxConfig])]) -> Vec<NodeId> {
     let satellite =
         |(node, boxes): &(NodeId, &[MiddleboxConfig])| BeenConfig::is_at(boxes, Role::Satellite).then_some(*node);
     neighbours.iter().filter_map(satellite).collect()
 }
 
-/// A message with records is told from those of other functions by this.
+/// Marks a message with records, to distinguish it from those of other middleboxes.
 const TAG: u64 = 0xbee << 48;
-/// The records are of a link between satellites.
+/// Marks records of a link between satellites.
 const BETWEEN: u64 = 1 << 32;
 
 fn to_words(records: Records, is_between: bool) -> [u64; 2] {
@@ -163,12 +172,12 @@ fn to_words(records: Records, is_between: bool) -> [u64; 2] {
     [first, rest | TAG | if is_between { BETWEEN } else { 0 }]
 }
 
-/// Records, and whether they are of a link between satellites.
+/// Returns the records, and whether they are of a link between satellites.
 fn of_words(words: [u64; 2]) -> Option<(Records, bool)> {
     (words[1] & !0xffff_ffff_ffff == TAG).then(|| (Records::of_words(words), words[1] & BETWEEN != 0))
 }
 
-/// Either part.
+/// Either part at a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Been {
     Satellite(Satellite),

@@ -1,4 +1,4 @@
-//! The satellite: records what became of the packets that gateways have numbered, and reports that to them.
+//! The satellite of BEEN: records the fate of packets that gateways have numbered, and reports it to them.
 
 use super::{to_words, BeenConfig, OPTION};
 use crate::ids::NodeId;
@@ -6,28 +6,28 @@ use crate::middlebox::Context;
 use crate::packet::{Label, Packet, Records};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Records that wait for a gateway; of more the oldest are forgotten. A run of the longest has eight.
+/// Largest number of waiting records per gateway. The oldest are forgotten. The longest run has eight.
 const RUNS_MAX: usize = 1 << 12;
 
 /// Records that make a list long.
 const LONG: u32 = 8;
 
-/// The satellite's side, for all gateways that send by it.
+/// State for all gateways that send through this satellite.
 #[derive(Clone, Debug)]
 pub(crate) struct Satellite {
     config: BeenConfig,
-    /// Nodes next to it that know BEEN.
+    /// Adjacent nodes that know BEEN.
     pub(super) next_satellites: Vec<NodeId>,
-    /// What waits for each gateway.
+    /// Waiting records of each gateway.
     lists: BTreeMap<NodeId, List>,
 }
 
-/// Records in the order of what they are of.
+/// Records, in the order of their packets.
 #[derive(Clone, Debug)]
 struct List {
     runs: VecDeque<Records>,
     waiting: u32,
-    /// A packet on the way back to the gateway, as far as its way goes.
+    /// A packet on the path back to the gateway, up to the end of its route.
     back: Packet,
 }
 
@@ -47,7 +47,7 @@ impl List {
         self.runs.push_back(Records { first: id, count: 1, corrupted: is_corrupted.into() });
     }
 
-    /// The records that one packet carries.
+    /// Takes the records that one packet carries.
     fn take(&mut self, config: &BeenConfig) -> Option<Records> {
         let most = if self.waiting > LONG { config.records_when_long } else { config.records } as u8;
         let first = self.runs.front_mut()?;
@@ -98,7 +98,8 @@ impl Satellite {
         match cx.label(packet) {
             Some(Label::Numbered { by, id, is_recorded: false }) => self.record(by, id, true, packet, cx),
             Some(Label::Numbered { by, id, is_recorded: true }) => {
-                // The gateway is further away: others carry records to it, so that this one travels alone.
+                // The gateway is further away. Other nodes carry records to it, so this record travels in a separate
+                // packet.
                 let record = Records { first: id, count: 1, corrupted: 1 };
                 cx.send_options(packet, by, to_words(record, true), true, 0);
             }
@@ -114,14 +115,14 @@ impl Satellite {
         Self::send_if_idle(gateway, list, &self.config, cx);
     }
 
-    /// A link has nothing more to send: what waits leaves in a packet of its own.
+    /// Sends waiting records in a separate packet when a link is idle.
     pub(super) fn probe(&mut self, cx: &mut Context<'_>) {
         for (&gateway, list) in &mut self.lists {
             Self::send_if_idle(gateway, list, &self.config, cx);
         }
     }
 
-    /// Where no packet waits that could carry records, one is made for them.
+    /// Sends records in a separate packet if no waiting packet could carry them.
     fn send_if_idle(gateway: NodeId, list: &mut List, config: &BeenConfig, cx: &mut Context<'_>) {
         if list.waiting == 0 || cx.queue(&list.back).is_none_or(|queue| queue.packets > 0) {
             return;

@@ -11,7 +11,7 @@ fn data(number: u32, bench: &mut Bench) -> Packet {
     Packet::new(&segment, &Origin::of(EndpointId::opener(0), 0), &mut bench.bodies)
 }
 
-/// What was notified: offset and rate.
+/// Returns the notices: offset and rate.
 fn notices(bench: &mut Bench) -> Vec<(u32, Option<f32>)> {
     let notice = |action: &Action| {
         let Action::Emit(packet) = action else { panic!("{action:?}") };
@@ -43,7 +43,7 @@ fn ten_records_make_an_estimate_and_each_error_a_report() {
     assert!((rate.unwrap() / 2.785_41e-3 - 1.0).abs() < 1e-5, "{rate:?}");
 }
 
-/// What one connection met says nothing of another's packets where each has an estimate of its own.
+/// With one estimate per connection, the packets of one connection do not affect the estimate of another.
 #[test]
 fn estimates_are_shared_by_the_uplink_or_kept_for_each_connection() {
     for (scope, other) in [(Scope::Uplink, true), (Scope::Flow, false)] {
@@ -85,14 +85,14 @@ fn the_table_forgets_by_time_and_by_number() {
     }
     assert_eq!(gateway.remembers(), 1 << 16);
     bench.at(at(1600), |cx| gateway.read(Records { first: 1, count: 1, corrupted: 1 }, false, cx));
-    assert_eq!(notices(&mut bench), [], "what is forgotten is not reported");
+    assert_eq!(notices(&mut bench), [], "forgotten packets are not reported");
     assert_eq!(gateway.wakes_at, at(1000));
     bench.at(at(1000), |cx| gateway.on_wakeup(cx));
     bench.at(at(2000), |cx| gateway.on_wakeup(cx));
     assert_eq!((gateway.remembers(), gateway.wakes_at), (0, Time::NEVER), "nothing is left of flows that have ended");
 }
 
-/// Without a link back the records wait; they are written on packets that come by, one on each or more where many wait.
+/// Records wait without a link back. Passing packets carry them, one each, or more if many wait.
 #[test]
 fn records_wait_for_packets_and_the_list_is_bounded() {
     let (mut bench, mut satellite) = (Bench::default(), Satellite::new(config(|_| {})));

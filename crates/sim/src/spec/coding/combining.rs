@@ -1,17 +1,18 @@
-//! Hybrid ARQ: a packet that is decoded from all of its copies.
+//! Hybrid ARQ: decodes a packet from all of its copies.
 //!
-//! **Chase combining** adds the same coded symbols: the signals of n copies add up (D. Chase, Code combining, IEEE Trans. Commun.
-//! 1985). **Incremental redundancy** sends other coded symbols each time, so that information adds up, and a packet meets the
-//! signal S with 1 + S = (1 + S1)(1 + S2)...: log2(1 + S) is what a symbol can carry (G. Caire, D. Tuninetti, IEEE Trans. Inf.
-//! Theory 2001, section III). The code's own curve then says with which probability P a packet with such a signal is damaged.
+//! **Chase combining** repeats the same coded symbols: the signals of n copies add up (D. Chase, Code combining, IEEE
+//! Trans. Commun. 1985). **Incremental redundancy** sends other coded symbols each time, so information adds up. A
+//! packet meets the signal S with 1 + S = (1 + S1)(1 + S2)..., because a symbol can carry log2(1 + S) (G. Caire, D.
+//! Tuninetti, IEEE Trans. Inf. Theory 2001, section III). The code's curve gives the probability P that a packet with
+//! such a signal is damaged.
 //!
-//! One that n copies do not save was not saved by fewer either, so that P after n copies is what is left after n, and the nth
-//! copy fails with P of n over P of n - 1 (Caire and Tuninetti: exact for long codes).
+//! A packet that n copies do not save was not saved by fewer either. So P after n copies is the residual after n. The
+//! nth copy fails with P of n over P of n - 1 (Caire and Tuninetti: exact for long codes).
 
 use super::{linear, wrong_after, x_of_channel, Blocks, Coded, Coding, Receiver, Unworkable};
 use crate::spec::{Combining, ErrorModel, ErrorUnit, Profile, Stay};
 
-/// What decodes packets from all of their copies.
+/// Decodes packets from all of their copies.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Combiner {
     pub(crate) signal: SignalOverTime,
@@ -19,28 +20,29 @@ pub(crate) struct Combiner {
     curve: Curve,
 }
 
-/// The signal of a coded symbol over noise, as a factor.
+/// Signal of a coded symbol over noise, as a factor.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SignalOverTime {
-    /// In steps.
+    /// Steps.
     Profile(Profile<f64>),
-    /// In the good and in the bad state of the channel.
+    /// Signal in the good and in the bad state of the channel.
     States(Stay, [f64; 2]),
 }
 
-/// What a code leaves of a signal.
+/// Residual errors of a code at a signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Curve {
-    /// Bits of a burst of errors.
+    /// Mean bits of a burst of errors.
     Convolutional(f64),
-    /// Blocks.
+    /// Lost blocks.
     Ldpc(Blocks),
-    /// A threshold in dB.
+    /// Threshold in dB.
     DvbS2(Receiver, f64),
 }
 
 impl Coded {
-    /// What combines copies on this link. Modulations that adapt have no symbols in common, and an interleaver's blocks no packets.
+    /// Returns the combiner of copies on this link. Adaptive modulations have no symbols in common, and an
+    /// interleaver's blocks no packets.
     pub(crate) fn combiner(&self, how: Combining, is_interleaved: bool) -> Result<Option<Combiner>, Unworkable> {
         let refused = |message: &str, expected: &str| Err(("combining", message.to_owned(), expected.to_owned()));
         let of_channel = |rate| {
@@ -106,7 +108,7 @@ impl Coded {
 }
 
 impl Combiner {
-    /// The signal of what was held and a copy together.
+    /// Returns the combined signal of the held copies and another copy.
     pub(crate) fn with(&self, held: f64, copy: f64) -> f64 {
         match self.how {
             Combining::Incremental => (1.0 + held) * (1.0 + copy) - 1.0,
@@ -114,7 +116,7 @@ impl Combiner {
         }
     }
 
-    /// The probability that a packet with this many bytes on the link is damaged.
+    /// Returns the probability that a packet with this many bytes on the link is damaged.
     pub(crate) fn damage(&self, signal: f64, bytes: u64) -> f64 {
         match self.curve {
             Curve::Convolutional(burst) => {

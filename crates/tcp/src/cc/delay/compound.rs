@@ -1,25 +1,36 @@
-//! Compound TCP: Reno's window and a second one beside it, which grows fast while there is no queue and makes way
-//! when there is one. Both together are the window; it is never smaller than Reno's alone.
+//! Compound TCP adds a delay-based window to Reno's window. The delay-based window grows fast while there is no queue,
+//! and shrinks when there is one. The sum is the window, so it is never smaller than Reno's alone.
 //!
 //! K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP approach for high-speed and long distance networks",
-//! INFOCOM 2006; draft-sridharan-tcpm-ctcp: win = cwnd + dwnd, the increase α winᵏ - 1 of dwnd in a round trip, its
-//! decrease ζ diff, the cut by β for a loss, and γ, tuned by what Reno alone would have queued.
+//! INFOCOM 2006, and draft-sridharan-tcpm-ctcp.
 //!
-//! What differs: the increase of dwnd for a round trip is spread over the ACKs of the next one, at most so much in
-//! all; a dwnd that shrinks takes ssthresh with it where win falls below, so that slow start does not fill the queue
-//! again; when the window is not in use dwnd neither grows nor shrinks; the share that a loss takes is one of what
-//! the connection's reaction to loss goes by, in thousandths; what else limits the window takes the same share of
-//! both parts; round-trip times are not seen while a loss is repaired.
+//! # How it works
 //!
-//! # On satellite paths
+//! The window is win = cwnd + dwnd. The delay-based part dwnd grows by α winᵏ - 1 per round trip, and shrinks by ζ diff
+//! while a queue is measured. A loss reduces the window by β. The threshold γ is tuned by the queue that Reno alone
+//! would have built.
 //!
-//! It helps on long paths with little queueing: after random losses it is soon back, as its window goes with p^-0.8
-//! where Reno's goes with p^-0.5, so that in `s2` it has about twice the goodput of `sack` up to a loss rate of 1e-4.
-//! Where a queue stands, dwnd is zero and Reno is left: in `geo` the overshoot of slow start leaves a queue that lasts
-//! for minutes, and it is `sack`. It takes nothing from Reno's flows: beside `sack` both have half, in `geo` and in
-//! `s1`. It changes nothing below 38 segments, which is all of `s1` and `s2` from a loss rate of 1e-3 on. Where delay
-//! varies for other reasons, as after a handover of a low orbit to a longer path, dwnd is gone and Reno is left until
-//! the base is forgotten: in `leo` it has what `sack` has.
+//! # Differences from the source
+//!
+//! - The ACKs of the next round trip share the increase of dwnd for a round trip, at most that amount in total.
+//! - A shrinking dwnd lowers ssthresh with it if win falls below ssthresh, so slow start does not fill the queue again.
+//! - While the window is not in use, dwnd neither grows nor shrinks.
+//! - The share of a loss is one of the connection's reactions to loss, in thousandths.
+//! - Other limits of the window take the same share of both parts.
+//! - Round-trip times are ignored during the repair of a loss.
+//!
+//! # When it helps
+//!
+//! Compound is fast on long paths with little queueing. It recovers soon after random losses, as its window is
+//! proportional to p^-0.8, and Reno's to p^-0.5. In `s2` it has about twice the goodput of `sack` up to a loss rate of
+//! 1e-4. It takes nothing from Reno's flows: beside `sack` both have half, in `geo` and in `s1`.
+//!
+//! # When it hurts
+//!
+//! With a standing queue, dwnd is zero and Reno's window is left. In `geo` the overshoot of slow start leaves a queue
+//! that lasts for minutes, and Compound equals `sack`. Below 38 segments it changes nothing. All of `s1`, and `s2` from
+//! a loss rate of 1e-3 on, are in that range. If the delay varies for other reasons, as after a handover of a low orbit
+//! to a longer path, dwnd is zero until the base is forgotten. In `leo` it has the goodput of `sack`.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;
@@ -29,11 +40,11 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Windo
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
-    /// What becomes of the delay-based window when both together are below the low window.
+    /// Fate of the delay-based window when the sum is below the low window.
     pub enum BelowLowWindow {
-        /// It is gone at once: what is left is Reno's.
+        /// Drops to zero immediately: Reno's window is left.
         "drop" => Drop,
-        /// It becomes a part of Reno's: the window stays as large as it is.
+        /// Becomes a part of Reno's window: the sum stays the same.
         "keep" => Keep,
     }
 }
@@ -41,44 +52,44 @@ bentpipe_units::words! {
 settings! {
     /// Settings of Compound TCP.
     pub struct CompoundSettings {
-        /// α: what the power of the window is multiplied with, for segments per round trip.
+        /// α: factor of the power of the window, segments per round trip.
         alpha: f64 = 0.125, [0.0001, 10.0], "Tan 2006";
         /// Share of the window that a loss takes.
         beta: f64 = 0.5, [0.05, 0.5], "Tan 2006";
-        /// k: the power of the window that it grows by.
+        /// k: exponent of the window in the increase.
         k: f64 = 0.75, [0.0, 1.0], "Tan 2006";
-        /// ζ: segments that go for each segment queued.
+        /// ζ: segments removed for each segment queued.
         zeta: f64 = 1.0, [0.0, 10.0], "Tan 2006";
-        /// γ: segments queued from which the delay-based window shrinks.
+        /// γ: queued segments at which the delay-based window starts to shrink.
         gamma: f64 = 30.0, [1.0, 10_000.0], "Tan 2006";
-        /// Whether γ is tuned by what Reno's part queues before losses.
+        /// Whether γ is tuned by the queue of Reno's part before losses.
         gamma_tuning: bool = true, "draft-sridharan-tcpm-ctcp";
-        /// The least γ of the tuning, segments.
+        /// Smallest γ of the tuning, segments.
         gamma_min: f64 = 5.0, [1.0, 10_000.0], "draft-sridharan-tcpm-ctcp";
-        /// The greatest γ of the tuning, segments.
+        /// Largest γ of the tuning, segments.
         gamma_max: f64 = 30.0, [1.0, 10_000.0], "draft-sridharan-tcpm-ctcp";
-        /// λ: share of its error by which γ moves.
+        /// λ: share of its error that γ moves by.
         lambda: f64 = 0.25, [0.0, 1.0], "draft-sridharan-tcpm-ctcp";
-        /// Below this window, in segments, it is Reno.
+        /// Window below which it is Reno, segments.
         low_window: u64 = 38, [1, 1_000_000], "Tan 2006; the draft: 41";
-        /// What becomes of the delay-based window below that.
+        /// Fate of the delay-based window below that.
         below_low_window: enum BelowLowWindow = BelowLowWindow::Drop, "our reading of Tan 2006";
-        /// How long the least round-trip time is remembered; 0: for the connection. 10 s suits low orbits.
+        /// Memory of the least round-trip time; 0: the whole connection. 10 s suits low orbits.
         base_rtt_window: Duration = Duration::ZERO, "Tan 2006";
     }
 }
 
-/// A round trip with no more samples than this says nothing.
+/// Samples up to which a round trip is ignored.
 const SAMPLES_TOO_FEW: u32 = 2;
 
-/// Compound on a connection: the window, of which one part is by delay.
+/// Compound on a connection: the window, whose one part is delay-based.
 #[derive(Clone, Debug)]
 pub struct Compound {
-    /// Both together.
+    /// Sum of both parts.
     window: Window,
-    /// The delay-based part of it, bytes.
+    /// The delay-based part, bytes.
     dwnd: f64,
-    /// What this round trip may still add to it, bytes, and what it may add in all.
+    /// Bytes that this round trip may still add to the delay-based part, and its total.
     pending: f64,
     increase: f64,
     round: Round,
@@ -86,10 +97,10 @@ pub struct Compound {
     /// The least round-trip time of this round.
     least: Option<Duration>,
     samples: u32,
-    /// Both together at its start, and Reno's part, bytes.
+    /// The sum at its start, and Reno's part, bytes.
     sent: (f64, f64),
     gamma: f64,
-    /// What Reno alone queued in the last round trip, segments; none since the last loss.
+    /// Segments that Reno alone queued in the last round trip; `None` since the last loss.
     diff_reno: Option<f64>,
     settings: CompoundSettings,
 }
@@ -122,14 +133,14 @@ impl Compound {
         (self.win() - self.dwnd).max(0.0)
     }
 
-    /// What was measured in this round trip, and what it may add, counts no more.
+    /// Discards the measurements and the increase of this round trip.
     fn forget_round(&mut self) {
         (self.pending, self.increase) = (0.0, 0.0);
         (self.least, self.samples) = (None, 0);
         self.sent = (self.win(), self.reno());
     }
 
-    /// A round trip of congestion avoidance is over.
+    /// Ends a round trip of congestion avoidance.
     fn update(&mut self, path: &PathState) {
         let smss = path.smss as f64;
         if self.win() < self.settings.low_window as f64 * smss {
@@ -153,25 +164,26 @@ impl Compound {
         }
     }
 
-    /// The delay-based part shrinks to so many bytes, and the window with it.
+    /// Shrinks the delay-based part to `dwnd` bytes, and the window with it.
     fn shrink_to(&mut self, dwnd: f64, path: &PathState) {
         if dwnd >= self.dwnd {
             return;
         }
-        // Rounded up, and two segments at least, as after a loss.
+        // Rounded up, and at least two segments, as after a loss.
         let win = (libm::ceil(self.reno() + dwnd) as u64).max(2 * path.smss).min(self.window.cwnd());
         self.window.set(win, self.window.ssthresh().min(win));
         self.dwnd = dwnd.min(self.win());
     }
 
-    /// This ACK's share of what the round trip may add to the delay-based part, bytes.
+    /// Returns the share of this ACK in the increase of the delay-based part, bytes.
     fn take(&mut self, left: u64) -> f64 {
         let share = (self.increase * left as f64 / self.sent.0.max(1.0)).min(self.pending);
         self.pending -= share;
         share
     }
 
-    /// The window changed from so many bytes: both parts by the same share if it shrank, Reno's alone if it grew.
+    /// Adapts the parts to a window that was `before` bytes: both by the same share if it shrank, only Reno's if it
+    /// grew.
     fn on_change(&mut self, before: f64) {
         if self.win() < before {
             self.dwnd *= self.win() / before;
@@ -183,7 +195,7 @@ impl Compound {
     fn tune(&mut self) {
         if let (Some(diff_reno), true) = (self.diff_reno.take(), self.settings.gamma_tuning) {
             let gamma = self.gamma + self.settings.lambda * (0.75 * diff_reno - self.gamma);
-            // Not clamp: the settings may be the wrong way round.
+            // Not clamp: the settings may be in the wrong order.
             self.gamma = gamma.min(self.settings.gamma_max).max(self.settings.gamma_min);
         }
     }
@@ -215,13 +227,13 @@ impl CongestionControl for Compound {
         if left == 0 {
             return;
         }
-        // 1 / (cwnd + dwnd), which is Reno's increase of the whole.
+        // 1 / (cwnd + dwnd): Reno's increase of the sum.
         self.window.increase(left, path);
         if self.pending > 0.0 {
             let before = self.win();
             let share = self.take(left);
             self.window.add(share);
-            // As `Window::add` has it.
+            // The bound of `Window::add`.
             self.dwnd += share.min(before);
         }
     }

@@ -1,8 +1,12 @@
-//! Copa: the rate at which it sends is in inverse proportion to the time that its packets wait, so that about 1/δ of
-//! them wait in the queue, which empties every few round trips. Beside senders that fill the queue it gives way less.
+//! Copa sends at a rate inversely proportional to the queueing delay, so about 1/δ packets wait in the queue. The queue
+//! empties every few round trips. Beside flows that fill the queue, Copa yields less.
 //!
-//! V. Arun and H. Balakrishnan, "Copa: practical delay-based congestion control for the Internet", NSDI 2018. With
-//! windows in segments, RTTstanding the least round-trip time of the last SRTT/2 and RTTmin that of ten seconds:
+//! V. Arun and H. Balakrishnan, "Copa: practical delay-based congestion control for the Internet", NSDI 2018.
+//!
+//! # How it works
+//!
+//! With windows in segments, RTTstanding is the least round-trip time of the last SRTT/2, and RTTmin that of ten
+//! seconds:
 //!
 //! ```text
 //! dq = RTTstanding - RTTmin,  target = 1 / (δ dq),  rate = cwnd / RTTstanding
@@ -11,25 +15,33 @@
 //! pacing at 2 cwnd / RTTstanding;  slow start until rate > target
 //! ```
 //!
-//! The direction is that in which the window moved since a window ago, and v is 1 again at the first ACK that asks for
-//! the other (`reset_at_once`). v is at most what doubles the window in a round trip.
+//! The direction is the change of the window since one window ago. v is 1 again at the first ACK that asks for the
+//! other direction (`reset_at_once`). v at most doubles the window per round trip.
 //!
-//! Competitive mode: alone on a path, the queue is nearly empty (dq at most a tenth of RTTmax - RTTmin, RTTmax that of
-//! four round trips) at least once in five round trips. If it is not, others keep it full, and 1/δ, which is 2 by
-//! default, grows by 1 in each round trip without a loss and is halved by one with a loss, down to 2.
+//! Alone on a path, the queue is nearly empty at least once in five round trips: dq is at most a tenth of RTTmax -
+//! RTTmin, with RTTmax of four round trips. Otherwise other flows keep the queue full, and Copa enters competitive
+//! mode. There 1/δ, 2 by default, grows by 1 per round trip without a loss. A round trip with a loss halves it, down to
+//! 2.
 //!
-//! Losses matter in competitive mode only, and at timeouts, which leave one segment and a slow start to half the
-//! window. A mark counts as a loss. In recovery the window moves by what is delivered. What the paper leaves open: a
-//! loss ends slow start, without a cut.
+//! Losses matter in competitive mode, and at timeouts. A timeout leaves one segment and a slow start to half the
+//! window. A mark counts as a loss. In recovery the window moves by the delivered data.
 //!
-//! # On satellite paths
+//! # Differences from the source
 //!
-//! It helps where losses are errors of the link, to which it does not react, and where buffers are deep, which it
-//! leaves nearly empty. Its step of 1/δ segments in a round trip is slow over GEO until v has grown, which takes three
-//! round trips, and the pauses in which the queue empties are long there. A handover to a longer path looks like a
-//! queue for up to ten seconds, `rtt_min_window`: the window shrinks to what leaves little of the rate, or, as the
-//! queue seems never to empty, competitive mode sets in. So CUBIC has more where the delay steps by tens of
-//! milliseconds every 15 s, as in `leo`. Beside loss-based flows it gives way in `geo` and keeps its half in `s1`.
+//! The paper leaves open whether a loss ends slow start. Here it does, without a reduction.
+//!
+//! # When it helps
+//!
+//! Copa suits paths where losses are errors of the link, because it does not react to them. It leaves deep buffers
+//! nearly empty. Beside loss-based flows it keeps its half in `s1`.
+//!
+//! # When it hurts
+//!
+//! The step of 1/δ segments per round trip is slow over GEO until v has grown, which takes three round trips. The
+//! pauses that empty the queue are long there. A handover to a longer path looks like a queue for up to ten seconds
+//! (`rtt_min_window`). The window then shrinks to a small part of the rate. Or the queue never seems to empty, and
+//! competitive mode starts. So CUBIC has more where the delay steps by tens of milliseconds every 15 s, as in `leo`.
+//! Beside loss-based flows Copa yields in `geo`.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;
@@ -41,37 +53,38 @@ use bentpipe_units::{Duration, Rate, Time};
 settings! {
     /// Settings of Copa.
     pub struct CopaSettings {
-        /// δ of the default mode: 1/δ segments are to wait in the queue.
+        /// δ of the default mode: 1/δ segments wait in the queue.
         delta: f64 = 0.5, [0.001, 10.0], "Arun 2018";
-        /// Whether others that fill the queue are answered with a smaller δ.
+        /// Whether flows that fill the queue are answered with a smaller δ.
         competitive: bool = true, "Arun 2018";
-        /// What 1/δ grows by in a round trip of competitive mode.
+        /// Increase of 1/δ per round trip of competitive mode.
         competitive_step: f64 = 1.0, [0.0, 100.0], "Arun 2018";
-        /// The queue counts as empty below this share of the greatest delay in it.
+        /// Share of the greatest delay below which the queue counts as empty.
         empty_share: f64 = 0.1, [0.0, 1.0], "Arun 2018";
-        /// Round trips in which the queue has to be empty once, else the mode is competitive.
+        /// Round trips in which the queue must be empty once. Otherwise the mode is competitive.
         empty_within: u64 = 5, [1, 1000], "Arun 2018";
-        /// Round trips that the greatest delay is remembered.
+        /// Memory of the greatest delay, round trips.
         rtt_max_rounds: u64 = 4, [1, 1000], "Arun 2018";
-        /// How long the least round-trip time is remembered.
+        /// Memory of the least round-trip time.
         rtt_min_window: Duration = Duration::from_secs(10), "Arun 2018";
-        /// The window over which RTTstanding is the minimum, as a share of the smoothed round-trip time.
+        /// Period over which RTTstanding is the minimum, as a share of the smoothed round-trip time.
         standing_share: f64 = 0.5, [0.01, 10.0], "Arun 2018";
-        /// Round trips that the direction has to hold before v doubles.
+        /// Round trips in one direction before v doubles.
         steady_rounds: u64 = 3, [1, 1000], "Arun 2018";
-        /// v is 1 at the first ACK that asks for the other direction, not only when a window was sent in it.
+        /// Whether v is 1 at the first ACK that asks for the other direction. Otherwise it is 1 after a window in that
+        /// direction.
         reset_at_once: bool = true, "a reading; Arun 2018: on a change of direction";
         /// Pacing, in windows per standing round-trip time.
         pacing_gain: f64 = 2.0, [1.0, 100.0], "Arun 2018";
-        /// The least window but after a timeout, segments.
+        /// Smallest window except after a timeout, segments.
         min_window: u64 = 2, [1, 100], "a choice; the paper names none";
     }
 }
 
-/// Without any round-trip time, a window is sent in this.
+/// Time for one window while no round-trip time is known.
 const UNKNOWN_RTT: Duration = Duration::from_millis(1);
 
-/// Copa on a connection: the window, its velocity, and the queueing that it measures.
+/// Copa on a connection: the window, its velocity, and the measured queueing delay.
 #[derive(Clone, Debug)]
 pub struct Copa {
     window: Window,
@@ -81,20 +94,20 @@ pub struct Copa {
     standing: MinRtt,
     least: MinRtt,
     greatest: MaxRtt,
-    /// That of the handshake.
+    /// Round-trip time of the handshake.
     first_rtt: Duration,
     round: Round,
-    /// v, the direction in which the window moves, and for how many round trips it did.
+    /// v, the direction of the window, and the round trips in it.
     velocity: f64,
     is_up: bool,
     held: u64,
-    /// At the start of the round.
+    /// Window at the start of the round.
     cwnd_before: u64,
-    /// When the queue was nearly empty last.
+    /// Last instant with a nearly empty queue.
     emptied_at: Option<Time>,
-    /// 1/δ, in competitive mode; none: the default's.
+    /// 1/δ in competitive mode; `None`: the default.
     per_delta: Option<f64>,
-    /// In this round.
+    /// Whether this round has had a loss.
     has_lost: bool,
     is_after_rto: bool,
 }
@@ -107,7 +120,7 @@ impl Copa {
             window: Window::new(init),
             settings,
             smss: init.smss,
-            // Without options, until a path is seen.
+            // Without options until a path is known.
             header_len: 40,
             standing: MinRtt::new(memory),
             least: MinRtt::new(settings.rtt_min_window.max(Duration::from_ps(1))),
@@ -125,7 +138,7 @@ impl Copa {
         }
     }
 
-    /// 1/δ.
+    /// Returns 1/δ.
     fn per_delta(&self) -> f64 {
         self.per_delta.unwrap_or(1.0 / self.settings.delta)
     }
@@ -153,7 +166,7 @@ impl Copa {
         }
     }
 
-    /// dq and RTTstanding.
+    /// Returns dq and RTTstanding.
     fn queueing(&self) -> (Duration, Duration) {
         let standing = self.standing.get().unwrap_or(self.first_rtt);
         (standing.saturating_sub(self.least.get().unwrap_or(standing)), standing)
@@ -163,11 +176,11 @@ impl Copa {
     fn is_below_target(&self, smss: u64) -> bool {
         let (queueing, standing) = self.queueing();
         let cwnd = self.window.cwnd() as f64 / smss as f64;
-        // Without divisions, so that no queue is an endless target: cwnd / RTTstanding ≤ (1/δ) / dq.
+        // Without divisions, so an empty queue gives an infinite target: cwnd / RTTstanding ≤ (1/δ) / dq.
         cwnd * queueing.as_ps() as f64 <= self.per_delta() * standing.as_ps() as f64
     }
 
-    /// Bytes were delivered.
+    /// Moves the window by delivered bytes.
     fn on_delivered(&mut self, bytes: u64, is_used: bool, rtt: Option<Duration>, path: &PathState) {
         self.header_len = path.header_len;
         if let Some(rtt) = rtt {
@@ -191,14 +204,14 @@ impl Copa {
         }
     }
 
-    /// The window moves by v / (δ cwnd) for each segment.
+    /// Moves the window by v / (δ cwnd) per segment.
     fn step(&mut self, bytes: u64, is_up: bool, smss: u64) {
         if self.settings.reset_at_once && is_up != self.is_up {
             (self.velocity, self.is_up, self.held) = (1.0, is_up, 0);
         }
         let cwnd = self.window.cwnd() as f64;
         let per_round = (self.velocity * self.per_delta() * smss as f64).min(cwnd);
-        // A window is never delivered more than once.
+        // A delivery counts for one window at most.
         let change = per_round * (bytes as f64 / cwnd).min(1.0);
         if is_up {
             self.window.add(change);
@@ -211,7 +224,7 @@ impl Copa {
         }
     }
 
-    /// A round trip is over.
+    /// Ends a round trip.
     fn turn(&mut self, is_used: bool) {
         let cwnd = self.window.cwnd();
         let is_up = cwnd > self.cwnd_before;
@@ -221,7 +234,7 @@ impl Copa {
         } else {
             self.held += 1;
             if self.held >= self.settings.steady_rounds {
-                // More than what doubles the window is not used.
+                // More than doubling the window has no use.
                 let most = (cwnd as f64 / (self.per_delta() * self.smss as f64)).max(1.0);
                 self.velocity = (2.0 * self.velocity).min(most);
             }
@@ -243,7 +256,7 @@ impl CongestionControl for Copa {
     }
 
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
-        // In recovery there is no `on_ack`; in the slow start after a timeout there is.
+        // Recovery has no `on_ack`. The slow start after a timeout has.
         if delivery.is_repairing && !self.is_after_rto {
             let rtt = delivery.rate.and_then(|rate| rate.rtt);
             self.on_delivered(delivery.newly_delivered, delivery.is_cwnd_limited, rtt, path);

@@ -1,23 +1,35 @@
-//! TCP-Illinois: loss says when the window changes, the queueing delay by how much. While the queue is short it adds
-//! many segments per round trip and gives up little for a loss; when it is long it is slower than Reno and halves.
+//! TCP-Illinois adapts the increase and the decrease of Reno to the queueing delay. With a short queue it adds many
+//! segments per round trip and gives up little for a loss. With a long queue it grows slower than Reno and halves.
 //!
 //! S. Liu, T. Başar, R. Srikant, "TCP-Illinois: a loss- and delay-based congestion control algorithm for high-speed
-//! networks", VALUETOOLS 2006 and Performance Evaluation 65, 2008: the curves α = f1(da) and β = f2(da). Constants,
-//! the end of a round trip by sequence number and the reset by a timeout are those that Linux settled on.
+//! networks", VALUETOOLS 2006 and Performance Evaluation 65, 2008.
 //!
-//! What differs: segments are counted by the bytes that an ACK brings, so that delayed ACKs do not slow the growth;
-//! the share that a loss takes is rounded to a thousandth; round-trip times are not seen while a loss is repaired. da
-//! is at most dm, which matters only when an extreme is forgotten.
+//! # How it works
 //!
-//! # On satellite paths
+//! Losses decide when the window shrinks, the mean queueing delay da decides by how much. The curves are α = f1(da) and
+//! β = f2(da). Constants, the end of a round trip by sequence number and the reset by a timeout are Linux's.
 //!
-//! It helps with errors and little queueing: there it adds ten segments per round trip and gives up an eighth, √50
-//! times the window of Reno at the same loss. In `s2` that is more than three times the goodput of `sack` from a loss
-//! rate of 1e-4 on, in `s1` twice at 3e-2. It may be slow where delay changes for other reasons: after a handover of a
-//! low orbit to a longer path all delay looks like queueing, and it adds 0.3 segments per round trip and halves until
-//! the base is forgotten. In `leo`, with steps of 8 ms and a queue of more, that is not seen. It takes little more
-//! than half of `geo` and of `s1` from as many flows of `sack`. In `geo`, where only the queue drops, it has what
-//! `sack` has, with a longer queue; two of its own that begin at different times stay uneven there.
+//! # Differences from the source
+//!
+//! - Growth counts acknowledged bytes, so delayed ACKs do not slow it.
+//! - The share of a loss is rounded to a thousandth.
+//! - Round-trip times are ignored during the repair of a loss.
+//! - da is at most dm, which matters only when an extreme is forgotten.
+//!
+//! # When it helps
+//!
+//! TCP-Illinois is fast with errors and little queueing. There it adds ten segments per round trip and gives up an
+//! eighth, which gives √50 times the window of Reno at the same loss rate. In `s2` that is more than three times the
+//! goodput of `sack` from a loss rate of 1e-4 on, in `s1` twice at 3e-2. In `geo`, where only the queue drops, it has
+//! the goodput of `sack`, with a longer queue.
+//!
+//! # When it hurts
+//!
+//! TCP-Illinois may be slow where the delay changes for other reasons. After a handover of a low orbit to a longer
+//! path, all delay looks like queueing. It then adds 0.3 segments per round trip and halves until the base is
+//! forgotten. In `leo`, whose steps of 8 ms are shorter than the queue, this does not occur. It takes little more than
+//! half of `geo` and of `s1` from as many flows of `sack`. Two flows of TCP-Illinois that start at different times stay
+//! uneven in `geo`.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;
@@ -29,29 +41,29 @@ use bentpipe_units::Duration;
 settings! {
     /// Settings of TCP-Illinois.
     pub struct IllinoisSettings {
-        /// Segments per round trip while the queue is short.
+        /// Increase with a short queue, segments per round trip.
         alpha_max: f64 = 10.0, [1.0, 1000.0], "Liu 2006";
-        /// Segments per round trip when the delay is at its greatest.
+        /// Increase at the greatest delay, segments per round trip.
         alpha_min: f64 = 0.3, [0.01, 1.0], "Liu 2006; Linux";
-        /// Share of the window that a loss takes while the queue is short.
+        /// Share of the window that a loss takes with a short queue.
         beta_min: f64 = 0.125, [0.001, 0.9], "Liu 2006";
-        /// Share of the window that a loss takes when the delay is near its greatest.
+        /// Share of the window that a loss takes near the greatest delay.
         beta_max: f64 = 0.5, [0.001, 0.9], "Liu 2006";
         /// d1: share of the greatest queueing delay up to which the increase is alpha_max.
         alpha_delay: f64 = 0.01, [0.0, 0.99], "Liu 2006";
         /// d2: share of the greatest queueing delay up to which a loss takes beta_min.
         beta_delay_low: f64 = 0.1, [0.0, 1.0], "Liu 2006";
-        /// d3: share of the greatest queueing delay from which a loss takes beta_max.
+        /// d3: share of the greatest queueing delay above which a loss takes beta_max.
         beta_delay_high: f64 = 0.8, [0.0, 1.0], "Liu 2006";
         /// θ: round trips with a short queue before the increase is alpha_max again.
         theta: u64 = 5, [1, 1000], "Liu 2006";
-        /// Whether those round trips must follow one another; if not, a long queue in between does not clear the count.
+        /// Whether those round trips must be consecutive. Otherwise a long queue in between does not clear the count.
         in_a_row: bool = true, "Liu 2006; Linux: not";
-        /// Below this window, in segments, it is Reno.
+        /// Window below which it is Reno, segments.
         low_window: u64 = 15, [1, 1_000_000], "Linux";
-        /// How long the greatest round-trip time is remembered; 0: for the connection. 10 s suits low orbits.
+        /// Memory of the greatest round-trip time; 0: the whole connection. 10 s suits low orbits.
         max_rtt_window: Duration = Duration::ZERO, "Liu 2006";
-        /// How long the least round-trip time is remembered; 0: for the connection. 10 s suits low orbits.
+        /// Memory of the least round-trip time; 0: the whole connection. 10 s suits low orbits.
         base_rtt_window: Duration = Duration::ZERO, "Liu 2006";
     }
 }
@@ -70,12 +82,12 @@ pub struct Illinois {
     round: Round,
     base: MinRtt,
     max: MaxRtt,
-    /// Sum, ps, and number of the round-trip times of this round.
+    /// Sum, ps, and count of the round-trip times of this round.
     sum: u128,
     count: u64,
-    /// The queue has been long since alpha was last alpha_max.
+    /// Whether the queue has been long since alpha was last alpha_max.
     was_long: bool,
-    /// Round trips with a short queue since.
+    /// Round trips with a short queue since then.
     short: u64,
     settings: IllinoisSettings,
 }
@@ -105,7 +117,7 @@ impl Illinois {
         self.count += 1;
     }
 
-    /// A round trip is over: alpha and beta for the next.
+    /// Ends a round trip: sets alpha and beta for the next.
     fn update(&mut self, path: &PathState) {
         if self.window.cwnd() < self.settings.low_window.saturating_mul(path.smss) {
             (self.alpha, self.beta) = BASE;
@@ -138,22 +150,22 @@ impl Illinois {
         self.settings.alpha_max
     }
 
-    /// Thousandths of the window that a loss leaves.
+    /// Thousandths of the window after a loss.
     fn left(&self) -> u32 {
         (1000.0 * (1.0 - self.beta)).round() as u32
     }
 }
 
 impl IllinoisSettings {
-    /// κ1 / (κ2 + da), with κ1 = (dm - d1) αmin αmax / (αmax - αmin) and κ2 = (dm - d1) αmin / (αmax - αmin) - d1; both
-    /// multiplied by αmax - αmin, which may be nothing. Here da > d1, so that dm > d1.
+    /// Returns κ1 / (κ2 + da). κ1 = (dm - d1) αmin αmax / (αmax - αmin) and κ2 = (dm - d1) αmin / (αmax - αmin) - d1.
+    /// Both are multiplied by αmax - αmin, which may be zero. Here da > d1, so dm > d1.
     fn curve(&self, da: f64, dm: f64) -> f64 {
         let d1 = self.alpha_delay * dm;
         let (least, greatest) = (self.alpha_min, self.alpha_max);
         (dm - d1) * least * greatest / ((dm - d1) * least + (da - d1) * (greatest - least))
     }
 
-    /// Linear between d2 and d3.
+    /// Returns β, linear between d2 and d3.
     fn beta(&self, da: f64, dm: f64) -> f64 {
         let (d2, d3) = (self.beta_delay_low * dm, self.beta_delay_high * dm);
         if da <= d2 {
@@ -176,7 +188,7 @@ impl CongestionControl for Illinois {
         }
         let left = self.window.slow_start(ack, path);
         if left > 0 {
-            // α / cwnd for each segment; one ACK is worth at most a window.
+            // α / cwnd per segment. One ACK counts for one window at most.
             let cwnd = self.window.cwnd();
             let windows = left.min(cwnd) as f64 / cwnd as f64;
             // Never faster than slow start.
@@ -191,7 +203,7 @@ impl CongestionControl for Illinois {
 
     fn on_rto(&mut self, first: bool, path: &PathState) {
         self.window.restart(first.then(|| path.as_ssthresh(path.share(self.left()))));
-        // The timer says that the delay was not understood: Reno, until a round trip is measured.
+        // A timeout shows that the delay was misread: Reno until a round trip is measured.
         (self.alpha, self.beta) = BASE;
         (self.was_long, self.short) = (false, 0);
         (self.sum, self.count) = (0, 0);

@@ -1,8 +1,12 @@
-//! LEDBAT: keeps a fixed delay in the queue, 100 ms or less, and gives way to everything that fills it further. For
+//! LEDBAT keeps a fixed queueing delay, 100 ms or less, and yields to all traffic that adds more. It is meant for
 //! background traffic.
 //!
-//! RFC 6817 §2.4.2. The least delay of the last ten minutes is that of the empty path, the least of the last four
-//! samples that of now:
+//! RFC 6817 §2.4.2.
+//!
+//! # How it works
+//!
+//! The least delay of the last ten minutes is the delay of the empty path. The least of the last four samples is the
+//! current delay:
 //!
 //! ```text
 //! queued = min(current) - min(base),  off = (TARGET - queued) / TARGET
@@ -10,21 +14,29 @@
 //! loss:  cwnd = min(cwnd, max(cwnd / 2, MIN_CWND MSS));  timeout: 1 MSS
 //! ```
 //!
-//! With timestamps (RFC 7323) the delay is that of one way, so that queues of ACKs do not count; the offset of the
-//! clocks cancels. Without, it is the round-trip time, which the standard does not provide for. A mark counts as a
-//! loss.
+//! With timestamps (RFC 7323) LEDBAT measures the one-way delay, so queues of ACKs do not count. The offset of the
+//! clocks cancels. A mark counts as a loss.
 //!
-//! What the standard leaves open is a setting: it allows slow start only while no delay is measured, so there is none
-//! by default, and a window that restarts from one segment grows by one in a round trip. A minute in which nothing was
-//! measured counts as one of the ten. A window that is not used is left alone, as with all senders here.
+//! # Differences from the source
 //!
-//! # On satellite paths
+//! - LEDBAT measures the round-trip time if there are no timestamps. The standard has no such case.
+//! - The standard allows slow start only until a delay is measured. By default there is none, and a window that
+//!   restarts from one segment grows by one segment per round trip. `slow_start_until` changes that.
+//! - A minute without measurements counts as one of the ten.
+//! - An unused window stays as it is, as with all congestion controls here.
 //!
-//! It suits software updates and the like beside other traffic: a loss-based flow that fills more than the target gets
-//! the path to itself. The target is a length of queue, not a share of the round trip, so it is as good over GEO,
-//! where only the growth of one segment in a round trip of half a second is slow: `slow_start_until` helps there. A
-//! handover to a longer path is taken for a queue until the shorter one is forgotten, ten minutes by default: with 100
-//! ms of target a path that is 60 ms longer leaves it 40. Losses of the link halve its window, as Reno's.
+//! # When it helps
+//!
+//! LEDBAT suits software updates and similar transfers beside other traffic. A loss-based flow that queues more than
+//! the target gets the path to itself. The target is a queueing delay, not a share of the round trip, so it suits GEO
+//! as well.
+//!
+//! # When it hurts
+//!
+//! Over GEO the growth of one segment per round trip of half a second is slow. `slow_start_until` helps there. LEDBAT
+//! takes a handover to a longer path for a queue until the shorter path is forgotten, after ten minutes by default.
+//! With a target of 100 ms, a path that is 60 ms longer leaves it 40 ms. Losses of the link halve its window, like
+//! Reno's.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
@@ -32,11 +44,11 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathSt
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
-    /// The delay that LEDBAT looks at.
+    /// Delay that LEDBAT measures.
     pub enum LedbatDelay {
-        /// From sender to receiver where there are timestamps, else the round-trip time.
+        /// One-way delay from sender to receiver with timestamps, otherwise the round-trip time.
         "one-way" => OneWay,
-        /// The round-trip time.
+        /// Round-trip time.
         "round-trip" => RoundTrip,
     }
 }
@@ -44,25 +56,25 @@ bentpipe_units::words! {
 settings! {
     /// Settings of LEDBAT.
     pub struct LedbatSettings {
-        /// The time that is to be spent in queues.
+        /// Target of the queueing delay.
         target: Duration = Duration::from_millis(100), "RFC 6817 §2.5: 100 ms or less";
-        /// How fast the window answers, in segments per round trip at no queue.
+        /// Gain of the window, segments per round trip with an empty queue.
         gain: f64 = 1.0, [0.001, 1.0], "RFC 6817 §2.5";
-        /// What the window may exceed the data in flight by, in segments.
+        /// Largest excess of the window over the data in flight, segments.
         allowed_increase: f64 = 1.0, [0.001, 1000.0], "RFC 6817 §2.5";
-        /// How many least delays are kept; the least of them is the empty path's.
+        /// Number of least delays that are kept. The smallest of them is the delay of the empty path.
         base_history: u64 = 10, [1, 60], "RFC 6817 §2.5";
-        /// The time that each of them is the least of.
+        /// Period of each of them.
         base_interval: Duration = Duration::from_secs(60), "RFC 6817 §2.4.2";
-        /// Number of last samples whose minimum is the present delay.
+        /// Number of last samples whose minimum is the current delay.
         current_filter: u64 = 4, [1, 100], "RFC 6817 §2.5";
-        /// The window at the start, segments, if the connection does not start with less.
+        /// Initial window, segments, if the connection's is not smaller.
         initial_window: u64 = 2, [1, 100], "RFC 6817 §2.5";
-        /// The least window but after a timeout, segments.
+        /// Smallest window except after a timeout, segments.
         min_window: u64 = 2, [1, 100], "RFC 6817 §2.5";
-        /// Share of the target that may be queued before slow start ends, below the threshold; 0: no slow start.
+        /// Share of the target that may be queued in slow start, below the threshold; 0: no slow start.
         slow_start_until: f64 = 0.0, [0.0, 1.0], "RFC 6817 allows it only while no delay is measured";
-        /// Which delay is looked at.
+        /// Delay that is measured.
         delay: enum LedbatDelay = LedbatDelay::OneWay, "RFC 6817 §2.2";
     }
 }
@@ -76,23 +88,23 @@ pub struct Ledbat {
 }
 
 impl Ledbat {
-    /// A window of `init.cwnd` bytes, or what the settings begin with.
+    /// Creates a window of `init.cwnd` bytes, or of `initial_window`.
     pub fn new(init: Init, settings: LedbatSettings) -> Self {
         let cwnd = init.cwnd.min(settings.initial_window * init.smss);
         let has_slow_start = settings.slow_start_until > 0.0;
-        // Where there is no slow start, no threshold says that there is.
+        // Without slow start, no threshold may indicate it.
         let ssthresh = if has_slow_start { init.ssthresh } else { init.ssthresh.min(cwnd.max(2 * init.smss)) };
         let delays = Delays::new(init.now, &settings);
         Self { window: Window::new(Init { cwnd, ssthresh, ..init }), settings, delays }
     }
 
-    /// What is queued, of the target; none before the first sample.
+    /// Returns the queueing delay as a share of the target; `None` before the first sample.
     fn share_queued(&self) -> Option<f64> {
         let target = self.settings.target.as_ps().max(1) as f64;
         self.delays.queued().map(|ps| ps as f64 / target)
     }
 
-    /// Slow start's part in an ACK; false: it is not its turn.
+    /// Applies slow start to an ACK. Returns false if slow start does not apply.
     fn slow_start(&mut self, ack: &AckSample, path: &PathState) -> bool {
         let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
         if self.settings.slow_start_until <= 0.0 || cwnd >= ssthresh {
@@ -117,7 +129,7 @@ impl CongestionControl for Ledbat {
         }
         let cwnd = self.window.cwnd();
         let off = 1.0 - self.share_queued().unwrap_or(0.0);
-        // A window is never acknowledged more than once.
+        // An ACK counts for one window at most.
         let share = (ack.newly_acked as f64 / cwnd as f64).min(1.0);
         let change = self.settings.gain * off * path.smss as f64 * share;
         if change < 0.0 {
@@ -159,12 +171,12 @@ impl CongestionControl for Ledbat {
     window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
 }
 
-/// Delays, in ps, from the first one on where only differences mean something.
+/// Delays, in ps from the first one on, where only differences matter.
 #[derive(Clone, Debug)]
 struct Delays {
-    /// The least of each interval, in a ring; `NONE` where nothing was measured.
+    /// Least delay of each interval, in a ring; `NONE` without a measurement.
     base: Box<[i64]>,
-    /// The interval that is filled, and when it began.
+    /// The current interval, and its start.
     at: usize,
     since: Time,
     interval: Duration,
@@ -205,7 +217,7 @@ impl Delays {
         self.next = (self.next + 1) % self.current.len();
     }
 
-    /// `delay`: by two clocks that count milliseconds in 32 bits, of which one may be behind the other.
+    /// Adds a one-way delay, measured by two clocks that count milliseconds in 32 bits. Either may be behind the other.
     fn sample_one_way(&mut self, delay: Duration, now: Time) {
         let ms = (delay.as_ps() / PS_PER_MS) as u32;
         if !self.is_one_way {
@@ -217,7 +229,7 @@ impl Delays {
         self.sample(i64::from(since_first) * PS_PER_MS as i64, now);
     }
 
-    /// What is queued, ps.
+    /// Returns the queueing delay, ps.
     fn queued(&self) -> Option<i64> {
         let least = |of: &[i64]| of.iter().copied().min().filter(|&least| least != NONE);
         Some((least(&self.current)? - least(&self.base)?).max(0))

@@ -1,4 +1,4 @@
-//! Controllers that look at delay: instead of losses, or beside them.
+//! Congestion controls that react to delay, alone or together with losses.
 
 mod compound;
 mod copa;

@@ -1,8 +1,10 @@
-//! TCP Santa Cruz: relative delays of the forward path say how many segments wait at the bottleneck, and the window is kept
-//! where a given number does. REFWA Plus cites it as a remedy for errors of links.
+//! TCP Santa Cruz derives the segments waiting at the bottleneck from relative delays of the forward path. It keeps the
+//! window where a given number waits. REFWA Plus cites it as a remedy for errors of links.
 //!
-//! C. Parsa and J. J. Garcia-Luna-Aceves, "Improving TCP congestion control over internets with heterogeneous transmission
-//! media", ICNP 1999. The paper's text was not at hand. What is widely reported of it, and what this does:
+//! C. Parsa and J. J. Garcia-Luna-Aceves, "Improving TCP congestion control over internets with heterogeneous
+//! transmission media", ICNP 1999. Source not available: the equations follow widespread descriptions.
+//!
+//! # How it works
 //!
 //! ```text
 //! D(j, i) = R(j, i) - S(j, i)     how much longer packet j took than packet i; R: between arrivals, S: between departures
@@ -11,24 +13,39 @@
 //! slow start ends:  N > n / 2
 //! ```
 //!
-//! *Readings*: the sums of D since the shortest delay stand for N, so that it is never below nothing. R' is averaged over
-//! arrivals that took longer than the one before them, for then the bottleneck was busy in between; the weight is 1/8. A
-//! loss halves the window, as in Reno. The paper begins with two segments; here the connection's initial window does.
+//! # Differences from the source
 //!
-//! *Deviations*: arrivals are those of ACKs, and the delay is that of one way by timestamps (RFC 7323) in steps of a
-//! millisecond, or the round-trip time without them. The paper's ACK names the transmission that it answers and carries a
-//! bit vector of what arrived; here loss recovery is that of SACK, and a retransmission gives no sample without timestamps.
+//! Readings:
 //!
-//! # On satellite paths
+//! - The sums of D since the shortest delay replace N, so N is never negative.
+//! - R' is averaged over arrivals that took longer than the arrival before, because the bottleneck was busy in between.
+//!   The weight is 1/8.
+//! - A loss halves the window, as in Reno.
+//! - The paper starts with two segments. Here the connection's initial window applies.
 //!
-//! It holds a few segments in the queue as Vegas does, and does not mind queues of ACKs where there are timestamps: it
-//! suits paths whose return channel is thin. The bursts of slow start wait at the bottleneck, too, and end it in the
-//! first round trip or soon after; from then on the window moves by one segment in a round trip, which takes minutes
-//! over GEO. Delayed ACKs look like a queue, too. With `pacing = "window"` and `ack.every = 1` neither occurs, and
-//! slow start fills the path; one of the two settings is not enough. A larger `operating_point` lets slow start go on,
-//! too. Errors of the link halve the window like Reno. Where the bottleneck serves several segments in a millisecond,
-//! timestamps cannot show a queue of five: raise `operating_point` or set `delay = "round-trip"`. A handover to a
-//! longer path looks like a queue and takes the window away for good, since the shortest delay is not forgotten.
+//! Deviations:
+//!
+//! - Arrivals are those of ACKs. The delay is one-way by timestamps (RFC 7323), in steps of a millisecond, or the
+//!   round-trip time without them.
+//! - The paper's ACK names the transmission it answers and carries a bit vector of the arrived packets. Here loss
+//!   recovery is SACK's, and a retransmission gives no sample without timestamps.
+//!
+//! # When it helps
+//!
+//! TCP Santa Cruz keeps a few segments in the queue, like Vegas. With timestamps, queues of ACKs do not affect it, so
+//! it suits paths with a thin return channel. With `pacing = "window"` and `ack.every = 1`, slow start fills the path.
+//! One of the two settings is not enough. A larger `operating_point` also prolongs slow start.
+//!
+//! # When it hurts
+//!
+//! - The bursts of slow start also wait at the bottleneck, and end slow start in the first round trip or soon after.
+//!   From then on the window moves by one segment per round trip. Over GEO that takes minutes. Delayed ACKs look like a
+//!   queue, too.
+//! - Errors of the link halve the window, like Reno's.
+//! - If the bottleneck serves several segments per millisecond, timestamps cannot show a queue of five. Raise
+//!   `operating_point` or set `delay = "round-trip"`.
+//! - A handover to a longer path looks like a queue and keeps the window small for good, since the shortest delay is
+//!   not forgotten.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;
@@ -37,11 +54,11 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathSt
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
-    /// The delay whose changes TCP Santa Cruz adds up.
+    /// Delay whose changes TCP Santa Cruz adds up.
     pub enum SantaCruzDelay {
-        /// From sender to receiver where there are timestamps, else the round-trip time.
+        /// One-way delay from sender to receiver with timestamps, otherwise the round-trip time.
         "one-way" => OneWay,
-        /// The round-trip time.
+        /// Round-trip time.
         "round-trip" => RoundTrip,
     }
 }
@@ -49,23 +66,23 @@ bentpipe_units::words! {
 settings! {
     /// Settings of TCP Santa Cruz.
     pub struct SantaCruzSettings {
-        /// Segments that are to wait at the bottleneck.
-        operating_point: f64 = 5.0, [0.0, 10_000.0], "reading of Parsa 1999, not at hand: 1.5 to 5";
-        /// The window stays while what waits differs by no more segments from that.
-        delta: f64 = 0.5, [0.0, 10_000.0], "reading of Parsa 1999, not at hand: a fraction of a packet";
-        /// Which delay is looked at.
-        delay: enum SantaCruzDelay = SantaCruzDelay::OneWay, "reading of Parsa 1999, not at hand: the forward path alone";
+        /// Target of segments waiting at the bottleneck.
+        operating_point: f64 = 5.0, [0.0, 10_000.0], "reading of Parsa 1999 (source not available): 1.5 to 5";
+        /// Deviation from the target at which the window stays, segments.
+        delta: f64 = 0.5, [0.0, 10_000.0], "reading of Parsa 1999 (source not available): a fraction of a packet";
+        /// Delay that is measured.
+        delay: enum SantaCruzDelay = SantaCruzDelay::OneWay, "reading of Parsa 1999 (source not available): the forward path alone";
     }
 }
 
-/// TCP Santa Cruz on a connection: the window, and what waits at the bottleneck.
+/// TCP Santa Cruz on a connection: the window, and the queue at the bottleneck.
 #[derive(Clone, Debug)]
 pub struct SantaCruz {
     window: Window,
     round: Round,
     bottleneck: Bottleneck,
     settings: SantaCruzSettings,
-    /// The first one-way delay, ms of both clocks; none: round-trip times are looked at.
+    /// The first one-way delay, ms of both clocks; `None`: round-trip times are used.
     origin: Option<u32>,
 }
 
@@ -76,7 +93,7 @@ impl SantaCruz {
         Self { window: Window::new(init), round, bottleneck, settings, origin: None }
     }
 
-    /// Once per window: one segment more, or less, or neither.
+    /// Adds or removes one segment, or neither, once per window.
     fn adjust(&mut self, smss: u64) {
         let waiting = self.bottleneck.waiting(smss);
         let SantaCruzSettings { operating_point, delta, .. } = self.settings;
@@ -150,21 +167,21 @@ impl CongestionControl for SantaCruz {
 
 const PS_PER_MS: u64 = Duration::from_millis(1).as_ps();
 
-/// What relative delays say about the queue.
+/// The queue, derived from relative delays.
 #[derive(Clone, Debug, Default)]
 struct Bottleneck {
     /// The shortest delay, ps.
     least: Option<i64>,
     /// The latest delay, ps.
     latest: i64,
-    /// When it was measured; none: the sender was idle since.
+    /// Time of the measurement; `None`: the sender was idle since.
     before: Option<Time>,
-    /// Average time to serve a byte, ps; 0: not known.
+    /// Average time to serve a byte, ps; 0: unknown.
     service: f64,
 }
 
 impl Bottleneck {
-    /// An ACK for so many bytes came, of which the latest took `delay`.
+    /// Processes an ACK for `bytes` bytes, whose latest took `delay`.
     fn sample(&mut self, delay: i64, bytes: u64, now: Time) {
         if let Some(before) = self.before.filter(|_| delay > self.latest && bytes > 0) {
             let sample = now.saturating_since(before).as_ps() as f64 / bytes as f64;
@@ -174,7 +191,7 @@ impl Bottleneck {
         (self.latest, self.before) = (delay, Some(now));
     }
 
-    /// Segments.
+    /// Returns the waiting segments.
     fn waiting(&self, smss: u64) -> f64 {
         match self.least {
             Some(least) if self.service > 0.0 => {

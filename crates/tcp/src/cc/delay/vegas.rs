@@ -1,21 +1,39 @@
-//! Vegas: the round-trip time shows how many segments wait in the queue, and the window is kept where two to four do.
+//! Vegas derives the number of queued segments from the round-trip time, and keeps the window where two to four wait.
 //!
 //! L. Brakmo and L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE JSAC 13(8), 1995
-//! (first, with S. O'Malley, SIGCOMM 1994). What the paper leaves open, and the thresholds, are as in Linux: the smallest
-//! round-trip time of each round counts; a round with two samples or fewer grows as Reno does; the window is not cut below two
-//! segments; a loss halves it. From a reduction until all that was sent before it is acknowledged, it is Reno. The paper's
-//! earlier retransmission (a fine-grained timer looked at on duplicate ACKs) belongs to the connection and is not part of
-//! this; the smaller cut that goes with it is a setting. A window that is not used is left alone, for then it says nothing of
-//! what is queued.
+//! (first, with S. O'Malley, SIGCOMM 1994).
 //!
-//! # On satellite paths
+//! # How it works
 //!
-//! Alone on a long path with a deep buffer it fills the path without any loss, where those that find the limit by
-//! losses overflow the queue in their first slow start. What slow start left in the queue goes by one segment in a
-//! round trip, so that in `geo` a queue stands for minutes. It starves beside loss-based flows: as many flows of
-//! `sack` leave it a quarter of `s1` and next to nothing of `geo`. A handover to a longer path looks like a queue and
-//! takes most of its window away, as in `leo`; `base_rtt_window` lets it forget the shorter path and gives back a
-//! part. Random losses halve it like Reno, and it does not grow beyond what fills the path between them.
+//! Once per round trip, Vegas computes the queued segments cwnd (rtt - base) / rtt. Below alpha it adds a segment,
+//! above beta it removes one. Slow start ends above gamma.
+//!
+//! Vegas follows Linux where the paper leaves room. The thresholds are Linux's, too:
+//!
+//! - The smallest round-trip time of each round counts.
+//! - A round with two samples or fewer grows as Reno does.
+//! - The window is at least two segments after a reduction. A loss halves it.
+//! - From a reduction until all data sent before it is acknowledged, it is Reno.
+//!
+//! # Differences from the source
+//!
+//! - The paper's earlier retransmission (a fine-grained timer, checked on duplicate ACKs) belongs to the connection and
+//!   is not included. The smaller reduction that goes with it is a setting.
+//! - An unused window stays as it is, because it gives no information about the queue.
+//!
+//! # When it helps
+//!
+//! Alone on a long path with a deep buffer, Vegas fills the path without any loss. Loss-based congestion controls
+//! overflow the queue in their first slow start.
+//!
+//! # When it hurts
+//!
+//! - The queue left by slow start shrinks by one segment per round trip, so in `geo` it lasts for minutes.
+//! - Vegas starves beside loss-based flows: as many flows of `sack` leave it a quarter of `s1` and next to nothing of
+//!   `geo`.
+//! - A handover to a longer path looks like a queue and takes most of the window, as in `leo`. `base_rtt_window` lets
+//!   Vegas forget the shorter path and returns a part of the window.
+//! - Random losses halve the window, like Reno's. Between them it does not grow beyond the bandwidth-delay product.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::queueing::{Delay, DelayRounds, Progress};
@@ -24,9 +42,9 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Windo
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
-    /// What Vegas compares with its thresholds.
+    /// Quantity that Vegas compares with its thresholds.
     pub enum VegasDiff {
-        /// What is queued: cwnd (rtt - base) / rtt.
+        /// Queued segments: cwnd (rtt - base) / rtt.
         "paper" => Paper,
         /// cwnd (rtt - base) / base, which is larger by rtt / base, as in Linux.
         "linux" => Linux,
@@ -36,21 +54,21 @@ bentpipe_units::words! {
 settings! {
     /// Settings of Vegas.
     pub struct VegasSettings {
-        /// The window grows while fewer segments than these are queued.
+        /// Queued segments below which the window grows.
         alpha: f64 = 2.0, [0.0, 10_000.0], "Linux; Brakmo 1995 has 1 to 2";
-        /// The window shrinks while more segments than these are queued.
+        /// Queued segments above which the window shrinks.
         beta: f64 = 4.0, [0.0, 10_000.0], "Linux; Brakmo 1995 has 3 to 4";
-        /// Slow start ends when more segments than these are queued.
+        /// Queued segments above which slow start ends.
         gamma: f64 = 1.0, [0.0, 10_000.0], "Brakmo 1995, Linux";
-        /// What is compared with the three thresholds.
+        /// Quantity that is compared with the three thresholds.
         diff: enum VegasDiff = VegasDiff::Paper, "Brakmo 1995";
-        /// Round trips in which slow start doubles the window once.
+        /// Round trips of slow start per doubling of the window.
         double_every: u64 = 2, [1, 16], "Brakmo 1995; Linux has 1";
-        /// Round trips in which congestion avoidance changes the window once.
+        /// Round trips of congestion avoidance per change of the window.
         adjust_every: u64 = 1, [1, 16], "Brakmo 1995; 2 is how the Linux module of ns-2 behaves";
         /// Share of the window that a loss takes.
         decrease: f64 = 0.5, [0.001, 0.9], "Linux; Brakmo 1995 has 0.25 after its earlier retransmission";
-        /// How long the smallest round-trip time is remembered; 0: for ever.
+        /// Memory of the smallest round-trip time; 0: the whole connection.
         base_rtt_window: Duration = Duration::ZERO, "Brakmo 1995";
     }
 }
@@ -58,15 +76,15 @@ settings! {
 /// Samples that a round must exceed.
 const FEW: u64 = 2;
 
-/// Vegas on a connection: the window, and the rounds that it measures.
+/// Vegas on a connection: the window, and the measured rounds.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     window: Window,
     rounds: DelayRounds,
     settings: VegasSettings,
-    /// Rounds of this slow start that are over.
+    /// Completed rounds of this slow start.
     slow_rounds: u64,
-    /// Rounds of this congestion avoidance that are over.
+    /// Completed rounds of this congestion avoidance.
     steady_rounds: u64,
 }
 
@@ -86,7 +104,7 @@ impl Vegas {
         self.window.is_in_slow_start()
     }
 
-    /// Slow start, or nothing if it is not the turn of this round.
+    /// Applies slow start, in every `double_every`th round only.
     fn slow_start(&mut self, ack: &AckSample, path: &PathState) {
         // Brakmo 1995: in between the window stays, so that the comparison is valid.
         let is_its_turn = self.slow_rounds % self.settings.double_every.max(1) == 0;
@@ -94,7 +112,7 @@ impl Vegas {
         self.window.slow_start(&AckSample { is_cwnd_limited, ..*ack }, path);
     }
 
-    /// In segments.
+    /// Returns the compared quantity, segments.
     fn diff(&self, delay: &Delay, smss: u64) -> f64 {
         let queued = delay.queued(self.window.cwnd()) / smss as f64;
         match self.settings.diff {
@@ -103,7 +121,7 @@ impl Vegas {
         }
     }
 
-    /// Down to `cwnd` bytes and in congestion avoidance.
+    /// Reduces the window to `cwnd` bytes and ends slow start.
     fn shrink(&mut self, cwnd: u64, smss: u64) {
         let cwnd = cwnd.max(2 * smss).min(self.window.cwnd());
         let ssthresh = self.window.ssthresh().min(cwnd.saturating_sub(smss).max(2 * smss));
@@ -141,7 +159,7 @@ impl Vegas {
         }
     }
 
-    /// Thousandths of the window that a loss leaves.
+    /// Thousandths of the window after a loss.
     fn left(&self) -> u32 {
         (1000.0 * (1.0 - self.settings.decrease)).round() as u32
     }

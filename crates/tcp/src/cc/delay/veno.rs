@@ -1,20 +1,33 @@
-//! Veno: Reno that asks, as Vegas does, how many segments are queued. Where few are, a loss is taken for a random one and costs
-//! a fifth of the window; where many are, the window grows at half the pace.
+//! Veno is Reno that estimates the queued segments, as Vegas does. With a short queue it takes a loss for a random one
+//! and gives up a fifth of the window. With a long queue it grows at half the pace.
 //!
-//! C. P. Fu and S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", IEEE JSAC 21(2), 2003:
-//! N = cwnd (rtt - base) / rtt against beta = 3 segments, in the additive increase and in the multiplicative decrease.
-//! Slow start and timeouts are Reno's. As in Linux there is no N before the third sample of the connection, and none is
-//! measured from a reduction until all that was sent before it is acknowledged; a loss finds the last N, and halves if there
-//! is none. An ECN mark is no random loss and halves. N of a window that is not used is not taken.
+//! C. P. Fu and S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", IEEE JSAC
+//! 21(2), 2003.
 //!
-//! # On satellite paths
+//! # How it works
 //!
-//! It helps where the link itself loses some packets and queues are short, as on a faded or mobile satellite link: up
-//! to 1.7 times Reno's window, by the response function. It comes near that beside `sack` in `s1` at a loss rate of
-//! 1e-2 and in `s2` from 1e-4 on. It takes nothing from Reno's flows: beside as many of `sack` it has a little less
-//! than half. It helps less at loss rates where timeouts rule, and not at all after an overflow in slow start. A
-//! handover to a longer path looks like a queue, so that from then on it is Reno at half the pace and has less than
-//! `sack` in `leo`, unless `base_rtt_window` lets it forget the shorter path.
+//! Veno compares N = cwnd (rtt - base) / rtt with beta = 3 segments, in the additive increase and in the multiplicative
+//! decrease. Slow start and timeouts are Reno's.
+//!
+//! # Differences from the source
+//!
+//! - N is unknown, as in Linux, before the third sample of the connection. It is not measured from a reduction until all
+//!   data sent before it is acknowledged. A loss uses the last N, and halves the window if N is unknown.
+//! - An ECN mark counts as congestion and halves the window.
+//! - An unused window gives no N.
+//!
+//! # When it helps
+//!
+//! Veno is faster than Reno where the link itself loses some packets and queues are short, as on a faded or mobile
+//! satellite link: up to 1.7 times Reno's window, by the response function. Beside `sack` it comes near that in `s1` at
+//! a loss rate of 1e-2, and in `s2` from 1e-4 on. It takes nothing from Reno's flows: beside as many flows of `sack` it
+//! has a little less than half.
+//!
+//! # When it hurts
+//!
+//! Veno gains less at loss rates where timeouts rule, and nothing after an overflow in slow start. A handover to a
+//! longer path looks like a queue. From then on, Veno is Reno at half the pace and has less goodput than `sack` in
+//! `leo`, unless `base_rtt_window` lets it forget the shorter path.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::queueing::{DelayRounds, Progress};
@@ -23,31 +36,31 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Windo
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
-    /// The round-trip time that Veno compares with the smallest one.
+    /// Round-trip time that Veno compares with the smallest one.
     pub enum VenoRtt {
-        /// The smallest of the last round trip.
+        /// Smallest of the last round trip.
         "round" => Round,
-        /// That of the last ACK, as in Linux, which clears its minimum at each.
+        /// Round-trip time of the last ACK, as in Linux, which clears its minimum at each ACK.
         "ack" => Ack,
     }
 }
 
 bentpipe_units::words! {
-    /// What a timeout leaves in ssthresh.
+    /// Slow-start threshold after a timeout.
     pub enum VenoRto {
-        /// Half, as Reno.
+        /// Half of the window, as in Reno.
         "paper" => Paper,
-        /// What a loss would leave, as in Linux.
+        /// The threshold after a loss, as in Linux.
         "linux" => Linux,
     }
 }
 
 bentpipe_units::words! {
-    /// How the window grows at half the pace.
+    /// Growth at half the pace.
     pub enum VenoPace {
-        /// Each other ACK adds what it would add in Reno.
+        /// Every second ACK adds the increase of Reno.
         "ack" => Ack,
-        /// Each other window of ACKs adds a segment, at its end, as in Linux.
+        /// Every second window of ACKs adds a segment at its end, as in Linux.
         "window" => Window,
     }
 }
@@ -55,19 +68,19 @@ bentpipe_units::words! {
 settings! {
     /// Settings of Veno.
     pub struct VenoSettings {
-        /// With fewer segments queued than these a loss is random.
+        /// Queued segments below which a loss is random.
         beta: f64 = 3.0, [0.0, 10_000.0], "Fu 2003";
         /// Share of the window that a random loss takes.
         random_decrease: f64 = 0.2, [0.001, 0.9], "Fu 2003";
-        /// Which round-trip time counts.
+        /// Round-trip time that counts.
         rtt: enum VenoRtt = VenoRtt::Round, "Fu 2003";
-        /// What a timeout leaves in ssthresh.
+        /// Slow-start threshold after a timeout.
         rto: enum VenoRto = VenoRto::Paper, "Fu 2003";
-        /// How the window grows at half the pace.
+        /// Growth at half the pace.
         pace: enum VenoPace = VenoPace::Ack, "Fu 2003";
         /// Whether a loss resets the smallest round-trip time.
         forget_base_rtt: bool = false, "Linux";
-        /// How long the smallest round-trip time is remembered; 0: for ever.
+        /// Memory of the smallest round-trip time; 0: the whole connection.
         base_rtt_window: Duration = Duration::ZERO, "Linux";
     }
 }
@@ -75,18 +88,18 @@ settings! {
 /// Samples that the connection must exceed.
 const FEW: u64 = 2;
 
-/// Veno on a connection: the window, and the rounds that it measures.
+/// Veno on a connection: the window, and the measured rounds.
 #[derive(Clone, Debug)]
 pub struct Veno {
     window: Window,
     rounds: DelayRounds,
     settings: VenoSettings,
     samples: u64,
-    /// N, segments; none yet.
+    /// N, segments; `None`: unknown.
     queued: Option<f64>,
     /// Whether the last ACK, or window of ACKs, added nothing.
     has_waited: bool,
-    /// Bytes of this window of ACKs.
+    /// Acknowledged bytes of this window of ACKs.
     acked: u64,
 }
 
@@ -97,7 +110,7 @@ impl Veno {
         Self { window, rounds, settings, samples: 0, queued: None, has_waited: false, acked: 0 }
     }
 
-    /// Returns whether N holds for what is sent now.
+    /// Returns whether N holds for data sent now.
     fn measure(&mut self, ack: &AckSample, path: &PathState) -> bool {
         let progress = self.rounds.on_ack(ack, path);
         self.samples += u64::from(ack.rtt.is_some());
@@ -135,7 +148,7 @@ impl Veno {
         }
     }
 
-    /// Thousandths of the window that a loss leaves.
+    /// Thousandths of the window after a loss.
     fn left(&self) -> u32 {
         match self.queued {
             Some(queued) if queued < self.settings.beta => {

@@ -1,23 +1,38 @@
-//! YeAH: Scalable TCP's growth while the queue is short, Reno's while it is not, and a queue of more than 80 segments is given
-//! back before it overflows.
+//! YeAH grows like Scalable TCP while the queue is short, and otherwise like Reno. It drains a queue of more than 80
+//! segments before it overflows.
 //!
-//! A. Baiocchi, A. P. Castellani and F. Vacirca, "YeAH-TCP: yet another highspeed TCP", PFLDnet 2007, with the constants of the
-//! Linux module. Once in a round trip Q = cwnd (rtt - base) / rtt and L = rtt - base decide for the next, both from the smallest
-//! round-trip time of the round that is over; a round with two samples or fewer decides nothing. `reno_count` estimates the
-//! window of a Reno sender that shares the path: it counts up once in each slow round, and the window is not given back below it.
-//! A loss takes what was queued, at least an eighth of the window and at most half; or half, if the last 16 rounds were all slow,
-//! for then others fill the queue. Of Scalable's growth only what exceeds Reno's is taken: with fewer than 100 segments it grows
-//! as Reno (as in Linux), so that the fast mode is never the slower one. An ECN mark is treated as a loss.
+//! A. Baiocchi, A. P. Castellani and F. Vacirca, "YeAH-TCP: yet another highspeed TCP", PFLDnet 2007, with the
+//! constants of the Linux module.
 //!
-//! # On satellite paths
+//! # How it works
 //!
-//! On GEO paths it fills the pipe in a time that does not grow with the rate, keeps the standing queue near 80
-//! segments and pays little for a random loss: it has about four times the goodput of `sack` in `s2` up to a loss rate
-//! of 1e-4. In `geo` it has a little less than `sack`: of the overshoot of slow start it gives up an eighth, loses
-//! again while it repairs, and waits for the timer once; afterwards its queue is far shorter. On a long path it gives
-//! way: beside as many flows of `sack` it takes a third of `geo` and half of `s1`. A handover to a path longer by more
-//! than an eighth makes it Reno for good, and large windows are cut for a queue that is not there, so that `leo` is
-//! not full, unless `base_rtt_window` lets it forget the shorter path.
+//! Once per round trip, Q = cwnd (rtt - base) / rtt and L = rtt - base select the mode of the next round trip. Both use
+//! the smallest round-trip time of the round. A round with two samples or fewer changes nothing. `reno_count` estimates
+//! the window of a Reno flow that shares the path: each slow round increments it. Draining the queue does not reduce
+//! the window below it.
+//!
+//! A loss takes the queued part, at least an eighth of the window and at most half. If the last 16 rounds were all
+//! slow, it takes half, because other flows fill the queue.
+//!
+//! # Differences from the source
+//!
+//! - Fast mode adds Scalable's increase only where it exceeds Reno's. Below 100 segments it grows as Reno (as in
+//!   Linux), so fast mode is never the slower mode.
+//! - An ECN mark counts as a loss.
+//!
+//! # When it helps
+//!
+//! On GEO paths YeAH fills the path in a time that does not grow with the rate, keeps the standing queue near 80
+//! segments and gives up little for a random loss. It has about four times the goodput of `sack` in `s2` up to a loss
+//! rate of 1e-4.
+//!
+//! # When it hurts
+//!
+//! - In `geo` it has a little less goodput than `sack`. It gives up an eighth after the overshoot of slow start, loses
+//!   packets again during the repair, and waits for the timer once. Afterwards its queue is far shorter.
+//! - On a long path it yields: beside as many flows of `sack` it takes a third of `geo` and half of `s1`.
+//! - A handover to a path longer by more than an eighth makes it Reno for good. It also reduces large windows for a
+//!   queue that does not exist, so `leo` is not full, unless `base_rtt_window` lets it forget the shorter path.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::queueing::{Delay, DelayRounds, Progress};
@@ -28,23 +43,23 @@ use bentpipe_units::Duration;
 settings! {
     /// Settings of YeAH.
     pub struct YeahSettings {
-        /// alpha: segments that may be queued.
+        /// alpha: largest queue, segments.
         alpha: f64 = 80.0, [0.0, 1_000_000.0], "Baiocchi 2007; Linux";
-        /// gamma: a queue above alpha is given back divided by this, each round trip.
+        /// gamma: divisor of the queue above alpha that is drained per round trip.
         gamma: f64 = 1.0, [1.0, 1000.0], "Baiocchi 2007; Linux";
-        /// delta: share of the window that a loss takes at least.
+        /// delta: smallest share of the window that a loss takes.
         delta: f64 = 0.125, [0.001, 0.5], "Baiocchi 2007; Linux has 2^-3";
-        /// epsilon: share of the window that is given back at most.
+        /// epsilon: largest share of the window that is drained.
         epsilon: f64 = 0.5, [0.001, 0.9], "Baiocchi 2007; Linux has 2^-1";
-        /// phi: queueing delay may be the base round-trip time divided by this.
+        /// phi: divisor of the base round-trip time: the largest queueing delay.
         phi: u64 = 8, [1, 1000], "Baiocchi 2007; Linux";
-        /// rho: slow rounds in a row after which a loss halves the window.
+        /// rho: consecutive slow rounds after which a loss halves the window.
         rho: u64 = 16, [1, 1_000_000], "Baiocchi 2007; Linux";
         /// zeta: fast rounds after which the estimate of Reno's window is reset.
         zeta: u64 = 50, [1, 1_000_000], "Baiocchi 2007; Linux";
-        /// Segments that each ACK of a segment adds to the window in fast mode.
+        /// Segments added per ACK of a segment in fast mode.
         increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003";
-        /// How long the smallest round-trip time is remembered; 0: for ever.
+        /// Memory of the smallest round-trip time; 0: the whole connection.
         base_rtt_window: Duration = Duration::ZERO, "Linux";
     }
 }
@@ -52,10 +67,10 @@ settings! {
 /// Samples that a round must exceed.
 const FEW: u64 = 2;
 
-/// Segments of Reno's estimated window before there is one.
+/// Initial estimate of Reno's window, segments.
 const NO_RENO: u64 = 2;
 
-/// YeAH on a connection: the window, its mode, and its estimate of what Reno would have.
+/// YeAH on a connection: the window, its mode, and its estimate of Reno's window.
 #[derive(Clone, Debug)]
 pub struct Yeah {
     window: Window,
@@ -63,9 +78,9 @@ pub struct Yeah {
     settings: YeahSettings,
     /// Q of the last round, whole segments.
     queued: u64,
-    /// The estimate of a Reno sender's window, segments.
+    /// Estimate of a Reno flow's window, segments.
     reno_count: u64,
-    /// Slow rounds in a row; none: fast mode.
+    /// Consecutive slow rounds; 0: fast mode.
     doing_reno: u64,
     fast_count: u64,
 }
@@ -86,7 +101,7 @@ impl Yeah {
         }
     }
 
-    /// The decision of a round.
+    /// Selects the mode after a round.
     fn decide(&mut self, delay: &Delay, path: &PathState) {
         let queued = delay.queued(self.window.cwnd()) / path.smss as f64;
         let is_long = queued > self.settings.alpha;
@@ -110,7 +125,7 @@ impl Yeah {
         }
     }
 
-    /// The queue is emptied as long as there is more than a Reno sender would have.
+    /// Drains the queue as long as the window exceeds that of a Reno flow.
     fn give_back(&mut self, queued: f64, path: &PathState) {
         let cwnd = self.window.cwnd();
         let least = self.reno_count.saturating_mul(path.smss);
@@ -121,7 +136,7 @@ impl Yeah {
         }
     }
 
-    /// Bytes that a loss leaves.
+    /// Returns the window after a loss, bytes.
     fn left(&self, path: &PathState) -> u64 {
         let base = path.ssthresh_base;
         let half = base / 2;
@@ -149,7 +164,7 @@ impl CongestionControl for Yeah {
             self.grow(left, path);
         }
         match progress {
-            // A window that is not used says nothing of what is queued.
+            // An unused window gives no information about the queue.
             Progress::End(Some(delay)) if ack.is_cwnd_limited && delay.samples > FEW => self.decide(&delay, path),
             _ => {}
         }

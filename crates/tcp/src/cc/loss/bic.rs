@@ -1,8 +1,12 @@
-//! BIC: after a loss it searches for the window at which the loss came, by steps in proportion to the distance, and goes
-//! on beyond it as carefully as it arrived. What Linux had before CUBIC.
+//! BIC searches for the window at which the last loss came. Its steps are proportional to the distance, and beyond that
+//! window it leaves as carefully as it arrived. BIC was the default of Linux before CUBIC.
 //!
 //! L. Xu, K. Harfoush and I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM
-//! 2004, its pseudo-code. The default is the form and the constants of Linux (module bic):
+//! 2004, with its pseudo-code.
+//!
+//! # How it works
+//!
+//! The default has the form and the constants of the Linux module `bic`:
 //!
 //! ```text
 //! d = (last_max - cwnd) / 4             segments added in a round trip:
@@ -17,29 +21,35 @@
 //! With `form = "paper"` it jumps half of the distance in a round trip, at most `smax` and at least `smin`, and beyond
 //! the maximum it begins with one segment and doubles. The paper has `smax` = 32 and `beta` = 0.875 with that.
 //!
-//! Fractions of a segment are kept, where Linux counts the ACKs to each whole one, in whole numbers that it computes some
-//! 30 times in a second; and what is acknowledged counts, where Linux divides by an estimate of how many segments an ACK is
-//! for. In old modules that estimate makes the steps nearly double: `step_factor`.
+//! # Differences from the source
 //!
-//! # On satellite paths
+//! - The window keeps fractions of a segment. Linux counts the ACKs for each whole segment and recomputes that count
+//!   about 30 times per second.
+//! - Growth counts acknowledged bytes. Linux divides by an estimate of the segments per ACK. In old modules that
+//!   estimate nearly doubles the steps: `step_factor`.
 //!
-//! It helps where the window is large: 16 segments in each round trip are many times Reno's one. In `s2` it has more
-//! than twice the goodput of `sack` up to a loss rate of 1e-4, and it fills `leo` over all handovers. Where short
-//! paths share the bottleneck a GEO flow gets next to nothing, since the steps are counted in round trips. It is slow
-//! where the old maximum no longer holds: the last segments before it and the first beyond it take 20 to 40 round
-//! trips each, 10 to 20 s over GEO. It keeps the buffer full, and takes about seven tenths of `geo` and two thirds of
-//! `s1` from as many flows of `sack`. Two of its own that begin at different times stay uneven in `geo`.
+//! # When it helps
+//!
+//! BIC is fast where the window is large: 16 segments per round trip are many times Reno's one. In `s2` it has more
+//! than twice the goodput of `sack` up to a loss rate of 1e-4. It fills `leo` over all handovers.
+//!
+//! # When it hurts
+//!
+//! BIC counts its steps in round trips, so a GEO flow gets next to nothing where short paths share the bottleneck. It
+//! is slow where the old maximum no longer holds: the last segments before it and the first beyond it take 20 to 40
+//! round trips each, 10 to 20 s over GEO. It keeps the buffer full, and takes about seven tenths of `geo` and two
+//! thirds of `s1` from as many flows of `sack`. Two BIC flows that start at different times stay uneven in `geo`.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
 bentpipe_units::words! {
-    /// Which form of the search.
+    /// Form of the search.
     pub enum BicForm {
-        /// A quarter of the distance in a round trip, and a slow last stretch, on both sides of the maximum.
+        /// Covers a quarter of the distance per round trip, with a slow last stretch on both sides of the maximum.
         "linux" => Linux,
-        /// Half of the distance in a round trip; beyond the maximum one segment, then two, four and so on.
+        /// Covers half of the distance per round trip. Beyond the maximum, adds one segment, then two, four and so on.
         "paper" => Paper,
     }
 }
@@ -47,30 +57,30 @@ bentpipe_units::words! {
 settings! {
     /// Settings of BIC.
     pub struct BicSettings {
-        /// Which form of the search.
+        /// Form of the search.
         form: enum BicForm = BicForm::Linux, "Linux";
-        /// Up to this window, in segments, it is Reno.
+        /// Window up to which it grows as Reno, segments.
         low_window: u64 = 14, [0, 1_000_000], "Linux; Xu 2004";
-        /// Segments added in a round trip at most.
+        /// Largest increase per round trip, segments.
         smax: f64 = 16.0, [0.01, 1_000_000.0], "Linux; Xu 2004: 32";
-        /// Segments added in a round trip at least; in the paper's form.
+        /// Smallest increase per round trip, segments, in the paper's form.
         smin: f64 = 0.01, [0.0001, 1000.0], "Xu 2004";
-        /// What part of the distance is covered in a round trip, as a divisor; in Linux's form.
+        /// Divisor of the distance: the part covered per round trip, in Linux's form.
         divisor: u64 = 4, [2, 1000], "Linux (BICTCP_B)";
-        /// Round trips for that many segments near the maximum; in Linux's form.
+        /// Round trips for that many segments near the maximum, in Linux's form.
         smooth_part: u64 = 20, [1, 1000], "Linux";
-        /// The step is a whole number of segments; in Linux's form.
+        /// Whether the step is a whole number of segments, in Linux's form.
         whole_steps: bool = true, "Linux";
-        /// What all steps above the low window are multiplied with. 1.9375 is how Linux 2.6 behaves with an ACK for each
-        /// segment: its estimate of segments per ACK begins with two and, in whole numbers, does not fall below 31/16.
+        /// Factor of all steps above the low window. 1.9375 is the behaviour of Linux 2.6 with an ACK for each segment:
+        /// its estimate of segments per ACK starts at two and, in whole numbers, does not fall below 31/16.
         step_factor: f64 = 1.0, [0.01, 100.0], "Xu 2004";
-        /// Share of the window that a loss leaves, in thousandths.
+        /// Share of the window after a loss, in thousandths.
         beta: f64 = 0.8, [0.001, 0.999], "Linux: 819/1024; Xu 2004: 0.875";
-        /// A loss below the last one's window takes more from the maximum, so that newcomers find room.
+        /// Whether a loss below the window of the last loss reduces the maximum further, to make room for new flows.
         fast_convergence: bool = true, "Xu 2004";
-        /// Share of the window that a round trip adds at least before the first loss.
+        /// Smallest increase per round trip before the first loss, as a share of the window.
         first_growth: f64 = 0.05, [0.0, 1.0], "Linux";
-        /// A timeout makes it forget the maximum.
+        /// Whether a timeout clears the maximum.
         reset_on_rto: bool = true, "Linux";
     }
 }
@@ -80,7 +90,7 @@ settings! {
 pub struct Bic {
     window: Window,
     settings: BicSettings,
-    /// The window at which the last loss came, bytes; 0: none known.
+    /// Window at the last loss, bytes; 0: no loss yet.
     last_max: f64,
 }
 
@@ -139,7 +149,7 @@ impl Bic {
         }
     }
 
-    /// A loss of congestion came at this window. Returns how many thousandths of it are left.
+    /// Reacts to congestion at this window. Returns the thousandths of it that are left.
     fn decrease(&mut self, path: &PathState) -> u32 {
         let BicSettings { beta, fast_convergence, .. } = self.settings;
         let cwnd = self.window.cwnd() as f64;

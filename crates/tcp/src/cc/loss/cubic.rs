@@ -1,8 +1,12 @@
-//! CUBIC: the window is a cubic function of the time since the last loss, flat where that loss came, and never less than
-//! what Reno would have. The default of the Internet's hosts.
+//! CUBIC makes the window a cubic function of the time since the last loss. The function is flat at the window of that
+//! loss, and never below Reno's window. CUBIC is the default of today's hosts.
 //!
-//! RFC 9438: §4.2 the function, §4.3 Reno's estimate, §4.4 and §4.5 the increase, §4.6 the decrease, §4.7 fast convergence,
-//! §4.8 timeouts, §4.9 spurious losses. With windows in segments and C in segments/s³:
+//! RFC 9438: §4.2 the function, §4.3 Reno's estimate, §4.4 and §4.5 the increase, §4.6 the decrease, §4.7 fast
+//! convergence, §4.8 timeouts, §4.9 spurious losses.
+//!
+//! # How it works
+//!
+//! With windows in segments and C in segments/s³:
 //!
 //! ```text
 //! W(t)   = C (t - K)³ + W_max,  K = ∛((W_max - cwnd_epoch) / C)
@@ -10,21 +14,32 @@
 //! W_est += α / cwnd,  α = 3 (1 - β) / (1 + β), and 1 from cwnd_prior on;  cwnd = W_est where W(t) < W_est
 //! ```
 //!
-//! Slow start is the setting that all controllers share. After a spurious loss the state of the whole controller
-//! is restored, t_epoch included (§4.9).
+//! Slow start is the setting that all congestion controls share. After a spurious loss CUBIC restores its whole state,
+//! including t_epoch (§4.9).
 //!
-//! Linux differs: β is 717/1024, the target is that of the least round trip, an ACK of n segments adds at most n/2, the
-//! flat part still grows by a hundredth of a segment for each one, the window grows by at least 5 % in a round trip
-//! before the first loss (`first_growth`), and a timeout resets all (`after_rto`).
+//! # Differences from the source
 //!
-//! # On satellite paths
+//! Linux differs from RFC 9438:
 //!
-//! It helps where the path is long and losses are rare: growth depends on time, not on round trips, so that a window
-//! over GEO recovers in as many seconds as one over fibre. In `s2` it has about three times the goodput of `sack` at
-//! loss rates of 1e-5 to 1e-3, and it fills `leo` over all handovers. In `geo`, where only the queue drops, it has
-//! what `sack` has, with a longer queue. It helps little where losses are errors of the link, since each takes 30 %
-//! whatever its cause: one packet lost in a thousand leaves it a few per cent of `s2`. Its plateau keeps deep buffers
-//! full, and it takes nearly nine tenths of `geo` and two thirds of `s1` from as many flows of `sack`.
+//! - β is 717/1024.
+//! - The target is computed for the least round trip.
+//! - An ACK of n segments adds at most n/2.
+//! - The flat part still grows by a hundredth of a segment per segment acknowledged.
+//! - Before the first loss, the window grows by at least 5 % per round trip (`first_growth`).
+//! - A timeout resets the whole state (`after_rto`).
+//!
+//! # When it helps
+//!
+//! CUBIC is fast where the path is long and losses are rare. Its growth depends on time, not on round trips, so a
+//! window over GEO recovers in as many seconds as a window over fibre. In `s2` it has about three times the goodput of
+//! `sack` at loss rates of 1e-5 to 1e-3. It fills `leo` over all handovers. In `geo`, where only the queue drops, it
+//! has the goodput of `sack`, with a longer queue.
+//!
+//! # When it hurts
+//!
+//! CUBIC gains little where losses are errors of the link, because each loss takes 30 % for any cause. One packet lost
+//! in a thousand leaves it a few per cent of `s2`. Its plateau keeps deep buffers full. It takes nearly nine tenths of
+//! `geo` and two thirds of `s1` from as many flows of `sack`.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
@@ -32,21 +47,22 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Windo
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
-    /// What the first congestion avoidance after a timeout starts from.
+    /// Start of the first congestion avoidance after a timeout.
     pub enum CubicAfterRto {
-        /// The plateau begins where slow start ends; a loss before that still compares with the one before the timeout.
+        /// Starts the plateau at the end of slow start. A loss before that is still compared with the loss before the
+        /// timeout.
         "rfc" => Rfc,
-        /// The same, and the losses before the timeout are forgotten (Linux).
+        /// As `rfc`, and forgets the losses before the timeout (Linux).
         "reset" => Reset,
     }
 }
 
 bentpipe_units::words! {
-    /// What the window comes nearer to its target by.
+    /// Unit of growth: each unit moves the window towards its target.
     pub enum CubicGrowth {
         /// Each segment acknowledged.
         "segment" => Segment,
-        /// Each ACK, however much it acknowledges: delayed ACKs halve the growth.
+        /// Each ACK of any size: delayed ACKs halve the growth.
         "ack" => Ack,
     }
 }
@@ -54,47 +70,47 @@ bentpipe_units::words! {
 settings! {
     /// Settings of CUBIC.
     pub struct CubicSettings {
-        /// How steep the function is, segments/s³.
+        /// Steepness of the function, C, segments/s³.
         c: f64 = 0.4, [0.0001, 1000.0], "RFC 9438 §5.1";
-        /// Share of the window that a loss leaves, in thousandths.
+        /// Share of the window after a loss, in thousandths.
         beta: f64 = 0.7, [0.001, 0.999], "RFC 9438 §4.6";
-        /// A loss below the last one's window takes more from the plateau, so that newcomers find room.
+        /// Whether a loss below the window of the last loss lowers the plateau further, to make room for new flows.
         fast_convergence: bool = true, "RFC 9438 §4.7";
-        /// Never grows slower than Reno would.
+        /// Whether the window grows at least as fast as Reno's.
         reno_friendly: bool = true, "RFC 9438 §4.3";
-        /// What the window comes nearer to its target by.
-        growth: enum CubicGrowth = CubicGrowth::Segment, "Linux; RFC 9438 §4.4 says each ACK";
-        /// What the first congestion avoidance after a timeout starts from.
+        /// Unit of growth: each unit moves the window towards its target.
+        growth: enum CubicGrowth = CubicGrowth::Segment, "Linux; RFC 9438 §4.4: each ACK";
+        /// Start of the first congestion avoidance after a timeout.
         after_rto: enum CubicAfterRto = CubicAfterRto::Rfc, "RFC 9438 §4.8";
-        /// Share of the window by which it grows at least in a round trip, as long as no loss has shown what the path holds.
+        /// Smallest increase per round trip until the first loss, as a share of the window.
         first_growth: f64 = 0.0, [0.0, 1.0], "RFC 9438 has none; Linux: 0.05";
     }
 }
 
 /// CUBIC on a connection: the window, and the time since its epoch began.
-// DEVIATION: RFC 9438 §4.10 recommends HyStart++. Slow start is a setting of its own here, and the standard's by default.
+// DEVIATION: RFC 9438 §4.10 recommends HyStart++. Slow start is a separate setting here, with the standard's default.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
     settings: CubicSettings,
     /// α of §4.3 until W_est is cwnd_prior.
     alpha: f64,
-    /// W_max, bytes; 0: none yet.
+    /// W_max, bytes; 0: not known yet.
     w_max: f64,
-    /// The window before the last reduction, bytes; 0: none yet.
+    /// The window before the last reduction, bytes; 0: no reduction yet.
     cwnd_prior: f64,
-    /// Of the current congestion avoidance; none outside it.
+    /// The current congestion avoidance; `None` outside it.
     epoch: Option<Epoch>,
     /// Whether no congestion avoidance has begun since the last timeout.
     is_after_rto: bool,
-    /// What K is divided by; 1 but for senders that build on this one.
+    /// Divisor of K: 1, except for congestion controls that extend CUBIC.
     k_divisor: f64,
 }
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Time in which the window was used. With t_epoch as the RFC has it, that would have to be moved.
+    /// Time in which the window was used. RFC 9438 moves t_epoch instead.
     t: Duration,
     /// The last ACK, and whether it left nothing outstanding.
     last: Time,
@@ -120,7 +136,7 @@ impl Cubic {
         }
     }
 
-    /// The next congestion avoidance has a K that is so many times shorter.
+    /// Divides K of the next congestion avoidance by `divisor`.
     pub(crate) fn shorten_k(&mut self, divisor: f64) {
         self.k_divisor = divisor;
     }
@@ -130,8 +146,8 @@ impl Cubic {
         self.epoch.is_some()
     }
 
-    /// A timeout that says nothing of the path: slow start from one segment, then back to the plateau. `ssthresh`: the
-    /// new threshold, if it changes.
+    /// Reacts to a timeout that gives no information about the path: slow start from one segment, then back to the
+    /// plateau. `ssthresh` is the new threshold, if it changes.
     pub(crate) fn restart_unchanged(&mut self, ssthresh: Option<u64>) {
         self.epoch = None;
         self.window.restart_unchanged(ssthresh);
@@ -143,10 +159,10 @@ impl Cubic {
         self.epoch.map_or(0.0, |epoch| epoch.k)
     }
 
-    /// Congestion avoidance begins.
+    /// Starts congestion avoidance.
     fn begin(&mut self, path: &PathState) -> Epoch {
         let cwnd = self.window.cwnd() as f64;
-        // RFC 9438 §4.8 and §4.10. A window above the plateau has none either, so it is given this one.
+        // RFC 9438 §4.8 and §4.10. A window above the plateau has no plateau, either: it becomes this window.
         if self.is_after_rto || self.w_max <= cwnd {
             self.w_max = cwnd;
         }
@@ -155,7 +171,7 @@ impl Cubic {
         Epoch { t: Duration::ZERO, last: path.now, is_silent: false, k, w_est: cwnd }
     }
 
-    /// RFC 9438 §4.6 and §4.7. Returns the window that is left, bytes.
+    /// Applies RFC 9438 §4.6 and §4.7. Returns the window after the loss, bytes.
     fn decrease(&mut self, left: u32, path: &PathState) -> u64 {
         let cwnd = self.window.cwnd();
         self.cwnd_prior = cwnd as f64;
@@ -173,7 +189,7 @@ impl Cubic {
         (1000.0 * self.settings.beta).round() as u32
     }
 
-    /// The window is another one now, by no function of time.
+    /// Forgets the epoch unless the window is still `cwnd`: another rule has changed it.
     fn forget_unless(&mut self, cwnd: u64) {
         if self.window.cwnd() != cwnd {
             self.epoch = None;
@@ -182,11 +198,11 @@ impl Cubic {
 }
 
 impl Epoch {
-    /// Time passed until an ACK.
+    /// Counts the time until an ACK.
     fn pass(&mut self, is_used: bool, path: &PathState) {
         let gap = path.now.saturating_since(self.last);
-        // RFC 9438 §4.2: t does not include times without growth for want of data. That nothing was outstanding for longer
-        // than it takes to send and have an answer is such a time, and no ACK shows it.
+        // RFC 9438 §4.2: t excludes times without growth for lack of data. A pause with nothing outstanding, longer
+        // than a round trip, is such a time. No ACK shows it.
         let is_idle = self.is_silent && path.srtt.is_some_and(|srtt| gap > srtt * 2);
         if is_used && !is_idle {
             self.t += gap;
@@ -219,7 +235,7 @@ impl CongestionControl for Cubic {
             let x = t - epoch.k;
             c * x * x * x + self.w_max
         };
-        // A window is never acknowledged more than once: the target is not overshot.
+        // An ACK counts for one window at most, so the window does not overshoot the target.
         let share = (left as f64 / cwnd).min(1.0);
         let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { self.alpha };
         epoch.w_est += alpha * smss * share;
@@ -245,7 +261,7 @@ impl CongestionControl for Cubic {
         let ssthresh = left.max(2 * path.smss);
         let cwnd = match why {
             Congestion::FastRetransmit => ssthresh,
-            // RFC 9438 §4.6: marks go on to take from the window, to one segment.
+            // RFC 9438 §4.6: further marks reduce the window down to one segment.
             Congestion::Ecn { .. } => left,
         };
         self.window.reduce(path.as_ssthresh(ssthresh), cwnd);
@@ -275,7 +291,7 @@ impl CongestionControl for Cubic {
 
     fn on_smss(&mut self, smss: u64) {
         self.window.on_smss(smss);
-        // C counts in segments.
+        // C counts in segments, whose size has changed.
         self.epoch = None;
     }
 

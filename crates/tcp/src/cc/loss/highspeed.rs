@@ -1,31 +1,42 @@
-//! HighSpeed TCP: the larger the window, the more it adds in a round trip and the less it gives up for a loss, so that
-//! large windows need no unheard-of loss rates.
+//! HighSpeed TCP adds more per round trip and gives up less per loss, the larger the window is. Large windows then need
+//! no unrealistically low loss rates.
 //!
-//! S. Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649, 2003: §5 (the response function: a straight line
-//! on logarithmic scales, from Reno's 38 segments at a loss rate of 10⁻³ to 83,000 at 10⁻⁷, about 0.12 / p^0.835), §7
-//! (a(w) and b(w), which follow from it), Appendix B (their table). Up to `low_window` it is Reno.
+//! S. Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649, 2003.
 //!
-//! What differs: the RFC ends at `high_window`; here b(w) stays at `high_decrease` above that, and a(w) goes on so that
-//! the response function does. Rounding makes a(38) 0.963, which would be slower than Reno: `at_least_reno`. For slow
-//! start the RFC points to RFC 3742, which is `slow_start = "limited"` and not the default. The increase is per ACK, or
-//! per byte acknowledged, as `byte_counting` has it for Reno. Linux looks a and b up in the table, in the row that the
-//! window has not passed yet, and so adds up to a segment more in a round trip: `parameters = "row_above"`.
+//! # How it works
 //!
-//! # On satellite paths
+//! Up to `low_window` it is Reno. §5 defines the response function: a straight line on logarithmic scales, from Reno's
+//! 38 segments at a loss rate of 10⁻³ to 83,000 at 10⁻⁷, about 0.12 / p^0.835. The increase a(w) and the decrease b(w)
+//! of §7 follow from it. Appendix B has both in a table.
 //!
-//! On a long path with few losses it helps: at 6375 segments (100 Mbit/s, geostationary) it recovers from a loss in 69
-//! round trips and Reno in 3200, so that in `s2` it has about twice the goodput of `sack` up to a loss rate of 1e-4,
-//! and it fills `leo` over all handovers. In `geo`, where only the queue drops, it has what `sack` has, with a longer
-//! queue. It takes more than half from Reno's flows where windows are large: beside `sack` in `geo`, but not in `s1`.
-//! Below 38 segments, which is where a satellite path with many losses is, nothing changes: in `s1` and in `s2` at
-//! 1e-2 it is `sack`.
+//! # Differences from the source
+//!
+//! - The RFC ends at `high_window`. Above it, b(w) stays at `high_decrease`, and a(w) continues the response function.
+//! - Rounding makes a(38) 0.963, slower than Reno: `at_least_reno`.
+//! - The RFC refers to RFC 3742 for slow start. That is `slow_start = "limited"` and not the default.
+//! - The increase is per ACK or per acknowledged byte, as `byte_counting` defines for Reno.
+//! - Linux takes a and b from the row of the table that the window has not passed yet, so it adds up to one segment
+//!   more per round trip: `parameters = "row_above"`.
+//!
+//! # When it helps
+//!
+//! HighSpeed TCP is fast on a long path with few losses. At 6375 segments (100 Mbit/s, geostationary) it recovers from
+//! a loss in 69 round trips, and Reno in 3200. In `s2` it has about twice the goodput of `sack` up to a loss rate of
+//! 1e-4. It fills `leo` over all handovers. In `geo`, where only the queue drops, it has the goodput of `sack`, with a
+//! longer queue.
+//!
+//! # When it hurts
+//!
+//! HighSpeed TCP takes more than half from Reno's flows where windows are large: beside `sack` in `geo`, but not in
+//! `s1`. Below 38 segments, the range of a satellite path with many losses, it changes nothing. In `s1`, and in `s2` at
+//! 1e-2, it equals `sack`.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
 bentpipe_units::words! {
-    /// Where HighSpeed TCP takes increase and decrease from.
+    /// Source of increase and decrease.
     pub enum HighSpeedParameters {
         /// The formulas.
         "formula" => Formula,
@@ -39,21 +50,21 @@ bentpipe_units::words! {
 settings! {
     /// Settings of HighSpeed TCP.
     pub struct HighSpeedSettings {
-        /// Up to this window, in segments, it is Reno.
+        /// Window up to which it is Reno, segments.
         low_window: u64 = 38, [2, 10_000], "RFC 3649 §5";
-        /// Loss rate, per segment, at which the window is `low_window` on average.
+        /// Loss rate per segment at which the average window is `low_window`.
         low_p: f64 = 1e-3, [1e-5, 0.1], "RFC 3649 §5";
-        /// Segments at which a loss takes `high_decrease`.
+        /// Window at which a loss takes `high_decrease`, segments.
         high_window: u64 = 83_000, [10_001, 100_000_000], "RFC 3649 §5";
-        /// Loss rate, per segment, at which the window is `high_window` on average.
+        /// Loss rate per segment at which the average window is `high_window`.
         high_p: f64 = 1e-7, [1e-15, 9e-6], "RFC 3649 §5";
-        /// Share of a window of `high_window` and more that a loss takes.
+        /// Share that a loss takes from a window of `high_window` or more.
         high_decrease: f64 = 0.1, [0.01, 0.5], "RFC 3649 §7";
-        /// Where increase and decrease are from; with the table the other numbers but `low_window` mean nothing.
+        /// Source of increase and decrease. The table uses no other number than `low_window`.
         parameters: enum HighSpeedParameters = HighSpeedParameters::Formula, "RFC 3649 §7";
-        /// Whether it never adds less than Reno where the formula does, as just above `low_window`.
+        /// Whether it adds at least one segment per round trip where the formula gives less, just above `low_window`.
         at_least_reno: bool = true, "reading: a(38) is given as 1 and calculated as 0.963";
-        /// Whether a timeout halves the threshold; otherwise it takes what a loss takes.
+        /// Whether a timeout halves the threshold. Otherwise a timeout takes the share of a loss.
         timeout_halves: bool = false, "reading: a timeout is a congestion event of RFC 3649 §7; Linux";
     }
 }
@@ -135,7 +146,7 @@ const TABLE: [(u32, u8); 73] = [
     (94717, 9),
 ];
 
-/// a(w) and b(w) of §7, with everything in them that does not depend on the window.
+/// a(w) and b(w) of §7, with all terms that do not depend on the window.
 #[derive(Clone, Copy, Debug)]
 struct Law {
     ln_low: f64,
@@ -165,7 +176,7 @@ impl Law {
         }
     }
 
-    /// Segments that a round trip adds, and the share that a loss takes, at a window of so many segments.
+    /// Returns the segments per round trip and the share of a loss, at a window of `window` segments.
     fn at(&self, window: f64) -> (f64, f64) {
         let reached = |(segments, _): &(u32, u8)| f64::from(*segments) <= window;
         let passed = |(segments, _): &(u32, u8)| f64::from(*segments) < window;
@@ -186,14 +197,14 @@ impl Law {
     }
 }
 
-/// The increase, kept while the window hardly changes: two logarithms for each ACK would be most of its cost.
+/// The increase, reused while the window hardly changes: two logarithms per ACK would be most of its cost.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    /// Windows, in bytes, for which it holds.
+    /// Windows with this increase, bytes.
     from: u64,
     to: u64,
     smss: u64,
-    /// Segments in a round trip.
+    /// Segments per round trip.
     increase: f64,
 }
 
@@ -223,7 +234,7 @@ impl HighSpeed {
         window <= self.settings.low_window.saturating_mul(path.smss)
     }
 
-    /// a(w), from a window that is less than 1/256 smaller.
+    /// Returns a(w), computed for a window that is less than 1/256 smaller.
     fn increase(&mut self, cwnd: u64, smss: u64) -> f64 {
         let kept = &self.kept;
         if cwnd < kept.from || cwnd >= kept.to || smss != kept.smss {
@@ -233,7 +244,7 @@ impl HighSpeed {
         self.kept.increase
     }
 
-    /// (1 - b(w)) w, as a threshold is bounded.
+    /// Returns (1 - b(w)) w, bounded as a threshold.
     fn left(&self, path: &PathState) -> u64 {
         let base = path.ssthresh_base;
         if self.is_low(base, path) {

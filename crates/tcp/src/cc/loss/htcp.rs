@@ -1,25 +1,35 @@
-//! H-TCP: the longer since the last congestion, the faster it adds, so that the time to fill a path hardly grows
-//! with the path; and it gives up for a loss what empties the queue, no more.
+//! H-TCP adds faster, the longer the last congestion is ago, so the time to fill a path hardly grows with the path.
+//! After a loss it gives up the window that empties the queue, and no more.
 //!
-//! D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004: the increase as a
-//! function of the time since congestion, its scaling by the round-trip time, and the adaptive backoff. Where the
-//! paper leaves room the behaviour is that of Linux: how throughput is sampled, how the greatest round-trip time
-//! fades, when the time starts again.
+//! D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004.
 //!
-//! What differs: segments are counted by the bytes that an ACK brings, so that delayed ACKs do not slow the growth;
-//! an ACK adds at most what it acknowledges, as an idle hour would else make the increase larger than slow start's;
-//! right after congestion the increase is that of Δ = 0 (Linux: that of before, until a segment is added); β is
-//! rounded to a thousandth; round-trip times are not seen while a loss is repaired.
+//! # How it works
 //!
-//! # On satellite paths
+//! The paper defines the increase as a function of the time since congestion, its scaling by the round-trip time, and
+//! the adaptive backoff. Where the paper leaves room, the behaviour is Linux's: the sampling of throughput, the fading
+//! of the greatest round-trip time, and the restart of the time.
 //!
-//! It helps on long paths with large windows: 10 s after the last loss it adds 111 segments per round trip, or 223 on
-//! a geostationary path, for which the time is scaled. In `geo`, where only the queue drops, it has what `sack` has,
-//! with a shorter queue than CUBIC, as it gives up for a loss what empties the queue. Where losses come every second
-//! or so it does not grow faster than Reno, but it gives up less for each: it has more than `sack` in `s1` at a loss
-//! rate of 1e-2, and three to four times its goodput in `s2`. It hurts small buffers and those that share them, as it
-//! meets the full queue at its fastest: it takes nearly nine tenths of `geo` and seven tenths of `s1` from as many
-//! flows of `sack`.
+//! # Differences from the source
+//!
+//! - Growth counts acknowledged bytes, so delayed ACKs do not slow it.
+//! - An ACK adds at most the bytes it acknowledges. Otherwise an idle hour would make the increase larger than slow
+//!   start's.
+//! - Right after congestion the increase is that of Δ = 0. Linux keeps the increase of before until a segment is added.
+//! - β is rounded to a thousandth.
+//! - Round-trip times are ignored during the repair of a loss.
+//!
+//! # When it helps
+//!
+//! H-TCP is fast on long paths with large windows. 10 s after the last loss it adds 111 segments per round trip, or 223
+//! on a geostationary path, where the time is scaled. In `geo`, where only the queue drops, it has the goodput of
+//! `sack`, with a shorter queue than CUBIC. If losses come about every second, H-TCP grows no faster than Reno, but
+//! gives up less for each loss. It has more goodput than `sack` in `s1` at a loss rate of 1e-2, and three to four times
+//! as much in `s2`.
+//!
+//! # When it hurts
+//!
+//! H-TCP meets a full queue at its fastest, which hurts small buffers and the flows that share them. It takes nearly
+//! nine tenths of `geo` and seven tenths of `s1` from as many flows of `sack`.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::windowed::MinRtt;
@@ -28,11 +38,11 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Windo
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
-    /// What a round-trip time that exceeds the greatest by too much does to it.
+    /// Reaction to a round-trip time that exceeds the greatest by too much.
     pub enum RttMaxRise {
-        /// It rises by as much as it may.
+        /// The greatest round-trip time rises by the largest step.
         "clip" => Clip,
-        /// Nothing: the sample is taken for an outlier (Linux).
+        /// The sample is ignored as an outlier (Linux).
         "ignore" => Ignore,
     }
 }
@@ -40,39 +50,39 @@ bentpipe_units::words! {
 settings! {
     /// Settings of H-TCP.
     pub struct HtcpSettings {
-        /// Δ_L: so long after congestion it grows like Reno.
+        /// Δ_L: time after congestion in which it grows like Reno.
         low_speed: Duration = Duration::from_secs(1), "Leith and Shorten 2004";
         /// Whether the increase is scaled by the least round-trip time over 100 ms, within 0.1 and 2.
         rtt_scaling: bool = true, "Leith and Shorten 2004; Linux";
-        /// Whether a loss takes what empties the queue; if not, always 1 - beta_min.
+        /// Whether a loss takes the window that empties the queue. Otherwise a loss always takes 1 - beta_min.
         adaptive_backoff: bool = true, "Leith and Shorten 2004";
-        /// Whether a changed throughput makes a loss take 1 - beta_min.
+        /// Whether a loss takes 1 - beta_min after the throughput has changed.
         bandwidth_switch: bool = true, "Leith and Shorten 2004";
-        /// Share by which throughput must change for that.
+        /// Relative change of the throughput that counts as changed.
         bandwidth_change: f64 = 0.2, [0.0, 10.0], "Leith and Shorten 2004";
-        /// The least share of the window that a loss leaves.
+        /// Smallest share of the window after a loss.
         beta_min: f64 = 0.5, [0.1, 0.99], "Leith and Shorten 2004";
-        /// The greatest share of the window that a loss leaves.
+        /// Largest share of the window after a loss.
         beta_max: f64 = 0.8, [0.1, 0.99], "Leith and Shorten 2004";
-        /// Up to this least round-trip time the backoff is not adaptive.
+        /// Least round-trip time up to which the backoff is not adaptive.
         adaptive_above: Duration = Duration::from_millis(10), "Linux";
-        /// Share of the greatest queueing delay that congestion leaves in memory.
+        /// Share of the greatest queueing delay that is remembered after congestion.
         rtt_max_fade: f64 = 0.95, [0.0, 1.0], "Linux";
-        /// By how much one sample may raise the greatest round-trip time.
+        /// Largest step of the greatest round-trip time for one sample.
         rtt_max_step: Duration = Duration::from_millis(20), "Linux";
-        /// What a sample does that would raise it by more.
+        /// Reaction to a sample that exceeds that step.
         rtt_max_rise: enum RttMaxRise = RttMaxRise::Clip, "our reading; Linux: ignore";
     }
 }
 
-/// What the increase is scaled by: RTTmin over this.
+/// Reference of the scaling: the increase is scaled by RTTmin over this time.
 const RTT_REFERENCE: Duration = Duration::from_millis(100);
 
 /// H-TCP on a connection: the window, and the time since congestion.
 #[derive(Clone, Debug)]
 pub struct Htcp {
     window: Window,
-    /// Start of Δ; none before the first ACK.
+    /// Start of Δ; `None` before the first ACK.
     since: Option<Time>,
     /// SND.NXT at the last congestion, until it is acknowledged.
     recover: Option<u64>,
@@ -80,7 +90,7 @@ pub struct Htcp {
     alpha: f64,
     /// Bytes added since alpha was computed.
     added: f64,
-    /// Share of the window that a loss leaves.
+    /// Share of the window after a loss.
     beta: f64,
     is_adaptive: bool,
     rtt_min: MinRtt,
@@ -92,13 +102,13 @@ pub struct Htcp {
 /// The greatest smoothed throughput since the last congestion.
 #[derive(Clone, Copy, Debug, Default)]
 struct Throughput {
-    /// Bytes acknowledged since, for the sample at hand.
+    /// Bytes acknowledged since then, for the next sample.
     acked: u64,
     since: Time,
     /// Bytes per ps.
     smoothed: f64,
     max: f64,
-    /// The greatest as of the congestion before.
+    /// The greatest throughput at the congestion before.
     max_before: f64,
 }
 
@@ -120,12 +130,12 @@ impl Htcp {
         }
     }
 
-    /// Δ.
+    /// Returns Δ.
     fn elapsed(&self, now: Time) -> Duration {
         self.since.map_or(Duration::ZERO, |since| now.saturating_since(since))
     }
 
-    /// α = 2 (1 - β) f, but not less than Reno's.
+    /// Returns α = 2 (1 - β) f, at least Reno's.
     fn alpha(&self, elapsed: Duration) -> f64 {
         let scale = match self.rtt_min.get() {
             Some(rtt) if self.settings.rtt_scaling => ratio(rtt, RTT_REFERENCE).clamp(0.1, 2.0),
@@ -149,7 +159,7 @@ impl Htcp {
         }
     }
 
-    /// Congestion, before the cut.
+    /// Updates the state at congestion, before the reduction.
     fn on_event(&mut self, path: &PathState) {
         let rtt_min = self.rtt_min.get().unwrap_or_default();
         let has_changed = self.throughput.has_changed(self.settings.bandwidth_change);
@@ -158,7 +168,7 @@ impl Htcp {
         } else if !self.settings.adaptive_backoff || !self.is_adaptive || rtt_min <= self.settings.adaptive_above {
             (self.beta, self.is_adaptive) = (self.settings.beta_min, true);
         } else {
-            // Not clamp: the settings may be the wrong way round.
+            // Not clamp: the settings may be in the wrong order.
             self.beta = ratio(rtt_min, self.rtt_max).min(self.settings.beta_max).max(self.settings.beta_min);
         }
         let queueing = self.rtt_max.saturating_sub(rtt_min).as_ps() as f64;
@@ -166,7 +176,7 @@ impl Htcp {
         self.suspend(path);
     }
 
-    /// Δ starts again, and once more when all that was sent is acknowledged.
+    /// Restarts Δ now, and again when all outstanding data is acknowledged.
     fn suspend(&mut self, path: &PathState) {
         self.recover = Some(path.snd_nxt);
         self.start(path.now);
@@ -179,7 +189,7 @@ impl Htcp {
         self.throughput.restart(now);
     }
 
-    /// Thousandths of the window that a loss leaves.
+    /// Thousandths of the window after a loss.
     fn left(&self) -> u32 {
         (1000.0 * self.beta).round() as u32
     }
@@ -194,7 +204,7 @@ impl HtcpSettings {
 }
 
 impl Throughput {
-    /// Once per window: B = 3/4 B + 1/4 sample, or the sample itself while congestion is `recent`.
+    /// Samples throughput once per window: B = 3/4 B + 1/4 sample, or the sample itself while congestion is `recent`.
     fn on_ack(&mut self, newly: u64, now: Time, cwnd: u64, rtt_min: Duration, is_recent: bool) {
         self.acked = self.acked.saturating_add(newly);
         let elapsed = now.saturating_since(self.since);
@@ -215,14 +225,14 @@ impl Throughput {
         (self.acked, self.since) = (0, now);
     }
 
-    /// Whether the greatest differs by more than this share from that of the congestion before.
+    /// Whether the greatest throughput differs from that of the congestion before by more than this share.
     fn has_changed(&mut self, share: f64) -> bool {
         let before = core::mem::replace(&mut self.max_before, self.max);
         (self.max - before).abs() > share * before
     }
 }
 
-/// 1 if there is nothing to compare with.
+/// Returns `of / to`, or 1 if `to` is zero.
 fn ratio(of: Duration, to: Duration) -> f64 {
     if to == Duration::ZERO {
         1.0

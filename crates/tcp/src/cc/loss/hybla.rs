@@ -1,35 +1,48 @@
-//! TCP Hybla: on a long path the rate grows as it would on a path of 25 ms.
+//! TCP Hybla grows on a long path at the rate of a path of 25 ms.
 //!
 //! C. Caini and R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of
-//! Satellite Communications and Networking 22(5), 2004. With ρ = max(RTT / RTT0, 1), each ACK adds 2^ρ - 1 segments in
-//! slow start and ρ² / cwnd in congestion avoidance, where Reno adds 1 and 1 / cwnd; that is ρ² segments in a round
-//! trip. A loss halves, as in Reno. Then the rate t seconds after the start is 2^(t / RTT0) / RTT0 up to a threshold γ,
-//! and ((t - tγ) / RTT0 + γ) / RTT0 after it, whatever the round-trip time.
+//! Satellite Communications and Networking 22(5), 2004.
 //!
-//! What differs: slow start goes no further than the threshold with one ACK. The paper finds the threshold with packet
-//! pairs; here the connection has one (`initial_ssthresh`), or `slow_start = "hoe"` finds it. As long as there is no
-//! threshold, slow start is the standard's. In Linux slow start is Hybla's without a threshold, too (`needs_ssthresh =
-//! false`). Each ACK of a geostationary path then asks for 65,535 segments, and `hoe` estimates too late. The
-//! sender does not know ρ before the first ACK. A scaled initial window (Linux: ρ segments) or threshold therefore takes
-//! effect there and not before. ACKs count, or bytes, as `byte_counting` has it for Reno, but one ACK never more than
-//! doubles the window in congestion avoidance (this matters below ρ segments). Until what was sent before a timeout is
-//! repaired, growth is Reno's, as in Linux. Linux's fixed point is `eighths`; its limit of 65,535 segments is left to
-//! the receiver's window. Selective acknowledgements and pacing, which the paper asks for, are the connection's; pacing is
-//! not on by default.
+//! # How it works
 //!
-//! # On satellite paths
+//! With ρ = max(RTT / RTT0, 1), each ACK adds 2^ρ - 1 segments in slow start and ρ² / cwnd in congestion avoidance,
+//! where Reno adds 1 and 1 / cwnd. That is ρ² segments per round trip. A loss halves the window, as in Reno. For any
+//! round-trip time, the rate t seconds after the start is 2^(t / RTT0) / RTT0 up to a threshold γ, and ((t - tγ) / RTT0
+//! + γ) / RTT0 after it.
 //!
-//! It helps where one flow, or a proxy at the satellite link, has a long path with a known bottleneck: it reaches the
-//! rate of that link in a few round trips, as it accelerates from the first ACK on, and recovers from random losses as
-//! fast as a terrestrial flow. In `s2` it has ten times the goodput of `sack` and more from a loss rate of 1e-4 on.
+//! # Differences from the source
 //!
-//! Its first slow start needs a threshold (`initial_ssthresh`), or it is the standard's and takes ten round trips over
-//! GEO. With `needs_ssthresh = false` and no threshold it needs a bounded window (`receive_buffer` or `send_buffer`).
-//! Otherwise a few ACKs open a window of hundreds of thousands of segments. The queue overflows, and two minutes of
-//! `geo` do not suffice to repair the losses. Pacing softens the flood and does not prevent it. The notes of a run
-//! warn of it. It adds 467 segments in a geostationary round trip whether or not others share the link, and leaves as
-//! many flows of `sack` next to nothing of `geo` and little of `s1`. Where the path changes, a minimum round-trip time
-//! that is out of date makes it too cautious.
+//! - One ACK does not take slow start beyond the threshold.
+//! - The paper finds the threshold with packet pairs. Here the connection has a threshold (`initial_ssthresh`), or
+//!   `slow_start = "hoe"` finds it. Without a threshold, slow start is the standard's.
+//! - Linux uses Hybla's slow start without a threshold, too (`needs_ssthresh = false`). Each ACK of a geostationary
+//!   path then asks for 65,535 segments, and `hoe` estimates too late.
+//! - The sender does not know ρ before the first ACK. A scaled initial window (Linux: ρ segments) or threshold
+//!   therefore takes effect there and not before.
+//! - Growth counts ACKs or bytes, as `byte_counting` defines for Reno. In congestion avoidance one ACK at most doubles
+//!   the window, which matters below ρ segments.
+//! - Until the data sent before a timeout is repaired, growth is Reno's, as in Linux.
+//! - Linux's fixed point is `eighths`. The receiver's window replaces its limit of 65,535 segments.
+//! - The paper asks for selective acknowledgements and pacing. Both are settings of the connection. Pacing is off by
+//!   default.
+//!
+//! # When it helps
+//!
+//! Hybla suits one flow, or a proxy at the satellite link, on a long path with a known bottleneck. It accelerates from
+//! the first ACK on and reaches the rate of that link in a few round trips. It recovers from random losses as fast as a
+//! terrestrial flow. In `s2` it has at least ten times the goodput of `sack` at loss rates of 1e-4 and above.
+//!
+//! # When it hurts
+//!
+//! - Without a threshold (`initial_ssthresh`), the first slow start is the standard's and takes ten round trips over
+//!   GEO.
+//! - With `needs_ssthresh = false` and no threshold, Hybla needs a bounded window (`receive_buffer` or `send_buffer`).
+//!   Otherwise a few ACKs open a window of hundreds of thousands of segments. The queue overflows, and two minutes of
+//!   `geo` do not suffice to repair the losses. Pacing softens the flood and does not prevent it. The notes of a run
+//!   warn of it.
+//! - Hybla adds 467 segments per geostationary round trip, even if others share the link. As many flows of `sack` get
+//!   next to nothing of `geo` and little of `s1`.
+//! - After a change of the path, an outdated minimum round-trip time makes Hybla too cautious.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
@@ -49,11 +62,11 @@ bentpipe_units::words! {
 bentpipe_units::words! {
     /// The window with which Hybla begins.
     pub enum HyblaWindow {
-        /// The connection's.
+        /// The initial window of the connection.
         "connection" => Connection,
-        /// The connection's times ρ, once ρ is known.
+        /// The initial window of the connection times ρ, once ρ is known.
         "scaled" => Scaled,
-        /// ρ segments, once ρ is known, if that is more than the connection's, as Linux does.
+        /// ρ segments, once ρ is known, if that exceeds the connection's initial window, as in Linux.
         "rho" => Rho,
     }
 }
@@ -61,23 +74,23 @@ bentpipe_units::words! {
 settings! {
     /// Settings of Hybla.
     pub struct HyblaSettings {
-        /// Round-trip time of the path that it wants to be as fast as (RTT0).
+        /// Round-trip time of the reference path (RTT0).
         rtt0: Duration = Duration::from_millis(25), "Caini and Firrincieli 2004; Linux";
-        /// The round-trip time that is compared with it.
+        /// Round-trip time that is compared with RTT0.
         rtt: enum HyblaRtt = HyblaRtt::Minimum, "Linux";
-        /// Whether ρ is a whole number of eighths.
+        /// Whether ρ is a multiple of 1/8.
         eighths: bool = false, "the paper; Linux's fixed point has eighths";
         /// The largest ρ in the exponent of slow start.
         exponent_max: f64 = 16.0, [1.0, 40.0], "Linux";
-        /// Whether slow start is the standard's as long as there is no threshold.
+        /// Whether slow start is the standard's without a threshold.
         needs_ssthresh: bool = true, "Caini and Firrincieli 2004: packet pairs give the threshold; Linux: false";
         /// The initial window.
         initial_window: enum HyblaWindow = HyblaWindow::Rho, "Linux";
         /// Whether the initial threshold is multiplied by ρ.
         scaled_ssthresh: bool = false, "reading: it is of this path; the paper scales that of the reference path";
-        /// Whether a timeout leaves ρ segments; otherwise one.
+        /// Whether a timeout leaves ρ segments. Otherwise it leaves one.
         rho_after_timeout: bool = false, "Linux; the paper leaves ρ";
-        /// Whether it grows as Reno until what was sent before a timeout is acknowledged.
+        /// Whether it grows as Reno until the data sent before a timeout is acknowledged.
         reno_after_timeout: bool = true, "Linux";
     }
 }
@@ -88,12 +101,12 @@ pub struct Hybla {
     window: Window,
     settings: HyblaSettings,
     counts_bytes: bool,
-    /// What ρ was made from.
+    /// The round-trip time that gave ρ.
     rtt: Option<Duration>,
     rho: f64,
-    /// Nothing has changed the initial window yet.
+    /// Whether the initial window is still unchanged.
     is_fresh: bool,
-    /// End of what was sent before the last timeout.
+    /// End of the data sent before the last timeout.
     repair_end: u64,
 }
 
@@ -111,7 +124,7 @@ impl Hybla {
         }
     }
 
-    /// ρ, as long as nothing is known 1.
+    /// Returns ρ; 1 as long as no round-trip time is known.
     #[inline]
     fn watch(&mut self, path: &PathState) {
         let Some(srtt) = path.srtt else { return };
@@ -123,19 +136,19 @@ impl Hybla {
             self.rtt = Some(rtt);
             let ratio = rtt.as_ps() as f64 / self.settings.rtt0.as_ps() as f64;
             let ratio = if self.settings.eighths { libm::floor(8.0 * ratio) / 8.0 } else { ratio };
-            // In this order, so that no reference at all (0 / 0) is Reno.
+            // This order makes 0 / 0 (no reference) Reno.
             self.rho = ratio.max(1.0);
         }
     }
 
-    /// The first ACK that is to grow the window: the start that the paper has, late.
+    /// Starts as the paper does, but late: at the first ACK that grows the window.
     fn begin(&mut self, path: &PathState) {
         if self.rtt.is_none() {
             return;
         }
         self.is_fresh = false;
         let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
-        // Casts saturate: no threshold stays none.
+        // Casts saturate: an unlimited threshold stays unlimited.
         let scaled = |bytes: u64| (bytes as f64 * self.rho) as u64;
         let ssthresh = if self.settings.scaled_ssthresh { scaled(ssthresh) } else { ssthresh };
         let initial = match self.settings.initial_window {
@@ -148,7 +161,7 @@ impl Hybla {
         }
     }
 
-    /// Slow start added `grown` bytes to a window of `before`: 2^ρ - 1 times that, up to the threshold.
+    /// Grows a window of `before`, to which slow start added `grown` bytes, by 2^ρ - 1 times that, up to the threshold.
     fn grow_by_power(&mut self, before: u64, grown: u64) {
         let ssthresh = self.window.ssthresh();
         if ssthresh == u64::MAX && self.settings.needs_ssthresh {
@@ -208,7 +221,7 @@ impl CongestionControl for Hybla {
     }
 
     fn limit_cwnd(&mut self, max: u64) {
-        // A window that was limited on purpose is not to be scaled.
+        // A window that was limited on purpose keeps its size.
         self.is_fresh &= self.window.cwnd() <= max;
         self.window.limit(max);
     }

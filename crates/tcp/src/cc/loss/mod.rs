@@ -1,4 +1,4 @@
-//! Controllers whose window follows from losses.
+//! Congestion controls that react to losses.
 
 mod bic;
 mod cubic;

@@ -1,40 +1,48 @@
-//! Reno's window: slow start by one segment per ACK, additive increase of one segment per window, halving
-//! (RFC 5681 §3.1 and §3.2). NewReno and SACK differ from Reno in loss recovery, not in this.
+//! Reno's window: slow start, additive increase, and halving after a loss.
 //!
-//! # On satellite paths
+//! # How it works
 //!
-//! This window is the measure of the others. It adds one segment in a round trip, so its rate over GEO grows 25 times
-//! as slowly as on a path a fifth as long, and one loss in the 6375 segments of a 100 Mbit/s path costs half an hour
-//! of growth. Its goodput falls with the root of the loss rate: one packet lost in 100,000 leaves most of `s2` unused,
-//! one in a thousand nearly all of it. It takes no more than its part from others of its kind, and most of the faster
-//! ones take more than half beside it. A queue as long as the path hides all of that: in `geo` half of the window that
-//! overflowed still fills the link.
+//! Slow start adds one segment per ACK. Congestion avoidance adds one segment per window. A loss halves the window. The
+//! rules are in RFC 5681 §3.1 and §3.2. NewReno and SACK differ from Reno in loss recovery only.
+//!
+//! # When it helps
+//!
+//! Reno is the baseline for the other congestion controls. It takes no more than its share from other Reno flows. A
+//! queue as long as the path hides its slow growth: in `geo`, half of the window that overflowed still fills the link.
+//!
+//! # When it hurts
+//!
+//! Reno adds one segment per round trip, so over GEO its rate grows 25 times slower than on a path a fifth as long. On
+//! a 100 Mbit/s path, one loss in the 6375 segments of the window costs half an hour of growth. Goodput falls with the
+//! square root of the loss rate. One packet lost in 100,000 leaves most of `s2` unused, one in a thousand nearly all of
+//! it. Most of the faster congestion controls take more than half beside Reno.
 //!
 //! # reno
 //!
-//! Recovery repairs one loss. After a handover that loses several packets it waits for the timer, which costs little
-//! where the round trip is short: in `leo` it has what `sack` has. Over GEO, or where a queue overflows, each such
-//! timeout is a slow start.
+//! Recovery repairs one loss. After a handover that loses several packets, it waits for the timer. That costs little
+//! where the round trip is short: in `leo` it has the goodput of `sack`. Over GEO, or where a queue overflows, each
+//! such timeout is followed by a slow start.
 //!
 //! # newreno
 //!
-//! Recovery repairs one loss in a round trip. The forty packets that a handover of `leo` takes would need two seconds,
-//! and the timer, which an impatient sender restarts only once, comes first: it halves a window that recovery has
-//! halved already. So it has far less there than Reno, whose recovery ends at once, and than SACK, and less in `geo`,
-//! too. On long paths losses in bursts are what it should not meet; single ones it repairs as well as SACK does.
+//! Recovery repairs one loss per round trip. The forty packets lost in a handover of `leo` would need two seconds. The
+//! timer, which an impatient sender restarts only once, expires first and halves a window that recovery has halved
+//! already. NewReno therefore has far less goodput there than Reno, whose recovery ends immediately, and than SACK. It
+//! has less in `geo`, too. On long paths, bursts of losses are its worst case. It repairs single losses as well as SACK
+//! does.
 //!
 //! # sack
 //!
-//! Recovery repairs all losses of a window in one or two round trips, which matters most on the paths where one takes
-//! half a second: neither a handover of `leo` nor the overshoot of slow start in `geo` costs a timeout as a rule. It
-//! does not help the window itself, which random losses hold down as they do Reno's. Two such flows become even by a
-//! segment in a round trip, for which four minutes of `geo` are too short.
+//! Recovery repairs all losses of a window in one or two round trips. This matters most on paths whose round trip takes
+//! half a second. Neither a handover of `leo` nor the overshoot of slow start in `geo` usually costs a timeout. SACK
+//! does not help the window itself: random losses keep it as small as Reno's. Two such flows converge by one segment
+//! per round trip. Four minutes of `geo` are too short for that.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::NoSettings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
 
-/// Reno on a connection: nothing but its window.
+/// Reno on a connection: its window.
 #[derive(Clone, Debug)]
 pub struct Reno {
     window: Window,

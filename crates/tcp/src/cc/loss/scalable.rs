@@ -1,20 +1,32 @@
-//! Scalable TCP: a fixed share of the window for each ACK, and a fixed share off for each loss, so that recovery takes the
+//! Scalable TCP adds a fixed share of the window per ACK and gives up a fixed share per loss. Recovery then takes the
 //! same number of round trips at any rate.
 //!
-//! T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", Computer Communication Review 33(2),
-//! 2003. Up to `low_window` it is Reno, with Reno's halving, so that it is no worse than others on small paths. Linux has
-//! no such window: it adds a segment for min(cwnd, 50 or 100) ACKs and takes an eighth for each loss, whatever the window;
-//! that is `increase` = 0.02 or 0.01, `low_window` = 50 or 100 and `halve_low = false`.
+//! T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", Computer Communication Review
+//! 33(2), 2003.
 //!
-//! # On satellite paths
+//! # How it works
 //!
-//! It helps on long paths with few losses, since a window of any size is back 14 round trips after a loss, over GEO in
-//! seven seconds: in `s2` it has four times the goodput of `sack` up to a loss rate of 1e-4, and it fills `leo` over
-//! all handovers, though these cost it timeouts. It hurts itself where the queue is the limit: growing by a hundredth
-//! with each ACK, it overflows the queue by as much, gives up only an eighth, loses again while it repairs, and ends
-//! in a timeout. In `geo` that happens every dozen seconds and costs a good third of the goodput that `sack` has. Two
-//! such flows do not converge, since both grow and shrink by shares: neither in `geo` nor in `leo` do two minutes make
-//! them even. It takes most of `geo` and seven tenths of `s1` from as many flows of `sack`.
+//! Each ACK of a segment adds `increase` segments. Each loss takes `decrease` of the window. Up to `low_window` it is
+//! Reno, with Reno's halving, so it performs as well as others on small paths.
+//!
+//! # Differences from the source
+//!
+//! Linux has no low window. It adds a segment for min(cwnd, 50 or 100) ACKs and gives up an eighth per loss for any
+//! window. That is `increase` = 0.02 or 0.01, `low_window` = 50 or 100 and `halve_low = false`.
+//!
+//! # When it helps
+//!
+//! Scalable TCP is fast on long paths with few losses. A window of any size is back 14 round trips after a loss, in
+//! seven seconds over GEO. In `s2` it has four times the goodput of `sack` up to a loss rate of 1e-4. It fills `leo`
+//! over all handovers, though they cost it timeouts.
+//!
+//! # When it hurts
+//!
+//! Scalable TCP hurts itself where the queue is the limit. It grows by a hundredth per ACK, overflows the queue by as
+//! much, and gives up only an eighth. Then it loses packets again during the repair and ends in a timeout. In `geo`
+//! that happens about every twelve seconds and costs over a third of `sack`'s goodput. Two such flows do not converge,
+//! because both grow and shrink by shares. They are still uneven after two minutes of `geo` or `leo`. Scalable TCP
+//! takes most of `geo` and seven tenths of `s1` from as many flows of `sack`.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
@@ -27,9 +39,9 @@ settings! {
         increase: f64 = 0.01, [0.0001, 1.0], "Kelly 2003";
         /// Share of the window that a loss takes.
         decrease: f64 = 0.125, [0.001, 0.9], "Kelly 2003";
-        /// Up to this window, in segments, it is Reno.
+        /// Window up to which it is Reno, segments.
         low_window: u64 = 16, [1, 1_000_000], "Kelly 2003";
-        /// Whether it halves such a window for a loss, as Reno does; otherwise it takes `decrease` as above.
+        /// Whether a loss halves a window up to `low_window`, as in Reno. Otherwise a loss takes `decrease`.
         halve_low: bool = true, "Kelly 2003; Linux: not";
     }
 }
@@ -51,7 +63,7 @@ impl Scalable {
         window <= self.settings.low_window * path.smss
     }
 
-    /// Thousandths of the window that a loss leaves.
+    /// Thousandths of the window after a loss.
     fn left(&self, path: &PathState) -> u32 {
         if self.settings.halve_low && self.is_low(path.ssthresh_base, path) {
             HALF

@@ -1,26 +1,36 @@
-//! Tahoe's window (V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988): like Reno's, but each loss,
-//! however it was found, brings it back to one segment. TCPmin (M. Emmelmann's study of timers and receive buffers over
-//! LEO) is the same window with a recovery that waits for the timer.
+//! Tahoe reduces the window to one segment after each loss.
 //!
-//! # On satellite paths
+//! V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988.
 //!
-//! It shows what a restart costs where a round trip is long. Each loss costs a slow start, up to half of what was in
-//! flight. What it retransmits from the hole on has mostly arrived: after the overshoot of slow start in `geo` two of
-//! three retransmissions are needless. It loses some seconds there, and then has the threshold that `sack` has. A loss
-//! within such a slow start leaves a threshold of a few segments, from which one segment in a round trip takes minutes
-//! over GEO. In `leo`, where slow start takes half a second, it nearly keeps up with `sack`.
+//! # How it works
+//!
+//! The window grows like Reno's. Each loss, found by duplicate ACKs or by the timer, restarts slow start from one
+//! segment. TCPmin (M. Emmelmann's study of timers and receive buffers over LEO) is the same window with a recovery
+//! that waits for the timer.
+//!
+//! # When it helps
+//!
+//! Tahoe shows the cost of a restart where a round trip is long. In `leo`, where slow start takes half a second, it has
+//! nearly the goodput of `sack`.
+//!
+//! # When it hurts
+//!
+//! Each loss costs a slow start up to half of the data that was in flight. Most of the data retransmitted from the hole
+//! on has arrived already: after the overshoot of slow start in `geo`, two of three retransmissions are needless. It
+//! loses some seconds there, and then has the threshold of `sack`. A loss within such a slow start leaves a threshold
+//! of a few segments. From there, one segment per round trip takes minutes over GEO.
 //!
 //! # tcpmin
 //!
-//! Without fast retransmit each loss costs a timeout of a second or more, and all that was sent meanwhile has arrived
-//! or is lost by then. In `geo`, where a full queue makes the round trip as long as that, it has what Tahoe has; in
-//! `leo`, where losses come with each handover, it has less. With a coarse clock over low orbits the timer, not the
-//! window, decides: `leo-pass`.
+//! Without fast retransmit, each loss costs a timeout of a second or more. By then, all data sent meanwhile has arrived
+//! or is lost. In `geo`, where a full queue makes the round trip as long as the timeout, TCPmin has the goodput of
+//! Tahoe. In `leo`, where each handover loses packets, it has less. With a coarse clock over low orbits, the timer
+//! decides, not the window: `leo-pass`.
 
 use crate::cc::settings::NoSettings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Reno};
 
-/// Tahoe on a connection: Reno's growth, without its recovery.
+/// Tahoe on a connection: Reno's growth without Reno's recovery.
 #[derive(Clone, Debug)]
 pub struct Tahoe(Reno);
 

@@ -1,59 +1,68 @@
-//! Westwood: Reno that estimates from its ACKs how fast the path delivers, and after a loss sets the window to what the path
-//! holds at that rate, instead of half.
+//! Westwood estimates the delivery rate of the path from its ACKs. After a loss it sets the window to the
+//! bandwidth-delay product of that rate, where Reno takes half.
 //!
-//! S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi and R. Wang, "TCP Westwood: bandwidth estimation for enhanced transport
-//! over wireless links", MobiCom 2001; C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi and R. Wang, "TCP Westwood:
-//! end-to-end congestion control for wired/wireless networks", Wireless Networks 8, 2002; L. A. Grieco and S. Mascolo,
-//! "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion control", ACM Computer
-//! Communication Review 34(2), 2004.
+//! - S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi and R. Wang, "TCP Westwood: bandwidth estimation for enhanced
+//!   transport over wireless links", MobiCom 2001.
+//! - C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi and R. Wang, "TCP Westwood: end-to-end congestion control for
+//!   wired/wireless networks", Wireless Networks 8, 2002.
+//! - L. A. Grieco and S. Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP
+//!   congestion control", ACM Computer Communication Review 34(2), 2004.
 //!
+//! # How it works
 //! ```text
 //! each ACK:            b = bytes / dt,  α = (2τ - dt) / (2τ + dt),  b̂ = α b̂ + (1 - α) (b + b of before) / 2
 //! a loss:              ssthresh = max(2 segments, b̂ RTTmin), cwnd at most that
 //! a timeout:           ssthresh likewise, cwnd = 1 segment
 //! ```
 //!
-//! Growth is Reno's. `westwood` and `westwood-nr` use the filter above, with recovery as in Reno or NewReno. `westwood-plus` takes
-//! one sample for each round trip, since ACKs that queued on their way come close together and make b, and then b̂, too
-//! large; it comes with selective acknowledgements, as in Linux.
+//! Growth is Reno's. `westwood` and `westwood-nr` use the filter above, with the recovery of Reno or NewReno.
+//! `westwood-plus` takes one sample per round trip. ACKs that queued on their way come close together, and would make
+//! b, and then b̂, too large. `westwood-plus` comes with selective acknowledgements, as in Linux.
 //!
-//! What differs: bytes are those that the connection knows to be delivered, a segment for a duplicate ACK and all that is
-//! selectively acknowledged, each once. The papers credit one segment at least for each ACK, and so count some twice. ACKs
-//! of the same microsecond are one sample. As long as there is no estimate the rules are Reno's. A mark (ECN) counts as a
-//! loss, but where the connection sets the share that a mark leaves. When a loss turns out to have been none, the window
-//! is as before, and what was learnt of the path meanwhile stays.
+//! # Differences from the source
 //!
-//! # On satellite paths
+//! - Bytes are those that the connection knows to be delivered: a segment for a duplicate ACK, and all selectively
+//!   acknowledged data, each byte once. The papers credit at least one segment per ACK, and so count some bytes twice.
+//! - ACKs of the same microsecond are one sample.
+//! - The rules are Reno's as long as there is no estimate.
+//! - An ECN mark counts as a loss, unless the connection sets the share that a mark leaves.
+//! - After a spurious loss, the window is restored. Estimates made in the meantime stay.
 //!
-//! It helps where the link itself loses packets: the loss does not change the rate at which the others arrive, so that
-//! the window stays near what the path holds, while Reno halves it again and again. It needs a path whose round trip
-//! it knows: with an RTTmin that is too small, as after the handover of a low orbit to a longer path, it leaves too
-//! little after each loss; with one that is too large (a first sample through a queue that stands) too much. At loss
-//! rates where timeouts rule, 1e-1 and more, the estimate falls with the rate.
+//! # When it helps
 //!
-//! On a clean path with a drop-tail queue the estimate of `westwood` and `westwood-nr` is too high: the time constant
+//! Westwood is fast where the link itself loses packets. The loss does not change the rate at which the other packets
+//! arrive, so the window stays near the bandwidth-delay product, while Reno halves it again and again.
+//!
+//! # When it hurts
+//!
+//! Westwood needs a correct round-trip time of the path. An RTTmin that is too small, as after the handover of a low
+//! orbit to a longer path, leaves too little after each loss. An RTTmin that is too large (a first sample through a
+//! standing queue) leaves too much. At loss rates of 1e-1 and above, timeouts rule, and the estimate falls with the
+//! rate.
+//!
+//! On a clean path with a drop-tail queue, the estimate of `westwood` and `westwood-nr` is too high. The time constant
 //! of the filter is longer than the round trip, and the filter takes the burst of ACKs before a loss for the rate of
-//! the path. So a loss hardly reduces the window, losses repeat, and Reno's recovery, which repairs one of them, then
-//! waits for the timer and retransmits from the hole on. With `recovery = "sack"` they fill the path. As the estimate
-//! is too high, both take more than half of `s1` from flows of `sack`, and more than their part wherever ACKs come in
-//! bursts, as over shared return channels. `westwood-plus` does not.
+//! the path. A loss then hardly reduces the window, and losses repeat. Reno's recovery repairs one of them, waits for
+//! the timer and retransmits from the hole on. With `recovery = "sack"` both fill the path. Because of the high
+//! estimate, both take more than half of `s1` from flows of `sack`. They take more than their share wherever ACKs come
+//! in bursts, as over shared return channels. `westwood-plus` does not.
 //!
-//! After a silence the estimate of the two is too low: while nothing arrives the virtual samples lower it. In `geo`
-//! the timeout that ends the repair of slow start's overshoot takes the threshold down to a small part of what the
-//! loss before it left, and one segment in a round trip does not make up for that in two minutes (0 for
-//! `virtual_samples` avoids it).
+//! After a silence, the estimate of `westwood` and `westwood-nr` is too low: the virtual samples lower it while nothing
+//! arrives. In `geo`, a timeout ends the repair of slow start's overshoot. It lowers the threshold to a small part of
+//! the threshold after the loss. One segment per round trip does not make up for that in two minutes. `virtual_samples
+//! = 0` avoids it.
 //!
 //! # westwood-plus
 //!
-//! Filter and cut come in pairs. The default is that of Linux: `smoothing = "linux"` with `cut = "at-exit"`, half of the
-//! window when a loss is found and the estimate when it is repaired. The paper's is `smoothing = "mean-of-two"` with
-//! `cut = "at-loss"`. Both fill a third of a clean geostationary path in two minutes; Linux's filter with the paper's
-//! cut fills a fifth.
+//! Filter and reduction come in pairs. The default is Linux's: `smoothing = "linux"` with `cut = "at-exit"`, half of
+//! the window when a loss is found and the estimate when it is repaired. The paper's pair is `smoothing =
+//! "mean-of-two"` with `cut = "at-loss"`. Both fill a third of a clean geostationary path in two minutes. Linux's
+//! filter with the paper's reduction fills a fifth.
 //!
-//! The filter of Linux keeps seven eighths of its old value for each sample, twice over, and takes one sample for each
-//! round trip. So it lags far behind a rate that doubles in each round trip. On a long path, the first loss after slow
-//! start lowers the window to a part of the bandwidth-delay product. From there it grows by one segment in a round trip.
-//! Over GEO that takes minutes. Beside `sack` it has half of `s1` and an eighth of `geo`.
+//! The filter of Linux keeps seven eighths of its old value per sample, twice over, and takes one sample per round
+//! trip. It therefore lags far behind a rate that doubles each round trip. On a long path, the first loss after slow
+//! start lowers the window to a part of the bandwidth-delay product. From there the window grows by one segment per
+//! round trip. Over GEO that takes minutes. Beside `sack`, `westwood-plus` has half of `s1` and an eighth of `geo`.
 
 use crate::cc::parts::bandwidth_filter::{PerRound, Tustin, WestwoodSmoothing};
 use crate::cc::parts::loss_window::window_hooks;
@@ -63,11 +72,11 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathSt
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
-    /// When a loss takes effect on the window.
+    /// Time of the reduction after a loss.
     pub enum WestwoodCut {
-        /// When it is found.
+        /// When the loss is found.
         "at-loss" => AtLoss,
-        /// Half when it is found, what the path holds when it is repaired, as in Linux.
+        /// Half when the loss is found, the bandwidth-delay product when it is repaired, as in Linux.
         "at-exit" => AtExit,
     }
 }
@@ -75,15 +84,15 @@ bentpipe_units::words! {
 settings! {
     /// Settings of Westwood and WestwoodNR.
     pub struct WestwoodSettings {
-        /// τ of the filter: 1 / τ is its cut-off frequency.
+        /// Time constant τ of the filter: 1 / τ is its cut-off frequency.
         tau: Duration = Duration::from_millis(500), "Mascolo 2001";
-        /// m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not.
+        /// Virtual samples m: while nothing arrives, a sample of zero is taken every τ / m; 0: no virtual samples.
         virtual_samples: u64 = 2, [0, 1000], "Mascolo 2001";
-        /// When a loss takes effect on the window.
+        /// Time of the reduction after a loss.
         cut: enum WestwoodCut = WestwoodCut::AtLoss, "Mascolo 2001";
         /// Whether a timeout resets the least round-trip time.
         forget_min_rtt: bool = false, "Mascolo 2001; Linux: yes";
-        /// By what the estimate is multiplied, to learn what a wrong one costs.
+        /// Factor applied to the bandwidth estimate, to study wrong estimates.
         estimate_factor: f64 = 1.0, [0.01, 100.0], "Mascolo 2001";
     }
 }
@@ -91,25 +100,25 @@ settings! {
 settings! {
     /// Settings of Westwood+.
     pub struct WestwoodPlusSettings {
-        /// How samples are smoothed.
+        /// Filter that smooths the samples.
         smoothing: enum WestwoodSmoothing = WestwoodSmoothing::Linux, "Linux";
-        /// The shortest time of a sample; longer ones take a round trip.
+        /// Shortest time of a sample. Longer samples take a round trip.
         shortest_sample: Duration = Duration::from_millis(50), "Grieco and Mascolo 2004; Linux";
-        /// When a loss takes effect on the window.
+        /// Time of the reduction after a loss.
         cut: enum WestwoodCut = WestwoodCut::AtExit, "Linux; Grieco and Mascolo 2004: at-loss, with mean-of-two";
         /// Whether a timeout resets the least round-trip time.
         forget_min_rtt: bool = true, "Linux";
-        /// By what the estimate is multiplied, to learn what a wrong one costs.
+        /// Factor applied to the bandwidth estimate, to study wrong estimates.
         estimate_factor: f64 = 1.0, [0.01, 100.0], "Grieco and Mascolo 2004";
     }
 }
 
-/// Which Westwood, with its settings.
+/// Variant of Westwood, with its settings.
 #[derive(Clone, Copy, Debug)]
 pub enum WestwoodForm {
-    /// A sample for each ACK.
+    /// One sample per ACK.
     EachAck(WestwoodSettings),
-    /// A sample for each round trip.
+    /// One sample per round trip.
     EachRound(WestwoodPlusSettings),
 }
 
@@ -131,7 +140,7 @@ enum Filter {
     EachRound(PerRound),
 }
 
-/// Westwood on a connection: the window, and the filter that estimates what the path delivers.
+/// Westwood on a connection: the window, and the filter that estimates the delivery rate.
 #[derive(Clone, Debug)]
 pub struct Westwood {
     window: Window,
@@ -140,9 +149,9 @@ pub struct Westwood {
     cut: WestwoodCut,
     forget_min_rtt: bool,
     estimate_factor: f64,
-    /// The next round-trip time is the least.
+    /// Whether the next round-trip time replaces the least.
     is_least_old: bool,
-    /// The window is to be set when the losses are repaired.
+    /// Whether the window is set when the losses are repaired.
     is_cut_due: bool,
 }
 
@@ -163,7 +172,7 @@ impl Westwood {
         Self { window, filter, least, cut, forget_min_rtt, estimate_factor, is_least_old: false, is_cut_due: false }
     }
 
-    /// Bytes arrived, the newest after this time.
+    /// Counts delivered bytes, and a round-trip time if there is one.
     #[inline]
     fn watch(&mut self, bytes: u64, rtt: Option<Duration>, path: &PathState) {
         if let Some(rtt) = rtt {
@@ -178,7 +187,7 @@ impl Westwood {
         }
     }
 
-    /// What the path holds, bytes, two segments at least; none without an estimate.
+    /// Returns the bandwidth-delay product, bytes, at least two segments; `None` without an estimate.
     fn pipe(&mut self, path: &PathState) -> Option<u64> {
         let estimate = match &mut self.filter {
             Filter::EachAck(filter) => {
@@ -315,7 +324,7 @@ mod tests {
         }
     }
 
-    /// As in Linux: half in recovery, and at its end what the path holds, even if that is more.
+    /// As in Linux: half during recovery, and at its end the bandwidth-delay product, even if that is more.
     #[test]
     fn the_window_may_wait_for_the_end_of_recovery() {
         let mut cc = fed(WestwoodPlusSettings::default(), 800);
@@ -325,7 +334,7 @@ mod tests {
             cc.on_recovery_exit(&view(&cc, 10_001));
             assert_eq!((cc.cwnd() + 500) / SMSS, 500);
         }
-        // Not where a timeout came between.
+        // Not after a timeout in between.
         cc.on_congestion(Congestion::FastRetransmit, &view(&cc, 10_002));
         cc.on_rto(true, &view(&cc, 10_003));
         cc.on_recovery_exit(&view(&cc, 10_004));
@@ -342,7 +351,7 @@ mod tests {
         assert_eq!((cc.cwnd() + 500) / SMSS, 500);
     }
 
-    /// Of a path that became longer, Linux learns by a timeout.
+    /// Linux learns of a longer path by a timeout.
     #[test]
     fn a_timeout_may_make_the_least_round_trip_time_begin_again() {
         for (forget_min_rtt, least_ms) in [(false, 500), (true, 700)] {

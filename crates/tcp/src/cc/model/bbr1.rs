@@ -1,10 +1,13 @@
-//! BBR v1: the window and the pace follow from a model of the path, the greatest rate of delivery and the least
-//! round-trip time, and losses change neither.
+//! BBR v1 derives the window and the pace from a model of the path: the greatest delivery rate and the least round-trip
+//! time. Losses change neither.
 //!
 //! N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh and V. Jacobson, "BBR: congestion-based congestion control", ACM
-//! Queue 14(5), 2016, with the constants and the later parts of Linux (policers, aggregated ACKs). The bandwidth is the
-//! greatest rate of 10 round trips, the round-trip time the least of 10 seconds. Each state has a gain of the pace and
-//! one of the window:
+//! Queue 14(5), 2016, with the constants and the later parts of Linux (policers, aggregated ACKs).
+//!
+//! # How it works
+//!
+//! The bandwidth is the greatest rate of 10 round trips, the round-trip time the least of 10 seconds. Each state has a
+//! gain of the pace and a gain of the window:
 //!
 //! ```text
 //! pace   = gain · bandwidth · 0.99                          Startup 2.885, Drain 1 / 2.885, ProbeRTT 1
@@ -12,38 +15,47 @@
 //! ProbeBW: pace gains 1.25, 0.75, 1, 1, 1, 1, 1, 1, one for a min_rtt each; begins with any of them but 0.75
 //! ```
 //!
-//! Startup ends when the bandwidth has not grown by a quarter in three round trips, Drain when no more than bandwidth ·
-//! min_rtt, and three quanta, is in flight. If no lower round-trip time was seen for 10 seconds, ProbeRTT sends 4 segments at a time for
-//! 200 ms or a round trip, whichever is longer. The window is a whole even number of segments, two more while the gain
-//! is 1.25; `excess` is what ACKs that were gathered on the way brought beyond the bandwidth in the last 5 to 10 round
-//! trips, at most that of 100 ms.
+//! - Startup ends when the bandwidth has not grown by a quarter in three round trips. Drain ends when at most bandwidth
+//!   · min_rtt and three quanta are in flight.
+//! - After 10 seconds without a lower round-trip time, ProbeRTT sends 4 segments at a time for 200 ms or a round trip,
+//!   the longer of both.
+//! - The window is an even number of segments, two more while the gain is 1.25. `excess` is the data that aggregated
+//!   ACKs brought beyond the bandwidth in the last 5 to 10 round trips, at most that of 100 ms.
+//! - The first round trip of loss recovery sends as much as is delivered. Then the model rules again. Each lost segment
+//!   leaves the window immediately, and the end of recovery restores it. A recovery that begins with the ACK that ends
+//!   another continues it.
+//! - The least round-trip time starts with that of the handshake. An ACK of retransmissions alone gives the round-trip
+//!   time that its timestamp shows, which is short by up to a millisecond.
+//! - A timeout leaves one segment.
+//! - Two intervals that lose more than a fifth at the same rate reveal a policer. Its rate is then used for 48 round
+//!   trips (`policer`).
+//! - ECN marks change nothing.
 //!
-//! In the first round trip of loss recovery as much is sent as is delivered, then the model rules again; each lost
-//! segment leaves the window at once, and the end of recovery restores it. Recoveries of which one begins with the ACK that
-//! ends another are one. The least round-trip time begins with that of the handshake. An ACK of retransmissions alone gives the
-//! round-trip time that its timestamp shows, which is short by up to a millisecond. A timeout leaves one segment. Two intervals
-//! that lose more than a fifth at the same rate betray a policer, whose rate is then used for 48 round trips
-//! (`policer`). ECN marks change nothing.
+//! # Differences from the source
 //!
-//! What differs from Linux: quanta are single segments, as nothing below the sender joins them (`quantum`); all times
-//! are exact; the pace is set again when the first round trip was measured also if the handshake measured none; any loss
-//! of a phase ends the probe of that phase, not only one that the last ACK shows. Data sent after nothing was in flight
-//! are taken for a restart of the application. The restart window (RFC 5681), window validation and proportional rate
-//! reduction do not apply.
+//! - Quanta are single segments, because no layer below the sender joins segments (`quantum`).
+//! - All times are exact.
+//! - The first round trip sets the pace again, even if the handshake measured no round-trip time.
+//! - Any loss of a phase ends the probe of that phase. In Linux only a loss shown by the last ACK does.
+//! - Data sent after nothing was in flight counts as a restart of the application.
+//! - The restart window (RFC 5681), window validation and proportional rate reduction do not apply.
 //!
-//! # On satellite paths
+//! # When it helps
 //!
-//! It fills a path with random loss where Reno and CUBIC keep a window of a few segments. A probe sends 1.25 times the
-//! bandwidth and finds it again as long as less than a fifth of that is lost: of 20 Mbit/s over GEO about 16 are left at a loss of
-//! 1 %, 13 at 10 %, 8 at 15 %. RACK, its default, finds lost retransmissions by time; with RFC 6675 they cost timeouts, after
-//! each of which Startup has to find the path full once more.
+//! BBR v1 fills a path with random loss, where Reno and CUBIC keep a window of a few segments. A probe sends 1.25 times
+//! the bandwidth, and finds the bandwidth again while less than a fifth of the probe is lost. Of 20 Mbit/s over GEO,
+//! about 16 are left at a loss of 1 %, 13 at 10 %, 8 at 15 %. RACK, its default, finds lost retransmissions by time.
+//! With RFC 6675 they cost timeouts, and after each timeout Startup must fill the path again.
 //!
-//! Startup takes log2(BDP / initial window) round trips and three more, of which a queue of up to 1.9 times the
-//! product makes each nearly thrice as long. Where the buffer holds one such product or less it takes most of the path
-//! from loss-based flows, as it does not react to the losses that it causes; a deeper buffer leaves them more. A
-//! handover to a longer path leaves it with a round-trip time that is too small for up to ten seconds, so that the
-//! window holds it below the bandwidth if the time more than doubles; with `leo` it knows when paths change. ProbeRTT
-//! costs 3 % of the time at 100 ms, more over GEO.
+//! # When it hurts
+//!
+//! - Startup takes log2(BDP / initial window) round trips and three more. In those three, a queue of up to 1.9 times
+//!   the product makes each round trip nearly three times as long.
+//! - BBR v1 does not react to the losses it causes. If the buffer holds one bandwidth-delay product or less, it takes
+//!   most of the path from loss-based flows. A deeper buffer leaves them more.
+//! - A handover to a longer path leaves a round-trip time that is too small for up to ten seconds. If the time more
+//!   than doubles, the window keeps the rate below the bandwidth. With `leo` it knows when paths change.
+//! - ProbeRTT costs 3 % of the time at 100 ms, more over GEO.
 
 use crate::cc::model::common::policer::{Policer, Totals};
 use crate::cc::model::common::{
@@ -58,31 +70,31 @@ use bentpipe_units::{Duration, Time};
 settings! {
     /// Settings of BBR v1.
     pub struct Bbr1Settings {
-        /// How much is handed down at once.
+        /// Data that is handed down in one quantum.
         quantum: enum BbrQuantum = BbrQuantum::Segment, "reading: the simulator sends segments one by one; Linux: offload";
-        /// Whether it looks for policers.
+        /// Whether it detects policers.
         policer: bool = true, "Linux";
-        /// Whether samples at the limit of the receiver's window only raise the bandwidth.
+        /// Whether samples at the limit of the receiver's window can only raise the bandwidth.
         rwnd_limited_is_app_limited: bool = false, "Linux";
-        /// Whether the sender is notified when the path is reconfigured. Then losses do not count for half a
-        /// second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer.
-        leo: bool = false, "reading: no published BBR is told";
-        /// Time between reconfigurations; 0: there are none.
+        /// Whether the sender is notified of path reconfigurations. Losses then do not count for half a second, the
+        /// least round-trip time is measured again, and the bandwidth is kept two cycles longer.
+        leo: bool = false, "reading: no published BBR has this";
+        /// Time between reconfigurations; 0: no reconfigurations.
         period: Duration = Duration::from_secs(15), "Starlink's scheduling period";
         /// Time of the first reconfiguration in the simulation.
         offset: Duration = Duration::ZERO, "reading";
     }
 }
 
-/// 2 / ln 2: doubles what is sent in each round trip.
+/// 2 / ln 2: doubles the data sent per round trip.
 const HIGH_GAIN: f64 = 2.885;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const CWND_GAIN: f64 = 2.0;
-/// Segments of the least window.
+/// Smallest window, segments.
 const MIN_PIPE: u64 = 4;
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT: Duration = Duration::from_millis(200);
-/// Most that aggregation adds to the window: what the path delivers in this time.
+/// Largest excess from aggregation: the data that the path delivers in this time.
 const EXCESS_MAX: Duration = Duration::from_millis(100);
 /// Round trips for which a known reallocation keeps the bandwidth: two cycles.
 const HELD_ROUNDS: u64 = 16;
@@ -95,28 +107,28 @@ enum State {
     ProbeRtt,
 }
 
-/// A phase of ProbeBW's cycle.
+/// A phase of the cycle of ProbeBW.
 #[derive(Clone, Copy, Debug)]
 struct CyclePhase {
     began_at: Time,
     has_loss: bool,
 }
 
-/// Loss recovery, the first round trip of which conserves packets.
+/// Loss recovery, whose first round trip conserves packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct PacketConservation {
     is_on: bool,
-    /// The next ACK is its first.
+    /// Whether the next ACK is its first.
     begins: bool,
-    /// It is over, unless the ACK that ended it begins the next one.
+    /// Whether it is over, unless the ACK that ended it begins the next one.
     ends: bool,
-    /// Its first round trip: as much is sent as is delivered.
+    /// Whether this is its first round trip, which sends as much as is delivered.
     conserves_packets: bool,
     /// Bytes lost since the last ACK.
     newly_lost: u64,
 }
 
-/// BBR v1 on a connection: its model of the path, and the window and the pace that follow.
+/// BBR v1 on a connection: its model of the path, the window and the pace.
 #[derive(Clone, Debug)]
 pub struct Bbr1 {
     settings: Bbr1Settings,
@@ -130,7 +142,7 @@ pub struct Bbr1 {
     rounds: Rounds,
     is_round_start: bool,
     max_bw: Windowed<Max, f64, 10>,
-    /// Counts the rounds in which the bandwidth ages.
+    /// Count of rounds, by which the bandwidth ages.
     bw_clock: u64,
     min_rtt: Option<Duration>,
     min_rtt_at: Time,
@@ -145,7 +157,7 @@ pub struct Bbr1 {
 }
 
 impl Bbr1 {
-    /// In Startup with a window of `init.cwnd` bytes.
+    /// Starts in Startup with a window of `init.cwnd` bytes.
     pub fn new(init: Init, settings: Bbr1Settings) -> Self {
         Self {
             settings,
@@ -177,7 +189,7 @@ impl Bbr1 {
         self.policer.rate().unwrap_or_else(|| self.max_bw.get())
     }
 
-    /// Gains of the pace and of the window.
+    /// Returns the gains of the pace and of the window.
     fn gains(&self) -> (f64, f64) {
         match self.state {
             State::Startup => (HIGH_GAIN, HIGH_GAIN),
@@ -188,7 +200,7 @@ impl Bbr1 {
         }
     }
 
-    /// `gain` times bandwidth and round-trip time; the initial window as long as there is none.
+    /// Returns `gain` times bandwidth times round-trip time; the initial window until they are known.
     fn bdp(&self, gain: f64) -> f64 {
         let Some(min_rtt) = self.min_rtt else { return self.initial_window as f64 };
         gain * product(self.bw(), min_rtt)
@@ -198,7 +210,7 @@ impl Bbr1 {
         MIN_PIPE * self.smss
     }
 
-    /// The window that the model asks for.
+    /// Returns the window of the model.
     fn target(&self, gain: f64) -> u64 {
         let mut bytes = self.bdp(gain);
         if self.pipe.has_been {
@@ -207,12 +219,13 @@ impl Bbr1 {
         self.in_quanta(bytes).max(self.min_pipe())
     }
 
-    /// What may be in flight where a phase ends: `gain` times the product. As in Linux it counts what is on its way to the path.
+    /// Returns the bytes in flight at which a phase ends: `gain` times the product. As in Linux, packets on their way
+    /// to the path count.
     fn inflight(&self, gain: f64) -> u64 {
         self.in_quanta(self.bdp(gain))
     }
 
-    /// With three quanta, in even segments, two more in the probe.
+    /// Adds three quanta and rounds up to even segments, two more in the probe.
     fn in_quanta(&self, bytes: f64) -> u64 {
         let bytes = bytes + 3.0 * self.pace.quantum(self.settings.quantum) as f64;
         // Casts saturate.
@@ -238,7 +251,7 @@ impl Bbr1 {
         self.phase.has_loss = false;
     }
 
-    /// Into the cycle at any phase but that of 0.75.
+    /// Enters the cycle at any phase except that of 0.75.
     fn probe_bw(&mut self, now: Time) {
         let phase = self.dice.below(CYCLE.len() as u64 - 1) as usize;
         self.enter_phase(if phase == 0 { 0 } else { phase + 1 }, now);
@@ -286,7 +299,7 @@ impl Bbr1 {
 
     fn update_min_rtt(&mut self, delivery: &Delivery, sample: Option<&Sample>, now: Time) {
         let has_expired = now.saturating_since(self.min_rtt_at) > MIN_RTT_WINDOW;
-        // Linux: without a segment that was sent once, the echo of the timestamp is the sample, and perhaps the least one.
+        // Linux: without a segment that was sent once, the echo of the timestamp is the sample, possibly the least.
         if let Some(rtt) = sample.and_then(|sample| sample.rtt).or(delivery.echoed_rtt) {
             let is_new_path = self.reallocations.is_first_rtt(now, rtt);
             if is_new_path || has_expired || self.min_rtt.is_none_or(|least| rtt < least) {
@@ -398,8 +411,8 @@ impl CongestionControl for Bbr1 {
         self.reallocations.look(path.now, HELD_ROUNDS);
         if why == Congestion::FastRetransmit && !self.reallocations.excuses(path.now) {
             self.save_cwnd();
-            // One that begins with the ACK that ended another goes on with it, as Linux does: its state at the end of an
-            // ACK counts. Random losses would have each round trip conserve packets otherwise.
+            // A recovery that begins with the ACK that ended another continues it, as in Linux, where the state at the
+            // end of an ACK counts. Otherwise random losses would make each round trip conserve packets.
             self.recovery.begins = !self.recovery.is_on;
             (self.recovery.is_on, self.recovery.ends) = (true, false);
         }
@@ -415,7 +428,7 @@ impl CongestionControl for Bbr1 {
     }
 
     fn on_recovery_exit(&mut self, _: &PathState) {
-        // One that was over as it began, since a probe had repaired the loss: no ACK was in it.
+        // A recovery that was over as it began, since a probe had repaired the loss, had no ACK in it.
         self.recovery.is_on &= !std::mem::take(&mut self.recovery.begins);
         self.recovery.ends = self.recovery.is_on;
     }
@@ -431,7 +444,7 @@ impl CongestionControl for Bbr1 {
         }
     }
 
-    /// What was learnt meanwhile stays; the window is as before.
+    /// Restores the window. The model keeps the samples of the meantime.
     fn undo(&mut self, before: Self) {
         self.cwnd = self.cwnd.max(before.cwnd);
         self.prior_cwnd = self.prior_cwnd.max(before.cwnd);

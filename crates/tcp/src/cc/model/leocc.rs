@@ -1,8 +1,12 @@
-//! LeoCC: BBR for satellites that are reallocated every 15 s. It looks at the path again at each of these instants,
-//! and takes rates with a filter instead of a maximum where the round-trip time fluctuates without them.
+//! LeoCC is BBR for satellites that are reallocated every 15 s. It measures the path again at each of these instants.
+//! While the round-trip time fluctuates between them, it filters rates instead of taking the maximum.
 //!
-//! Z. Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics", SIGCOMM 2025. As in
-//! BBR, the pace is a gain times the bandwidth, the window a gain times bandwidth and least round-trip time:
+//! Z. Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics", SIGCOMM 2025.
+//!
+//! # How it works
+//!
+//! As in BBR, the pace is a gain times the bandwidth, and the window a gain times bandwidth times least round-trip
+//! time:
 //!
 //! ```text
 //! Startup, Drain        pace 2.885, 0.347;  window 2.885, until the rate no longer grows; until the queue is empty
@@ -11,32 +15,43 @@
 //! scalar Kalman filter  P += Q;  g = P / (P + R);  x += g (z - x);  P = (1 - g) P      Q = R = 4, P begins with 25
 //! ```
 //!
-//! One filter takes each round-trip time (`rtt_hat`), the other the greatest rate of each round trip in DynamicCruise.
-//! While `rtt_hat` is `min_rtt_fluctuation` or more above the least, the bandwidth is the filter's and the first gain
-//! 1.05; else it is the greatest rate of 10 round trips and 1.25.
+//! One filter takes each round-trip time (`rtt_hat`). The other takes the greatest rate of each round trip in
+//! DynamicCruise. While `rtt_hat` is `min_rtt_fluctuation` or more above the least round-trip time, the bandwidth is
+//! the filter's and the first gain is 1.05. Otherwise the bandwidth is the greatest rate of 10 round trips and the gain
+//! 1.25.
 //!
-//! A reconfiguration, `trigger` before each instant that is given or found, begins ProbeRtt, which lasts until 200 ms
-//! after the instant. At its end the least round-trip time is that of the new path, the bandwidth begins again, and
-//! Startup with it. If a round-trip time is `delta_thresh` below `rtt_hat` meanwhile, the rate of that moment is the
-//! new bandwidth.
+//! Each reconfiguration, given or found, begins ProbeRtt `trigger` before its instant. ProbeRtt lasts until 200 ms
+//! after the instant. At its end the least round-trip time is that of the new path, and the bandwidth and Startup start
+//! again. If a round-trip time falls `delta_thresh` below `rtt_hat` in the meantime, the rate of that moment is the new
+//! bandwidth.
 //!
-//! What the source leaves open, as it is here: if there is no such moment, the bandwidth begins with the last rate or
-//! with that of before (`bandwidth_after`); the round-trip time of the new path is the least of what was sent after the
-//! instant; phases change as those of BBR v1, which begins with any but 0.75; neither losses nor marks change the model
-//! or the window, and a timeout leaves one segment until it is repaired. The live system finds reconfigurations from
-//! gaps in the answers to light probes; here the connection's own round-trip times show it (`found`).
+//! # Differences from the source
 //!
-//! # On satellite paths
+//! Readings, where the source is silent:
 //!
-//! It helps where the path changes at known instants: BBR v1 keeps a least round-trip time that is too small for up to
-//! ten seconds of fifteen after a handover to a longer path, and a bandwidth that is too great for ten round trips.
-//! Where the round trip steps between 25 and 70 ms every 15 s it fills the link better than CUBIC, and as well as BBR
-//! v1 or better; where nobody gives it the instants, it does so only after it has found them. In `starlink` it has
-//! what BBR v1 has, and many times what CUBIC has, which random losses hold down. In `leo`, whose handovers come at 0,
-//! 15, 30 s, it needs `offset = "0 s"`; then it has what BBR v1 has, and with the default, which is Starlink's, less.
-//! It pays for that with half a window for about 300 ms and a Startup that fills the queue, four times a minute, also
-//! where nothing changed: over GEO that costs thousands of drops and timeouts, and has no advantage over BBR. Where
-//! the instants are wrong it takes the changes as BBR does, and the pauses as well.
+//! - Without such a moment, the bandwidth starts with the last rate or with the rate of before (`bandwidth_after`).
+//! - The round-trip time of the new path is the least of the data sent after the instant.
+//! - Phases change like those of BBR v1, and start with any except 0.75.
+//! - Neither losses nor marks change the model or the window. A timeout leaves one segment until it is repaired.
+//!
+//! The live system finds reconfigurations from gaps in the answers to light probes. Here the round-trip times of the
+//! connection show them (`found`).
+//!
+//! # When it helps
+//!
+//! LeoCC is fast where the path changes at known instants. After a handover to a longer path, BBR v1 keeps a least
+//! round-trip time that is too small for up to ten seconds of fifteen, and a bandwidth that is too large for ten round
+//! trips. Where the round trip steps between 25 and 70 ms every 15 s, LeoCC fills the link better than CUBIC, and at
+//! least as well as BBR v1. If it is not given the instants, it does so only after it has found them. In `starlink` it
+//! has the goodput of BBR v1, and many times that of CUBIC, which random losses slow down.
+//!
+//! # When it hurts
+//!
+//! - In `leo`, whose handovers are at 0, 15, 30 s, it needs `offset = "0 s"`. Then it has the goodput of BBR v1. With
+//!   the default offset, Starlink's, it has less.
+//! - Each instant costs half a window for about 300 ms and a Startup that fills the queue, four times per minute, even
+//!   if the path has not changed. Over GEO that costs thousands of drops and timeouts, and has no advantage over BBR.
+//! - With wrong instants, LeoCC reacts to changes like BBR, and has the pauses in addition.
 
 use crate::cc::model::common::{grown, model_hooks, product, BbrPace, BbrQuantum, Dice, FullPipe, Rounds, Sample};
 use crate::cc::parts::reallocation::{Reallocation, Reallocations};
@@ -46,11 +61,11 @@ use crate::cc::{Congestion, CongestionControl, Cwnd, Delivery, Init, Pace, PathS
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
-    /// What bandwidth LeoCC begins with after a reconfiguration that no fall of the round-trip time showed.
+    /// Initial bandwidth after a reconfiguration without a fall of the round-trip time.
     pub enum LeoCcBandwidth {
-        /// The last rate of ProbeRtt.
+        /// Last rate of ProbeRtt.
         "latest" => Latest,
-        /// What it was before.
+        /// Bandwidth before ProbeRtt.
         "before" => Before,
     }
 }
@@ -58,16 +73,16 @@ bentpipe_units::words! {
 settings! {
     /// Settings of LeoCC.
     pub struct LeoCcSettings {
-        /// How LeoCC knows when reconfigurations are due.
+        /// Source of the instants of reconfigurations.
         reallocation: enum Reallocations = Reallocations::Announced, "Lai 2025";
-        /// Time from one reallocation of the satellites to the next.
+        /// Time between two reallocations of the satellites.
         period: Duration = Duration::from_secs(15), "Lai 2025";
-        /// When the first of them happens, from the start of the run.
+        /// Time of the first reallocation, from the start of the run.
         offset: Duration = Duration::from_secs(12), "Lai 2025: 12,000 ms";
-        /// By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are
-        /// found.
+        /// Change of the least round-trip time that reveals a reallocation, between neighbours among 150 parts of the
+        /// period.
         jump: Duration = Duration::from_millis(6), "measured: finds the seconds of Starlink in pings of minutes";
-        /// How long before each ProbeRtt begins.
+        /// Time between the start of ProbeRtt and the instant.
         trigger: Duration = Duration::from_millis(100), "Lai 2025";
         /// Gain of Startup, and of the window in Drain.
         high_gain: f64 = 2.885, [1.01, 10.0], "Lai 2025: 2 / ln 2";
@@ -77,38 +92,38 @@ settings! {
         cwnd_gain: f64 = 2.0, [1.0, 10.0], "Lai 2025";
         /// First gain of the pace in DynamicCruise.
         probe_gain: f64 = 1.25, [1.0, 10.0], "Lai 2025";
-        /// The same while the round-trip time fluctuates.
+        /// First gain of the pace while the round-trip time fluctuates.
         fluctuation_gain: f64 = 1.05, [1.0, 10.0], "Lai 2025";
         /// Second gain of the pace in DynamicCruise.
         yield_gain: f64 = 0.75, [0.01, 1.0], "Lai 2025";
-        /// How long ProbeRtt keeps the window small.
+        /// Time in which ProbeRtt keeps the window small.
         probe_rtt: Duration = Duration::from_millis(200), "Lai 2025";
         /// Gain of the window in ProbeRtt.
         probe_rtt_gain: f64 = 0.5, [0.01, 1.0], "Lai 2025";
-        /// The least window but after a timeout, segments.
+        /// Smallest window except after a timeout, segments.
         min_window: u64 = 4, [2, 100], "Lai 2025";
-        /// How long the least round-trip time is used without a lower one, before ProbeRtt looks for it.
+        /// Time without a lower round-trip time before ProbeRtt measures it.
         min_rtt_window: Duration = Duration::from_secs(20), "Lai 2025";
-        /// The round-trip time fluctuates where it exceeds the least by this much.
+        /// Excess over the least round-trip time that counts as fluctuation.
         min_rtt_fluctuation: Duration = Duration::from_millis(10), "Lai 2025: 5 to 20 ms";
-        /// In ProbeRtt, a round-trip time that falls by more shows that the path is another one.
+        /// Fall of the round-trip time in ProbeRtt that shows a new path.
         delta_thresh: Duration = Duration::from_millis(45), "Lai 2025";
-        /// Round trips of which the greatest rate is the bandwidth.
+        /// Round trips whose greatest rate is the bandwidth.
         bw_rounds: u64 = 10, [1, 20], "Lai 2025";
-        /// Q of both filters, what a state changes by itself.
+        /// Q of both filters: the variance of a step of the state.
         kalman_q: f64 = 4.0, [0.0001, 1e6], "Lai 2025";
-        /// R of both filters, what a sample is off by.
+        /// R of both filters: the variance of a sample.
         kalman_r: f64 = 4.0, [0.0001, 1e6], "Lai 2025";
-        /// P that both filters begin with.
+        /// Initial P of both filters.
         kalman_p0: f64 = 25.0, [0.0, 1e6], "Lai 2025";
-        /// What bandwidth begins after a reconfiguration that no fall of the round-trip time showed.
+        /// Initial bandwidth after a reconfiguration without a fall of the round-trip time.
         bandwidth_after: enum LeoCcBandwidth = LeoCcBandwidth::Latest, "a reading";
     }
 }
 
-/// Phases of DynamicCruise, of which all but two have a gain of 1.
+/// Phases of DynamicCruise. All except two have a gain of 1.
 const PHASES: usize = 8;
-/// ProbeRtt after an instant ends this much later at the latest, also without a round-trip time of the new path.
+/// Latest end of ProbeRtt after an instant, even without a round-trip time of the new path.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,22 +134,22 @@ enum State {
     ProbeRtt(Probe),
 }
 
-/// ProbeRtt at work.
+/// ProbeRtt in progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Probe {
-    /// Of the reconfiguration; none: only the round-trip time is old.
+    /// Instant of the reconfiguration; `None`: only the round-trip time is old.
     instant: Option<Time>,
-    /// When it is over, once the window has come down, and whether a round trip has passed since.
+    /// End, once the window has come down, and whether a round trip has passed since.
     until: Option<Time>,
     has_round: bool,
-    /// Least round-trip time of before, and since.
+    /// Least round-trip time before it, and since.
     rtt_before: Option<Duration>,
     rtt: Option<Duration>,
-    /// The bandwidth to begin with.
+    /// Bandwidth at its end.
     bw: Option<f64>,
 }
 
-/// LeoCC on a connection: its model of the path between two reallocations, and what follows from it.
+/// LeoCC on a connection: its model of the path between two reallocations, the window and the pace.
 #[derive(Clone, Debug)]
 pub struct LeoCc {
     settings: LeoCcSettings,
@@ -142,7 +157,7 @@ pub struct LeoCc {
     smss: u64,
     initial_window: u64,
     cwnd: u64,
-    /// What ProbeRtt or a timeout took from.
+    /// Window before ProbeRtt or a timeout.
     prior_cwnd: u64,
     state: State,
     phase_at: Time,
@@ -150,7 +165,7 @@ pub struct LeoCc {
     delivered: u64,
     rounds: Rounds,
     max_bw: Windowed<Max, f64, 20>,
-    /// Greatest rate of this round trip, and the last one; bytes a second.
+    /// Greatest rate of this round trip and of the last, bytes per second.
     round_bw: f64,
     last_bw: f64,
     bw_filter: Kalman,
@@ -160,13 +175,13 @@ pub struct LeoCc {
     pipe: FullPipe,
     pace: BbrPace,
     reallocation: Reallocation,
-    /// The reconfiguration that is under way, or the last.
+    /// The current reconfiguration, or the last.
     last_instant: Option<Time>,
     is_after_rto: bool,
 }
 
 impl LeoCc {
-    /// In Startup with a window of `init.cwnd` bytes.
+    /// Starts in Startup with a window of `init.cwnd` bytes.
     pub fn new(init: Init, settings: LeoCcSettings) -> Self {
         let reallocation = Reallocation::new(settings.reallocation, settings.period, settings.offset, settings.jump);
         let filter = Kalman { q: settings.kalman_q, r: settings.kalman_r, p: settings.kalman_p0, x: None };
@@ -212,7 +227,7 @@ impl LeoCc {
         }
     }
 
-    /// Gains of the pace and of the window.
+    /// Returns the gains of the pace and of the window.
     fn gains(&self) -> (f64, f64) {
         let settings = &self.settings;
         match self.state {
@@ -226,7 +241,7 @@ impl LeoCc {
         }
     }
 
-    /// `gain` times bandwidth and round-trip time, bytes; the initial window as long as there is none.
+    /// Returns `gain` times bandwidth times round-trip time, bytes; the initial window until they are known.
     fn bdp(&self, gain: f64) -> f64 {
         self.min_rtt.map_or(self.initial_window as f64, |min_rtt| gain * product(self.bw(), min_rtt))
     }
@@ -235,7 +250,7 @@ impl LeoCc {
         self.settings.min_window * self.smss
     }
 
-    /// The window that the model asks for.
+    /// Returns the window of the model.
     fn target(&self) -> u64 {
         // Casts saturate.
         (self.bdp(self.gains().1) as u64).clamp(self.min_window(), Cwnd::MAX)
@@ -251,18 +266,18 @@ impl LeoCc {
         self.phase_at = now;
         self.has_lost_in_phase = false;
         if !matches!(state, State::Cruise { .. }) {
-            // The queue is this sender's doing now, and no sign of the path.
+            // From now on the sender itself causes the queue, so it shows nothing of the path.
             self.reallocation.pause();
         }
     }
 
-    /// Into the cycle at any phase but the second.
+    /// Enters the cycle at any phase except the second.
     fn cruise(&mut self, now: Time) {
         let phase = self.dice.below(PHASES as u64 - 1) as usize;
         self.enter(State::Cruise { phase: if phase == 0 { 0 } else { phase + 1 } }, now);
     }
 
-    /// Rates: the windowed maximum, and the filter at the end of each round trip.
+    /// Updates the windowed maximum with each rate, and the filter at the end of each round trip.
     fn update_bandwidth(&mut self, sample: Option<&Sample>, is_round_start: bool) {
         if is_round_start {
             let round_bw = std::mem::take(&mut self.round_bw);
@@ -312,16 +327,16 @@ impl LeoCc {
         }
     }
 
-    /// Whether a reconfiguration is due; true once for each.
+    /// Returns a due reconfiguration, once.
     fn is_reconfigured(&mut self, now: Time) -> Option<Time> {
         let instant = self.reallocation.last(now + self.settings.trigger)?;
-        // What is found may move by a little.
+        // Instants that are found may move a little.
         let apart = self.settings.period / 2;
         if self.last_instant.is_some_and(|last| instant.saturating_since(last) <= apart) {
             return None;
         }
         self.last_instant = Some(instant);
-        // One that is long over when it is found is not acted on.
+        // A reconfiguration that ended long before it was found has no effect.
         (now.saturating_since(instant) < apart / 2).then_some(instant)
     }
 
@@ -370,7 +385,7 @@ impl LeoCc {
         }
     }
 
-    /// The path is another one.
+    /// Starts again on a new path.
     fn begin_again(&mut self, probe: Probe, now: Time) {
         if let (Some(new), Some(old)) = (probe.rtt, probe.rtt_before) {
             if new.abs_diff(old) >= self.settings.jump {
@@ -460,7 +475,7 @@ impl CongestionControl for LeoCc {
         self.end_probe(path.now);
     }
 
-    /// What was learnt meanwhile stays; the window is as before.
+    /// Restores the window. The model keeps the samples of the meantime.
     fn undo(&mut self, before: Self) {
         self.cwnd = self.cwnd.max(before.cwnd);
         self.prior_cwnd = self.prior_cwnd.max(before.cwnd);
@@ -478,18 +493,18 @@ impl CongestionControl for LeoCc {
     }
 }
 
-/// A Kalman filter of one number that wanders.
+/// Kalman filter of one number that follows a random walk.
 #[derive(Clone, Copy, Debug)]
 struct Kalman {
     q: f64,
     r: f64,
     p: f64,
-    /// None before the first sample, which is taken as it is.
+    /// The state; `None` before the first sample, which becomes the state.
     x: Option<f64>,
 }
 
 impl Kalman {
-    /// Returns the gain.
+    /// Updates the state with a sample. Returns the gain.
     fn update(&mut self, z: f64) -> f64 {
         let p = self.p + self.q;
         let gain = p / (p + self.r);

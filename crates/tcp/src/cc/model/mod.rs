@@ -1,4 +1,4 @@
-//! Controllers with a model of the path: its bandwidth and its round-trip time.
+//! Congestion controls with a model of the path: its bandwidth and its round-trip time.
 
 mod bbr1;
 mod bbr3;

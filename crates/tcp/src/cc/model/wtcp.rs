@@ -1,9 +1,13 @@
-//! WTCP: the rate at which it sends follows from how far apart packets arrive, compared with how far apart they left; losses count
-//! only where they are more than usual. REFWA Plus cites it as a remedy for errors of links.
+//! WTCP controls its rate by the ratio of arrival spacing to departure spacing of packets. Losses count only if they
+//! are more than usual. REFWA Plus cites it as a remedy for errors of links.
 //!
-//! P. Sinha, T. Nandagopal, N. Venkitaraman, R. Sivakumar and V. Bharghavan, "WTCP: a reliable transport protocol for wireless
-//! wide-area networks", Wireless Networks 8, 2002. The paper's text was not at hand. What is widely reported of it, and what
-//! this does, once in a round trip:
+//! P. Sinha, T. Nandagopal, N. Venkitaraman, R. Sivakumar and V. Bharghavan, "WTCP: a reliable transport protocol for
+//! wireless wide-area networks", Wireless Networks 8, 2002. Source not available: the equations follow widespread
+//! descriptions.
+//!
+//! # How it works
+//!
+//! Once per round trip:
 //!
 //! ```text
 //! ratio = R / S                       R: time between arrivals, S: between departures, of the first and last packet
@@ -13,32 +17,46 @@
 //! else:                               rate += increase segments in a round trip
 //! ```
 //!
-//! The first rate is that at which the first packets arrive, sent back to back, in place of slow start. A timeout is a
-//! blackout: one segment at a time asks whether the path is back, and then the rate is what it was.
+//! The first rate is the arrival rate of the first packets, sent back to back, and replaces slow start. A timeout is a
+//! blackout: single segments probe the path, and after their answer the rate is restored.
 //!
-//! *Readings*: all numbers under Settings, and that the decrease begins from the rate at which packets arrived. The averages
-//! of losses have the weights of RFC 6298, 1/8 and 1/4, and v is at least one segment. What is usual is learnt only while the
-//! delay is at most an eighth of a round trip above the least, since a full queue loses packets at a steady pace, too. After a
-//! decrease the next round trip, which still shows the old rate, is left out. Marks (ECN) are not looked at.
+//! # Differences from the source
 //!
-//! *Deviations*: the paper's receiver computes the rate and sends it back in ACKs, which it spaces as the sender asks. Here the
-//! sender computes, from the same times: it knows when a packet left, and timestamps (RFC 7323: TSval) say in steps of a
-//! millisecond when the receiver had it; without them, the times of ACKs do. The first rate is taken from the ACKs'
-//! times, over the first round trip with four of them and not over a pair of packets, without the last, which may be a delayed
-//! ACK; as long as it is not known, the window doubles. So that
-//! lost ACKs do no harm, twice of what the rate sends in a round trip may be in flight. Loss recovery is that of SACK, with its
-//! timer.
+//! Readings:
 //!
-//! # On satellite paths
+//! - All numbers under Settings.
+//! - The decrease starts from the arrival rate of the packets.
+//! - The averages of losses have the weights of RFC 6298, 1/8 and 1/4, and v is at least one segment.
+//! - The usual losses are learnt only while the delay is at most an eighth of a round trip above the least, because a
+//!   full queue loses packets at a steady pace, too.
+//! - The round trip after a decrease still shows the old rate and is left out.
+//! - ECN marks are ignored.
 //!
-//! It helps where losses are errors of the link, to which it does not react once it knows them, and after outages, from
-//! which it returns at its rate. It fills a geostationary path after one round trip, but then adds only a segment in each, so
-//! that it takes minutes to find capacity that others leave. What the first packets find is what one flow gets on an idle
-//! path: many that begin at once all take it. A handover to a longer path looks like arrivals drawn apart and costs one
-//! decrease; from then on the least delay is never seen again, and no more losses are learnt. Over short
-//! round trips a millisecond of the timestamps is much: `least_period` averages over it. Beside senders that halve at each
-//! loss it is not fair: ten flows of it leave next to nothing to ten of `sack` in `s1`, since the few losses that a full
-//! queue spreads over them are not more than usual for any of them, and the measured spread of its goodput is wide.
+//! Deviations:
+//!
+//! - The paper's receiver computes the rate and returns it in ACKs, at the spacing that the sender requests. Here the
+//!   sender computes it from the same times. It knows when a packet left. Timestamps (RFC 7323: TSval) show the arrival
+//!   in steps of a millisecond. Without timestamps, the times of ACKs replace them.
+//! - The first rate uses the times of ACKs over the first round trip with four of them, instead of a pair of packets.
+//!   It omits the last ACK, which may be delayed. Until the rate is known, the window doubles.
+//! - Twice the data of a round trip may be in flight, so that lost ACKs do not slow the flow.
+//! - Loss recovery is SACK's, with its timer.
+//!
+//! # When it helps
+//!
+//! WTCP is fast where losses are errors of the link, because it ignores them once it knows them. After an outage it
+//! returns at its old rate. It fills a geostationary path after one round trip.
+//!
+//! # When it hurts
+//!
+//! - WTCP adds one segment per round trip, so over GEO it takes minutes to find capacity that others leave.
+//! - The first packets show the share of one flow on an idle path. Many flows that start together each take all of it.
+//! - A handover to a longer path looks like wider spacing of arrivals and costs one decrease. From then on the least
+//!   delay is never seen again, and no more losses are learnt.
+//! - Over short round trips a millisecond of the timestamps is coarse. `least_period` averages over it.
+//! - Beside congestion controls that halve at each loss, WTCP is not fair: in `s1`, ten flows of it leave ten flows of
+//!   `sack` next to nothing. A full queue spreads few losses over them, not more than usual for any of them. The spread
+//!   of the measured goodput is wide.
 
 use crate::cc::settings::settings;
 use crate::cc::{AckSample, Congestion, CongestionControl, Cwnd, Delivery, Init, Pace, PathState};
@@ -47,60 +65,60 @@ use bentpipe_units::{Duration, Rate, Time};
 settings! {
     /// Settings of WTCP.
     pub struct WtcpSettings {
-        /// Segments that are added to what leaves in a round trip.
-        increase: f64 = 1.0, [0.0, 1000.0], "reading of Sinha 2002, not at hand: additive increase";
-        /// Arrivals count as drawn apart beyond this share.
-        high: f64 = 0.02, [0.0, 10.0], "reading of Sinha 2002, not at hand: a threshold";
-        /// The weight of the latest ratio in its average.
-        weight: f64 = 0.25, [0.001, 1.0], "reading of Sinha 2002, not at hand: a running average";
-        /// What is left of the rate of arrivals when they are drawn apart.
-        decrease: f64 = 0.9, [0.01, 1.0], "reading of Sinha 2002, not at hand: multiplicative decrease";
-        /// What is left of the rate when more is lost than usual.
-        loss_decrease: f64 = 0.5, [0.01, 1.0], "reading of Sinha 2002, not at hand: multiplicative decrease";
-        /// Mean deviations above the average that losses of a round trip have to be to count.
-        deviations: f64 = 4.0, [0.0, 1000.0], "reading of Sinha 2002, not at hand: average and deviation";
-        /// The least time over which separations are compared.
+        /// Segments added per round trip.
+        increase: f64 = 1.0, [0.0, 1000.0], "reading of Sinha 2002 (source not available): additive increase";
+        /// Excess of the spacing ratio that counts as wider spacing.
+        high: f64 = 0.02, [0.0, 10.0], "reading of Sinha 2002 (source not available): a threshold";
+        /// Weight of the latest ratio in its average.
+        weight: f64 = 0.25, [0.001, 1.0], "reading of Sinha 2002 (source not available): a running average";
+        /// Share of the arrival rate after wider spacing.
+        decrease: f64 = 0.9, [0.01, 1.0], "reading of Sinha 2002 (source not available): multiplicative decrease";
+        /// Share of the rate after more losses than usual.
+        loss_decrease: f64 = 0.5, [0.01, 1.0], "reading of Sinha 2002 (source not available): multiplicative decrease";
+        /// Mean deviations above the average at which the losses of a round trip count.
+        deviations: f64 = 4.0, [0.0, 1000.0], "reading of Sinha 2002 (source not available): average and deviation";
+        /// Shortest time over which spacings are compared.
         least_period: Duration = Duration::from_millis(50), "a choice: timestamps count milliseconds";
     }
 }
 
-/// From which the first rate is taken.
+/// ACKs that give the first rate.
 const FIRST_ACKS: u64 = 4;
-/// What may be in flight, in what the rate sends in a round trip.
+/// Largest flight, as a multiple of the data sent per round trip.
 const FLIGHT: f64 = 2.0;
-/// Before the first sample of the round-trip time.
+/// Round-trip time before the first sample.
 const UNKNOWN_RTT: Duration = Duration::from_secs(1);
-/// The greatest rate, bytes a second.
+/// Largest rate, bytes per second.
 const RATE_MAX: f64 = 1e15;
 const PS_PER_MS: u64 = Duration::from_millis(1).as_ps();
 
-/// WTCP on a connection: its rate, the separations of this round trip, and what losses are usual.
+/// WTCP on a connection: its rate, the spacings of this round trip, and the usual losses.
 #[derive(Clone, Debug)]
 pub struct Wtcp {
     settings: WtcpSettings,
     smss: u64,
     header_len: u64,
     cwnd: u64,
-    /// Bytes of data a second; none: the first packets have not come back.
+    /// Bytes of data per second; `None`: the first packets are not acknowledged yet.
     rate: Option<f64>,
     srtt: Duration,
     period: Period,
     average: f64,
     usual: UsualLosses,
     delay: Delay,
-    /// This round trip still shows the rate before a decrease.
+    /// Whether this round trip still shows the rate before a decrease.
     is_settling: bool,
-    /// A timer expired and nothing came since.
+    /// Whether a timer expired and no packet has arrived since.
     is_blackout: bool,
 }
 
 impl Wtcp {
-    /// A window of `init.cwnd` bytes, without a rate.
+    /// Creates a window of `init.cwnd` bytes, without a rate.
     pub fn new(init: Init, settings: WtcpSettings) -> Self {
         Self {
             settings,
             smss: init.smss,
-            // Without options, until a path is seen.
+            // Without options until a path is known.
             header_len: 40,
             cwnd: init.cwnd.clamp(init.smss, Cwnd::MAX),
             rate: None,
@@ -114,7 +132,7 @@ impl Wtcp {
         }
     }
 
-    /// A round trip is over: `lost` segments of it are missing.
+    /// Ends a round trip in which `lost` segments are missing.
     fn decide(&mut self, rate: f64, is_app_limited: bool) {
         let lost = self.period.lost as f64 / self.smss as f64;
         if std::mem::take(&mut self.is_settling) {
@@ -145,7 +163,7 @@ impl Wtcp {
         self.set_rate(next);
     }
 
-    /// At least a segment in a second, or in a round trip that is longer.
+    /// Sets the rate to at least a segment per second, or per round trip if that is longer.
     fn set_rate(&mut self, rate: f64) {
         let least = self.smss as f64 / self.srtt.as_secs_f64().max(1.0);
         self.rate = Some(rate.clamp(least, RATE_MAX));
@@ -169,7 +187,7 @@ impl CongestionControl for Wtcp {
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         (self.smss, self.header_len) = (path.smss, path.header_len);
         self.srtt = path.srtt.unwrap_or(self.srtt);
-        // A timer takes all that is outstanding for lost: that says nothing of this round trip.
+        // A timer declares all outstanding data lost, which gives no information about this round trip.
         if !std::mem::take(&mut self.is_blackout) {
             self.period.lost = self.period.lost.saturating_add(delivery.newly_lost);
         }
@@ -247,28 +265,28 @@ impl CongestionControl for Wtcp {
     }
 }
 
-/// A packet of which an ACK told.
+/// A packet that an ACK reported.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// When it left, since the beginning of time.
+    /// Departure, since the start of time.
     left: Duration,
     acked: Time,
-    /// How much longer than the first packet it took, ps.
+    /// Delay beyond that of the first packet, ps.
     delay: i64,
     /// Bytes delivered with it.
     delivered: u64,
 }
 
-/// The separations of a round trip.
+/// Spacings of a round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Period {
     first: Option<Seen>,
     last: Option<Seen>,
-    /// Before the last one, which a timer of the receiver may have held back.
+    /// The packet before the last. A timer of the receiver may have delayed the last.
     last_but_one: Option<Seen>,
-    /// ACKs.
+    /// Number of ACKs.
     count: u64,
-    /// It is over when something arrives that left after so many bytes were delivered.
+    /// Bytes delivered at its end: a packet that left after them ends the round trip.
     end: u64,
     /// Bytes lost in it.
     lost: u64,
@@ -288,12 +306,12 @@ impl Period {
         }
     }
 
-    /// From the first departure to that one.
+    /// Returns the time from the first departure to `to`.
     fn spans(&self, to: &Seen) -> Duration {
         self.first.map_or(Duration::ZERO, |first| to.left.saturating_sub(first.left))
     }
 
-    /// Time between arrivals over time between departures.
+    /// Returns the time between arrivals over the time between departures.
     fn ratio(&self) -> Option<f64> {
         let (first, last) = (self.first?, self.last?);
         let left = last.left.saturating_sub(first.left).as_ps() as f64;
@@ -301,7 +319,7 @@ impl Period {
         (left > 0.0).then(|| ((left + later) / left).max(0.0))
     }
 
-    /// Bytes a second, by the times of ACKs, if there are enough; the last of them left out.
+    /// Returns bytes per second, by the times of enough ACKs without the last one.
     fn arrivals(&self) -> Option<f64> {
         let (first, last) = (self.first?, self.last_but_one?);
         if self.count < FIRST_ACKS {
@@ -313,10 +331,10 @@ impl Period {
     }
 }
 
-/// Delays, of which only the differences count.
+/// Delays, where only the differences count.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delay {
-    /// The receiver's clock at the first packet, ms, and when that left; none: round-trip times are looked at.
+    /// Clock of the receiver at the first packet, ms, and its departure; `None`: round-trip times are used.
     origin: Option<(u32, Duration)>,
     least: Option<i64>,
     latest: i64,
@@ -342,14 +360,14 @@ impl Delay {
         delay
     }
 
-    /// Whether next to nothing waits.
+    /// Whether the queue is nearly empty.
     fn is_short(&self, srtt: Duration) -> bool {
         let above = self.latest.saturating_sub(self.least.unwrap_or(self.latest));
         above as f64 <= srtt.as_ps() as f64 / 8.0
     }
 }
 
-/// How many segments a round trip loses without congestion.
+/// Segments that a round trip loses without congestion.
 #[derive(Clone, Copy, Debug)]
 struct UsualLosses {
     mean: f64,

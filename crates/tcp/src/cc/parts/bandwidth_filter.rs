@@ -1,25 +1,26 @@
-//! How fast a connection delivers, estimated from its ACKs: the filters of Westwood, which Enhanced HSWA uses too.
+//! Filters of Westwood that estimate the delivery rate of a connection from its ACKs. Enhanced HSWA uses them, too.
 
 use bentpipe_units::{Duration, Time};
 
-/// Below this ACKs came at the same instant: what they bring is one sample, or the shortest of intervals would rule.
+/// Time below which ACKs count as simultaneous and give one sample. Otherwise the shortest interval would dominate.
 const INSTANT: Duration = Duration::from_micros(1);
 
 fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64()
 }
 
-/// The low-pass filter of Mascolo 2001: a first-order one, made discrete by the bilinear transform (Tustin), for samples
-/// at any intervals. With b = bytes / dt and α = (2τ - dt) / (2τ + dt), b̂ = α b̂ + (1 - α) (b + b of before) / 2.
+/// The low-pass filter of Mascolo 2001: first order, made discrete by the bilinear transform (Tustin), for samples at
+/// any intervals. With b = bytes / dt and α = (2τ - dt) / (2τ + dt), b̂ = α b̂ + (1 - α) (b + b of before) / 2.
 ///
-/// While nothing arrives, samples of nothing do at each τ / m, so that α never is negative and the estimate falls.
+/// While nothing arrives, a virtual sample of zero is taken every τ / m. So α is never negative, and the estimate
+/// falls.
 #[derive(Clone, Debug)]
 pub(crate) struct Tustin {
-    /// τ, s; not 0.
+    /// τ, s; positive.
     tau: f64,
-    /// τ / m: the longest interval without a sample. None: there are no virtual samples.
+    /// τ / m: the longest interval without a sample; `None`: no virtual samples.
     longest: Option<Duration>,
-    /// When the last sample was taken; none before the first ACK.
+    /// Time of the last sample; `None` before the first ACK.
     at: Option<Time>,
     /// Bytes of ACKs of the same instant.
     pending: u64,
@@ -28,14 +29,14 @@ pub(crate) struct Tustin {
 }
 
 impl Tustin {
-    /// `tau`: 1 / τ is the cut-off frequency; `virtual_samples`: m, 0 for none.
+    /// Creates a filter: 1 / `tau` is the cut-off frequency, `virtual_samples` is m; 0: no virtual samples.
     pub(crate) fn new(tau: Duration, virtual_samples: u64) -> Self {
         let tau = tau.max(INSTANT);
         let longest = (virtual_samples > 0).then(|| Duration::from_ps((tau.as_ps() / virtual_samples.max(1)).max(1)));
         Self { tau: seconds(tau), longest, at: None, pending: 0, sample: 0.0, estimate: 0.0 }
     }
 
-    /// An ACK reported these bytes. The first one only starts the clock.
+    /// Adds the bytes of an ACK. The first ACK only starts the clock.
     #[inline]
     pub(crate) fn on_delivery(&mut self, bytes: u64, now: Time) {
         self.pass(now);
@@ -52,7 +53,7 @@ impl Tustin {
         }
     }
 
-    /// The virtual samples until now.
+    /// Adds the virtual samples until now.
     #[inline]
     pub(crate) fn pass(&mut self, now: Time) {
         if let (Some(longest), Some(at)) = (self.longest, self.at) {
@@ -64,29 +65,29 @@ impl Tustin {
 
     #[cold]
     fn idle(&mut self, now: Time, at: Time, longest: Duration) {
-        // The last interval, up to now, is left to what comes.
+        // The last interval, up to now, belongs to the next sample.
         let samples = (now.saturating_since(at).as_ps() - 1) / longest.as_ps();
-        // Bytes of the instant of the last ACK are of before.
+        // Bytes at the instant of the last ACK belong to the time before.
         let bytes = std::mem::take(&mut self.pending);
         self.take(bytes as f64 / seconds(longest), seconds(longest));
         if samples > 1 {
             self.take(0.0, seconds(longest));
         }
         if samples > 2 {
-            // From here on both samples are nothing.
+            // From here on both samples are zero.
             self.estimate *= libm::pow(self.alpha(seconds(longest)), (samples - 2) as f64);
         }
         self.at = Some(at + Duration::from_ps(longest.as_ps().saturating_mul(samples)));
     }
 
-    /// What comes next is the first ACK again, but what was learnt stays; where there are virtual samples, they cover idle times.
+    /// Restarts the clock at the next ACK and keeps the estimate. Virtual samples, if any, cover idle times.
     pub(crate) fn resume(&mut self) {
         if self.longest.is_none() {
             (self.at, self.pending) = (None, 0);
         }
     }
 
-    /// Bytes per second; none before the first sample.
+    /// Returns bytes per second; `None` before the first sample.
     #[inline]
     pub(crate) fn estimate(&self) -> Option<f64> {
         (self.estimate > 0.0).then_some(self.estimate)
@@ -106,22 +107,22 @@ impl Tustin {
 }
 
 bentpipe_units::words! {
-    /// How Westwood+ smooths its samples.
+    /// Smoothing of the samples of Westwood+.
     pub enum WestwoodSmoothing {
-        /// Twice by 7/8, the first sample sets both.
+        /// Twice by 7/8. The first sample sets both.
         "linux" => Linux,
-        /// 9/10 of the estimate and 1/10 of the mean of the last two samples, from nothing, as ns-3 has it.
+        /// 9/10 of the estimate and 1/10 of the mean of the last two samples, starting from zero, as in ns-3.
         "mean-of-two" => MeanOfTwo,
     }
 }
 
-/// One sample for each round trip (Grieco and Mascolo 2004): what compressed ACKs bring in an instant counts over all of it.
+/// One sample per round trip (Grieco and Mascolo 2004): the bytes of compressed ACKs count over the whole sample.
 #[derive(Clone, Debug)]
 pub(crate) struct PerRound {
     smoothing: WestwoodSmoothing,
-    /// The shortest time of a sample.
+    /// Shortest time of a sample.
     shortest: Duration,
-    /// When the present sample began; none before the first ACK.
+    /// Start of the current sample; `None` before the first ACK.
     since: Option<Time>,
     bytes: u64,
     /// The last sample, or the samples smoothed once.
@@ -134,7 +135,7 @@ impl PerRound {
         Self { smoothing, shortest: shortest.max(INSTANT), since: None, bytes: 0, sample: 0.0, estimate: 0.0 }
     }
 
-    /// An ACK reported these bytes; a round trip takes `rtt`. The first one only starts the clock.
+    /// Adds the bytes of an ACK; `rtt` is the round-trip time. The first ACK only starts the clock.
     #[inline]
     pub(crate) fn on_delivery(&mut self, bytes: u64, now: Time, rtt: Option<Duration>) {
         let Some(since) = self.since else {
@@ -149,7 +150,7 @@ impl PerRound {
         }
     }
 
-    /// Bytes per second; none before the first sample.
+    /// Returns bytes per second; `None` before the first sample.
     #[inline]
     pub(crate) fn estimate(&self) -> Option<f64> {
         (self.estimate > 0.0).then_some(self.estimate)

@@ -1,6 +1,6 @@
-//! The window of a loss-based congestion control, and the two ways in which it grows: slow start, and congestion
-//! avoidance by additive increase (RFC 5681 §3.1). What slow start counts, how it ends and how much is added are
-//! settings ([`Growth`]) that all controllers share; one with an increase of its own takes slow start only.
+//! Window of a loss-based congestion control. It grows by slow start, and by congestion avoidance with additive
+//! increase (RFC 5681 §3.1). The unit of slow start, its end and the increase are settings ([`Growth`]) that all
+//! congestion controls share. A congestion control with its own increase uses slow start only.
 
 use crate::cc::parts::slow_start::Algorithm;
 use crate::cc::{AckSample, Init, PathState};
@@ -13,7 +13,7 @@ pub struct Window {
     cwnd: Cwnd,
     ssthresh: u64,
     smss: u64,
-    /// None: RFC 5681 in all, which costs nothing.
+    /// Non-default growth; `None`: RFC 5681, at no cost.
     parts: Option<Box<Parts>>,
 }
 
@@ -24,14 +24,14 @@ struct Parts {
     increase: Increase,
     slow_start_at_ssthresh: bool,
     whole_segments: bool,
-    /// Bytes that ACKs brought in congestion avoidance and that added nothing yet (RFC 3465 §2.1: bytes_acked).
+    /// Bytes acknowledged in congestion avoidance that have not increased the window yet (RFC 3465 §2.1: bytes_acked).
     acked: u64,
-    /// In the slow start that follows a timeout.
+    /// Whether this is the slow start after a timeout.
     is_after_rto: bool,
 }
 
 impl Window {
-    /// A window of `init.cwnd` bytes.
+    /// Creates a window of `init.cwnd` bytes.
     pub fn new(init: Init) -> Self {
         let Growth { byte_counting, slow_start, increase, slow_start_at_ssthresh, whole_segments } = init.growth;
         let parts = Parts {
@@ -51,7 +51,7 @@ impl Window {
         }
     }
 
-    /// Slow start, and then additive increase: what Reno does with an ACK.
+    /// Grows the window by an ACK as Reno does: slow start, then additive increase.
     #[inline]
     pub fn grow(&mut self, ack: &AckSample, path: &PathState) {
         let left = self.slow_start(ack, path);
@@ -60,8 +60,8 @@ impl Window {
         }
     }
 
-    /// Slow start's part in an ACK. Returns how many of its bytes are left to congestion avoidance: none while slow
-    /// start goes on or the window is not used.
+    /// Applies slow start to an ACK. Returns the bytes left for congestion avoidance: 0 while slow start continues or
+    /// the window is not used.
     #[inline]
     pub fn slow_start(&mut self, ack: &AckSample, path: &PathState) -> u64 {
         if self.parts.is_some() {
@@ -78,7 +78,7 @@ impl Window {
         0
     }
 
-    /// Congestion avoidance by additive increase; `bytes`: what [`slow_start`](Self::slow_start) left of the ACK.
+    /// Applies additive increase for `bytes`, the rest of the ACK after [`slow_start`](Self::slow_start).
     #[inline]
     pub fn increase(&mut self, bytes: u64, path: &PathState) {
         if self.parts.is_some() {
@@ -89,13 +89,13 @@ impl Window {
         }
     }
 
-    /// Congestion avoidance of a controller's own: adds bytes, fractions included. Never more than doubles.
+    /// Adds bytes, fractions included, for a separate congestion avoidance. At most doubles the window.
     #[inline]
     pub fn add(&mut self, bytes: f64) {
         self.cwnd.add(bytes.min(self.cwnd.bytes() as f64));
     }
 
-    /// The opposite: takes bytes away, fractions included. A segment is left.
+    /// Removes bytes, fractions included, and leaves at least a segment.
     #[inline]
     pub fn take(&mut self, bytes: f64) {
         self.cwnd.take(bytes, self.smss);
@@ -105,7 +105,7 @@ impl Window {
     fn slow_start_by_parts(&mut self, ack: &AckSample, path: &PathState) -> u64 {
         let Some(parts) = &mut self.parts else { return 0 };
         let cwnd = self.cwnd.bytes();
-        // What an ACK shows holds for those after it (RFC 9406 §4.2: first the window is updated).
+        // Results of an ACK hold for later ACKs (RFC 9406 §4.2: first the window is updated).
         let (limit, divisor) = (parts.algorithm.limit(), parts.algorithm.divisor(cwnd));
         if let Some(ssthresh) = parts.algorithm.watch(ack, path, cwnd, cwnd < self.ssthresh) {
             self.ssthresh = self.ssthresh.min(ssthresh.max(2 * self.smss));
@@ -126,7 +126,7 @@ impl Window {
             self.cwnd.grow_by(counted, 1, divisor);
             return 0;
         }
-        // What of the ACK was not needed to reach the threshold counts in congestion avoidance.
+        // The bytes beyond the threshold count in congestion avoidance.
         self.cwnd = Cwnd::new(self.ssthresh);
         parts.is_after_rto = false;
         ack.newly_acked.saturating_sub(room.saturating_mul(divisor))
@@ -137,9 +137,9 @@ impl Window {
         let Some(parts) = &mut self.parts else { return };
         let cwnd = self.cwnd.bytes();
         let segments = parts.increase.per_round(path.srtt);
-        // However much is to be added: one ACK never adds more than one segment, which is slow start.
+        // For any increase: one ACK adds at most one segment, which is slow start.
         if parts.counting.counts_bytes() {
-            // RFC 3465 §2.1, for as many segments as are to be added in a round trip.
+            // RFC 3465 §2.1, once per segment of the increase in a round trip.
             let each = ((u128::from(cwnd) << Cwnd::POINT) / u128::from(segments)) as u64;
             parts.acked += bytes;
             if parts.acked >= each {
@@ -151,7 +151,7 @@ impl Window {
         }
     }
 
-    /// Congestion: the new threshold and window.
+    /// Sets threshold and window after congestion.
     pub fn reduce(&mut self, ssthresh: u64, cwnd: u64) {
         self.ssthresh = ssthresh;
         self.cwnd = Cwnd::new(cwnd.max(self.smss));
@@ -164,7 +164,7 @@ impl Window {
         }
     }
 
-    /// A timeout: slow start from one segment. `ssthresh`: the new threshold, if it changes.
+    /// Restarts slow start from one segment after a timeout. `ssthresh` is the new threshold, if it changes.
     pub fn restart(&mut self, ssthresh: Option<u64>) {
         self.reduce(ssthresh.unwrap_or(self.ssthresh), self.smss);
         if let Some(parts) = &mut self.parts {
@@ -172,7 +172,7 @@ impl Window {
         }
     }
 
-    /// The same, but slow start goes on with what it has learnt of the path.
+    /// Restarts slow start from one segment, and keeps what slow start has learnt of the path.
     pub fn restart_unchanged(&mut self, ssthresh: Option<u64>) {
         self.set(self.smss, ssthresh.unwrap_or(self.ssthresh));
         if let Some(parts) = &mut self.parts {
@@ -180,7 +180,7 @@ impl Window {
         }
     }
 
-    /// At most `max` bytes, but at least a segment.
+    /// Limits the window to `max` bytes, but to no less than a segment.
     pub fn limit(&mut self, max: u64) {
         if self.cwnd.bytes() > max {
             self.cwnd = Cwnd::new(max.max(self.smss));
@@ -191,29 +191,29 @@ impl Window {
         }
     }
 
-    /// Another window and threshold, bytes.
+    /// Sets window and threshold, bytes.
     pub fn set(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = Cwnd::new(cwnd.max(self.smss));
         self.ssthresh = ssthresh;
     }
 
-    /// Another window, bytes, fractions included; at least a segment.
+    /// Sets the window, bytes, fractions included, to at least a segment.
     pub fn set_cwnd(&mut self, bytes: f64) {
         self.cwnd = Cwnd::new(self.smss);
         self.cwnd.add(bytes - self.smss as f64);
     }
 
-    /// Another threshold, bytes; `u64::MAX`: none.
+    /// Sets the threshold, bytes; `u64::MAX`: no threshold.
     pub fn set_ssthresh(&mut self, ssthresh: u64) {
         self.ssthresh = ssthresh;
     }
 
-    /// The congestion window, bytes, fractions included.
+    /// Returns the congestion window, bytes, fractions included.
     pub fn exact(&self) -> f64 {
         self.cwnd.exact()
     }
 
-    /// Another segment size.
+    /// Changes the segment size.
     pub fn on_smss(&mut self, smss: u64) {
         self.smss = smss;
         self.cwnd = Cwnd::new(self.cwnd.bytes().max(smss));
@@ -227,13 +227,13 @@ impl Window {
         cwnd < self.ssthresh || (goes_on && cwnd == self.ssthresh)
     }
 
-    /// The congestion window, bytes.
+    /// Returns the congestion window, bytes.
     #[inline]
     pub fn cwnd(&self) -> u64 {
         self.cwnd.bytes()
     }
 
-    /// The slow start threshold, bytes; `u64::MAX`: none yet.
+    /// Returns the slow start threshold, bytes; `u64::MAX`: no threshold yet.
     #[inline]
     pub fn ssthresh(&self) -> u64 {
         self.ssthresh
@@ -241,13 +241,13 @@ impl Window {
 }
 
 impl ByteCounting {
-    /// What an ACK of `newly` bytes adds to the window in slow start.
+    /// Returns the increase by an ACK of `newly` bytes in slow start.
     fn in_slow_start(self, newly: u64, smss: u64, is_after_rto: bool) -> u64 {
         match self {
             Self::Rfc5681 => newly.min(smss),
             Self::PerAck => smss,
             Self::UbcPure => newly,
-            // RFC 3465 §2.3: what the receiver held back says nothing of how fast the network is.
+            // RFC 3465 §2.3: data held back by the receiver gives no information about the network's rate.
             _ if is_after_rto => newly.min(smss),
             Self::Abc { limit } => newly.min(u64::from(limit) * smss),
             Self::Lbc => newly.min(2 * smss),
@@ -255,21 +255,21 @@ impl ByteCounting {
         }
     }
 
-    /// Whether bytes count, or ACKs.
+    /// Whether growth counts bytes, not ACKs.
     pub(crate) fn counts_bytes(self) -> bool {
         !matches!(self, Self::Rfc5681 | Self::PerAck)
     }
 }
 
 impl Increase {
-    /// Segments to add in a round trip, in units of 2^-16; never 0. The standard's one before the first sample.
+    /// Returns segments per round trip, in units of 2^-16, never 0. Before the first sample it is the standard's one.
     fn per_round(self, srtt: Option<Duration>) -> u64 {
         let one = 1u64 << Cwnd::POINT;
         match (self, srtt) {
             (Self::ConstantRate { reference_rtt }, Some(srtt)) => {
                 let square = |rtt: Duration| u128::from(rtt.as_ps()) * u128::from(rtt.as_ps());
                 let ratio = (square(srtt) / (square(reference_rtt) >> Cwnd::POINT).max(1)).max(1);
-                // More than a window is never added.
+                // At most one window is added.
                 ratio.min(u128::from(Cwnd::MAX)) as u64
             }
             (Self::ByK { k, above_rtt }, Some(srtt)) if srtt > above_rtt => u64::from(k.max(1)) * one,
@@ -278,61 +278,61 @@ impl Increase {
     }
 }
 
-/// A window in bytes that keeps fractions of a byte, so that many small increases add up
-/// (`specs/README`, rule 6): 16 binary digits after the point.
+/// A window in bytes that keeps fractions of a byte, so that many small increases add up (`specs/README`, rule 6). It
+/// has 16 binary digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cwnd(u64);
 
 impl Cwnd {
     pub(crate) const POINT: u32 = 16;
-    /// Windows are kept below this, far above what RFC 7323 can advertise.
+    /// Bound of all windows, far above the largest that RFC 7323 can advertise.
     pub const MAX: u64 = 1 << 40;
 
-    /// A window of `bytes`.
+    /// Creates a window of `bytes`.
     pub fn new(bytes: u64) -> Self {
         Self(bytes.min(Self::MAX) << Self::POINT)
     }
 
-    /// Whole bytes.
+    /// Returns whole bytes.
     #[inline]
     pub fn bytes(self) -> u64 {
         self.0 >> Self::POINT
     }
 
-    /// Bytes, fractions included.
+    /// Returns bytes, fractions included.
     pub fn exact(self) -> f64 {
         self.0 as f64 / f64::from(1_u32 << Self::POINT)
     }
 
-    /// Add whole bytes.
+    /// Adds whole bytes.
     #[inline]
     pub fn grow(&mut self, bytes: u64) {
         self.0 = (self.0 + (bytes.min(Self::MAX) << Self::POINT)).min(Self::MAX << Self::POINT);
     }
 
-    /// Add bytes and fractions of a byte; nothing if there is no such number, or it is negative.
+    /// Adds bytes and fractions of a byte. Ignores NaN and negative numbers.
     #[inline]
     pub fn add(&mut self, bytes: f64) {
-        // As a cast saturates, and makes nothing of what is no number.
+        // The cast saturates, and turns NaN into 0.
         let increase = (bytes * f64::from(1_u32 << Self::POINT)) as u64;
         self.0 = self.0.saturating_add(increase).min(Self::MAX << Self::POINT);
     }
 
-    /// Take away bytes and fractions of a byte, but leave `least` bytes; nothing if there is no such number, or it is negative.
+    /// Removes bytes and fractions of a byte, and leaves at least `least` bytes. Ignores NaN and negative numbers.
     #[inline]
     pub fn take(&mut self, bytes: f64, least: u64) {
         let decrease = (bytes * f64::from(1_u32 << Self::POINT)) as u64;
         self.0 = self.0.saturating_sub(decrease).max(least.min(Self::MAX) << Self::POINT);
     }
 
-    /// Add `smss * smss / cwnd`: one segment per window of ACKs (RFC 5681 eq. 3).
+    /// Adds `smss * smss / cwnd`: one segment per window of ACKs (RFC 5681 eq. 3).
     #[inline]
     pub fn grow_per_window(&mut self, smss: u64) {
         let increase = ((smss * smss) << Self::POINT) / self.bytes().max(1);
         self.0 = (self.0 + increase).min(Self::MAX << Self::POINT);
     }
 
-    /// Add `bytes * numerator / denominator`.
+    /// Adds `bytes * numerator / denominator`.
     pub fn grow_by(&mut self, bytes: u64, numerator: u64, denominator: u64) {
         let bytes = u128::from(bytes.min(Self::MAX)) << Self::POINT;
         let increase = bytes * u128::from(numerator) / u128::from(denominator.max(1));
@@ -340,7 +340,7 @@ impl Cwnd {
     }
 }
 
-/// In a `CongestionControl` with a field `window`: the hooks that are left to it, those that are named.
+/// Implements the named hooks of a `CongestionControl` by its field `window`.
 macro_rules! window_hooks {
     ($($hook:ident),+) => { $($crate::cc::parts::loss_window::window_hooks!(@$hook);)+ };
     (@limit_cwnd) => {

@@ -1,4 +1,4 @@
-//! What controllers are made from, each for several of them.
+//! Parts that several congestion controls share.
 
 pub(crate) mod bandwidth_filter;
 pub(crate) mod loss_window;

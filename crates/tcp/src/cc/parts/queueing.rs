@@ -1,54 +1,54 @@
-//! Round trips, and how much of the window waits in queues: what Vegas, Veno and YeAH measure.
+//! Measures round trips and the queued part of the window, for Vegas, Veno and YeAH.
 //!
-//! A round ends when an ACK passes what had been sent at its start. Its smallest round-trip time over the smallest one ever
-//! gives what is queued: `cwnd (rtt - base) / rtt`.
+//! A round ends when an ACK passes the data that had been sent at its start. With its smallest round-trip time `rtt`
+//! and the smallest ever `base`, the queued part is `cwnd (rtt - base) / rtt`.
 
 use crate::cc::parts::round::Round;
 use crate::cc::parts::windowed::MinRtt;
 use crate::cc::{AckSample, PathState};
 use bentpipe_units::Duration;
 
-/// The rounds of a connection, each with its smallest round-trip time.
+/// Rounds of a connection, each with its smallest round-trip time.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayRounds {
     base: MinRtt,
     round: Round,
-    /// The smallest round-trip time of this round, and from how many.
+    /// Smallest round-trip time of this round, and the number of samples.
     min: Option<Duration>,
     samples: u64,
-    /// A round begins when this byte is acknowledged, nothing is measured before.
+    /// Byte whose acknowledgement begins the next round. Nothing is measured before.
     resume_at: Option<u64>,
 }
 
-/// What an ACK means to the rounds.
+/// Effect of an ACK on the rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Progress {
-    /// Nothing is measured: what was sent before a reduction is still on its way.
+    /// No measurement: data sent before a reduction is still under way.
     Paused,
-    /// In a round.
+    /// Within a round.
     Within,
-    /// The last of a round; none: it brought no sample.
+    /// End of a round; `None`: it had no sample.
     End(Option<Delay>),
 }
 
-/// What a round measured.
+/// Measurement of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Delay {
-    /// The smallest round-trip time of the round.
+    /// Smallest round-trip time of the round.
     pub(crate) rtt: Duration,
-    /// The smallest one of the connection, at most `rtt`.
+    /// Smallest round-trip time of the connection, at most `rtt`.
     pub(crate) base: Duration,
-    /// How many round-trip times were measured.
+    /// Number of measured round-trip times.
     pub(crate) samples: u64,
 }
 
 impl Delay {
-    /// Bytes of a window of `cwnd` that are queued.
+    /// Returns the queued bytes of a window of `cwnd`.
     pub(crate) fn queued(&self, cwnd: u64) -> f64 {
         cwnd as f64 - self.target(cwnd)
     }
 
-    /// Bytes of a window of `cwnd` that are not.
+    /// Returns the bytes of a window of `cwnd` that are not queued.
     pub(crate) fn target(&self, cwnd: u64) -> f64 {
         // Avoids division by zero.
         cwnd as f64 * (self.base.as_ps().max(1) as f64 / self.rtt.as_ps().max(1) as f64)
@@ -56,13 +56,13 @@ impl Delay {
 }
 
 impl DelayRounds {
-    /// The first ACK begins the first round. `base_window`: how long the smallest round-trip time is remembered; zero: for
-    /// ever.
+    /// Starts the first round with the first ACK. `base_window` is the memory of the smallest round-trip time; zero:
+    /// for ever.
     pub(crate) fn new(base_window: Duration) -> Self {
         Self { base: MinRtt::new(base_window), round: Round::default(), min: None, samples: 0, resume_at: Some(0) }
     }
 
-    /// New data were acknowledged.
+    /// Processes an ACK of new data.
     pub(crate) fn on_ack(&mut self, ack: &AckSample, path: &PathState) -> Progress {
         if let Some(rtt) = ack.rtt {
             self.base.sample(rtt, path.now);
@@ -86,22 +86,22 @@ impl DelayRounds {
         Progress::End(delay)
     }
 
-    /// What a single round-trip time says.
+    /// Returns the measurement for a single round-trip time.
     pub(crate) fn delay(&self, rtt: Duration) -> Delay {
         Delay { rtt, base: self.base.get().map_or(rtt, |base| base.min(rtt)), samples: 1 }
     }
 
-    /// The window was reduced: what is in flight now was sent with another one.
+    /// Stops measuring after a reduction of the window: the data in flight was sent with another window.
     pub(crate) fn pause(&mut self, path: &PathState) {
         self.resume_at = Some(path.snd_nxt);
     }
 
-    /// The window was set: the next ACK begins a round.
+    /// Starts a round with the next ACK, after the window was set.
     pub(crate) fn restart(&mut self) {
         self.resume_at.get_or_insert(0);
     }
 
-    /// The path may be another one: the smallest round-trip time is measured from scratch.
+    /// Measures the smallest round-trip time from scratch, because the path may have changed.
     pub(crate) fn forget_base(&mut self) {
         self.base.forget();
     }

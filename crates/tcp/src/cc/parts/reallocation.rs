@@ -1,37 +1,39 @@
-//! When a constellation reallocates its satellites: at instants that are a period apart, at each of which the path may
-//! become another one. Starlink's are 15 s apart, at seconds 12, 27, 42 and 57 of each minute (`specs/starlink.md`).
+//! Instants at which a constellation reallocates its satellites. They are a period apart, and the path may change at
+//! each of them. Starlink's are 15 s apart, at seconds 12, 27, 42 and 57 of each minute (`specs/starlink.md`).
 //!
-//! A sender is given the instants, or finds them: the period is known, and the round-trip time jumps at the same
-//! place of it again and again. The period is divided into [`Finder::BINS`] bins; a bin whose least round-trip
-//! time differs from the last one's by `jump` or more gets a vote. A sender's own losses move its queue as suddenly,
-//! but not always at the same place. Votes fade by a tenth in each period. The instant is where two neighbours have the
-//! most votes, if these are [`Finder::ENOUGH`] and half as many again as any others' that are not near. What follows an
-//! instant, as losses and an empty queue, has votes too: it is the first of those near with half as many.
+//! A congestion control is given the instants, or finds them. It knows the period, and the round-trip time jumps
+//! repeatedly at the same place of it. The period is divided into [`Finder::BINS`] bins. A bin gets a vote if its least
+//! round-trip time differs from that of the last one by `jump` or more. Losses of the flow move its queue as suddenly,
+//! but not always at the same place. Votes fade by a tenth in each period.
+//!
+//! The instant is at the two neighbours with the most votes. They need [`Finder::ENOUGH`] votes, and half as many again
+//! as any distant bins. The consequences of an instant, such as losses and an empty queue, have votes, too. Therefore
+//! the first of the near bins with half as many votes is chosen.
 
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
-    /// How a sender learns of reconfigurations of the satellite path.
+    /// Source of the instants of reconfigurations.
     pub enum Reallocations {
-        /// The instants are those of `period` and `offset`.
+        /// The instants follow `period` and `offset`.
         "announced" => Announced,
-        /// Jumps of the round-trip time tell at which place of `period` they are.
+        /// Jumps of the round-trip time show their place within `period`.
         "detected" => Detected,
     }
 }
 
-/// The instants of a constellation, as they were given or found.
+/// Instants of a constellation, given or found.
 #[derive(Clone, Debug)]
 pub(crate) struct Reallocation {
     period: Duration,
-    /// The first instant; none: not found yet.
+    /// The first instant; `None`: not found yet.
     offset: Option<Duration>,
     finder: Option<Box<Finder>>,
 }
 
 impl Reallocation {
-    /// `offset`: of the instants that are given. `jump`: by how much the round-trip time changes at those that are
-    /// found.
+    /// Creates instants: with `offset` if they are given, with `jump`, the change of the round-trip time, if they are
+    /// to be found.
     pub(crate) fn new(source: Reallocations, period: Duration, offset: Duration, jump: Duration) -> Self {
         let period = period.max(Duration::from_ps(1));
         let (offset, finder) = match source {
@@ -41,7 +43,7 @@ impl Reallocation {
         Self { period, offset, finder }
     }
 
-    /// A round-trip time of the path as it is.
+    /// Adds a round-trip time of the present path.
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Duration, now: Time) {
         if let Some(finder) = &mut self.finder {
@@ -51,14 +53,14 @@ impl Reallocation {
         }
     }
 
-    /// The round-trip times that follow are not to be compared with those before.
+    /// Separates later round-trip times from earlier ones: they are not compared.
     pub(crate) fn pause(&mut self) {
         if let Some(finder) = &mut self.finder {
             (finder.least, finder.before) = (None, None);
         }
     }
 
-    /// The path was another one after the instant before `now`, as a sender found that looked there itself.
+    /// Confirms a change of the path after the instant before `now`, found by the congestion control itself.
     pub(crate) fn confirm(&mut self, now: Time) {
         let instant = self.last(now);
         if let (Some(finder), Some(instant)) = (&mut self.finder, instant) {
@@ -66,13 +68,13 @@ impl Reallocation {
         }
     }
 
-    /// The last instant until `at`; none if there is none, or they are not known.
+    /// Returns the last instant until `at`; `None` before the first, or if they are unknown.
     #[inline]
     pub(crate) fn last(&self, at: Time) -> Option<Time> {
         self.since(at).map(|since| Time::from_ps(at.as_ps() - since.as_ps()))
     }
 
-    /// The time since the last instant before `at`; none if there is none, or it is not known.
+    /// Returns the time since the last instant before `at`; `None` before the first, or if they are unknown.
     #[inline]
     pub(crate) fn since(&self, at: Time) -> Option<Duration> {
         let passed = at.as_ps().checked_sub(self.offset?.as_ps())?;
@@ -80,28 +82,28 @@ impl Reallocation {
     }
 }
 
-/// Votes for the place of the instants in their period.
+/// Votes for the place of the instants within their period.
 #[derive(Clone, Debug)]
 struct Finder {
     bin: Duration,
     jump: Duration,
     votes: [f32; Finder::BINS],
-    /// The bin that is filled, counted from the beginning of time, and the least round-trip time in it.
+    /// Current bin, counted from the start of time, and its least round-trip time.
     present: u64,
     least: Option<Duration>,
-    /// The least one of the last bin that had any.
+    /// Least round-trip time of the last bin with samples.
     before: Option<Duration>,
 }
 
 impl Finder {
     const BINS: usize = 150;
-    /// What a vote is worth a period later.
+    /// Value of a vote one period later.
     const FADE: f32 = 0.9;
     /// Two votes, a few periods apart.
     const ENOUGH: f32 = 1.6;
     /// Bins that belong together.
     const NEAR: usize = 7;
-    /// Votes of the instant over those of any other place.
+    /// Votes of the instant, relative to those of any other place.
     const LEAD: f32 = 1.5;
 
     fn new(period: Duration, jump: Duration) -> Self {
@@ -109,7 +111,7 @@ impl Finder {
         Self { bin, jump, votes: [0.0; Self::BINS], present: 0, least: None, before: None }
     }
 
-    /// Whether a bin was completed.
+    /// Adds a round-trip time. Returns whether a bin was completed.
     fn sample(&mut self, rtt: Duration, now: Time) -> bool {
         let bin = now.as_ps() / self.bin.as_ps();
         let is_complete = bin != self.present;
@@ -136,9 +138,9 @@ impl Finder {
         self.votes[(bin % Self::BINS as u64) as usize] += 1.0;
     }
 
-    /// The instant within the period; none if none stands out.
+    /// Returns the instant within the period; `None` without a clear maximum.
     fn instant(&self) -> Option<Duration> {
-        // What comes within the last half of a bin is seen in the next one.
+        // A change within the last half of a bin shows in the next bin.
         let pair = |bin: usize| self.votes[bin] + self.votes[(bin + 1) % Self::BINS];
         let best = (0..Self::BINS).fold(0, |best, bin| if pair(bin) > pair(best) { bin } else { best });
         let is_apart = |bin: &usize| {
@@ -149,7 +151,7 @@ impl Finder {
         let stands_out = pair(best) >= Self::ENOUGH && pair(best) >= Self::LEAD * next;
         let before = |back: usize| (best + Self::BINS - back) % Self::BINS;
         let earliest = (0..=Self::NEAR).rev().map(before).find(|&bin| pair(bin) >= pair(best) / 2.0).unwrap_or(best);
-        // Of two bins the first may have no votes.
+        // The first of two bins may have no votes.
         let first = if self.votes[earliest] > 0.0 { earliest } else { (earliest + 1) % Self::BINS };
         stands_out.then(|| self.bin * first as u64)
     }

@@ -1,8 +1,8 @@
-//! Round trips of data, counted by sequence numbers.
+//! Counts round trips of data by sequence numbers.
 
 use crate::cc::PathState;
 
-/// The present round trip of data, by sequence number.
+/// Current round trip of data, by sequence number.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Round {
     /// SND.NXT at its start.
@@ -10,7 +10,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// Whether this ACK ends the round trip, and begins the next.
+    /// Whether this ACK ends the round trip. If so, the next one begins.
     #[inline]
     pub(crate) fn is_over(&mut self, path: &PathState) -> bool {
         let is_over = path.snd_una > self.end;
@@ -20,7 +20,7 @@ impl Round {
         is_over
     }
 
-    /// A round trip begins now.
+    /// Begins a round trip now.
     #[inline]
     pub(crate) fn begin(&mut self, path: &PathState) {
         self.end = path.snd_nxt;

@@ -1,12 +1,12 @@
-//! The algorithms of slow start: how fast it grows, and what it takes as a sign that the path is full.
+//! Algorithms of slow start: its growth, and the signs that the path is full.
 //!
-//! Signs are looked for in rounds: a round ends when what was sent by its start is acknowledged.
+//! Signs are evaluated per round. A round ends when the data sent by its start is acknowledged.
 
 use crate::cc::{AckSample, PathState};
 use crate::keys::{Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, SlowStart};
 use bentpipe_units::{Duration, Time};
 
-/// Slow start as one of the algorithms has it, with what it has seen of the path.
+/// Slow start by one of the algorithms, with its observations of the path.
 #[derive(Clone, Debug)]
 pub(crate) enum Algorithm {
     Standard,
@@ -27,7 +27,7 @@ impl Algorithm {
         }
     }
 
-    /// An ACK arrived; `cwnd`: the window before it. Returns the threshold that its signs call for, if any.
+    /// Evaluates an ACK; `cwnd` is the window before it. Returns the threshold that its signs require, if any.
     pub(crate) fn watch(&mut self, ack: &AckSample, path: &PathState, cwnd: u64, slow_start: bool) -> Option<u64> {
         match self {
             Self::Standard | Self::Limited { .. } => None,
@@ -51,7 +51,7 @@ impl Algorithm {
         }
     }
 
-    /// Segments that an ACK counts for at most, where the algorithm says so.
+    /// Returns the most segments that an ACK may count for, if the algorithm has a limit.
     pub(crate) fn limit(&self) -> Option<u32> {
         match self {
             Self::PlusPlus(delay) => Some(delay.config.limit),
@@ -59,7 +59,7 @@ impl Algorithm {
         }
     }
 
-    /// What the increase of a window of `cwnd` bytes is divided by.
+    /// Returns the divisor of the increase at a window of `cwnd` bytes.
     pub(crate) fn divisor(&self, cwnd: u64) -> u64 {
         match *self {
             // RFC 3742 §2: K = int(cwnd / (0.5 max_ssthresh)).
@@ -69,7 +69,7 @@ impl Algorithm {
         }
     }
 
-    /// A loss, a mark or a timeout.
+    /// Reacts to a loss, a mark or a timeout.
     pub(crate) fn on_congestion(&mut self) {
         match self {
             Self::Hoe(_) | Self::PlusPlus(_) => *self = Self::Standard,
@@ -79,13 +79,13 @@ impl Algorithm {
     }
 }
 
-/// A round trip of data, its delay samples among them.
+/// A round trip of data, with its delay samples.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     /// SND.NXT at its start.
     end: u64,
     samples: u32,
-    /// The smallest round-trip time of this round and of the one before.
+    /// Smallest round-trip time of this round and of the round before.
     min: Option<Duration>,
     min_before: Option<Duration>,
 }
@@ -106,15 +106,15 @@ impl Round {
     }
 }
 
-/// J. Hoe, "Improving the start-up behavior of a congestion control scheme for TCP", SIGCOMM 1996: the bottleneck's
-/// rate shows in the spacing of ACKs that follow closely; rate times round trip is what the path holds.
+/// J. Hoe, "Improving the start-up behavior of a congestion control scheme for TCP", SIGCOMM 1996: the spacing of close
+/// ACKs shows the rate of the bottleneck. Rate times round trip is the bandwidth-delay product.
 #[derive(Clone, Debug)]
 pub(crate) struct Spacing {
     config: Hoe,
     round: Round,
-    /// RTT of the first segment.
+    /// Round-trip time of the first segment.
     rtt: Option<Duration>,
-    /// The ACK before, and what it acknowledged.
+    /// Time and acknowledged bytes of the previous ACK.
     before: Option<(Time, u64)>,
     estimates: [u64; Hoe::PAIRS_MAX as usize],
     count: usize,
@@ -134,8 +134,8 @@ impl Spacing {
         };
         let before = self.before.replace((path.now, ack.newly_acked))?;
         let spacing = path.now - before.0;
-        // ACKs of different rounds are apart because the sender waited; one that acknowledges less than the other may
-        // have waited for the receiver's timer.
+        // ACKs of different rounds are apart because the sender waited. An ACK of fewer bytes than the other may have
+        // waited for the receiver's timer.
         if begins_round || before.1 != ack.newly_acked || spacing <= self.config.resolution {
             return None;
         }
@@ -158,7 +158,7 @@ pub(crate) struct Signs {
     config: HyStart,
     round: Round,
     started: Time,
-    /// The last ACK of the train that began with the round.
+    /// Last ACK of the train that began with the round.
     last: Time,
     /// Smallest round-trip time of the connection.
     rtt_min: Option<Duration>,
@@ -205,7 +205,7 @@ impl Signs {
     }
 }
 
-/// HyStart++ (RFC 9406 §4.2): slow start, then conservative slow start (CSS) for as long as delay stays up.
+/// HyStart++ (RFC 9406 §4.2): slow start, then conservative slow start (CSS) while the delay stays up.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayIncrease {
     config: HyStartPlusPlus,
@@ -213,12 +213,12 @@ pub(crate) struct DelayIncrease {
     css: Option<Css>,
 }
 
-/// In conservative slow start.
+/// Conservative slow start.
 #[derive(Clone, Copy, Debug)]
 struct Css {
     /// cssBaselineMinRtt.
     baseline: Duration,
-    /// Rounds that have ended in it.
+    /// Completed rounds in it.
     rounds: u32,
 }
 
@@ -249,7 +249,7 @@ impl DelayIncrease {
                     self.css = Some(Css { baseline: min, rounds: 0 });
                 }
             }
-            // The delay was a mistake: back to slow start.
+            // The delay was not persistent: back to slow start.
             Some(css) if min < css.baseline => self.css = None,
             Some(_) => {}
         }

@@ -1,20 +1,20 @@
-//! The least or the greatest of what was seen lately: by ticks of any clock, or of round-trip times by the second.
+//! Least or greatest recent value: by ticks of any clock, or of round-trip times by seconds.
 
 use bentpipe_units::{Duration, Time};
 use std::marker::PhantomData;
 
-/// Which of two values is kept.
+/// Selects one of two values.
 pub(crate) trait Extreme<T> {
-    /// What every other value replaces.
+    /// Value that any other value replaces.
     const NOTHING: T;
     fn pick(a: T, b: T) -> T;
 }
 
-/// The least.
+/// Selects the least.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Min;
 
-/// The greatest.
+/// Selects the greatest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Max;
 
@@ -36,7 +36,7 @@ impl Extreme<Duration> for Max {
     }
 }
 
-/// Of values that are never negative.
+/// For values that are never negative.
 impl Extreme<f64> for Max {
     const NOTHING: f64 = 0.0;
 
@@ -46,11 +46,11 @@ impl Extreme<f64> for Max {
     }
 }
 
-/// The extreme of the last `N` ticks of a clock that counts something.
+/// Extreme of the last `N` ticks of a clock that counts something.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Windowed<E, T, const N: usize> {
     of: [T; N],
-    /// That of all of them.
+    /// Extreme of all ticks.
     extreme: T,
     at: u64,
     kind: PhantomData<E>,
@@ -63,7 +63,7 @@ impl<E: Extreme<T>, T: Copy, const N: usize> Default for Windowed<E, T, N> {
 }
 
 impl<E: Extreme<T>, T: Copy, const N: usize> Windowed<E, T, N> {
-    /// The clock shows `at`; it never goes back.
+    /// Advances the clock to `at`; it never goes back.
     #[inline]
     pub(crate) fn advance(&mut self, at: u64) {
         if at > self.at {
@@ -88,7 +88,7 @@ impl<E: Extreme<T>, T: Copy, const N: usize> Windowed<E, T, N> {
         self.extreme
     }
 
-    /// That of the last `ticks`, the present one included.
+    /// Returns the extreme of the last `ticks`, including the current one.
     pub(crate) fn of_last(&self, ticks: u64) -> T {
         if ticks >= N as u64 {
             return self.extreme;
@@ -98,39 +98,39 @@ impl<E: Extreme<T>, T: Copy, const N: usize> Windowed<E, T, N> {
     }
 }
 
-/// The least round-trip time.
+/// Least round-trip time.
 pub(crate) type MinRtt = WindowedRtt<Min>;
 
-/// The greatest round-trip time.
+/// Greatest round-trip time.
 pub(crate) type MaxRtt = WindowedRtt<Max>;
 
-/// The least or the greatest round-trip time of the connection, or of a while.
+/// Least or greatest round-trip time, of the connection or of a recent period.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowedRtt<E> {
     memory: Duration,
     value: Option<Duration>,
-    /// None: what was seen is never forgotten.
+    /// Recent samples; `None`: unlimited memory.
     recent: Option<Box<Recent<E>>>,
 }
 
-/// A tick is a part of the memory: what is forgotten is between 7/8 of the memory and all of it old.
+/// Samples by ticks, which are parts of the memory: a forgotten sample is between 7/8 of the memory and all of it old.
 #[derive(Clone, Debug)]
 struct Recent<E> {
     parts: Windowed<E, Duration, PARTS>,
-    /// When the present part began.
+    /// Start of the current part.
     since: Time,
 }
 
 const PARTS: usize = 8;
 
 impl<E: Extreme<Duration>> WindowedRtt<E> {
-    /// `memory`: how long a round-trip time is remembered; zero: for ever.
+    /// Creates an empty one with a memory of round-trip times; zero: for ever.
     pub(crate) fn new(memory: Duration) -> Self {
         let recent = || Box::new(Recent { parts: Windowed::default(), since: Time::ZERO });
         Self { memory, value: None, recent: (memory > Duration::ZERO).then(recent) }
     }
 
-    /// Another memory from now on, if it is not for ever.
+    /// Changes the memory from now on, unless it is unlimited.
     #[inline]
     pub(crate) fn remember(&mut self, memory: Duration) {
         self.memory = memory;
@@ -144,13 +144,13 @@ impl<E: Extreme<Duration>> WindowedRtt<E> {
         });
     }
 
-    /// As of the last sample; none before the first.
+    /// Returns the extreme at the last sample; `None` before the first.
     #[inline]
     pub(crate) fn get(&self) -> Option<Duration> {
         self.value
     }
 
-    /// Forget all samples: the path may be another one.
+    /// Discards all samples, because the path may have changed.
     pub(crate) fn forget(&mut self) {
         *self = Self::new(self.memory);
     }

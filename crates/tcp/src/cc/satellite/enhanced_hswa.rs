@@ -1,12 +1,21 @@
-//! Enhanced HSWA-TCP: [HSWA](super::Hswa)'s increment beside Westwood's bandwidth estimate, from which it sets the window
-//! after a loss and, before one, when the round trip is longer than its mean.
+//! Enhanced HSWA-TCP combines [HSWA](super::Hswa)'s increment with Westwood's bandwidth estimate. The estimate sets the
+//! window after a loss, and also before a loss when the round trip is longer than its mean.
 //!
-//! R. P. Pandya and A. S. Shaikh, "Enhancement of HSWA-TCP Congestion Avoidance Scheme for High Speed Satellite Communication
-//! Network". The figure that holds the algorithm cannot be read. The text says that it uses error rate, round trip and
-//! bandwidth; that it estimates the bandwidth continuously with eq. 5.1, which is Westwood's filter, and adjusts the window
-//! from it and not only at a loss; that it assumes loss or congestion when RTT > AvgRTT, and adjusts the window by whether that
-//! is so; and that the bandwidth in use takes part in the increment. What follows is the smallest procedure that does all
-//! of it. With W = max(2, b̂ RTTmin) and f = 1, or clamp(1 - 8 b̂ / C, 0.05, 1) where the rate C of the link is set:
+//! R. P. Pandya and A. S. Shaikh, "Enhancement of HSWA-TCP Congestion Avoidance Scheme for High Speed Satellite
+//! Communication Network".
+//!
+//! # How it works
+//!
+//! The figure with the algorithm is illegible. The text of the paper states:
+//!
+//! - The algorithm uses error rate, round trip and bandwidth.
+//! - It estimates the bandwidth continuously with eq. 5.1, which is Westwood's filter, and adjusts the window from the
+//!   estimate, not only at a loss.
+//! - It assumes loss or congestion when RTT > AvgRTT, and adjusts the window accordingly.
+//! - The bandwidth in use takes part in the increment.
+//!
+//! The following is the smallest procedure that does all of this. With W = max(2, b̂ RTTmin) and f = 1, or clamp(1 - 8
+//! b̂ / C, 0.05, 1) where the rate C of the link is set:
 //!
 //! ```text
 //! RTT > (1 + δ) AvgRTT:   ssthresh = W, cwnd at most W; once in a round trip
@@ -15,25 +24,36 @@
 //! a timeout:              ssthresh = W, cwnd = W if the last RTT was no longer, otherwise 1 segment
 //! ```
 //!
-//! # Readings
+//! # Differences from the source
 //!
-//! Literally δ is 0; then half of all round trips are too long, as they scatter about their mean (`delta`). At the start the
-//! estimate is far too low: the first line is left out until the first slow start has ended, a loss came or ten round trips
-//! are over. Deliveries count as in Westwood. The settings of HSWA mean what they mean there.
+//! Readings:
 //!
-//! The paper leaves further inputs to future work, for many connections: `connections`, `queue_target` and `measures_errors` are ours.
+//! - Literally δ is 0. Half of all round trips are then too long, because they scatter about their mean (`delta`).
+//! - At the start the estimate is far too low. The first line is left out until the first slow start has ended, a loss
+//!   occurred or ten round trips are over.
+//! - Deliveries count as in Westwood. The settings of HSWA have the same meaning as there.
+//! - The paper leaves further inputs for many connections to future work. `connections`, `queue_target` and
+//!   `measures_errors` are bentpipe's.
 //!
-//! What differs: round-trip times also count in recovery, those of segments that were sent once; without an estimate a loss
-//! halves and a timeout leaves one segment.
+//! Deviations:
 //!
-//! # On satellite paths
+//! - Round-trip times of segments that were sent once also count in recovery.
+//! - Without an estimate, a loss halves the window and a timeout leaves one segment.
 //!
-//! It helps where the link itself loses many packets and nobody else uses it: neither a loss nor a timeout makes it
-//! slower than what it measured. It needs an oracle for the error rate, as HSWA. It takes most of `s1` from flows that
-//! share a queue with it, because a loss by congestion does not slow it down either, and it keeps a queue that was
-//! there when the mean was taken. In `geo`, where others lengthen the queue, the round trip is above its mean, and it
-//! gives way. On low orbits the round trip is above its mean for minutes while a satellite leaves: then it does not
-//! grow at all.
+//! # When it helps
+//!
+//! Enhanced HSWA is fast where the link itself loses many packets and no other flow uses it. Neither a loss nor a
+//! timeout reduces its rate below the measured rate. In `geo`, where other flows lengthen the queue, the round trip is
+//! above its mean, and it yields.
+//!
+//! # When it hurts
+//!
+//! - It needs an oracle for the error rate, like HSWA.
+//! - It takes most of `s1` from flows that share a queue with it, because loss by congestion does not slow it down
+//!   either.
+//! - It keeps a queue that was already there when the mean was taken.
+//! - On low orbits the round trip is above its mean for minutes while a satellite moves away. Then the window does not
+//!   grow at all.
 
 use super::hswa::{HswaMean, HswaPer, HswaSettings, Rule};
 use crate::cc::parts::bandwidth_filter::Tustin;
@@ -44,9 +64,9 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathSt
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
-    /// What a timeout leaves.
+    /// Window after a timeout.
     pub enum EnhancedHswaRto {
-        /// What the path holds, if the last round trip was not longer than its mean; otherwise one segment.
+        /// Bandwidth-delay product, if the last round trip was not longer than its mean. Otherwise one segment.
         "hold" => Hold,
         /// One segment.
         "reset" => Reset,
@@ -58,37 +78,39 @@ settings! {
     pub struct EnhancedHswaSettings {
         /// p: error rate of the satellite link.
         error_rate: f64 = 1e-6, [0.0, 1.0], "reading: it is of the link and must be set; the paper has 1e-8 to 1e-1";
-        /// The least error rate that counts, so that the increment is finite.
+        /// Smallest error rate that counts, so that the increment is finite.
         least_error_rate: f64 = 1e-10, [1e-300, 1.0], "reading: 332 segments at most";
-        /// A: segments for each halving of the error rate.
+        /// A: segments per halving of the error rate.
         a: f64 = 10.0, [0.0, 1000.0], "Pandya and Shaikh";
-        /// Per what the increment is added.
+        /// Unit of time or data per increment.
         per: enum HswaPer = HswaPer::Rtt, "reading: the paper does not say";
-        /// cwnd_lim: the largest window, segments; 0: the one that the receiver advertises.
+        /// cwnd_lim: the largest window, segments; 0: the window that the receiver advertises.
         cwnd_lim: u64 = 0, [0, 1_000_000_000], "reading: the paper does not say";
-        /// TD from which nothing is added, as a multiple of BaseTD.
+        /// TD at which the increment becomes 0, as a multiple of BaseTD.
         third_case_from: f64 = 2.0, [1.0, 2.0], "Pandya and Shaikh, text below eq. 3.1; as printed 1";
-        /// By which share TD may exceed BaseTD and be equal to it.
+        /// Largest excess of TD over BaseTD that counts as equal, as a share of BaseTD.
         epsilon: f64 = 0.01, [0.0, 0.5], "reading: means are never quite equal";
-        /// Which mean of the round-trip times counts.
+        /// Mean of the round-trip times.
         avg_rtt: enum HswaMean = HswaMean::All, "Pandya and Shaikh";
-        /// Whether the rule takes the place of the first slow start.
+        /// Whether the rule replaces the first slow start.
         from_start: bool = false, "reading: only congestion avoidance is HSWA's";
-        /// δ: by which share a round trip may exceed the mean.
+        /// δ: largest excess of a round trip over the mean, as a share of the mean.
         delta: f64 = 0.05, [0.0, 10.0], "reading; the paper has 0";
-        /// What a timeout leaves.
-        rto: enum EnhancedHswaRto = EnhancedHswaRto::Hold, "reading: what the paper assumes without a long round trip is an error";
+        /// Window after a timeout.
+        rto: enum EnhancedHswaRto = EnhancedHswaRto::Hold, "reading: without a long round trip the paper assumes an error";
         /// C: rate of the link, bit/s, for f; 0: f is 1.
-        link_rate: f64 = 0.0, [0.0, 1e15], "reading: the paper does not say how the use of the bandwidth takes part";
-        /// τ of the filter: 1 / τ is its cut-off frequency.
+        link_rate: f64 = 0.0, [0.0, 1e15], "reading: the paper leaves open how the use of the bandwidth takes part";
+        /// Time constant τ of the filter: 1 / τ is its cut-off frequency.
         tau: Duration = Duration::from_millis(500), "Mascolo 2001; the paper does not say";
-        /// n: connections that share the link, as an oracle knows; each grows by an nth of the increment.
+        /// n: connections that share the link, known from an oracle. Each grows by an nth of the increment.
         connections: u64 = 1, [1, 10_000], "by us, after the paper's future work: further inputs";
-        /// From which queueing delay on nothing is added, and less and less below it; a loss with a longer one halves the window. 0: it is not looked at.
+        /// Queueing delay at which the increment becomes 0. Below it the increment falls with the delay. A loss with a
+        /// longer delay halves the window. 0: no target.
         queue_target: Duration = Duration::ZERO, "by us, after the paper's future work";
-        /// Whether the error rate is that of the connection's own losses instead of `error_rate`: lost over sent bytes, a mean over the last thousand segments.
+        /// Whether the error rate is measured instead of `error_rate`: lost over sent bytes of the connection, a mean
+        /// over the last thousand segments.
         measures_errors: bool = false, "by us, after the paper's future work";
-        /// m: while nothing arrives, samples of nothing do at each τ / m; 0: they do not.
+        /// Virtual samples m: while nothing arrives, a sample of zero is taken every τ / m; 0: no virtual samples.
         virtual_samples: u64 = 2, [0, 1000], "Mascolo 2001";
     }
 }
@@ -109,13 +131,13 @@ impl EnhancedHswaSettings {
     }
 }
 
-/// Segments over which the error rate is a mean.
+/// Segments over which the error rate is averaged.
 const ERRORS_OVER: f64 = 1000.0;
 
-/// From this round trip on, the estimate is not too low any more.
+/// First round trip whose estimate is no longer too low.
 const START: u32 = 10;
 
-/// Enhanced HSWA on a connection: the window, HSWA's rule, and the bandwidth that it estimates.
+/// Enhanced HSWA on a connection: the window, HSWA's rule, and the estimated bandwidth.
 #[derive(Clone, Debug)]
 pub struct EnhancedHswa {
     window: Window,
@@ -124,17 +146,17 @@ pub struct EnhancedHswa {
     settings: EnhancedHswaSettings,
     round: Round,
     rounds: u32,
-    /// No slow start: nothing was lost yet.
+    /// Whether it skips slow start: nothing was lost yet.
     is_avoiding: bool,
-    /// The start is over: the estimate is good enough.
+    /// Whether the start is over, so the estimate is good enough.
     is_armed: bool,
-    /// The last round trip was longer than the mean.
+    /// Whether the last round trip was longer than the mean.
     is_long: bool,
-    /// Of the last round trip, over the least.
+    /// Queueing delay of the last round trip: its excess over the least, s.
     queueing_s: f64,
-    /// The error rate that was measured.
+    /// The measured error rate.
     errors: f64,
-    /// End of what had been sent when the window was last cut for a long round trip.
+    /// End of the data sent when the window was last reduced for a long round trip.
     cut_end: Option<u64>,
 }
 
@@ -157,14 +179,14 @@ impl EnhancedHswa {
         }
     }
 
-    /// W: what the path holds, bytes, two segments at least; none without an estimate.
+    /// Returns W, the bandwidth-delay product, bytes, at least two segments; `None` without an estimate.
     fn pipe(&mut self, path: &PathState) -> Option<u64> {
         self.filter.pass(path.now);
         let (rate, rtt) = (self.filter.estimate()?, self.rule.least_s()?);
         Some(((rate * rtt) as u64).max(2 * path.smss))
     }
 
-    /// f, and what the further inputs make of it.
+    /// Returns f, adjusted by the further inputs.
     fn factor(&self) -> f64 {
         let used = match self.filter.estimate() {
             Some(rate) if self.settings.link_rate > 0.0 => {
@@ -175,7 +197,7 @@ impl EnhancedHswa {
         used * (1.0 - self.queue_share()).max(0.0) / self.settings.connections as f64
     }
 
-    /// The queueing delay of the last round trip over the one from which nothing is added; 0 where it is not looked at.
+    /// Returns the queueing delay of the last round trip over its target; 0 without a target.
     fn queue_share(&self) -> f64 {
         let target = self.settings.queue_target.as_secs_f64();
         if target > 0.0 {
@@ -185,7 +207,7 @@ impl EnhancedHswa {
         }
     }
 
-    /// Of what was sent, so much was lost.
+    /// Updates the error rate with the lost and the sent bytes of a delivery.
     fn measure_errors(&mut self, delivery: &Delivery, smss: u64) {
         let sent = (delivery.newly_delivered + delivery.newly_lost) as f64;
         if sent > 0.0 {
@@ -195,7 +217,7 @@ impl EnhancedHswa {
         }
     }
 
-    /// Bytes arrived, the newest after this time.
+    /// Counts delivered bytes, and a round-trip time if there is one.
     #[inline]
     fn watch(&mut self, bytes: u64, rtt: Option<Duration>, path: &PathState) {
         self.filter.on_delivery(bytes, path.now);

@@ -1,11 +1,18 @@
-//! HSWA-TCP: congestion avoidance by a step that the error rate of the satellite link sets, and that falls as the round trip
-//! lengthens. Slow start and what a loss does are standard TCP's.
+//! HSWA-TCP increases the window by a step that depends on the error rate of the satellite link. The step falls as the
+//! round trip lengthens. Slow start and the reaction to a loss are standard TCP's.
 //!
 //! X. Ge, J. Liu, Y. Liu and Y. Dong, "HSWA-TCP: a new traffic control algorithm for high-speed satellite communication
-//! networks", Chinese Journal of Electronics 18(4), 2009, as R. P. Pandya and A. S. Shaikh, "Enhancement of HSWA-TCP
-//! Congestion Avoidance Scheme for High Speed Satellite Communication Network", describe it (eq. 3.1); the first one was not
-//! at hand. With S = -A log2 p, A = 10, p the error rate of the link, Unit_RTT = minRTT / 2, TD = AvgRTT - Unit_RTT before
-//! the round-trip time at hand is in the mean, and BaseTD the least TD so far, the window grows by
+//! networks", Chinese Journal of Electronics 18(4), 2009. Source not available. The equations follow R. P. Pandya and
+//! A. S. Shaikh, "Enhancement of HSWA-TCP Congestion Avoidance Scheme for High Speed Satellite Communication Network"
+//! (eq. 3.1).
+//!
+//! # How it works
+//!
+//! - S = -A log2 p, with A = 10 and the error rate p of the link.
+//! - Unit_RTT = minRTT / 2.
+//! - TD = AvgRTT - Unit_RTT, before the latest round-trip time is in the mean. BaseTD is the least TD so far.
+//!
+//! The window grows by the following segments, never beyond cwnd_lim:
 //!
 //! ```text
 //! TD = BaseTD:                S
@@ -13,32 +20,42 @@
 //! TD >= 2 BaseTD:             0
 //! ```
 //!
-//! segments, never beyond cwnd_lim. With a steady round trip TD is half of it, and growth ends when the mean is 1.5 minRTT.
+//! With a steady round trip, TD is half of it, and growth ends when the mean is 1.5 minRTT.
 //!
-//! # Readings
+//! # Differences from the source
 //!
-//! The paper leaves much open; each reading is a setting. It does not say per what the increment is added (`per`): for each
-//! round trip is what "increment of congestion window" suggests and the default; for each ACK is what its numbers need, and
-//! fills the window within a few ACKs. It prints the third case as TD >= BaseTD, against its own text (`third_case_from`).
-//! Two means are never quite equal (`epsilon`). The largest window is not given (`cwnd_lim`); without one it is the window
-//! that the receiver advertises. Slow start is the standard's until the first loss or cwnd_lim; `from_start` has the rule from
-//! the first ACK. The mean is that of all round-trip times, which after some minutes hardly moves; `avg_rtt = "ewma"`
-//! forgets. p is configured, not measured; its unit is that of the paper's figure, which only losses per packet fit.
+//! The paper leaves much open. Each reading is a setting:
 //!
-//! What differs: round-trip times are those of segments that were sent once, outside recovery.
+//! - `per`: the paper does not state the unit of the increment. The default is a round trip, as "increment of
+//!   congestion window" suggests. An increment per ACK fits its numbers, and fills the window within a few ACKs.
+//! - `third_case_from`: it prints the third case as TD >= BaseTD, against its own text.
+//! - `epsilon`: two means are never quite equal.
+//! - `cwnd_lim`: it does not give the largest window. By default it is the window that the receiver advertises.
+//! - `from_start`: slow start is the standard's until the first loss or cwnd_lim. This setting applies the rule from
+//!   the first ACK on.
+//! - `avg_rtt`: the mean covers all round-trip times and hardly moves after some minutes. `"ewma"` forgets.
+//! - `error_rate`: p is configured, not measured. Its unit is that of the paper's figure, which only losses per packet
+//!   fit.
 //!
-//! # On satellite paths
+//! Round-trip times are those of segments that were sent once, outside recovery.
 //!
-//! It helps a single connection on a fast geostationary link with rare errors: 266 segments for each round trip at an
-//! error rate of 1e-8 fill 100 Mbit/s after a loss in 12 round trips, where Reno takes 3200. It needs an oracle for
-//! the error rate, and it helps less the more errors there are, since each still halves the window. It hurts others,
-//! as the step does not depend on who shares the link, and itself with `per = "ack"`, which sends bursts of hundreds
-//! of segments at the rate of the first link. Two flows of it may share 50 Mbit/s as 0.3 to 45. The first flow has a
-//! mean above 1.5 times its least round-trip time, so it adds nothing and only halves. The second flow measured its
-//! least value in the queue of the first, so it adds all the time, and its queue keeps the mean of the first flow
-//! high. If the delay is taken out of the rule (`epsilon = 1e6`), both share evenly. On low orbits the mean holds on
-//! to the round-trip times of other passes: after a handover to a longer path it grows slower than it could, and after
-//! one to a shorter path it takes a queue for none.
+//! # When it helps
+//!
+//! HSWA suits a single connection on a fast geostationary link with rare errors. At an error rate of 1e-8, 266 segments
+//! per round trip fill 100 Mbit/s after a loss in 12 round trips, where Reno takes 3200.
+//!
+//! # When it hurts
+//!
+//! - HSWA needs an oracle for the error rate. It helps less with more errors, because each error still halves the
+//!   window.
+//! - It hurts other flows, because the step does not depend on the number of flows on the link. With `per = "ack"` it
+//!   also hurts itself: it sends bursts of hundreds of segments at the rate of the first link.
+//! - Two flows of HSWA may share 50 Mbit/s as 0.3 to 45. The first flow has a mean above 1.5 times its least round-trip
+//!   time, so it adds nothing and only halves. The second flow measured its least value in the queue of the first, so
+//!   it adds all the time, and its queue keeps the mean of the first flow high. Without the delay in the rule (`epsilon
+//!   = 1e6`), both share evenly.
+//! - On low orbits the mean contains the round-trip times of other passes. After a handover to a longer path HSWA grows
+//!   slower than it could. After a handover to a shorter path it does not notice a queue.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
@@ -46,21 +63,21 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Windo
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
-    /// Per what HSWA's increment is added to the window.
+    /// Unit per which HSWA's increment is added to the window.
     pub enum HswaPer {
-        /// For each round trip: the window's share of it for each segment acknowledged.
+        /// Per round trip: each acknowledged segment adds the increment over the window.
         "rtt" => Rtt,
-        /// For each segment acknowledged.
+        /// Per acknowledged segment.
         "ack" => Ack,
     }
 }
 
 bentpipe_units::words! {
-    /// The mean of round-trip times.
+    /// Mean of round-trip times.
     pub enum HswaMean {
-        /// Of all so far.
+        /// Arithmetic mean of all samples.
         "all" => All,
-        /// Exponentially weighted, 1/64 for each new one.
+        /// Exponentially weighted, with 1/64 for each new sample.
         "ewma" => Ewma,
     }
 }
@@ -70,30 +87,31 @@ settings! {
     pub struct HswaSettings {
         /// p: error rate of the satellite link.
         error_rate: f64 = 1e-6, [0.0, 1.0], "reading: it is of the link and must be set; the paper has 1e-8 to 1e-1";
-        /// The least error rate that counts, so that the increment is finite.
+        /// Smallest error rate that counts, so that the increment is finite.
         least_error_rate: f64 = 1e-10, [1e-300, 1.0], "reading: 332 segments at most";
-        /// A: segments for each halving of the error rate.
+        /// A: segments per halving of the error rate.
         a: f64 = 10.0, [0.0, 1000.0], "Pandya and Shaikh";
-        /// Per what the increment is added.
+        /// Unit of time or data per increment.
         per: enum HswaPer = HswaPer::Rtt, "reading: the paper does not say; its throughputs need ack";
-        /// cwnd_lim: the largest window, segments; 0: the one that the receiver advertises.
+        /// cwnd_lim: the largest window, segments; 0: the window that the receiver advertises.
         cwnd_lim: u64 = 0, [0, 1_000_000_000], "reading: the paper does not say";
-        /// TD from which nothing is added, as a multiple of BaseTD.
+        /// TD at which the increment becomes 0, as a multiple of BaseTD.
         third_case_from: f64 = 2.0, [1.0, 2.0], "Pandya and Shaikh, text below eq. 3.1; as printed 1";
-        /// Largest excess of TD over BaseTD that counts as equal, a share of BaseTD. A large one takes the delay out of the rule.
+        /// Largest excess of TD over BaseTD that counts as equal, as a share of BaseTD. A large value removes the delay
+        /// from the rule.
         epsilon: f64 = 0.01, [0.0, 1e6], "reading: means are never quite equal";
-        /// Which mean of the round-trip times counts.
+        /// Mean of the round-trip times.
         avg_rtt: enum HswaMean = HswaMean::All, "Pandya and Shaikh";
-        /// Whether the rule takes the place of the first slow start.
+        /// Whether the rule replaces the first slow start.
         from_start: bool = false, "reading: only congestion avoidance is HSWA's";
     }
 }
 
-/// A mean of round-trip times, as TD has it.
+/// Mean of round-trip times, as used in TD.
 #[derive(Clone, Debug)]
 pub(super) struct Mean {
     kind: HswaMean,
-    /// ps.
+    /// The mean, ps.
     value: f64,
     samples: u64,
 }
@@ -110,17 +128,17 @@ impl Mean {
     }
 }
 
-/// The rule of eq. 3.1: what HSWA and Enhanced HSWA add.
+/// Rule of eq. 3.1: the increment of HSWA and Enhanced HSWA.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     /// S, segments.
     s: f64,
     settings: HswaSettings,
-    /// ps; infinite before the first sample.
+    /// The least round-trip time, ps; infinite before the first sample.
     least: f64,
     mean: Mean,
     base_td: f64,
-    /// Of S; 1 before the first sample.
+    /// Share of S that is added; 1 before the first sample.
     share: f64,
 }
 
@@ -137,12 +155,12 @@ impl Rule {
         }
     }
 
-    /// p is another one from now on.
+    /// Changes p.
     pub(super) fn set_error_rate(&mut self, p: f64) {
         self.s = -self.settings.a * libm::log2(p.max(self.settings.least_error_rate));
     }
 
-    /// A round-trip time was measured. Returns its ratio to the mean of those before; of the first one to itself.
+    /// Adds a round-trip time. Returns its ratio to the mean of the earlier ones, or 1 for the first.
     #[inline]
     pub(super) fn watch(&mut self, rtt: Duration) -> f64 {
         let rtt = rtt.as_ps() as f64;
@@ -156,7 +174,7 @@ impl Rule {
         } else if excess < self.settings.third_case_from - 1.0 {
             1.0 - excess
         } else {
-            // Also where no time at all passes.
+            // Also on a path without any delay.
             0.0
         };
         self.mean.add(rtt);
@@ -167,18 +185,18 @@ impl Rule {
         }
     }
 
-    /// The least round-trip time, s; none before the first sample.
+    /// Returns the least round-trip time, s; `None` before the first sample.
     pub(super) fn least_s(&self) -> Option<f64> {
         self.least.is_finite().then(|| Duration::from_ps(self.least as u64).as_secs_f64())
     }
 
-    /// I: segments that are added in a round trip, or for each ACK, if the largest window allows.
+    /// Returns I: the segments to add per round trip, or per ACK, if the largest window allows.
     #[inline]
     pub(super) fn increment(&self) -> f64 {
         self.s * self.share
     }
 
-    /// The largest window, bytes.
+    /// Returns the largest window, bytes.
     #[inline]
     pub(super) fn limit(&self, path: &PathState) -> u64 {
         match self.settings.cwnd_lim {
@@ -187,7 +205,8 @@ impl Rule {
         }
     }
 
-    /// An ACK of new data: slow start by the window, which may not go on (`is_avoiding`), else `factor` of the increment.
+    /// Grows the window by an ACK of new data: by slow start, unless `is_avoiding`, otherwise by `factor` times the
+    /// increment.
     #[inline]
     pub(super) fn grow(&self, window: &mut Window, ack: &AckSample, path: &PathState, is_avoiding: bool, factor: f64) {
         let (before, ssthresh, limit) = (window.cwnd(), window.ssthresh(), self.limit(path));
@@ -222,7 +241,7 @@ impl Rule {
 pub struct Hswa {
     window: Window,
     rule: Rule,
-    /// No slow start: nothing was lost yet.
+    /// Whether it skips slow start: nothing was lost yet.
     is_avoiding: bool,
 }
 

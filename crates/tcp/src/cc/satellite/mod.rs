@@ -1,4 +1,4 @@
-//! Controllers made for paths over satellites.
+//! Congestion controls made for satellite paths.
 
 mod enhanced_hswa;
 mod hswa;

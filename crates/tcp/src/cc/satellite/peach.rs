@@ -1,9 +1,12 @@
-//! TCP-Peach and Peach+: Reno's congestion avoidance, with dummy segments in place of slow start and beside fast
-//! recovery. A dummy segment is a copy of data at the lowest priority, so that routers drop it first; each one that is
-//! answered shows room for a segment.
+//! TCP-Peach and Peach+ probe for room with dummy segments. They replace slow start, and complement fast recovery.
+//! Congestion avoidance is Reno's. A dummy segment is a copy of data at the lowest priority, so routers drop it first.
+//! Each answered dummy shows room for a segment.
 //!
 //! I. F. Akyildiz, G. Morabito and S. Palazzo, "TCP-Peach: a new congestion control scheme for satellite IP networks",
-//! IEEE/ACM Trans. Networking 9(3), 2001. No copy was at hand, nor the authors' code: this is what others write of it.
+//! IEEE/ACM Trans. Networking 9(3), 2001. Source not available, nor the authors' code: the rules follow descriptions by
+//! others.
+//!
+//! # How it works
 //!
 //! ```text
 //! Sudden Start     cwnd = 1, then rwnd - 1 dummies, one every RTT / rwnd; over a round trip after the last
@@ -13,46 +16,55 @@
 //! ACK of data      cwnd += 1 / cwnd
 //! ```
 //!
-//! If an error of the link lost the segment, c0 dummies are answered, of which half are ignored, and two round trips
-//! after the loss the window is c0 again. If a queue did, dummies die first, and c0 / 2 is left.
+//! If an error of the link lost the segment, c0 dummies are answered, and half of the answers are ignored. Two round
+//! trips after the loss the window is c0 again. If a queue lost the segment, it drops dummies first, and c0 / 2 is
+//! left.
 //!
-//! The ends agree on dummies by a flag on the SYN; with a receiver that does not know them this is Reno.
+//! Both ends agree on dummies by a flag on the SYN. With a receiver that does not know dummies, Peach is Reno.
 //!
-//! # Readings
+//! # Differences from the source
 //!
-//! - Duplicate ACKs do not inflate the window (`inflate`): new data leave once there is less outstanding than cwnd, and
-//!   the window that is left may leave at once when recovery ends.
-//! - Sudden Start probes for the receiver's window, but for no more than `probe_max` segments: windows were small when
-//!   Peach was made, and a buffer of a gigabyte would ask for a flood. The window of a SYN is not scaled; when the
-//!   first ACK shows a larger one, dummies go on for what is missing, and Sudden Start takes a round trip longer.
-//! - After a timeout or an idle time Sudden Start probes no further than the largest window so far (`probe_again`), as
-//!   Rapid Recovery goes back to the window before the loss. The paper probes for the receiver's window each time
+//! Readings:
+//!
+//! - Duplicate ACKs do not inflate the window (`inflate`). New data leaves once less than cwnd is outstanding. The
+//!   remaining window may leave immediately when recovery ends.
+//! - Sudden Start probes for the receiver's window, up to `probe_max` segments. Windows were small when Peach was made,
+//!   and a buffer of a gigabyte would ask for a flood. The window of a SYN is not scaled. If the first ACK shows a
+//!   larger window, dummies continue for the difference, and Sudden Start takes a round trip longer.
+//! - After a timeout or an idle time, Sudden Start probes up to the largest window so far (`probe_again`), because
+//!   Rapid Recovery returns to the window before the loss. The paper probes for the receiver's window each time
 //!   (`"all"`). In a plain queue that can lose one retransmission after the other, each with a doubled timeout.
 //! - Sudden Start waits for the first round-trip time if there was no handshake. An idle time that costs the window
-//!   begins it again, as a timeout does.
-//! - An ECN mark halves the window; nothing is probed then.
+//!   starts it again, like a timeout.
+//! - An ECN mark halves the window without probing.
 //! - wdsn ends with the recovery or timeout that follows it.
 //!
 //! # peach-plus
 //!
 //! I. F. Akyildiz, X. Zhang and J. Fang, "TCP-Peach+: enhancement of TCP-Peach for satellite IP networks", IEEE
-//! Communications Letters, 2002, of which only the abstract was at hand. Its NIL segments are dummies that carry data
-//! not acknowledged yet: the oldest first, one after the other and then from the first again, but nothing that was
-//! SACKed. So they repair what they find missing. Jump Start and Quick Recovery count as Sudden Start and Rapid
-//! Recovery do; losses are repaired by SACK.
+//! Communications Letters, 2002. Only the abstract was available. Its NIL segments are dummies that carry
+//! unacknowledged data: the oldest first, one after the other and then from the first again, but no SACKed data. So
+//! they repair the gaps that they find. Jump Start and Quick Recovery count like Sudden Start and Rapid Recovery. SACK
+//! repairs losses.
 //!
-//! # On satellite paths
+//! # When it helps
 //!
-//! It was made for geostationary paths: the window opens in two round trips where slow start needs ten, and errors of
-//! the link cost it two round trips instead of half the window for hundreds. All of that needs a queue at every hop
-//! that serves dummies last and drops them first, such as `priority` with `push_out`. In a plain queue dummies are
-//! load: they delay and displace data, their own and others', and those that come through say nothing of the room that
-//! is left. Where the narrowest hop of a busy path has a plain queue, Peach loses more than half of its goodput, and
-//! Peach+, which repairs with its dummies, a little. In the scenario `peach` five flows of either have more than five
-//! of NewReno, the more so the more packets the link loses, and from a loss rate of 1e-2 on Peach+ has more than
-//! Peach. Both need a receiver's window near what the path holds, as that is what they probe for. With an unlimited
-//! receive buffer the first probe has `probe_max` - 1 dummies, which is a flood on a slow link: the notes of a run
-//! warn of it. Between networks they cannot be used.
+//! Peach was made for geostationary paths. The window opens in two round trips, where slow start needs ten. An error of
+//! the link costs two round trips instead of half the window for hundreds. In the scenario `peach`, five flows of Peach
+//! or Peach+ have more goodput than five of NewReno. The difference grows with the loss rate of the link. From a loss
+//! rate of 1e-2 on, Peach+ has more than Peach.
+//!
+//! # When it hurts
+//!
+//! - Every hop needs a queue that serves dummies last and drops them first, such as `priority` with `push_out`. In a
+//!   plain queue dummies are load: they delay and displace data of all flows. Their answers then give no information
+//!   about room.
+//! - If the narrowest hop of a busy path has a plain queue, Peach loses more than half of its goodput. Peach+, which
+//!   repairs with its dummies, loses a little.
+//! - Both need a receiver's window near the bandwidth-delay product, because they probe for it. With an unlimited
+//!   receive buffer the first probe has `probe_max` - 1 dummies, which is a flood on a slow link. The notes of a run
+//!   warn of it.
+//! - They cannot be used between networks.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::probe_segments::ProbeSegments;
@@ -61,7 +73,7 @@ use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Unbou
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
-    /// The window that Sudden Start probes for after the first time.
+    /// Window that Sudden Start probes for after the first time.
     pub enum PeachAgain {
         /// The largest window so far.
         "known" => Known,
@@ -73,13 +85,13 @@ bentpipe_units::words! {
 settings! {
     /// Settings of Peach.
     pub struct PeachSettings {
-        /// Largest window that Sudden Start probes for, segments; the receiver's window if that is smaller.
+        /// Largest window that Sudden Start probes for, segments. A smaller receiver's window takes precedence.
         probe_max: u64 = 1024, [1, 1_000_000], "a GEO path of 20 Mbit/s";
-        /// The window that Sudden Start probes for after a timeout or an idle time, within the same limits.
+        /// Window that Sudden Start probes for after a timeout or an idle time, within the same limits.
         probe_again: enum PeachAgain = PeachAgain::Known, "reading; Akyildiz 2001: rwnd";
-        /// Whether duplicate ACKs inflate the window in recovery, as Reno's.
+        /// Whether duplicate ACKs inflate the window in recovery, as in Reno.
         inflate: bool = false, "reading";
-        /// Whether the receiver knows dummy segments; if not, this is Reno.
+        /// Whether the receiver knows dummy segments. Otherwise Peach is Reno.
         receiver_knows: bool = true, "Akyildiz 2001";
     }
 }
@@ -87,18 +99,18 @@ settings! {
 settings! {
     /// Settings of Peach+.
     pub struct PeachPlusSettings {
-        /// Largest window that Jump Start probes for, segments; the receiver's window if that is smaller.
+        /// Largest window that Jump Start probes for, segments. A smaller receiver's window takes precedence.
         probe_max: u64 = 1024, [1, 1_000_000], "a GEO path of 20 Mbit/s";
-        /// The window that Jump Start probes for after a timeout or an idle time, within the same limits.
+        /// Window that Jump Start probes for after a timeout or an idle time, within the same limits.
         probe_again: enum PeachAgain = PeachAgain::Known, "reading; Akyildiz 2002: rwnd";
-        /// Whether dummies carry the oldest data that were not acknowledged, or those sent last as Peach's.
+        /// Whether dummies carry the oldest unacknowledged data. Otherwise they carry the data sent last, as Peach's.
         repair: bool = true, "Akyildiz 2002";
-        /// Whether the receiver knows dummy segments; if not, this is Reno.
+        /// Whether the receiver knows dummy segments. Otherwise Peach+ is Reno.
         receiver_knows: bool = true, "Akyildiz 2002";
     }
 }
 
-/// The settings of either.
+/// Settings of Peach or Peach+.
 #[derive(Clone, Copy, Debug)]
 pub struct PeachRules {
     probe_max: u64,
@@ -116,7 +128,7 @@ impl From<PeachSettings> for PeachRules {
 }
 
 impl From<PeachPlusSettings> for PeachRules {
-    /// What SACK does not need is left as it is.
+    /// Settings that SACK does not need keep their defaults.
     fn from(settings: PeachPlusSettings) -> Self {
         let PeachPlusSettings { probe_max, probe_again, repair, receiver_knows } = settings;
         Self { probe_max, probe_again, inflates: true, repairs: repair, receiver_knows }
@@ -128,45 +140,45 @@ impl From<PeachPlusSettings> for PeachRules {
 pub struct Peach {
     window: Window,
     rules: PeachRules,
-    /// Both ends know dummies; if not, this is Reno.
+    /// Whether both ends know dummies. Otherwise Peach is Reno.
     has_probe_segments: bool,
-    /// Data were sent.
+    /// Whether data was sent.
     has_begun: bool,
-    /// What the handshake showed.
+    /// Round-trip time of the handshake.
     first_rtt: Option<Duration>,
     sudden_start: Option<SuddenStart>,
-    /// The largest window before a reduction, bytes; 0: there was none.
+    /// The largest window before a reduction, bytes; 0: no reduction yet.
     largest: u64,
-    /// In Rapid Recovery.
+    /// Whether it is in Rapid Recovery.
     is_recovering: bool,
-    /// Dummies of Rapid Recovery: still to be sent, those of them that may leave now, and answers to be ignored.
+    /// Dummies of Rapid Recovery: still to be sent, those that may leave now, and answers to be ignored.
     adsn: u64,
     ready: u64,
     wdsn: u64,
-    /// What was known when data followed a time without any; until the next ACK.
+    /// State when data followed an idle time, until the next ACK.
     resumed: Option<PathState>,
 }
 
-/// Sudden Start under way: which dummies are still to be sent.
+/// Sudden Start in progress: the dummies that are still to be sent.
 #[derive(Clone, Copy, Debug)]
 struct SuddenStart {
-    /// None: not known yet.
+    /// Round-trip time; `None`: not known yet.
     rtt: Option<Duration>,
     sent: u64,
-    /// When the next dummy is due; never if all are sent, or before the round-trip time is known.
+    /// Time of the next dummy; never if all are sent, or before the round-trip time is known.
     next: Time,
-    /// When the last answer has come.
+    /// Arrival of the last answer.
     ends: Time,
 }
 
 impl SuddenStart {
-    /// One dummy every so often, and how many of them, for a window of `segments`.
+    /// Returns the interval and the number of dummies for a window of `segments`.
     fn plan(&self, segments: u64) -> (Duration, u64) {
         let rtt = self.rtt.unwrap_or(Duration::ZERO);
         (Duration::from_ps(rtt.as_ps() / segments.max(1)), segments.saturating_sub(1))
     }
 
-    /// The receiver's window, or the round-trip time, may be news.
+    /// Plans the dummies again if the receiver's window or the round-trip time has changed.
     fn prepare(&mut self, segments: u64, path: &PathState) {
         self.rtt = self.rtt.or(path.srtt);
         let (step, all) = self.plan(segments);
@@ -178,7 +190,7 @@ impl SuddenStart {
     fn on_sent(&mut self, segments: u64, path: &PathState) {
         let (step, all) = self.plan(segments);
         self.sent += 1;
-        // What could not leave in time does not leave in a burst.
+        // Late dummies keep the interval: no burst.
         self.next = (self.next + step).max(path.now);
         if self.sent >= all {
             (self.next, self.ends) = (Time::NEVER, path.now + self.rtt.unwrap_or(Duration::ZERO));
@@ -187,7 +199,8 @@ impl SuddenStart {
 }
 
 impl Peach {
-    /// One segment and Sudden Start; with a receiver that does not know dummies, `init.cwnd` bytes in slow start.
+    /// Starts with one segment and Sudden Start. With a receiver that does not know dummies, starts with `init.cwnd`
+    /// bytes in slow start.
     pub fn new(init: Init, settings: impl Into<PeachRules>) -> Self {
         let mut peach = Self {
             window: Window::new(init),
@@ -217,7 +230,7 @@ impl Peach {
         (self.adsn, self.ready, self.wdsn, self.is_recovering) = (0, 0, 0, false);
     }
 
-    /// The window that Sudden Start probes for, segments.
+    /// Returns the window that Sudden Start probes for, segments.
     fn probed(&self, path: &PathState) -> u64 {
         let limit = (path.rwnd / path.smss.max(1)).min(self.rules.probe_max);
         match self.rules.probe_again {
@@ -226,7 +239,7 @@ impl Peach {
         }
     }
 
-    /// A reduction follows.
+    /// Notes the window before a reduction.
     fn note_largest(&mut self) {
         self.largest = self.largest.max(self.window.cwnd());
     }
@@ -311,7 +324,7 @@ impl CongestionControl for Peach {
 
     fn unbounded(&self) -> Option<Unbounded> {
         let probes = self.rules.probe_max - 1;
-        // A smaller limit was chosen for the path.
+        // The user chose a smaller limit for the path.
         let is_chosen = self.rules.probe_max < PeachSettings::default().probe_max;
         (self.rules.receiver_knows && !is_chosen).then(|| Unbounded {
             does: format!(

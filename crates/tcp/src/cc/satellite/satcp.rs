@@ -1,8 +1,12 @@
-//! SaTCP: CUBIC that knows of handovers. While one is due, losses are attributed to it and the window stays.
+//! SaTCP is CUBIC that knows of handovers. While a handover is due, it attributes losses to it and keeps the window.
 //!
 //! X. Cao and X. Zhang, "SaTCP: Link-Layer Informed TCP Adaptation for Highly Dynamic LEO Satellite Networks", INFOCOM
-//! 2023, and its patch to Linux. A predictor that knows the satellites sets a bit a little before each handover and
-//! clears it some time later. While it is set:
+//! 2023, and its patch to Linux.
+//!
+//! # How it works
+//!
+//! A predictor that knows the satellites sets a bit a little before each handover and clears it some time later. While
+//! it is set:
 //!
 //! ```text
 //! fast retransmit, mark:   retransmit, but keep cwnd
@@ -10,24 +14,30 @@
 //! congestion avoidance that begins:  K = K / 9
 //! ```
 //!
-//! The bit is that of the reallocation period: set from `early` before each instant for `lasting`. The instants are
-//! given (`period`, `offset`) or found from the round-trip times. Else it is CUBIC as it stands beside, with its
+//! The bit follows the reallocation period: it is set `early` before each instant, for `lasting`. The instants are
+//! given (`period`, `offset`) or found from the round-trip times. While the bit is not set, SaTCP is CUBIC with CUBIC's
 //! settings.
 //!
-//! The patch keeps the state and shortens K; that the window is not reduced is the paper's principle, and each of the
-//! three is a setting. What a timeout leaves in ssthresh is not said: here the whole window, as it is not reduced
-//! either. In slow start a loss under the bit does not end it.
+//! # Differences from the source
 //!
-//! # On satellite paths
+//! The patch keeps the state and shortens K. The paper's principle is to keep the window. Each of the three is a
+//! setting. The paper does not define ssthresh after a timeout. Here it is the whole window, because the window is not
+//! reduced either. In slow start, a loss while the bit is set does not end slow start.
 //!
-//! It helps where losses come at handovers and the queue is short: CUBIC loses 30 % of its window at each, four times
-//! a minute on Starlink, and SaTCP none. In `starlink` it has a little more than CUBIC, as the one packet in a
-//! thousand that is lost at all times rules both. The default `offset` is that of `starlink`. In `leo` the handovers
-//! come at 0, 15, 30 s, which `offset = "0 s"` says, but there is nothing to gain: CUBIC fills that link. Where the
-//! queue is deep and the window back soon, there is little to gain either. It hurts whoever shares the path while the
-//! bit is set, for then it does not give way: a queue that overflows in these 2.3 of 15 s goes on to overflow, its own
-//! flow included, as in `geo` and, with the default `offset`, in `leo`. Losses of the link at other times it takes for
-//! congestion, as CUBIC does. It needs to know the time of the handovers to some hundred milliseconds.
+//! # When it helps
+//!
+//! SaTCP helps where handovers lose packets and the queue is short. CUBIC loses 30 % of its window at each handover,
+//! four times per minute on Starlink, and SaTCP none. In `starlink` it has a little more goodput than CUBIC, because
+//! the random loss of one packet in a thousand limits both. The default `offset` is that of `starlink`. In `leo` the
+//! handovers are at 0, 15, 30 s (`offset = "0 s"`), but CUBIC fills that link, so SaTCP gains nothing.
+//!
+//! # When it hurts
+//!
+//! - With a deep queue and a window that recovers soon, the gain is small, too.
+//! - While the bit is set, SaTCP does not yield, which hurts all flows on the path, itself included. A queue that
+//!   overflows in these 2.3 of 15 s keeps overflowing, as in `geo` and, with the default `offset`, in `leo`.
+//! - It takes losses of the link at other times for congestion, like CUBIC.
+//! - It must know the time of the handovers within a few hundred milliseconds.
 
 use crate::cc::parts::reallocation::{Reallocation, Reallocations};
 use crate::cc::settings::settings;
@@ -39,41 +49,41 @@ use bentpipe_units::{Duration, Time};
 settings! {
     /// Settings of SaTCP.
     pub struct SaTcpSettings {
-        /// How SaTCP knows when handovers are due.
+        /// Source of the times of handovers.
         reallocation: enum Reallocations = Reallocations::Announced, "Cao 2023: a predictor at the terminal";
-        /// Time from one reallocation of the satellites to the next.
+        /// Time between two reallocations of the satellites.
         period: Duration = Duration::from_secs(15), "Starlink; N. Mohan 2024";
-        /// When the first of them happens, from the start of the run.
+        /// Time of the first reallocation, from the start of the run.
         offset: Duration = Duration::from_secs(12), "Starlink: seconds 12, 27, 42 and 57 of each minute";
-        /// By how much the least round-trip time of a hundred-and-fiftieth of the period changes at those that are
-        /// found.
+        /// Change of the least round-trip time that reveals a reallocation, between neighbours among 150 parts of the
+        /// period.
         jump: Duration = Duration::from_millis(6), "measured: finds the seconds of Starlink in pings of minutes";
-        /// How long before each the bit is set.
+        /// Time between setting the bit and the handover.
         early: Duration = Duration::from_millis(500), "Cao 2023: the error of the predictor";
-        /// How long it stays set.
+        /// Time for which the bit is set.
         lasting: Duration = Duration::from_millis(2300), "Cao 2023";
-        /// Losses and marks under the bit leave the window.
+        /// Whether losses and marks under the bit keep the window.
         keep_window: bool = true, "Cao 2023, as a principle; not in the patch";
-        /// Timeouts under the bit leave what CUBIC and slow start have learnt, and ssthresh at the window.
+        /// Whether timeouts under the bit keep the state of CUBIC and slow start, and ssthresh at the window.
         keep_state: bool = true, "Cao 2023";
-        /// What K is divided by under the bit.
+        /// Divisor of K under the bit.
         k_divisor: f64 = 9.0, [1.0, 1000.0], "Cao 2023, the patch: K = k - (8/9) k";
-        /// How steep CUBIC's function is, segments/s³.
+        /// Steepness of CUBIC's function, C, segments/s³.
         c: f64 = 0.4, [0.0001, 1000.0], "RFC 9438 §5.1";
-        /// Share of the window that a loss leaves while the bit is not set.
+        /// Share of the window after a loss while the bit is not set.
         beta: f64 = 0.7, [0.001, 0.999], "RFC 9438 §4.6";
-        /// A loss below the last one's window takes more from the plateau, so that newcomers find room.
+        /// Whether a loss below the window of the last loss lowers the plateau further, to make room for new flows.
         fast_convergence: bool = true, "RFC 9438 §4.7";
-        /// Never grows slower than Reno would.
+        /// Whether the window grows at least as fast as Reno's.
         reno_friendly: bool = true, "RFC 9438 §4.3";
-        /// What the window comes nearer to its target by.
-        growth: enum CubicGrowth = CubicGrowth::Segment, "Linux; RFC 9438 §4.4 says each ACK";
-        /// What the first congestion avoidance after a timeout starts from, while the bit is not set.
+        /// Unit of growth: each unit moves the window towards its target.
+        growth: enum CubicGrowth = CubicGrowth::Segment, "Linux; RFC 9438 §4.4: each ACK";
+        /// Start of the first congestion avoidance after a timeout while the bit is not set.
         after_rto: enum CubicAfterRto = CubicAfterRto::Rfc, "RFC 9438 §4.8; Linux, which Cao 2023 changes, resets";
     }
 }
 
-/// SaTCP on a connection: CUBIC, and when a handover is due.
+/// SaTCP on a connection: CUBIC, and the times of handovers.
 #[derive(Clone, Debug)]
 pub struct SaTcp {
     cubic: Cubic,
@@ -93,7 +103,7 @@ impl SaTcp {
         }
     }
 
-    /// The handover bit.
+    /// Whether the handover bit is set.
     fn is_handover_due(&self, now: Time) -> bool {
         self.reallocation.since(now + self.settings.early).is_some_and(|since| since < self.settings.lasting)
     }
@@ -105,7 +115,7 @@ impl CongestionControl for SaTcp {
             self.reallocation.sample(rtt, path.now);
         }
         if !self.cubic.is_in_epoch() {
-            // Only where congestion avoidance begins does it count.
+            // The bit counts only at the start of congestion avoidance.
             let is_due = self.is_handover_due(path.now);
             self.cubic.shorten_k(if is_due { self.settings.k_divisor } else { 1.0 });
         }

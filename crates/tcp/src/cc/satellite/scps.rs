@@ -1,32 +1,36 @@
-//! SCPS-TP's choice of congestion controls, and its rate control: a TCP for space links, whose losses are mostly
-//! corruption and whose rate is known.
+//! SCPS-TP is a TCP for space links with a choice of congestion controls and rate control. Losses of space links are
+//! mostly corruption, and their rate is known.
 //!
-//! CCSDS 714.0-B, and the behaviour of its reference implementation. For each route one of three is chosen: the window of
-//! V. Jacobson, which is Reno's; Vegas; or none, with the receiver's window as the window. With it go a rate,
+//! CCSDS 714.0-B, and the behaviour of its reference implementation.
+//!
+//! # How it works
+//!
+//! Each route has one of three congestion controls: the window of V. Jacobson (Reno's), Vegas, or none, where the
+//! receiver's window applies. A rate limits all of them:
 //!
 //! ```text
 //! bucket: depth x tick x rate bytes, filled at the rate; a packet leaves when the bucket holds all of it
 //! ```
 //!
-//! on which new data, retransmissions and ACKs all draw, and recovery by SNACK, which needs no duplicate ACKs and repairs
-//! as many holes in a round trip as there are. The loss verdict decides whether a loss is congestion, not this sender:
-//! `assume-congestion` is the verdict of this sender, `assume-corruption` the other assumption that a route may have. If the
+//! New data, retransmissions and ACKs draw from the bucket. Recovery by SNACK needs no duplicate ACKs and repairs any
+//! number of holes per round trip. The loss verdict decides whether a loss is congestion. The verdict of this
+//! congestion control is `assume-congestion`. The other assumption that a route may have is `assume-corruption`. If the
 //! verdict is corruption, neither window nor timer change.
 //!
 //! # Reports of corruption
 //!
-//! The link layer of the receiver hands up that a packet arrived damaged, and the next ACKs carry the option Corruption Experienced.
+//! The link layer of the receiver reports a damaged packet, and the next ACKs carry the option Corruption Experienced.
 //! The option names neither packets nor a period, so its range is a reading (`recovery.corruption_covers`):
 //!
-//! - `hole`, the default: a report explains one hole in the data that were outstanding when it arrived, for two round-trip
-//!   times. A hole without a report is congestion, also where an earlier hole of the same window was damage. The first queue drop
-//!   therefore ends slow start, regardless of the number of reports.
-//! - `round-trips`: a report explains every loss of the next two round-trip times. If the link damages a packet in each round
-//!   trip, the reports never end. Queue drops are then taken for damage, and no loss stops the window.
+//! - `hole`, the default: a report explains one hole in the data that was outstanding when it arrived, for two
+//!   round-trip times. A hole without a report is congestion, even if an earlier hole of the same window was damage.
+//!   The first queue drop therefore ends slow start, regardless of the number of reports.
+//! - `round-trips`: a report explains every loss of the next two round-trip times. If the link damages a packet in each
+//!   round trip, the reports never end. Queue drops then count as damage, and no loss stops the window.
 //!
-//! The receiver repeats a report on `resnacks` ACKs, because ACKs are lost too. Each further ACK in a row counts as another
-//! damaged packet. A damaged retransmission leaves no new hole: the timer finds it, and the report keeps window and timer. In a
-//! recovery that congestion began a timeout is congestion.
+//! The receiver repeats a report on `resnacks` ACKs, because ACKs are lost, too. Each further consecutive ACK counts as
+//! another damaged packet. A damaged retransmission leaves no new hole: the timer finds it, and the report keeps window
+//! and timer. In a recovery that congestion began, a timeout is congestion.
 //!
 //! # Differences from the source
 //!
@@ -35,34 +39,37 @@
 //! - Best-effort delivery is the key `best_effort`.
 //! - The bucket fills continuously, not by the tick.
 //!
-//! # On satellite paths
+//! # When it helps
 //!
-//! It helps where corruption loses packets and the receiver can report it: the window stays, and SNACK repairs in one round
-//! trip. On a geostationary link that damages one packet in a thousand it keeps the goodput of the link without damage, as long as
-//! the first slow start ends without a timeout. A retransmission that is lost or damaged in that overshoot costs a timeout: SNACK
-//! then retransmits all outstanding data. With a rate and no congestion control it fills a link without other flows from the
-//! first round trip on.
+//! SCPS-TP helps where corruption loses packets and the receiver can report it: the window stays, and SNACK repairs in
+//! one round trip. On a geostationary link that damages one packet in a thousand, it keeps the goodput of the link
+//! without damage, if the first slow start ends without a timeout. With a rate and no congestion control, it fills a
+//! link without other flows from the first round trip on. Such flows get most of the link rate even if a geostationary
+//! link loses several per cent of the packets without a report.
 //!
-//! It hurts others where they share the link: a flow without congestion control takes its rate, and a flow that
-//! assumes corruption answers to queues only where these mark. If routers drop damaged packets, the receiver has nothing to
-//! report: each loss is congestion again, and only the faster repair is left.
+//! # When it hurts
 //!
-//! SNACK gains little over SACK on a geostationary link that loses several per cent of the packets without a report. To
-//! assume corruption gains more than ten times as much. A rate for each flow without congestion control gets most of the link
-//! rate.
+//! - A retransmission that is lost or damaged in the overshoot of slow start costs a timeout: SNACK then retransmits
+//!   all outstanding data.
+//! - A flow without congestion control takes its rate from other flows. A flow that assumes corruption reacts to queues
+//!   only where they mark.
+//! - If routers drop damaged packets, the receiver has nothing to report. Each loss is congestion again, and only the
+//!   faster repair is left.
+//! - SNACK gains little over SACK on a geostationary link that loses several per cent of the packets without a report.
+//!   Assuming corruption gains more than ten times as much.
 
 use crate::cc::settings::{settings, NoSettings};
 use crate::cc::{AckSample, Congestion, CongestionControl, Init, Pace, PathState, Reno, Vegas, VegasSettings, Window};
 use bentpipe_units::{Duration, Rate};
 
 bentpipe_units::words! {
-    /// The congestion control of a route.
+    /// Congestion control of a route.
     pub enum ScpsCongestion {
-        /// Van Jacobson's, which is Reno's window.
+        /// Van Jacobson's window, which is Reno's.
         "vj" => Vj,
-        /// Vegas, with its defaults.
+        /// Vegas with its defaults.
         "vegas" => Vegas,
-        /// None: the window is the receiver's, and `rate` is the limit.
+        /// No congestion control: the receiver's window and `rate` are the limits.
         "none" => None,
     }
 }
@@ -70,18 +77,18 @@ bentpipe_units::words! {
 settings! {
     /// Settings of SCPS-TP.
     pub struct ScpsSettings {
-        /// The congestion control of the route.
+        /// Congestion control of the route.
         congestion: enum ScpsCongestion = ScpsCongestion::Vj, "CCSDS 714.0-B";
-        /// The rate of the route, headers and ACKs included; 0 bit/s: no rate control.
+        /// Rate of the route, headers and ACKs included; 0 bit/s: no rate control.
         rate: Rate = Rate::from_bps(0), "reading: a rate belongs to a route, and no route is known";
-        /// Tick of the clock that the depth of the bucket is measured with.
+        /// Tick of the clock: unit of the depth of the bucket.
         tick: Duration = Duration::from_millis(10), "reading: a usual clock";
-        /// How many ticks' worth of packets may leave at once after a pause.
+        /// Ticks of the rate that may leave back to back after a pause.
         depth: u64 = 5, [1, 1000], "the reference implementation: 5 for a host, 2 for a gateway";
     }
 }
 
-/// SCPS-TP on a connection: the window of one of three controls, and the rate.
+/// SCPS-TP on a connection: the window of one of three congestion controls, and the rate.
 #[derive(Clone, Debug)]
 pub struct Scps {
     control: Control,
@@ -118,7 +125,7 @@ impl Scps {
         let control = match settings.congestion {
             ScpsCongestion::Vj => Control::Vj(Reno::new(init, NoSettings)),
             ScpsCongestion::Vegas => Control::Vegas(Box::new(Vegas::new(init, VegasSettings::default()))),
-            // The receiver's window holds anyway; the first ACK brings it.
+            // The receiver's window limits anyway. The first ACK brings it.
             ScpsCongestion::None => Control::None(Window::new(Init { cwnd: u64::MAX, ssthresh: u64::MAX, ..init })),
         };
         Self { control, settings }
@@ -135,7 +142,7 @@ impl CongestionControl for Scps {
     }
 
     fn on_congestion(&mut self, why: Congestion, path: &PathState) {
-        // A threshold that was handed over means nothing here.
+        // An inherited threshold has no meaning here.
         each!(mut self, c => c.on_congestion(why, path), window => window.set(window.cwnd(), u64::MAX));
     }
 

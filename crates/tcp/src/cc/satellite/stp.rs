@@ -1,9 +1,11 @@
-//! The Satellite Transport Protocol (STP): the receiver acknowledges no data by itself. The sender polls it (POLL) a
-//! few times in a round trip, and it answers with all that it has and lacks (STAT); when a gap opens it names that at
-//! once (USTAT).
+//! The Satellite Transport Protocol (STP) polls the receiver, which otherwise acknowledges no data. The sender polls a
+//! few times per round trip (POLL). The receiver answers with all data that it has and lacks (STAT). It reports a new
+//! gap immediately (USTAT).
 //!
 //! T. R. Henderson and R. H. Katz, "Transport protocols for Internet-compatible satellite networks", IEEE J. Selected
-//! Areas in Communications 17(2), 1999. No copy was at hand: this is what others say of it.
+//! Areas in Communications 17(2), 1999. Source not available: the rules follow descriptions by others.
+//!
+//! # How it works
 //!
 //! ```text
 //! receiver     STAT for each POLL, USTAT for each new gap, nothing else
@@ -14,29 +16,36 @@
 //! pace         2 cwnd / RTT in slow start, 1.25 cwnd / RTT afterwards
 //! ```
 //!
-//! The ends agree on polls by an option on the SYN; with a receiver that does not know them this is SACK's Reno,
+//! Both ends agree on polls by an option on the SYN. With a receiver that does not know polls, STP is Reno with SACK,
 //! counted in bytes and paced.
 //!
-//! # Readings
+//! # Differences from the source
 //!
-//! - It is a way of acknowledging in TCP here, not a protocol beside it. A POLL is an empty segment with an old
-//!   sequence number; STAT and USTAT are ACKs with SACK blocks. Three or four blocks have to do for a list of all that
-//!   is missing; the sender remembers those of earlier ones.
-//! - A STAT does not say which POLL it answers. Therefore a retransmission counts as lost if it is missing after SRTT +
-//!   4 RTTVAR, and the retransmission timer finds a lost tail, above which nothing arrived. With `timestamps` a STAT
-//!   echoes that of its POLL, and the round-trip time is theirs; without, it holds what data waited for the POLL, too.
-//! - A POLL also leaves at once after the last segment that may leave, if no other is under way: slow start would wait
-//!   a third of a round trip in each round otherwise.
-//! - The receiver also answers duplicates, the FIN, and marks, as TCP does, and tells when a closed window opens.
-//! - The gains of the pace, and that the window grows by all of what a STAT acknowledges, after a timeout too: the pace
-//!   smooths what a STAT lets go.
+//! Readings:
 //!
-//! # On satellite paths
+//! - STP is a way of acknowledging in TCP here, not a separate protocol. A POLL is an empty segment with an old
+//!   sequence number. STAT and USTAT are ACKs with SACK blocks. Three or four blocks replace a list of all missing
+//!   data. The sender remembers the blocks of earlier ACKs.
+//! - A STAT does not identify the POLL it answers. Therefore a retransmission counts as lost if it is missing after
+//!   SRTT + 4 RTTVAR. The retransmission timer finds a lost tail, above which nothing arrived. With `timestamps` a STAT
+//!   echoes the timestamp of its POLL, which gives the round-trip time. Otherwise the round-trip time includes the wait
+//!   of the data for the POLL.
+//! - A POLL also leaves immediately after the last segment that may leave, if no other is under way. Otherwise slow
+//!   start would wait a third of a round trip in each round.
+//! - The receiver also answers duplicates, the FIN, and marks, as in TCP, and reports when a closed window opens.
+//! - The gains of the pace are readings. The window grows by all data that a STAT acknowledges, after a timeout, too.
+//!   The pace smooths the data that a STAT releases.
 //!
-//! It was made for a narrow way back: the number of ACKs follows the round-trip time and the losses, not the rate, so
-//! the longer and faster the path, the more it saves. Its window is Reno's, and random losses hold it down as they do
-//! that. A loss is known with the next segment that arrives, not with the third; where packets overtake each other,
-//! each that does costs half of the window. On short paths it saves little and waits for polls.
+//! # When it helps
+//!
+//! STP was made for a narrow return path. The number of ACKs depends on the round-trip time and the losses, not on the
+//! rate. It saves more, the longer and faster the path is.
+//!
+//! # When it hurts
+//!
+//! STP's window is Reno's, and random losses slow it down as much. STP detects a loss with the next segment that
+//! arrives, not with the third. On paths that reorder packets, each reordered packet costs half of the window. On short
+//! paths it saves little and waits for polls.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
@@ -47,21 +56,21 @@ use bentpipe_units::{Duration, Rate};
 settings! {
     /// Settings of STP.
     pub struct StpSettings {
-        /// Polls in a round trip.
+        /// Polls per round trip.
         polls: u64 = 3, [1, 1000], "reading; Henderson 1999: a few";
         /// Pace in slow start, windows per round trip.
         gain_slow_start: f64 = 2.0, [1.0, 100.0], "reading";
-        /// Pace otherwise, windows per round trip.
+        /// Pace after slow start, windows per round trip.
         gain: f64 = 1.25, [1.0, 100.0], "reading";
     }
 }
 
-/// Reno's window, grown by what STATs report, and its pace.
+/// Reno's window, grown by the data that STATs report, and its pace.
 #[derive(Clone, Debug)]
 pub struct Stp {
     window: Window,
     settings: StpSettings,
-    /// Of a full segment, with headers: payload, packet.
+    /// Lengths of a full segment: payload, and packet with headers.
     lengths: [u64; 2],
     srtt: Option<Duration>,
 }

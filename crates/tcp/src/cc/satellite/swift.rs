@@ -1,10 +1,12 @@
-//! TCP-Swift: opens the window in two round trips, and opens it again after a loss that the ACKs do not attribute to a
+//! TCP-Swift opens the window in two round trips. It opens it again after a loss that the ACKs do not attribute to a
 //! queue. Only the sender differs.
 //!
 //! K. F. Leung and K. L. Yeung, "TCP-Swift: an end-host enhancement scheme for TCP over satellite IP networks", ISCC
-//! 2004, of which only the abstract and others' remarks were at hand: two round trips at the start, a cause of loss
-//! read from the ACKs at the sender, and a window expanding period of one round trip after recovery are sure. The rest
-//! is a reading:
+//! 2004. Only the abstract and remarks of others were available. Certain are two round trips at the start, a cause of
+//! loss that the sender reads from the ACKs, and a window expanding period of one round trip after recovery. The rest
+//! is a reading.
+//!
+//! # How it works
 //!
 //! ```text
 //! Speedy Start       first round trip: data, one segment every RTT / rwnd; second: cwnd += 1 for each ACK;
@@ -14,24 +16,31 @@
 //!                    each ACK: cwnd += 1 up to w0, if a >= w0 - losses - 1, less than 3 losses, RTT <= 1.25 minimum
 //! ```
 //!
-//! # Readings
+//! # Differences from the source
 //!
-//! - Data of Speedy Start have the priority of all data, and leave by pacing. Until its two round trips are over, or a
-//!   loss or mark ends it, the window is what it probes for; from then on it is what ACKs have shown, one segment for
-//!   each.
-//! - It probes for the receiver's window, but for no more than `probe_max` segments. The window of a SYN is not scaled;
-//!   when the first ACK shows a larger one, the two round trips begin again.
-//! - Without a round-trip time from a handshake, and after a timeout, there is slow start.
-//! - A round-trip time is that of the last ACK before the loss. A window that recovery leaves without data outstanding
-//!   ends its expanding period with the ACK of the window that follows at once.
+//! Readings:
 //!
-//! # On satellite paths
+//! - Data of Speedy Start has the priority of all data, and leaves by pacing. Until its two round trips are over, or a
+//!   loss or mark ends it, the window is the probed window. From then on it is the window that ACKs have shown, one
+//!   segment per ACK.
+//! - It probes for the receiver's window, up to `probe_max` segments. The window of a SYN is not scaled. If the first
+//!   ACK shows a larger window, the two round trips start again.
+//! - Slow start replaces Speedy Start after a timeout, and without a round-trip time from a handshake.
+//! - A round-trip time is that of the last ACK before the loss. A window that recovery leaves without outstanding data
+//!   ends its expanding period with the ACK of the next window.
 //!
-//! On a geostationary path it saves the ten round trips of slow start, and gets its window back one round trip after
-//! an error of the link. The start is blind: a receiver's window above what the path holds overruns the queue for
-//! everyone, as nothing but a loss ends it. After a single loss it takes its window back whatever the cause, so where
-//! queues overflow by one or two segments at a time it does not yield. Its recovery is NewReno's, and beside `sack`,
-//! which repairs faster, it takes less than half.
+//! # When it helps
+//!
+//! On a geostationary path Swift saves the ten round trips of slow start. It recovers its window one round trip after
+//! an error of the link.
+//!
+//! # When it hurts
+//!
+//! - The start is blind: only a loss ends it. A receiver's window above the bandwidth-delay product overflows the queue
+//!   for all flows.
+//! - After a single loss it takes its window back for any cause. Where queues overflow by one or two segments at a
+//!   time, it does not yield.
+//! - Its recovery is NewReno's. Beside `sack`, which repairs faster, it takes less than half.
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
@@ -41,27 +50,27 @@ use bentpipe_units::{Duration, Rate, Time};
 settings! {
     /// Settings of Swift.
     pub struct SwiftSettings {
-        /// Largest window that Speedy Start probes for, segments; the receiver's window if that is smaller.
+        /// Largest window that Speedy Start probes for, segments. A smaller receiver's window takes precedence.
         probe_max: u64 = 1024, [1, 1_000_000], "a GEO path of 20 Mbit/s";
-        /// So many losses in a window are congestion.
+        /// Losses in a window that mean congestion.
         many_losses: u64 = 3, [2, 1_000_000], "reading";
-        /// A round-trip time above this multiple of the smallest means congestion.
+        /// Multiple of the smallest round-trip time above which a round-trip time means congestion.
         rtt_rise: f64 = 1.25, [1.0, 1000.0], "reading";
-        /// Whether there is a window expanding period; if not, recovery is Reno's.
+        /// Whether there is a window expanding period. Otherwise recovery is Reno's.
         expand: bool = true, "Leung 2004";
     }
 }
 
-/// ACKs that begin recovery.
+/// Duplicate ACKs that begin recovery.
 const DUPLICATES: u64 = 3;
 
 /// Bytes of IP and TCP header beside each segment, without options.
 const HEADERS: u64 = 40;
 
-/// TCP-Swift on a connection: the window, and how far its start or a recovery has come.
+/// TCP-Swift on a connection: the window, and the progress of its start or of a recovery.
 #[derive(Clone, Debug)]
 pub struct Swift {
-    /// What ACKs have shown.
+    /// Window that ACKs have shown.
     window: Window,
     settings: SwiftSettings,
     start: Start,
@@ -71,26 +80,26 @@ pub struct Swift {
     last_rtt: Option<Duration>,
 }
 
-/// Where Speedy Start stands.
+/// Progress of Speedy Start.
 #[derive(Clone, Copy, Debug)]
 enum Start {
-    /// No data were sent.
+    /// No data was sent yet.
     Waiting(Duration),
-    /// For a window of `goal` bytes.
+    /// Probing for a window of `goal` bytes.
     Probing {
         rtt: Duration,
         goal: u64,
-        /// At which it is sent in one round trip, headers included.
+        /// Rate that sends it in one round trip, headers included.
         rate: Rate,
         ends: Time,
     },
     Over,
 }
 
-/// What is counted in Speedy Recovery.
+/// Counters of Speedy Recovery.
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
-    /// Bytes.
+    /// Window before the recovery, bytes.
     w0: u64,
     acks: u64,
     losses: u64,
@@ -100,12 +109,13 @@ struct Recovery {
 #[derive(Clone, Copy, Debug)]
 struct Expanding {
     w0: u64,
-    /// Ends when everything below is acknowledged.
+    /// End of the period: all data below is acknowledged.
     until: u64,
 }
 
 impl Swift {
-    /// One segment if the round-trip time is known, and Speedy Start follows; else `init.cwnd` bytes in slow start.
+    /// Starts with one segment and Speedy Start if the round-trip time is known. Otherwise starts with `init.cwnd`
+    /// bytes in slow start.
     pub fn new(init: Init, settings: SwiftSettings) -> Self {
         let mut window = Window::new(init);
         if init.rtt.is_some() {
@@ -116,7 +126,7 @@ impl Swift {
         Self { window, settings, start, recovery, expanding, min_rtt, last_rtt }
     }
 
-    /// Speedy Start goes on, or on for longer, or ends.
+    /// Continues, prolongs or ends Speedy Start.
     fn watch_start(&mut self, path: &PathState) {
         let wanted = path.rwnd.min(self.settings.probe_max.saturating_mul(path.smss));
         match self.start {
@@ -133,7 +143,7 @@ impl Swift {
         self.start = Start::Probing { rtt, goal, rate, ends: path.now + rtt * 2 };
     }
 
-    /// From here on there is congestion avoidance.
+    /// Ends Speedy Start: congestion avoidance follows.
     fn end_start(&mut self) {
         if let Start::Probing { .. } = std::mem::replace(&mut self.start, Start::Over) {
             let cwnd = self.window.cwnd();
@@ -141,7 +151,7 @@ impl Swift {
         }
     }
 
-    /// Whether the ACKs of a recovery show a queue that lost them.
+    /// Whether the ACKs of a recovery show a queue that lost packets.
     fn is_congestion(&self, recovery: &Recovery, path: &PathState) -> bool {
         let expected = (recovery.w0 / path.smss.max(1)).saturating_sub(recovery.losses + 1);
         recovery.acks < expected || recovery.losses >= self.settings.many_losses || recovery.is_delayed
@@ -212,7 +222,7 @@ impl CongestionControl for Swift {
 
     fn unbounded(&self) -> Option<Unbounded> {
         let most = self.settings.probe_max;
-        // A smaller limit was chosen for the path.
+        // The user chose a smaller limit for the path.
         (most >= SwiftSettings::default().probe_max).then(|| Unbounded {
             does: format!("sends up to {most} segments in the first round trip"),
             is_probes: false,

@@ -1,4 +1,4 @@
-//! A controller alone: the test says which round-trip time each ACK brings.
+//! Tests a congestion control alone: the test sets the round-trip time of each ACK.
 
 use crate::cc::testbench::path;
 use crate::cc::{AckSample, Congestion, CongestionControl, PathState};
@@ -6,7 +6,7 @@ use bentpipe_units::Duration;
 
 pub(crate) const SMSS: u64 = 1000;
 
-/// A controller that always fills its window, and gets one ACK for each segment.
+/// A congestion control that always fills its window, with one ACK per segment.
 pub(crate) struct AckClock<C> {
     pub(crate) cc: C,
     pub(crate) path: PathState,
@@ -14,7 +14,7 @@ pub(crate) struct AckClock<C> {
 }
 
 impl<C: CongestionControl> AckClock<C> {
-    /// The ACK that begins the first round has come, and has taught that the path takes `base_ms`.
+    /// Starts after the ACK that begins the first round, with a path of `base_ms`.
     pub(crate) fn new(cc: C, base_ms: f64) -> Self {
         let path = PathState { smss: SMSS, snd_una: 0, snd_nxt: 0, ..path(cc.cwnd()) };
         let mut clock = Self { cc, path, mark: 0 };
@@ -27,7 +27,7 @@ impl<C: CongestionControl> AckClock<C> {
         self.cc.cwnd() as f64 / SMSS as f64
     }
 
-    /// The path as the connection would see it now.
+    /// Returns the path as the connection would see it now.
     pub(crate) fn view(&mut self) -> &PathState {
         let cwnd = self.cc.cwnd();
         (self.path.flight_size, self.path.ssthresh_base) = (cwnd, cwnd);
@@ -44,7 +44,7 @@ impl<C: CongestionControl> AckClock<C> {
         self.cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, &self.path);
     }
 
-    /// A round trip of this length.
+    /// Runs a round trip of this length.
     pub(crate) fn round(&mut self, rtt_ms: f64) {
         while self.path.snd_una <= self.mark {
             self.ack(rtt_ms);
@@ -52,12 +52,12 @@ impl<C: CongestionControl> AckClock<C> {
         self.mark = self.path.snd_nxt;
     }
 
-    /// A round trip over a path that takes `base_ms` and holds `bdp` segments: the rest of the window is queued.
+    /// Runs a round trip over a path of `base_ms` that holds `bdp` segments. The rest of the window is queued.
     pub(crate) fn round_over(&mut self, base_ms: f64, bdp: f64) {
         self.round(base_ms * (self.segments() / bdp).max(1.0));
     }
 
-    /// A loss that is repaired at once.
+    /// Loses a segment that is repaired immediately.
     pub(crate) fn lose(&mut self) {
         self.view();
         self.cc.on_congestion(Congestion::FastRetransmit, &self.path);

@@ -1,5 +1,5 @@
-//! A controller behind a bottleneck with a queue, without a connection: each segment is acknowledged, and an ACK reports what is
-//! missing before it at once. Nothing is retransmitted.
+//! Tests a congestion control behind a bottleneck with a queue, without a connection. Each segment is acknowledged, and
+//! an ACK immediately reports missing segments before it. Nothing is retransmitted.
 
 use crate::cc::testbench::path;
 use crate::cc::{Congestion, CongestionControl, Delivery, LostSegment, PathState};
@@ -12,17 +12,17 @@ pub(crate) const SMSS: u64 = 1000;
 pub(crate) struct Bottleneck<C> {
     pub(crate) cc: C,
     pub(crate) now: Time,
-    /// Bytes a second.
+    /// Bytes per second.
     pub(crate) rate: f64,
-    /// Without queue.
+    /// Round-trip time with an empty queue.
     pub(crate) rtt: Duration,
     /// Segments that may wait.
     pub(crate) buffer: f64,
-    /// Every n-th segment is lost on the way; 0: none.
+    /// Loses every n-th segment on the way; 0: no losses.
     pub(crate) loss_every: u64,
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
-    /// Segments waiting at the bottleneck when the last one came.
+    /// Segments at the bottleneck when the last one arrived.
     pub(crate) waiting: f64,
     free_at: Time,
     send_at: Time,
@@ -32,7 +32,7 @@ pub(crate) struct Bottleneck<C> {
     delivered_at: Time,
     first_sent_at: Time,
     app_limited: Option<u64>,
-    /// Recovery: what was sent when it began, and when the last of that was found to be lost.
+    /// Recovery: the data sent at its start, and the latest time when such data was found lost.
     recover: Option<(u64, u64)>,
     is_limited: [bool; 2],
     round_end: u64,
@@ -52,7 +52,7 @@ struct Sent {
 }
 
 impl<C: CongestionControl> Bottleneck<C> {
-    /// A path of `mbps` of payload and `rtt_ms`.
+    /// Creates a path of `mbps` of payload and `rtt_ms`.
     pub(crate) fn new(cc: C, mbps: f64, rtt_ms: u64, buffer: f64) -> Self {
         Self {
             cc,
@@ -78,7 +78,7 @@ impl<C: CongestionControl> Bottleneck<C> {
         }
     }
 
-    /// Bandwidth times round-trip time, bytes.
+    /// Returns the bandwidth-delay product, bytes.
     pub(crate) fn bdp(&self) -> f64 {
         self.rate * self.rtt.as_secs_f64()
     }
@@ -87,7 +87,7 @@ impl<C: CongestionControl> Bottleneck<C> {
         PathState { now: self.now, smss: SMSS, header_len: 0, srtt: Some(self.rtt), ..path(self.in_flight) }
     }
 
-    /// Until `seconds` have passed, or `stop` says so after an ACK.
+    /// Runs for `seconds`, or until `stop` returns true after an ACK.
     pub(crate) fn run(&mut self, seconds: f64, mut stop: impl FnMut(&Self) -> bool) {
         let end = self.now + Duration::from_secs_f64(seconds);
         while self.now < end {
@@ -108,7 +108,7 @@ impl<C: CongestionControl> Bottleneck<C> {
                     }
                 }
                 _ => {
-                    // All that was in flight is lost.
+                    // All data in flight is lost.
                     self.now += self.rtt * 2;
                     let view = self.view();
                     self.cc.on_rto(true, &view);

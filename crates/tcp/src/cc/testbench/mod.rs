@@ -1,10 +1,10 @@
-//! What only tests use: the tests that each controller inherits from the registry, and three surroundings for a
-//! controller's own. Each is there for a question that the others cannot answer.
+//! Test environments: the tests that each congestion control inherits from the registry, and three environments for
+//! separate tests. Each answers questions that the others cannot answer.
 //!
 //! | surroundings | what is real | for |
 //! |---|---|---|
-//! | [`ack_clock`] | the controller; the test says each round-trip time | worked numbers of a rule |
-//! | [`bottleneck`] | the controller, and a queue that its own packets fill | how a model and a path settle |
+//! | [`ack_clock`] | the congestion control; the test sets each round-trip time | worked numbers of a rule |
+//! | [`bottleneck`] | the congestion control, and a queue that its own packets fill | how a model and a path settle |
 //! | [`transfer`] | two connections with recovery, over a path that changes with time | what a transfer gets |
 
 pub(crate) mod ack_clock;
@@ -15,7 +15,7 @@ pub(crate) mod transfer;
 use crate::cc::PathState;
 use bentpipe_units::{Duration, Time};
 
-/// The path of a connection with so much in flight.
+/// Returns the path of a connection with this flight size.
 pub(crate) fn path(flight_size: u64) -> PathState {
     PathState {
         now: Time::from_ps(1),

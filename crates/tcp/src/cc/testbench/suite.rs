@@ -31,12 +31,12 @@ enum Operation {
     Answer,
 }
 
-/// What an ACK shows to have arrived, and to be lost.
+/// Segments that an ACK shows as arrived and as lost.
 #[derive(Clone, Debug)]
 struct Arrived {
     segments: u64,
     lost: u64,
-    /// Segments in flight now, and when what is acknowledged left.
+    /// Segments in flight now, and when the acknowledged segments left.
     in_flight: u64,
     flight_before: u64,
     after_us: u64,
@@ -45,7 +45,7 @@ struct Arrived {
 }
 
 impl Arrived {
-    /// One segment of ten in flight, after a round trip of so many milliseconds.
+    /// Returns one arrived segment of ten in flight, after a round trip of `rtt_ms`.
     fn of(rtt_ms: u64) -> Self {
         let rtt_us = Some(1000 * rtt_ms);
         Self { segments: 1, lost: 0, in_flight: 10, flight_before: 10, after_us: 0, rtt_us, is_app_limited: false }
@@ -68,8 +68,8 @@ pub(crate) fn all(kind: CcKind) {
     }
 }
 
-/// Each setting at its least, its greatest and each of its words, with the others at their defaults; then all at their
-/// first and all at their last.
+/// Returns each setting at its minimum, its maximum and each of its words, with the others at their defaults. Then all
+/// settings at their first value, and all at their last.
 fn extremes(kind: CcKind) -> Vec<CcConfig> {
     let values = |shape: &Shape| match *shape {
         Shape::Real { min, max } => vec![Value::Real(min), Value::Real(max)],
@@ -106,7 +106,7 @@ fn extremes(kind: CcKind) -> Vec<CcConfig> {
     all
 }
 
-/// Each part of growth with each other.
+/// Returns all combinations of the parts of growth.
 fn growths() -> Vec<Growth> {
     let countings = [
         ByteCounting::Rfc5681,
@@ -149,13 +149,15 @@ fn growths() -> Vec<Growth> {
 
 fn registered(kind: CcKind) {
     assert!(CcKind::ALL.contains(&kind));
-    assert!(kind.doc().contains("\n# On satellite paths\n"), "says nothing of satellite paths");
+    for heading in ["How it works", "When it helps", "When it hurts"] {
+        assert!(kind.doc().contains(&format!("\n# {heading}\n")), "{} has no section {heading}", kind.name());
+    }
     assert_eq!(CcKind::ALL.iter().filter(|other| other.name() == kind.name()).count(), 1);
     assert!(kind.summary().ends_with('.'), "the summary of {} is one sentence", kind.name());
 }
 
-/// With its defaults or at an end of a setting it obeys what its line in the registry names; what it does not name changes
-/// nothing, whatever is set.
+/// Checks, with defaults and extreme settings, that it obeys the settings named in its line of the registry. Other
+/// settings must change nothing.
 fn takes_what_its_line_says(kind: CcKind) {
     let configs = || std::iter::once(CcConfig::from(kind)).chain(extremes(kind));
     let limited =
@@ -182,8 +184,8 @@ fn plain(config: CcConfig, segments: u64, ssthresh: u64) -> [u64; 2] {
     grown(config, Growth::default(), segments, ssthresh)
 }
 
-/// The sum of the windows at each of 300 ACKs of two segments, with a loss halfway, over a path without a queue and with a
-/// round trip of 25 ms and of half a second.
+/// Returns the sum of the windows at 300 ACKs of two segments, with a loss halfway, over a path without a queue. The
+/// round trips are 25 ms and half a second.
 fn grown(config: CcConfig, growth: Growth, segments: u64, ssthresh: u64) -> [u64; 2] {
     [25, 500].map(|rtt_ms| {
         let rtt = Some(Duration::from_millis(rtt_ms));
@@ -211,14 +213,14 @@ fn grown(config: CcConfig, growth: Growth, segments: u64, ssthresh: u64) -> [u64
     })
 }
 
-/// At a round trip of 25 ms, at which those that grow by the second grow as others do (Caini and Firrincieli 2004).
+/// Checks slow start at a round trip of 25 ms, where all grow alike (Caini and Firrincieli 2004).
 fn slow_start_doubles(kind: CcKind) {
     let mut cc = start(kind, 4 * SMSS, u64::MAX);
     if cc.is_model_based() {
         return starts_with_what_is_delivered(kind);
     }
     if cc.ssthresh() < u64::MAX {
-        // Its settings let it begin in congestion avoidance, as RFC 6817 §2.4.2 has it.
+        // Its settings let it begin in congestion avoidance (RFC 6817 §2.4.2).
         return;
     }
     let before = cc.cwnd();
@@ -228,8 +230,8 @@ fn slow_start_doubles(kind: CcKind) {
     assert_eq!(cc.cwnd(), 2 * before, "{}", kind.name());
 }
 
-/// Those with a model of the path have no slow start: ACKs say nothing but what deliveries say, and a window that was delivered
-/// is doubled.
+/// Checks the start of model-based congestion controls, which have no slow start. ACKs give no more information than
+/// deliveries, and a delivered window is doubled.
 fn starts_with_what_is_delivered(kind: CcKind) {
     let mut cc = start(kind, 10 * SMSS, u64::MAX);
     cc.on_resume(&path(0));
@@ -241,7 +243,7 @@ fn starts_with_what_is_delivered(kind: CcKind) {
     assert_eq!(cc.cwnd(), 20 * SMSS, "{}", kind.name());
 }
 
-/// An ACK, and the losses that it shows; `totals`: bytes delivered and lost with it.
+/// Delivers an ACK and the losses that it shows; `totals` are the bytes delivered and lost.
 fn deliver(cc: &mut Cc, arrived: &Arrived, totals: [u64; 2], view: &PathState) {
     let [delivered, lost] = totals;
     let (flight_before, prior_delivered) =
@@ -278,7 +280,7 @@ fn deliver(cc: &mut Cc, arrived: &Arrived, totals: [u64; 2], view: &PathState) {
         in_flight: arrived.in_flight * view.smss,
         is_cwnd_limited: !arrived.is_app_limited,
         is_repairing: arrived.lost > 0,
-        // Without SACK it is not known which segment arrived.
+        // Without SACK the segment that arrived is unknown.
         rate: (arrived.segments != 3).then_some(rate),
         one_way_delay: rtt.map(|rtt| rtt / 2),
         receiver_clock: rtt.map(|_| (view.now.as_ps() >> 30) as u32),
@@ -304,8 +306,8 @@ fn repeated_timeouts_keep_ssthresh(kind: CcKind) {
     assert_eq!((cc.cwnd(), cc.ssthresh()), (SMSS, ssthresh), "{}", kind.name());
 }
 
-/// The window only grows between congestion events, unless its line names `shrinks`, and stays between a segment and its
-/// maximum. `knows`: it begins with a round-trip time, and both ends know probe segments.
+/// Checks that the window only grows between congestion events, unless its line names `shrinks`, and stays between a
+/// segment and its maximum. With `knows` it starts with a round-trip time, and both ends know probe segments.
 fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool) {
     let acks = (1..200u64, any::<bool>(), 0..1_000_000u64, 1..1_000_000u64);
     let operation = prop_oneof![
@@ -388,7 +390,7 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
                         let set = (segments * smss, ssthresh * smss);
                         cc.set_window(set.0, set.1);
                         prop_assert_eq!(cc.cwnd(), set.0);
-                        // A model asks no threshold.
+                        // A model asks for no threshold.
                         prop_assert!(cc.ssthresh() == set.1 || cc.is_model_based());
                     }
                     Operation::Smss { smss: new } => {
@@ -427,23 +429,23 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
         .unwrap_or_else(|failure| panic!("{config:?}, {growth:?}: {failure}"));
 }
 
-/// Those whose window is what they probe for, until an ACK comes after that time.
+/// Whether its window is the window that it probes for, until an ACK arrives after that time.
 fn ends_a_probe(config: &CcConfig) -> bool {
     // Leung and Yeung 2004: two round trips at the start.
     matches!(config, CcConfig::Swift(_))
 }
 
-/// Those that depart from "a timeout leaves one segment", which are settings only.
+/// Whether a timeout may leave more than one segment, which only settings allow.
 fn restarts_with_more(config: &CcConfig) -> bool {
     // Caini and Firrincieli 2004: ρ segments, up to the threshold.
     matches!(config, CcConfig::Hybla(HyblaSettings { rho_after_timeout: true, .. }))
-        // Pandya and Shaikh: what the path holds, if the timeout looks like an error.
+        // Pandya and Shaikh: the bandwidth-delay product, if the timeout looks like an error.
         || matches!(config, CcConfig::EnhancedHswa(_))
 }
 
-/// Controllers that ignore timeouts.
+/// Whether it ignores timeouts.
 fn ignores_timeouts(config: &CcConfig) -> bool {
-    // CCSDS 714.0-B: rate control alone.
+    // CCSDS 714.0-B: only rate control.
     matches!(config, CcConfig::Scps(ScpsSettings { congestion: ScpsCongestion::None, .. }))
 }
 

@@ -1,4 +1,4 @@
-//! A transfer between two connections over a bottleneck whose rate, delay and losses are functions of time.
+//! Tests a transfer between two connections over a bottleneck whose rate, delay and losses are functions of time.
 
 use crate::cc::CcConfig;
 use crate::config::{Config, RtoConfig};
@@ -7,19 +7,19 @@ use crate::segment::Segment;
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use std::collections::BTreeMap;
 
-/// The way there; the way back has the same delay and any rate. All by seconds.
+/// Forward path, as functions of the time in seconds. The return path has the same delay and any rate.
 pub(crate) struct ChangingPath {
     /// Mbit/s.
     pub(crate) rate: fn(f64) -> f64,
     /// One way, ms.
     pub(crate) delay: fn(f64) -> f64,
-    /// Bytes.
+    /// Queue limit, bytes.
     pub(crate) queue: u64,
     /// Whether packet number k is lost behind the queue.
     pub(crate) is_lost: fn(f64, u64) -> bool,
 }
 
-/// What came of it.
+/// Result of a transfer.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// Payload delivered, Mbit/s.
@@ -28,7 +28,7 @@ pub(crate) struct Outcome {
     pub(crate) waiting: f64,
 }
 
-/// 80 Mbit/s whose round trip steps between 24 and 70 ms at 12, 27, 42 .. s, with 150 kB of buffer; for 120 ms after
+/// 80 Mbit/s whose round trip steps between 24 and 70 ms at 12, 27, 42 .. s, with 150 kB of buffer. For 120 ms after
 /// each step one packet in four is lost.
 pub(crate) const REALLOCATED: ChangingPath = ChangingPath {
     rate: |_| 80.0,
@@ -37,7 +37,7 @@ pub(crate) const REALLOCATED: ChangingPath = ChangingPath {
     is_lost: |s, k| s > 5.0 && (s + 3.0) % 15.0 < 0.12 && dice(k, 4),
 };
 
-/// Chance as a pure function of a packet's number.
+/// Returns a pseudo-random result that depends only on the packet's number.
 pub(crate) fn dice(k: u64, one_in: u64) -> bool {
     let mut x = (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -45,7 +45,7 @@ pub(crate) fn dice(k: u64, one_in: u64) -> bool {
 }
 
 impl ChangingPath {
-    /// A transfer without end, from `skip` to `until` seconds.
+    /// Runs an endless transfer from `skip` to `until` seconds.
     pub(crate) fn run(&self, cc: CcConfig, change: impl Fn(&mut Config), skip: f64, until: f64) -> Outcome {
         let mut config = Config {
             cc,
@@ -85,7 +85,7 @@ impl ChangingPath {
                         }
                     }
                     let delay = Duration::from_secs_f64((self.delay)(leaves.as_secs_f64()) / 1000.0);
-                    // Nothing overtakes.
+                    // Packets keep their order.
                     let arrives = (leaves + delay).max(last[from]);
                     last[from] = arrives;
                     air.insert((arrives, k), (1 - from, segment));

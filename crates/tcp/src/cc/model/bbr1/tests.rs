@@ -39,7 +39,7 @@ fn a_longer_path_is_held_below_the_bandwidth() {
     let mut link = Bottleneck::new(bbr(), 10.0, 20, 1000.0);
     link.run(5.0, |_| false);
     link.rtt = Duration::from_millis(60);
-    // What is on its way keeps the order.
+    // Packets under way keep their order.
     link.run(0.3, |_| false);
     let before = link.delivered;
     link.run(2.0, |_| false);
@@ -48,7 +48,7 @@ fn a_longer_path_is_held_below_the_bandwidth() {
     near(link.cc.min_rtt.unwrap().as_secs_f64(), 0.060, 0.05);
 }
 
-/// Issue 5: bandwidth and round-trip time within 3 %, and no queue but that of the probes and the three quanta.
+/// Issue 5: bandwidth and round-trip time within 3 %, and only the queues of the probes and the three quanta.
 #[test]
 fn a_constant_path_is_found() {
     for (mbps, rtt_ms) in [(10.0, 20), (10.0, 100), (20.0, 540), (1.0, 300)] {
@@ -140,7 +140,7 @@ fn probe_rtt_comes_every_ten_seconds() {
     assert!(stays[2] - stays[1] >= 10.0);
 }
 
-/// What an ACK delivered, and all so far, in segments; no sample of the rate.
+/// A delivery by an ACK and the total so far, in segments; no sample of the rate.
 fn delivery(newly: u64, in_flight: u64, delivered: u64) -> Delivery {
     Delivery {
         newly_delivered: newly * SMSS,
@@ -178,7 +178,7 @@ fn recovery_conserves_packets_for_a_round() {
     };
     cc.on_lost(&lost, &view);
     cc.on_delivery(&delivery(1, 80, 101), &view);
-    assert_eq!(cc.cwnd(), 87 * SMSS, "what is lost leaves the window");
+    assert_eq!(cc.cwnd(), 87 * SMSS, "lost segments leave the window");
     cc.on_delivery(&delivery(1, 95, 102), &view);
     assert_eq!(cc.cwnd(), 96 * SMSS, "never below what is in flight and was delivered");
     cc.on_recovery_exit(&view);
@@ -204,13 +204,13 @@ fn a_recovery_that_begins_as_another_ends_goes_on_with_it() {
     cc.on_recovery_exit(&view);
     cc.on_congestion(Congestion::FastRetransmit, &view);
     cc.on_delivery(&delivery(2, 50, 102), &view);
-    assert_eq!(cc.cwnd(), 94 * SMSS, "it grows by what is delivered, from 92");
+    assert_eq!(cc.cwnd(), 94 * SMSS, "it grows by the delivered data, from 92");
     cc.on_recovery_exit(&view);
     cc.on_delivery(&delivery(2, 50, 104), &view);
     assert_eq!(cc.cwnd(), 202 * SMSS, "and is back when the last of them ends");
     cc.on_congestion(Congestion::FastRetransmit, &view);
     cc.on_delivery(&delivery(2, 50, 106), &view);
-    assert_eq!(cc.cwnd(), 52 * SMSS, "one that begins later conserves packets");
+    assert_eq!(cc.cwnd(), 52 * SMSS, "a recovery that begins later conserves packets");
 }
 
 /// RFC 8985 §7.4.2: such a loss begins a recovery and ends it, with the same ACK.

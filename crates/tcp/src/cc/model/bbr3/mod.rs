@@ -1,67 +1,87 @@
-//! BBR v3: the window and the pace follow from a model of the path, as in v1, within bounds on the data in flight that
-//! losses of more than 2 % set, and that probes test every few seconds.
+//! BBR v3 derives the window and the pace from a model of the path, like v1, and bounds the data in flight. Losses of
+//! more than 2 % set the bounds, and probes test them every few seconds.
 //!
-//! draft-ietf-ccwg-bbr (edition of August 2026). The bandwidth is the greatest rate of delivery of the last two cycles,
-//! the round-trip time the least of 10 seconds. Each state has a gain of the pace and one of the window:
+//! draft-ietf-ccwg-bbr (edition of August 2026).
+//!
+//! # How it works
+//!
+//! The bandwidth is the greatest delivery rate of the last two cycles, the round-trip time the least of 10 seconds.
+//! Each state has a gain of the pace and a gain of the window:
 //!
 //! ```text
 //! pace   = gain · bandwidth · 0.99            Startup 4 ln 2, Drain 0.5, Down 0.9, Cruise 1, Refill 1, Up 1.25, ProbeRTT 1
 //! window = gain · bandwidth · min_rtt + excess   2, Up 2.25, ProbeRTT 0.5; at least 4 segments
 //! ```
 //!
-//! Startup ends when the rate has not grown by a quarter in three round trips, or when a round trip of loss recovery
-//! lost more than 2 % in 6 ranges or more; Drain when no more than bandwidth · min_rtt is in flight, or after three
-//! round trips. Then the cycle: Down makes room, Cruise stays, Refill fills the pipe for a round trip, Up sends more
-//! than the path takes until the rate stops growing. A cycle lasts 2 to 3 seconds, or as many round trips as the window
-//! has segments, at most 63, if that is less: Reno's flows would probe as often. If no lower round-trip time was seen
-//! for 5 seconds, ProbeRTT halves the window for 200 ms or a round trip, whichever is longer.
+//! Startup ends when the rate has not grown by a quarter in three round trips. It also ends when a round trip of loss
+//! recovery lost more than 2 % in 6 ranges or more. Drain ends when at most bandwidth · min_rtt is in flight, or after
+//! three round trips. Then the cycle starts:
 //!
-//! What a probe finds holds until the next: when more than 2 % of what was in flight with a segment are lost, the
-//! point at which they exceeded 2 % is the long-term bound, or 0.7 of the target if that is more; a clean probe raises
-//! it, by 1, 2, 4 ... segments a round trip. The probe after one that lost too much stops at this bound, and is
-//! repeated once it is known to have lost little. Outside of Up it is kept with 15 % of headroom in Cruise. Between
-//! probes a round trip with any loss sets short-term bounds of bandwidth and data in flight: what was delivered in it,
-//! or 0.7 of what they were if that is more. Loss recovery itself changes nothing; a timeout leaves one segment until
-//! all is repaired. A spurious loss takes back bounds and state.
+//! - Down makes room and Cruise keeps it.
+//! - Refill fills the pipe for a round trip.
+//! - Up sends more than the path takes until the rate stops growing.
+//!
+//! A cycle lasts 2 to 3 seconds. It is shorter if the window has few segments: as many round trips as segments, at most
+//! 63, because Reno's flows would probe as often. After 5 seconds without a lower round-trip time, ProbeRTT halves the
+//! window for 200 ms or a round trip, the longer of both.
+//!
+//! The findings of a probe hold until the next probe. If more than 2 % of the data in flight with a segment is lost,
+//! the long-term bound is the point at which losses exceeded 2 %, or 0.7 of the target if that is more. A clean probe
+//! raises the bound by 1, 2, 4 ... segments per round trip. After a probe that lost too much, the next probe stops at
+//! this bound. It is repeated once it is known to have lost little. Cruise keeps 15 % of headroom below the bound.
+//!
+//! Between probes, a round trip with any loss sets short-term bounds of bandwidth and data in flight: the delivered
+//! values, or 0.7 of the old bounds if that is more. Loss recovery itself changes nothing. A timeout leaves one segment
+//! until all data is repaired. A spurious loss restores bounds and state.
 //!
 //! # bbr2
 //!
-//! BBR v2 (alpha release of 2019) is the same with other constants: Startup has gains of 2.885 and ends after 8 losses
-//! in a round trip, Drain's pace is 1 / 2.885, Down's 0.75; Up has a window gain of 2 and ends when it has lasted a
-//! round trip and 1.25 times bandwidth · min_rtt is in flight. What it does by congestion marks is left out, as for v3.
+//! BBR v2 (alpha release of 2019) is BBR v3 with other constants:
 //!
-//! Two flows of v2 that begin at different times stay uneven where the queue holds both windows without losses. On 50
-//! Mbit/s and 40 ms the first flow keeps two thirds to three quarters of the link. The two estimates add up to more than
-//! the link rate, and both windows are twice bandwidth · min_rtt, so a queue of one round trip remains. Each flow gets
-//! the share of its window, which confirms its estimate, so every division of the link is an equilibrium. Only probes
-//! can change it, but they end too early. At the start of Up, 1.25 times bandwidth · min_rtt is already in flight, and
-//! min_rtt has passed before the first ACK of the probe arrives. The Up of v3 waits for these ACKs: with
+//! - Startup has gains of 2.885 and ends after 8 losses in a round trip.
+//! - The pace of Drain is 1 / 2.885, that of Down 0.75.
+//! - Up has a window gain of 2. It ends when it has lasted a round trip and 1.25 times bandwidth · min_rtt is in
+//!   flight.
+//! - Its reaction to ECN marks is left out, as for v3.
+//!
+//! Two flows of v2 that start at different times stay uneven where the queue holds both windows without losses. On 50
+//! Mbit/s and 40 ms the first flow keeps two thirds to three quarters of the link. The two estimates add up to more
+//! than the link rate, and both windows are twice bandwidth · min_rtt, so a queue of one round trip remains. Each flow
+//! gets the share of its window, which confirms its estimate, so every division of the link is an equilibrium. Only
+//! probes can change it, but they end too early. At the start of Up, 1.25 times bandwidth · min_rtt is already in
+//! flight, and min_rtt has passed before the first ACK of the probe arrives. The Up of v3 waits for these ACKs: with
 //! `up_ends = "plateau"` the same two flows become nearly even. The released code of v2 has the early end.
 //!
-//! # What differs
+//! # Differences from the source
 //!
-//! Quanta are single segments, as nothing below the sender joins them (`quantum`). After a timeout the window is one
-//! segment, also if RACK leaves something in flight; data sent after nothing was in flight are taken for a restart of
-//! the application. The pace is set again at the first round trip measured, as in Linux. A round-trip time of the
-//! handshake is used for the pace only, as its packets are smaller. Marks (ECN) are ignored: released code uses them
-//! below a round-trip time of 5 ms, and no satellite path is that short. `profile = "code"` is the released code, where
-//! it differs from the draft. The restart window (RFC 5681), window validation and proportional rate reduction do not
-//! apply.
+//! - Quanta are single segments, because no layer below the sender joins segments (`quantum`).
+//! - After a timeout the window is one segment, even if RACK leaves data in flight.
+//! - Data sent after nothing was in flight counts as a restart of the application.
+//! - The first measured round trip sets the pace again, as in Linux. A round-trip time of the handshake is used for the
+//!   pace only, because its packets are smaller.
+//! - ECN marks are ignored. Released code uses them below a round-trip time of 5 ms, and no satellite path is that
+//!   short.
+//! - `profile = "code"` is the released code where it differs from the draft.
+//! - The restart window (RFC 5681), window validation and proportional rate reduction do not apply.
 //!
-//! # On satellite paths
+//! # When it helps
 //!
-//! It holds a queue far shorter than loss-based flows do, and random loss of a few packets in a thousand costs little.
-//! Beyond 2 % each probe looks like congestion, the long-term bound follows what survives, and v1 gets far more out of
-//! a noisy link. Over GEO a cycle of 2 to 3 seconds has four or five round trips: Down, a tenth below the bandwidth,
-//! has not drained what Up queued when the next probe is due, so that a part of it keeps waiting (v2 drains it), and
-//! new capacity is found slowly; ProbeRTT may come before Startup is over. A handover to a longer path leaves the
-//! round-trip time too small for up to ten seconds, and a burst of loss there bounds the data in flight until the next
-//! probe; with `leo` it knows when paths change. ProbeRTT keeps half the window and costs little.
+//! BBR v3 keeps a far shorter queue than loss-based flows. Random loss of a few packets in a thousand costs little.
+//! ProbeRTT keeps half the window and costs little.
 //!
-//! Two flows over GEO that begin at different times do not become even, and may move apart: the long-term bound of
-//! each stays where its own first overflow set it, neither sees losses of 2 % afterwards, and nothing lowers the
-//! larger bound. This follows from the draft as it is coded here. It is unconfirmed, as it has not been checked
-//! against a second implementation.
+//! # When it hurts
+//!
+//! - Beyond a loss of 2 %, each probe looks like congestion, and the long-term bound follows the surviving packets. v1
+//!   gets far more out of a noisy link.
+//! - Over GEO a cycle of 2 to 3 seconds has four or five round trips. Down, a tenth below the bandwidth, has not
+//!   drained the queue of Up when the next probe is due, so a part of it remains (v2 drains it). BBR v3 finds new
+//!   capacity slowly, and ProbeRTT may come before Startup is over.
+//! - A handover to a longer path leaves a round-trip time that is too small for up to ten seconds. A burst of loss
+//!   there bounds the data in flight until the next probe. With `leo` it knows when paths change.
+//! - Two flows over GEO that start at different times do not become even, and may move apart. The long-term bound of
+//!   each stays where its first overflow set it. Neither sees losses of 2 % afterwards, and nothing lowers the larger
+//!   bound. This follows from the draft as implemented here. It is unconfirmed, because no second implementation was
+//!   available for comparison.
 
 mod model;
 mod probe_bw;
@@ -81,13 +101,13 @@ use version::Version;
 
 const UP_PACING: f64 = 1.25;
 const PROBE_RTT_WINDOW: f64 = 0.5;
-/// Segments of the least window.
+/// Smallest window, segments.
 const MIN_PIPE: u64 = 4;
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT: Duration = Duration::from_millis(200);
 const DRAIN_ROUNDS: u64 = 3;
-/// Round trips between probes at most, for the sake of Reno's flows.
+/// Largest number of round trips between probes, for coexistence with Reno's flows.
 const COEXISTENCE_ROUNDS: u64 = 63;
 const PROBE_WAIT_S: f64 = 2.0;
 const EXCESS_ROUNDS: u64 = 10;
@@ -95,7 +115,7 @@ const UP_ROUNDS_MAX: u32 = 30;
 /// Cycles for which a known reallocation keeps the bandwidth.
 const HELD_CYCLES: u64 = 2;
 
-/// In the draft's words; the last four before ProbeRTT are those of ProbeBW.
+/// States, in the words of the draft. The last four before ProbeRTT are those of ProbeBW.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Startup,
@@ -107,7 +127,7 @@ enum State {
     ProbeRtt,
 }
 
-/// What ACKs report on: the last probe, the one to come, or nothing of the kind.
+/// Subject of ACKs: the last probe, the next one, or neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AckPhase {
     Init,
@@ -117,7 +137,7 @@ enum AckPhase {
     Stopping,
 }
 
-/// An ACK, as the steps of the model want it.
+/// An ACK, as the steps of the model need it.
 #[derive(Clone, Copy, Debug)]
 struct Ack {
     now: Time,
@@ -139,7 +159,7 @@ impl Ack {
     }
 }
 
-/// Bounds that losses set; none is infinite.
+/// Bounds set by losses; infinite: no bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bounds {
     bw_short: f64,
@@ -149,13 +169,13 @@ struct Bounds {
 
 const UNBOUNDED: Bounds = Bounds { bw_short: f64::INFINITY, short: u64::MAX, long: u64::MAX };
 
-/// What is seen of losses between two looks, a round trip of loss.
+/// Losses seen between two evaluations, which are a round trip of loss apart.
 #[derive(Clone, Copy, Debug, Default)]
 struct LossRound {
-    /// It ends when more than this was delivered at the sending of what is acknowledged.
+    /// End of the round trip: more than this was delivered when the acknowledged data was sent.
     end: u64,
     has_loss: bool,
-    /// Greatest rate and volume delivered in it.
+    /// Greatest rate, and volume delivered, in the round trip.
     bw: f64,
     delivered: u64,
     /// Lost ranges, or ACKs that reported losses.
@@ -165,38 +185,38 @@ struct LossRound {
     without_sack: bool,
 }
 
-/// When the state began.
+/// Start of the state.
 #[derive(Clone, Copy, Debug)]
 struct StateStart {
     at: Time,
-    /// The round trip in which Drain began.
+    /// Round trip in which Drain began.
     drain_round: u64,
 }
 
-/// The cycle: when the next probe of the bandwidth is due, and what the last one showed.
+/// The cycle: the time of the next bandwidth probe, and the result of the last.
 #[derive(Clone, Debug)]
 struct Probing {
     dice: Dice,
     ack_phase: AckPhase,
-    /// The cycle began then; the next probe is due after `wait`, or enough round trips.
+    /// Start of the cycle. The next probe is due after `wait`, or after enough round trips.
     began_at: Time,
     wait: Duration,
     /// Round trips since the last probe.
     rounds: u64,
-    /// What is lost now was sent in a probe.
+    /// Whether data lost now was sent in a probe.
     is_sample: bool,
     was_too_high: bool,
     was_precaution: bool,
 }
 
-/// How fast Up raises the long-term bound.
+/// Pace at which Up raises the long-term bound.
 #[derive(Clone, Copy, Debug)]
 struct Slope {
     /// Round trips in Up.
     rounds: u32,
-    /// Bytes acknowledged that did not raise the bound yet.
+    /// Bytes acknowledged that have not raised the bound yet.
     acked: u64,
-    /// Bytes to be acknowledged for each segment that it rises.
+    /// Acknowledged bytes per segment that the bound rises.
     per_segment: u64,
 }
 
@@ -212,13 +232,13 @@ struct LeastRtt {
 /// Loss recovery.
 #[derive(Clone, Copy, Debug, Default)]
 struct InRecovery {
-    /// Bytes delivered when it began; none: there is none.
+    /// Bytes delivered at its start; `None` outside recovery.
     from: Option<u64>,
-    /// The state that a loss ended, to return to if the loss was spurious.
+    /// State that a loss ended, restored if the loss was spurious.
     undo_state: Option<State>,
 }
 
-/// BBR v2 or v3 on a connection: its model of the path, the bounds, and the window and the pace that follow.
+/// BBR v2 or v3 on a connection: its model of the path, the bounds, the window and the pace.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     version: Version,
@@ -247,7 +267,7 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    /// In Startup with a window of `init.cwnd` bytes; v2 or v3, as the settings are.
+    /// Starts in Startup with a window of `init.cwnd` bytes; v2 or v3 by the settings.
     pub fn new(init: Init, version: impl Into<Version>) -> Self {
         let version = version.into();
         let Bbr3Settings { leo, period, offset, .. } = version.settings;

@@ -1,4 +1,4 @@
-//! The model: what each ACK changes in it, in this order, the bounds that losses set, and the window that follows.
+//! Updates the model with each ACK, in this order, and derives bounds and window from it.
 
 use super::{Ack, Bbr3, State, EXCESS_ROUNDS, MIN_PIPE, PROBE_RTT_WINDOW, UNBOUNDED, UP_PACING};
 use crate::cc::model::common::{grown, product};
@@ -111,7 +111,7 @@ impl Bbr3 {
         }
     }
 
-    /// What was in flight when losses crossed the threshold, in the middle of the segment.
+    /// Returns the bytes in flight when losses crossed the threshold, in the middle of the segment.
     pub(super) fn flight_at_threshold(&self, lost: &LostSegment) -> u64 {
         let threshold = self.version.settings.loss_threshold;
         let before = lost.flight_before.saturating_sub(lost.len) as f64;
@@ -159,7 +159,7 @@ impl Bbr3 {
         MIN_PIPE * self.smss
     }
 
-    /// `gain` times bandwidth and round-trip time, bytes; with the initial window as long as there is none.
+    /// Returns `gain` times bandwidth times round-trip time, bytes; the initial window until they are known.
     pub(super) fn bdp(&self, gain: f64) -> u64 {
         // Casts saturate.
         (gain * self.product_or_initial(self.bw)) as u64
@@ -169,14 +169,14 @@ impl Bbr3 {
         self.rtt.min.map_or(self.initial_window as f64, |min_rtt| product(bw, min_rtt))
     }
 
-    /// With room for quanta and, in Up, for two segments more.
+    /// Adds room for quanta and, in Up, for two more segments.
     pub(super) fn quantised(&self, bytes: u64) -> u64 {
         let quanta = 3 * self.pace.quantum(self.version.settings.quantum);
         let up = if self.state == State::Up { 2 * self.smss } else { 0 };
         bytes.max(quanta).max(self.min_pipe()).saturating_add(up)
     }
 
-    /// The most that is in flight between probes.
+    /// Returns the limit of the data in flight between probes.
     pub(super) fn with_headroom(&self) -> u64 {
         let long = self.bounds.long;
         if long == u64::MAX {

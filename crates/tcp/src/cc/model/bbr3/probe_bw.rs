@@ -47,7 +47,7 @@ impl Bbr3 {
 
     fn end_up(&mut self, ack: &Ack) {
         let is_done = if self.probing.was_too_high && ack.in_flight >= self.bounds.long {
-            // The last probe lost too much from here on. (`stopped_risky_probe` in released code, v2 and v3.)
+            // The last probe lost too much above this bound. (`stopped_risky_probe` in released code, v2 and v3.)
             self.probing.was_precaution = true;
             true
         } else if self.version.up_ends_with_queue {
@@ -67,7 +67,7 @@ impl Bbr3 {
         self.enter_down(ack.now);
     }
 
-    /// Up at its long-term bound: 1, 2, 4 ... segments more in a round trip.
+    /// Raises the bound while Up is at it: 1, 2, 4 ... segments more per round trip.
     fn raise_bound(&mut self, ack: &Ack) {
         if !ack.is_cwnd_limited || self.cwnd < self.bounds.long {
             return;

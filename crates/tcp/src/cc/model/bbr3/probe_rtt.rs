@@ -1,4 +1,4 @@
-//! ProbeRTT, and the round-trip time that it is for.
+//! ProbeRTT and the round-trip time that it measures.
 
 use super::{Ack, AckPhase, Bbr3, State, MIN_RTT_WINDOW, PROBE_RTT, PROBE_RTT_INTERVAL, PROBE_RTT_WINDOW};
 use bentpipe_units::Time;

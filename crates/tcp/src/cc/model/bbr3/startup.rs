@@ -1,4 +1,4 @@
-//! Startup and Drain: until the pipe is full, and until no more than it holds is in flight.
+//! Startup fills the pipe. Drain empties the queue that Startup built.
 
 use super::{Ack, Bbr3, State, DRAIN_ROUNDS};
 

@@ -67,7 +67,7 @@ fn lost(flight: u64, lost: u64) -> LostSegment {
     }
 }
 
-/// Tests 3 and 4: where losses crossed 2 %, and what is left free of it.
+/// Tests 3 and 4: the point where losses crossed 2 %, and the headroom below it.
 #[test]
 fn losses_of_a_probe_bound_what_is_in_flight() {
     let view = PathState { smss: SMSS, ..path(0) };
@@ -152,7 +152,7 @@ fn probes_are_as_frequent_as_renos() {
     assert!(draws.contains(&0) && draws.contains(&1) && draws.iter().all(|&draw| draw < 2));
 }
 
-/// Issue 5: bandwidth and round-trip time within 3 %, and no queue but that of the probes.
+/// Issue 5: bandwidth and round-trip time within 3 %, and only the queue of the probes.
 #[test]
 fn a_constant_path_is_found() {
     let versions: [fn() -> Version; 3] = [
@@ -184,8 +184,8 @@ fn a_constant_path_is_found() {
     }
 }
 
-/// Where it takes less than the 5 seconds after which ProbeRTT comes: log2(BDP / initial window) round trips, three
-/// that show no growth; Drain ends after three round trips at the latest.
+/// Startup that takes less than the 5 seconds until ProbeRTT: log2(BDP / initial window) round trips, three without
+/// growth. Drain ends after three round trips at the latest.
 #[test]
 fn startup_and_drain_take_the_rounds_of_the_model() {
     for (mbps, rtt_ms) in [(10.0, 100), (20.0, 250), (100.0, 100)] {
@@ -249,7 +249,7 @@ fn the_bandwidth_is_followed() {
         link.cc.max_bw.get() > 0.9 * link.rate
     });
     near(link.cc.max_bw.get(), link.rate, 0.11);
-    // 1.25^10.3 is 10; what a pace brings is seen in the round trip after it.
+    // 1.25^10.3 is 10. The effect of a pace is visible in the round trip after it.
     assert!(in_up.len() <= 21, "{in_up:?}");
 
     let mut link = Bottleneck::new(bbr(), 10.0, 100, 40.0);
@@ -281,7 +281,7 @@ fn more_than_2_percent_lost_is_congestion() {
     assert!(share(10) <= 0.2, "{}", share(10));
 }
 
-/// Six ranges in a round trip of recovery, more than 2 % of what was in flight.
+/// Six ranges in a round trip of recovery, more than 2 % of the data that was in flight.
 #[test]
 fn losses_end_startup() {
     let mut link = Bottleneck::new(bbr(), 10.0, 100, 20.0);
@@ -311,13 +311,13 @@ fn timeouts_restart_from_a_segment() {
     assert_eq!(cc.cwnd(), 4 * SMSS);
     cc.on_recovery_exit(&view);
     assert_eq!(cc.cwnd(), 250 * SMSS);
-    // What never was a congestion has no window to give back.
+    // Without congestion there is no window to restore.
     cc.cwnd = 100 * SMSS;
     cc.on_recovery_exit(&view);
     assert_eq!(cc.cwnd(), 100 * SMSS);
 }
 
-/// A reallocation to a longer path: without being told it is too slow until the round-trip time is forgotten.
+/// A reallocation to a longer path: without notification it is too slow until the round-trip time is forgotten.
 #[test]
 fn known_reconfigurations_are_survived() {
     let after = |leo| {

@@ -1,26 +1,26 @@
-//! What can be set, and where versions and profiles differ.
+//! Settings, and the constants in which versions and profiles differ.
 
 use crate::cc::model::common::BbrQuantum;
 use crate::cc::settings::settings;
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
-    /// Which BBR v3.
+    /// Edition of BBR v3.
     pub enum Bbr3Profile {
         /// The working group's draft.
         "draft" => Draft,
-        /// The released code: Drain's pace 0.347, Down's 0.91, Startup ends after 6 ACKs that show losses, Drain has no
-        /// limit.
+        /// The released code: Drain's pace is 0.347, Down's 0.91, Startup ends after 6 ACKs that show losses, and Drain
+        /// has no limit.
         "code" => Code,
     }
 }
 
 bentpipe_units::words! {
-    /// The end of Up, if losses do not end it.
+    /// End of Up without losses.
     pub enum Bbr2Up {
-        /// Up has lasted a least round-trip time, and 1.25 times bandwidth · min_rtt is in flight.
+        /// Up ends when it has lasted a least round-trip time and 1.25 times bandwidth · min_rtt is in flight.
         "queue" => Queue,
-        /// The rate of delivery has not grown by a quarter for three round trips, as in v3.
+        /// Up ends when the delivery rate has not grown by a quarter for three round trips, as in v3.
         "plateau" => Plateau,
     }
 }
@@ -28,22 +28,22 @@ bentpipe_units::words! {
 settings! {
     /// Settings of BBR v3.
     pub struct Bbr3Settings {
-        /// Which one.
+        /// Edition of BBR v3.
         profile: enum Bbr3Profile = Bbr3Profile::Draft, "draft-ietf-ccwg-bbr";
-        /// Share of the data in flight whose loss bounds them.
+        /// Share of the data in flight whose loss sets a bound.
         loss_threshold: f64 = 0.02, [0.0, 0.9], "draft-ietf-ccwg-bbr";
-        /// Share that a bound keeps at least.
+        /// Smallest share of a bound that a loss leaves.
         beta: f64 = 0.7, [0.1, 0.99], "draft-ietf-ccwg-bbr";
         /// Share of the long-term bound that is left free between probes.
         headroom: f64 = 0.15, [0.0, 0.9], "draft-ietf-ccwg-bbr";
-        /// How much is handed down at once.
+        /// Data that is handed down in one quantum.
         quantum: enum BbrQuantum = BbrQuantum::Segment, "reading: the simulator sends segments one by one; the draft: offload";
-        /// Whether samples at the limit of the receiver's window only raise the bandwidth.
+        /// Whether samples at the limit of the receiver's window can only raise the bandwidth.
         rwnd_limited_is_app_limited: bool = false, "draft-ietf-ccwg-bbr";
-        /// Whether the sender is notified when the path is reconfigured. Then losses do not count for half a
-        /// second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer.
-        leo: bool = false, "reading: no published BBR is told";
-        /// Time between reconfigurations; 0: there are none.
+        /// Whether the sender is notified of path reconfigurations. Losses then do not count for half a second, the
+        /// least round-trip time is measured again, and the bandwidth is kept two cycles longer.
+        leo: bool = false, "reading: no published BBR has this";
+        /// Time between reconfigurations; 0: no reconfigurations.
         period: Duration = Duration::from_secs(15), "Starlink's scheduling period";
         /// Time of the first reconfiguration in the simulation.
         offset: Duration = Duration::ZERO, "reading";
@@ -53,29 +53,29 @@ settings! {
 settings! {
     /// Settings of BBR v2.
     pub struct Bbr2Settings {
-        /// Share of the data in flight whose loss bounds them.
+        /// Share of the data in flight whose loss sets a bound.
         loss_threshold: f64 = 0.02, [0.0, 0.9], "alpha release of 2019";
-        /// Share that a bound keeps at least.
+        /// Smallest share of a bound that a loss leaves.
         beta: f64 = 0.7, [0.1, 0.99], "alpha release of 2019";
         /// Share of the long-term bound that is left free between probes.
         headroom: f64 = 0.15, [0.0, 0.9], "alpha release of 2019";
-        /// The end of Up, if losses do not end it.
+        /// End of Up without losses.
         up_ends: enum Bbr2Up = Bbr2Up::Queue, "alpha release of 2019";
-        /// How much is handed down at once.
+        /// Data that is handed down in one quantum.
         quantum: enum BbrQuantum = BbrQuantum::Segment, "reading: the simulator sends segments one by one; Linux: offload";
-        /// Whether samples at the limit of the receiver's window only raise the bandwidth.
+        /// Whether samples at the limit of the receiver's window can only raise the bandwidth.
         rwnd_limited_is_app_limited: bool = false, "alpha release of 2019";
-        /// Whether the sender is notified when the path is reconfigured. Then losses do not count for half a
-        /// second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer.
-        leo: bool = false, "reading: no published BBR is told";
-        /// Time between reconfigurations; 0: there are none.
+        /// Whether the sender is notified of path reconfigurations. Losses then do not count for half a second, the
+        /// least round-trip time is measured again, and the bandwidth is kept two cycles longer.
+        leo: bool = false, "reading: no published BBR has this";
+        /// Time between reconfigurations; 0: no reconfigurations.
         period: Duration = Duration::from_secs(15), "Starlink's scheduling period";
         /// Time of the first reconfiguration in the simulation.
         offset: Duration = Duration::ZERO, "reading";
     }
 }
 
-/// Where versions and profiles differ.
+/// Constants in which versions and profiles differ.
 #[derive(Clone, Copy, Debug)]
 pub struct Version {
     pub(super) settings: Bbr3Settings,
@@ -84,13 +84,13 @@ pub struct Version {
     pub(super) drain_pacing: f64,
     pub(super) down_pacing: f64,
     pub(super) up_window: f64,
-    /// Losses of a round trip that end Startup, and whether they are ranges or ACKs.
+    /// Losses of a round trip that end Startup, and their unit: ranges or ACKs.
     pub(super) startup_losses: u32,
     pub(super) counts_ranges: bool,
     pub(super) has_drain_limit: bool,
-    /// Up ends after a round trip with a queue of a quarter.
+    /// Whether Up ends after a round trip with a queue of a quarter.
     pub(super) up_ends_with_queue: bool,
-    /// The clock of aggregation ticks every 5 round trips, and two ticks count.
+    /// Whether the clock of aggregation ticks every 5 round trips, and two ticks count.
     pub(super) has_coarse_excess: bool,
 }
 

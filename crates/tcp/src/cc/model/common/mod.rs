@@ -1,6 +1,5 @@
-//! What the versions of BBR have in common: round trips counted in packets, the test for a full pipe,
-//! the aggregation of ACKs, the pace, and reallocations that are known beforehand. Rates are of payload, in bytes a
-//! second.
+//! Parts that the versions of BBR share: round trips counted in packets, the test for a full pipe, the aggregation of
+//! ACKs, the pace, and known reallocations. Rates are of payload, in bytes per second.
 
 pub(crate) mod policer;
 
@@ -8,46 +7,46 @@ use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::{Delivery, Init, Pace, PathState};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
-/// What is paced stays that much below the bandwidth, so that a queue drains.
+/// Margin between pace and bandwidth, so that a queue drains.
 const MARGIN: f64 = 0.99;
-/// The round-trip time of a path of which nothing is known.
+/// Round-trip time of an unknown path.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
-/// After a reallocation losses mean nothing for so long.
+/// Time after a reallocation in which losses do not count.
 const GRACE: Duration = Duration::from_millis(500);
-/// Bounds of a quantum in segments and in bytes.
+/// Bounds of a quantum, segments and bytes.
 const QUANTUM: (u64, u64) = (2, 65_536);
 
 bentpipe_units::words! {
-    /// How much BBR hands down at once, which its windows leave room for.
+    /// Data that BBR hands down in one quantum, for which its windows leave room.
     pub enum BbrQuantum {
-        /// A segment: nothing below the sender joins segments.
+        /// One segment, because no layer below the sender joins segments.
         "segment" => Segment,
-        /// What the pace sends in a millisecond, at least 2 segments and at most 64 kB, as hosts with segmentation
+        /// Data that the pace sends in a millisecond, at least 2 segments and at most 64 kB, as hosts with segmentation
         /// offload.
         "offload" => Offload,
     }
 }
 
-/// What the newest segment that an ACK delivered says.
+/// Sample of the newest segment that an ACK delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sample {
-    /// Bytes a second; 0: no rate.
+    /// Bytes per second; 0: unknown.
     pub(crate) rate: f64,
-    /// Bytes delivered since it left.
+    /// Bytes delivered since it was sent.
     pub(crate) delivered: u64,
-    /// Bytes delivered when it left.
+    /// Bytes delivered when it was sent.
     pub(crate) prior_delivered: u64,
     pub(crate) is_app_limited: bool,
-    /// Bytes in flight when it left, itself included.
+    /// Bytes in flight when it was sent, itself included.
     pub(crate) flight: u64,
-    /// Bytes declared lost since it left.
+    /// Bytes declared lost since it was sent.
     pub(crate) lost: u64,
     pub(crate) rtt: Option<Duration>,
 }
 
 impl Sample {
-    /// None: the ACK does not say which segment arrived. `counts_rwnd`: what was sent at the limit of the receiver's
-    /// window is a lower bound too.
+    /// Returns `None` if the ACK does not identify the segment that arrived. With `counts_rwnd`, data sent at the limit
+    /// of the receiver's window also gives a lower bound.
     pub(crate) fn new(delivery: &Delivery, path: &PathState, counts_rwnd: bool) -> Option<Self> {
         let rs = delivery.rate?;
         let fills_rwnd = rs.flight_before + path.smss > path.rwnd;
@@ -62,13 +61,13 @@ impl Sample {
         })
     }
 
-    /// Whether it may set the bandwidth, now `bw`.
+    /// Whether it may update the bandwidth, now `bw`.
     pub(crate) fn is_fit_for(&self, bw: f64) -> bool {
         self.rate > 0.0 && (self.rate >= bw || !self.is_app_limited)
     }
 }
 
-/// Round trips, counted by what was delivered when a segment left.
+/// Round trips, counted by the data delivered when a segment was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rounds {
     next_delivered: u64,
@@ -86,13 +85,13 @@ impl Rounds {
         is_start
     }
 
-    /// A round trip starts with what is sent now.
+    /// Starts a round trip with the data sent now.
     pub(crate) fn start(&mut self, delivered: u64) {
         self.next_delivered = delivered;
     }
 }
 
-/// What a controller chooses at random, one draw after the other.
+/// Random choices of a congestion control, one draw after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice {
     stream: Stream,
@@ -100,42 +99,42 @@ pub(crate) struct Dice {
 }
 
 impl Dice {
-    /// `purpose`: what `cc` chooses.
+    /// Creates the stream of the choice `purpose` of `cc`.
     pub(crate) fn new(seed: u64, cc: &str, purpose: &str) -> Self {
         Self { stream: Stream::new(seed, cc, purpose), draws: 0 }
     }
 
-    /// A whole number uniform in `0..n`.
+    /// Returns a whole number uniform in `0..n`.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.draws += 1;
         self.stream.below(self.draws - 1, n)
     }
 
-    /// A number uniform in [0, 1).
+    /// Returns a number uniform in [0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         self.draws += 1;
         self.stream.uniform(self.draws - 1)
     }
 }
 
-/// ProbeRTT: how far it is, and what spares it.
+/// ProbeRTT: its progress, and the reason to skip it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ProbeRtt {
-    /// When it may end; none: more is in flight than it allows.
+    /// Earliest end; `None`: more is in flight than it allows.
     pub(crate) until: Option<Time>,
     pub(crate) has_lasted_a_round: bool,
-    /// Sending goes on after a pause, in which the queue drained: the next ACK does not begin it.
+    /// Whether sending continues after a pause that drained the queue. The next ACK does not begin ProbeRTT then.
     pub(crate) is_restarting: bool,
 }
 
-/// Whether the rate of delivery still grows: three rounds with less than a quarter more fill the pipe.
+/// Test for a full pipe: three rounds with less than a quarter more delivery rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FullPipe {
     rate: f64,
     rounds: u32,
-    /// In this test.
+    /// Whether this test has found the pipe full.
     pub(crate) is_now: bool,
-    /// In any: the path is known.
+    /// Whether any test has found it full, so the path is known.
     pub(crate) has_been: bool,
 }
 
@@ -143,7 +142,7 @@ impl FullPipe {
     const GROWTH: f64 = 1.25;
     const ROUNDS: u32 = 3;
 
-    /// A round trip with this rate is over.
+    /// Ends a round trip with this rate.
     pub(crate) fn on_round(&mut self, rate: f64) {
         if rate >= Self::GROWTH * self.rate {
             self.restart(rate);
@@ -154,13 +153,13 @@ impl FullPipe {
         self.has_been |= self.is_now;
     }
 
-    /// Test again, from this rate.
+    /// Restarts the test from this rate.
     pub(crate) fn restart(&mut self, rate: f64) {
         (self.rate, self.rounds, self.is_now) = (rate, 0, false);
     }
 }
 
-/// How much more than the bandwidth explains arrives at once, as where frames or slots gather ACKs.
+/// Data that arrives in bursts beyond the bandwidth, for example where frames or slots gather ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Aggregation {
     since: Time,
@@ -169,12 +168,12 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
-    /// A pause is over.
+    /// Ends a pause.
     pub(crate) fn restart(&mut self, now: Time) {
         (self.since, self.delivered) = (now, 0.0);
     }
 
-    /// At `tick` of the filter's clock an ACK delivered `newly` bytes; a window is the most that one can exceed.
+    /// Counts `newly` bytes, delivered by an ACK at `tick` of the filter's clock. The excess is at most one window.
     pub(crate) fn on_ack(&mut self, now: Time, tick: u64, bw: f64, newly: u64, cwnd: u64) {
         let mut expected = bw * now.saturating_since(self.since).as_secs_f64();
         if self.delivered <= expected {
@@ -185,25 +184,25 @@ impl Aggregation {
         self.excess.update(tick, (self.delivered - expected).min(cwnd as f64));
     }
 
-    /// Bytes, of the last `ticks`.
+    /// Returns the excess of the last `ticks`, bytes.
     pub(crate) fn excess(&self, ticks: u64) -> f64 {
         self.excess.of_last(ticks)
     }
 }
 
-/// The pace, and what it is made from.
+/// The pace, and its sources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BbrPace {
-    /// Bytes of payload a second.
+    /// Bytes of payload per second.
     rate: f64,
     smss: u64,
     header_len: u64,
-    /// A round-trip time was known when the pace was set.
+    /// Whether a round-trip time was known when the pace was set.
     is_informed: bool,
 }
 
 impl BbrPace {
-    /// `gain` times the initial window in a round trip.
+    /// Starts with `gain` times the initial window per round trip.
     pub(crate) fn new(init: &Init, gain: f64) -> Self {
         let mut pace = Self { rate: 0.0, smss: init.smss, header_len: 40, is_informed: false };
         pace.begin(gain, init.cwnd, init.rtt);
@@ -215,7 +214,7 @@ impl BbrPace {
         self.rate = gain * cwnd as f64 / rtt.unwrap_or(NOMINAL_RTT).max(NOMINAL_RTT / 1000).as_secs_f64();
     }
 
-    /// An ACK, or the first data: sizes, and the first round-trip time.
+    /// Learns sizes and the first round-trip time from an ACK, or at the first data.
     pub(crate) fn learn(&mut self, path: &PathState, gain: f64, cwnd: u64) {
         (self.smss, self.header_len) = (path.smss, path.header_len);
         if !self.is_informed && path.srtt.is_some() {
@@ -223,7 +222,7 @@ impl BbrPace {
         }
     }
 
-    /// `gain` times a bandwidth, less the margin; with `only_up` the pace does not fall.
+    /// Sets the pace to `gain` times a bandwidth, less the margin. With `only_up` the pace does not fall.
     pub(crate) fn set(&mut self, gain: f64, bw: f64, only_up: bool) {
         let rate = gain * bw * MARGIN;
         if rate > 0.0 && (!only_up || rate > self.rate) {
@@ -231,19 +230,19 @@ impl BbrPace {
         }
     }
 
-    /// Headers included.
+    /// Returns the pace with headers.
     pub(crate) fn as_rate(&self) -> Rate {
         let packets = self.rate / self.smss as f64;
         // Casts saturate.
         Rate::from_bps((packets * 8.0 * (self.smss + self.header_len) as f64) as u64).max(Rate::from_bps(1))
     }
 
-    /// With a quantum back to back.
+    /// Returns the pace with a quantum sent back to back.
     pub(crate) fn as_pace(&self, quantum: BbrQuantum) -> Pace {
         Pace { burst: Some(self.quantum(quantum)), ..Pace::at(self.as_rate()) }
     }
 
-    /// Bytes that are handed down at once.
+    /// Returns the bytes of a quantum.
     pub(crate) fn quantum(&self, quantum: BbrQuantum) -> u64 {
         match quantum {
             BbrQuantum::Segment => self.smss,
@@ -252,16 +251,16 @@ impl BbrPace {
     }
 }
 
-/// Reallocations of the path that are known beforehand: at an offset, and then once a period.
+/// Known reallocations of the path: at an offset, then once per period.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownReallocations {
     is_known: bool,
     period: Duration,
     offset: Duration,
     last: Option<Time>,
-    /// No round-trip time of the new path was seen yet.
+    /// Whether no round-trip time of the new path is known yet.
     needs_rtt: bool,
-    /// Ticks of the bandwidth's clock that are still to be left out.
+    /// Ticks of the bandwidth's clock that are still skipped.
     held: u64,
 }
 
@@ -278,7 +277,7 @@ impl KnownReallocations {
         Some(Time::from_ps(now.as_ps() - into))
     }
 
-    /// The time is `now`; a reallocation keeps the bandwidth for so many ticks more.
+    /// Advances to `now`. A reallocation keeps the bandwidth for `ticks` more ticks.
     #[inline]
     pub(crate) fn look(&mut self, now: Time, held: u64) {
         if self.is_known {
@@ -289,7 +288,7 @@ impl KnownReallocations {
         }
     }
 
-    /// Whether losses are put down to a reallocation.
+    /// Whether losses are attributed to a reallocation.
     #[inline]
     pub(crate) fn excuses(&self, now: Time) -> bool {
         self.is_known && self.last.is_some_and(|last| now.saturating_since(last) < GRACE)
@@ -304,7 +303,7 @@ impl KnownReallocations {
         is_first
     }
 
-    /// Whether the clock of the bandwidth stands still at this tick.
+    /// Whether the clock of the bandwidth skips this tick.
     pub(crate) fn holds(&mut self) -> bool {
         let holds = self.held > 0;
         self.held -= u64::from(holds);
@@ -312,13 +311,13 @@ impl KnownReallocations {
     }
 }
 
-/// Bytes that a bandwidth delivers in a time.
+/// Returns the bytes that a bandwidth delivers in a time.
 pub(crate) fn product(bw: f64, time: Duration) -> f64 {
     bw * time.as_secs_f64()
 }
 
-/// A window of `cwnd` bytes after `newly` were delivered: to the target once the pipe has been full (`is_full`); before, on by
-/// what is delivered, at least as long as `is_new`.
+/// Returns a window of `cwnd` bytes after a delivery of `newly` bytes. Once the pipe has been full (`is_full`), it
+/// approaches the target. Before that it grows by the delivered bytes, at least as long as `is_new`.
 pub(crate) fn grown(cwnd: u64, newly: u64, target: u64, is_full: bool, is_new: bool) -> u64 {
     if is_full {
         (cwnd + newly).min(target)
@@ -329,10 +328,11 @@ pub(crate) fn grown(cwnd: u64, newly: u64, target: u64, is_full: bool, is_new: b
     }
 }
 
-/// The hooks that senders which model the path answer alike: they have `cwnd`, `smss`, `pipe`, `pace` and a least window.
+/// Implements the hooks that model-based congestion controls share. They have `cwnd`, `smss`, `pipe`, `pace` and a
+/// least window.
 macro_rules! model_hooks {
     ($min_window:ident) => {
-        /// Deliveries say more.
+        /// `on_delivery` has more information.
         fn on_ack(&mut self, _: &$crate::cc::AckSample, _: &PathState) {}
 
         fn takes_deliveries(&self) -> bool {
@@ -343,7 +343,7 @@ macro_rules! model_hooks {
             true
         }
 
-        /// The dice choose when it probes.
+        /// Random numbers choose the times of probes.
         fn is_random(&self) -> bool {
             true
         }
@@ -366,7 +366,8 @@ macro_rules! model_hooks {
             self.cwnd
         }
 
-        /// None in Startup; then the least window, so that the end of Startup counts as that of slow start.
+        /// No threshold in Startup. Afterwards the least window, so that the end of Startup counts as that of slow
+        /// start.
         #[inline]
         fn ssthresh(&self) -> u64 {
             if self.pipe.has_been {

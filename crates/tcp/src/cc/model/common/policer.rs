@@ -1,19 +1,19 @@
-//! A token bucket on the path lets bursts pass and then drops all above its rate. Two intervals of heavy loss with the
-//! same rate of delivery betray it (BBR v1 in Linux: long-term bandwidth sampling).
+//! Detects policers. A token bucket on the path lets bursts pass and then drops all packets above its rate. Two
+//! intervals of heavy loss with the same delivery rate reveal it (BBR v1 in Linux: long-term bandwidth sampling).
 
 use bentpipe_units::Time;
 
-/// Round trips that an interval has at least, and at most.
+/// Length of an interval, round trips: minimum and maximum.
 const INTERVAL: (u64, u64) = (4, 16);
 /// Lost over delivered bytes of an interval that counts: 50 / 256, about a fifth.
 const LOSS: f64 = 50.0 / 256.0;
-/// Rates are the same if they differ by no more than this share, or by 4 kbit/s.
+/// Relative difference up to which rates are equal. They may also differ by 4 kbit/s.
 const SAME: f64 = 1.0 / 8.0;
 const SAME_BYTES: f64 = 500.0;
-/// Round trips for which the rate found is used.
+/// Round trips in which the detected rate is used.
 const USE: u64 = 48;
 
-/// The intervals that are compared, and the rate that was found.
+/// The compared intervals, and the detected rate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Policer {
     is_sampling: bool,
@@ -21,12 +21,12 @@ pub(crate) struct Policer {
     since: Time,
     delivered: u64,
     lost: u64,
-    /// Of the last interval, then of both, bytes a second; 0: none.
+    /// Rate of the last interval, then of both, bytes per second; 0: unknown.
     rate: f64,
     in_use: bool,
 }
 
-/// What an ACK says.
+/// Counters at an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
     pub(crate) now: Time,
@@ -39,12 +39,12 @@ pub(crate) struct Totals {
 }
 
 impl Policer {
-    /// The rate of a policer that was found, bytes a second.
+    /// Returns the rate of a detected policer, bytes per second.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.in_use.then_some(self.rate)
     }
 
-    /// Forget all.
+    /// Discards all intervals and the rate.
     pub(crate) fn reset(&mut self, totals: &Totals) {
         self.rate = 0.0;
         self.in_use = false;
@@ -52,7 +52,7 @@ impl Policer {
         self.begin(totals);
     }
 
-    /// An ACK; returns whether the rate has been used long enough.
+    /// Processes an ACK. Returns whether the rate has been used long enough.
     pub(crate) fn on_ack(&mut self, totals: &Totals, is_probing: bool) -> bool {
         if self.in_use {
             self.rounds += u64::from(totals.is_round_start && is_probing);

@@ -101,7 +101,7 @@ fn reallocations_come_once_a_period() {
     assert!(!known.excuses(ms(11_999)) && !known.is_first_rtt(ms(11_999), Duration::ZERO) && !known.holds());
     known.look(ms(12_100), 2);
     assert!(known.excuses(ms(12_100)) && known.excuses(ms(12_499)) && !known.excuses(ms(12_500)));
-    // What was sent before the reallocation says nothing of the new path.
+    // Data sent before the reallocation gives no information about the new path.
     let rtt = Duration::from_millis(60);
     assert_eq!([12_059, 12_060, 12_061].map(|at| known.is_first_rtt(ms(at), rtt)), [false, true, false]);
     assert_eq!([known.holds(), known.holds(), known.holds()], [true, true, false]);

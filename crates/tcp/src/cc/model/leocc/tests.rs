@@ -90,12 +90,12 @@ fn reconfigurations_are_due_a_tenth_of_a_second_before_their_instants() {
     let mut cc = cruising(LeoCcSettings::default());
     let due = [11_890, 11_901, 12_000, 20_000, 26_899, 26_905].map(|at_ms| cc.is_reconfigured(at(at_ms)));
     assert_eq!(due, [None, Some(at(12_000)), None, None, None, Some(at(27_000))]);
-    // One that passed in silence is too late.
+    // A reconfiguration that passed in silence is too late.
     assert_eq!(cc.is_reconfigured(at(50_000)), None);
     assert_eq!(cc.is_reconfigured(at(56_900)), Some(at(57_000)));
 }
 
-/// 1 MB/s in 50 ms are 50 segments. What was sent before the instant says nothing of the new path.
+/// 1 MB/s in 50 ms are 50 segments. Data sent before the instant gives no information about the new path.
 #[test]
 fn after_a_reconfiguration_all_begins_anew() {
     let after = |settings, fall: bool| {

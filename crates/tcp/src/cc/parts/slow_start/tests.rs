@@ -15,7 +15,7 @@ fn ms(ms: u64) -> Duration {
 struct Sender {
     window: Window,
     path: PathState,
-    /// What was sent when the round began.
+    /// End of the data sent when the round began.
     end: u64,
 }
 
@@ -27,7 +27,7 @@ impl Sender {
         Self { window, path: PathState { smss: SMSS, ..testbench::path(segments * SMSS) }, end: 0 }
     }
 
-    /// An ACK of so many segments after a pause. All that the window allows is sent at once.
+    /// Delivers an ACK of `segments` segments after a pause. The sender fills its window immediately.
     fn ack(&mut self, after: Duration, segments: u64, rtt: Duration) {
         self.path.now += after;
         self.path.snd_una += segments * SMSS;
@@ -95,7 +95,7 @@ fn hoe_median_of_three_pairs_is_not_misled_by_one() {
     }
 }
 
-/// Not across rounds, not with an ACK that may have waited for the receiver's timer, not below the clock's resolution.
+/// ACKs that give no estimate: across rounds, delayed by the receiver's timer, or below the clock's resolution.
 #[test]
 fn hoe_takes_only_pairs_that_were_sent_together() {
     let mut s = Sender::new(hoe(1), 4);
@@ -240,7 +240,8 @@ fn hystart_a_train_of_half_a_round_trip_ends_slow_start() {
     assert_eq!(s.ssthresh(), Some(115));
 }
 
-/// From the ninth sample on the first eight count; more than an eighth later, within 4 and 16 ms, is late.
+/// From the ninth sample on, the first eight count. A delay that is more than an eighth longer, within 4 and 16 ms, is
+/// late.
 #[test]
 fn hystart_late_acks_end_slow_start() {
     for (base, late, expected) in [(100, 112, None), (100, 113, Some(40)), (20, 24, None), (540, 557, Some(40))] {
