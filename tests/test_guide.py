@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe.experiment.design.arms import senders_of
+from bentpipe.experiment.contract.senders import senders_of
 from bentpipe.scenario import overrides
 
 ROOT = Path(__file__).resolve().parent.parent
