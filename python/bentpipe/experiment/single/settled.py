@@ -37,7 +37,7 @@ def settled(
     table = result.series(name, flow, link)
     present = table[entity].unique(maintain_order=True).to_list()
     if len(present) > 1:
-        raise BentpipeError(f"{name} of which {entity}?\n  expected one of {', '.join(sorted(present))}")
+        raise BentpipeError(f"{name} of several {entity}s\n  expected one of {', '.join(sorted(present))}")
     times, values = table["time_s"].to_numpy(), table[name].to_numpy()
     interval_s = _interval_s(result.scenario)
     start_s, end_s = 0.0, result.simulated_s
