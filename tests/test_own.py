@@ -564,7 +564,7 @@ def test_results_depend_on_the_seed_and_not_on_what_is_recorded_or_beside_it(sce
     assert plain != flows(bp.run(scenario, cc=Dice, seed=4))
     jobs = [bp.compare(scenario, cc=["sack", Dice], replications=4, jobs=jobs).runs for jobs in (1, 4)]
     assert jobs[0].equals(jobs[1])
-    assert jobs[0].filter(sender="Dice")["goodput_bps"][0] == bp.run(scenario, cc=Dice).summary["goodput_bps"][0]
+    assert jobs[0].filter(of="Dice")["goodput_bps"][0] == bp.run(scenario, cc=Dice).summary["goodput_bps"][0]
 
 
 def test_a_sweep_runs_again_what_changed_and_only_that(scenario, tmp_path, idea):

@@ -203,6 +203,8 @@ def test_a_run_without_series_has_no_figure(small):
 
 
 def test_a_run_without_series_is_repeated_for_its_figure(small, caplog, tmp_path):
+    # Commands of other tests may have hushed it.
+    caplog.set_level("WARNING", logger="bentpipe")
     plain = bp.run(small, seed=7)
     again = [axes.lines[0].get_xydata().tolist() for axes in plain.plot().axes]
     assert "running again" in caplog.text

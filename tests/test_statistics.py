@@ -323,7 +323,7 @@ def test_the_steady_part_ends_with_the_flow(small):
 def test_what_has_no_steady_part_is_said(small):
     result = bp.run(bp.load(small), series=["goodput_bps"])
     for asked, text in (
-        ({}, "of which flow"),
+        ({}, "of several flows"),
         ({"flow": "bluk"}, "did you mean 'bulk'"),
         ({"flow": "bulk", "after": "meser"}, "expected 'mser' or a number"),
         ({"flow": "bulk", "after": -1}, "at least 0"),

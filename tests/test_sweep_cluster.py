@@ -312,19 +312,19 @@ def test_workers_without_bentpipe_are_said(small, tmp_path, started, scheduler):
 @pytest.mark.parametrize("on", ["", "local", "local:two", "dask://", "slurm", "127.0.0.1:8786"])
 def test_a_place_that_means_nothing_is_said(small, on):
     assert said(bp.sweep, small, RATES, on=on) == (
-        f"--on {on}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
+        f"on={on!r}\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
     )
 
 
 @pytest.mark.parametrize("count", [0, 1025])
 def test_processes_are_counted(small, count):
-    message = f"--on local:{count}: {count} processes\n  expected 1 to 1024"
+    message = f"on='local:{count}': {count} processes\n  expected 1 to 1024"
     assert said(bp.sweep, small, RATES, on=f"local:{count}") == message
 
 
 def test_jobs_and_a_cluster_contradict_each_other(small):
     assert said(bp.sweep, small, RATES, on="local:2", jobs=3) == (
-        "--jobs 3 with --on local:2\n  expected one of them: the cluster knows its workers"
+        "jobs=3 with on='local:2'\n  expected one of them: the cluster knows its workers"
     )
 
 

@@ -92,7 +92,7 @@ def test_a_grid_that_makes_no_sense_is_said_before_there_is_a_store(small, tmp_p
 
 def test_a_place_that_does_not_exist_is_said_before_there_is_a_store(small, tmp_path):
     assert said(sweep, small, tmp_path / "store", on="nowhere") == (
-        "--on nowhere\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
+        "on='nowhere'\n  expected local:N for N processes here, or dask://HOST:PORT of a scheduler"
     )
     assert said(sweep, small, tmp_path / "store", jobs=0) == "0 jobs\n  expected at least 1"
     assert not (tmp_path / "store").exists()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from bentpipe import _core, arguments, files, formatting
+from bentpipe import arguments, files, formatting
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
@@ -50,8 +49,6 @@ if TYPE_CHECKING:
     from bentpipe.statistics.steady import Steady
 
 FORM = "bentpipe run"
-LEVELS_MAX = 1_000_000
-"""Intervals over which `steady` averages a series that has a row per change."""
 TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
 
 
@@ -511,38 +508,9 @@ class RunResult(Result):
         BentpipeError
             As `series`; several flows or links and none is named; `after` or `confidence` makes no sense.
         """
-        import polars as pl
+        from bentpipe.experiment.single.settled import settled
 
-        # scipy is not needed for anything else here.
-        from bentpipe.statistics import steady
-
-        entry = next((entry for entry in dictionary()["series"] if entry["name"] == name), None)
-        if entry is None or name not in self.recorded:
-            raise BentpipeError(unknown(name, "a series that was recorded", self.recorded))
-        if isinstance(after, str) and after != "mser":
-            raise BentpipeError(f"after = {after!r}\n  expected 'mser' or a number of seconds")
-        if not isinstance(after, str) and not 0 <= after < math.inf:
-            raise BentpipeError(f"after = {after}\n  expected 'mser' or a number of seconds, at least 0")
-        Judgement(confidence=confidence)
-        entity = entry["entity"]
-        table = self.series(name, flow, link)
-        present = table[entity].unique(maintain_order=True).to_list()
-        if len(present) > 1:
-            raise BentpipeError(f"{name} of which {entity}?\n  expected one of {', '.join(sorted(present))}")
-        times, values = table["time_s"].to_numpy(), table[name].to_numpy()
-        interval_s = _interval_s(self.scenario)
-        start_s, end_s = 0.0, self.simulated_s
-        if entity == "flow" and present:
-            row = self.flows.row(by_predicate=pl.col("flow") == present[0], named=True)
-            start_s = row["start_s"] or 0.0
-            end_s = min(end_s, start_s + (row["completion_s"] or math.inf))
-        if not entry["sampled"]:
-            interval_s = max(interval_s, end_s / LEVELS_MAX)
-            times, values = steady.levels(times, values, interval_s, end_s)
-        # A row is about the interval before it.
-        within = (times > start_s + (1 - 1e-9) * interval_s) & (times <= end_s + 1e-9)
-        asked = None if isinstance(after, str) else after
-        return steady.steady(times[within], values[within], after=asked, confidence=confidence)
+        return settled(self, name, flow, link, after, confidence)
 
     def command(self) -> str:
         scenario, facts = self.scenario, facts_of(self.scenario)
@@ -616,10 +584,3 @@ class RunResult(Result):
         # To see a table, no other run is made.
         draw = [self.plot] if any(name in self.recorded for name in PANELS) else []
         return notebook.page(head, tables, self.statements, *draw)
-
-
-def _interval_s(scenario: Scenario) -> float:
-    """Time between samples of its series."""
-    found = _core.quantity(scenario.to_dict()["record"]["interval"])
-    assert found is not None, "the scenario is valid"
-    return found[0]
