@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from bentpipe.cli.app import COMMANDS, app
-from bentpipe.experiment.contract.options import CHARTS, MIX_CHARTS, SWEEP_CHARTS
+from bentpipe.experiment.common.options import CHARTS, MIX_CHARTS, SWEEP_CHARTS
 from bentpipe.metric import METRICS
 from bentpipe.papers.claims import paper
 from bentpipe.scenario.scenario import shipped_text

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from bentpipe.experiment.contract.provenance import titled
+from bentpipe.experiment.common.provenance import titled
 from bentpipe.plot.cuts import CUT, EXPLAINED, mark_cuts
 
 LOSSY = """

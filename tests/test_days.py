@@ -142,7 +142,7 @@ def test_the_command_line_says_what_replications_cover(tmp_path):
 
 
 def test_commands_repeat_the_day():
-    from bentpipe.experiment.contract.commands import run_command
+    from bentpipe.experiment.common.commands import run_command
 
     facts = {"source": "sky.toml", "sets": [], "senders": {}}
     command = run_command(facts, {"tcp.cc": "reno", "sky.day": 2}, 7)

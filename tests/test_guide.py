@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 import bentpipe as bp
-from bentpipe.experiment.contract.senders import senders_of
+from bentpipe.experiment.common.senders import senders_of
 from bentpipe.scenario import overrides
 from tools.docs.mitigations import command
 from validation import mitigations

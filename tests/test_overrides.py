@@ -176,7 +176,7 @@ def test_the_commands_of_results_are_accepted(place):
     scenario = bp.load("s.toml", {"tcp.cc": "sack", "seed": 3})
     sweep = bp.sweep(scenario, {"tcp.cc": ["reno", "cubic"]}, replications=2, jobs=1, store="x.sweep")
     assert sweep.runs.height == 4
-    from bentpipe.experiment.contract.commands import run_command, sweep_command
+    from bentpipe.experiment.common.commands import run_command, sweep_command
 
     facts = {
         "verb": "sweep",

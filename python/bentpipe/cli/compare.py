@@ -13,7 +13,7 @@ from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract.options import CHARTS, charted, checked
+from bentpipe.experiment.common.options import CHARTS, charted, checked
 from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:

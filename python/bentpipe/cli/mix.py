@@ -11,7 +11,7 @@ from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
-from bentpipe.experiment.contract.options import MIX_CHARTS, charted, checked
+from bentpipe.experiment.common.options import MIX_CHARTS, charted, checked
 from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:

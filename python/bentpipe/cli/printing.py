@@ -72,7 +72,7 @@ class Title:
         if self._is_due:
             self._is_due = False
             from bentpipe.cli.render import facts
-            from bentpipe.experiment.contract.hosts import hosts_of
+            from bentpipe.experiment.common.hosts import hosts_of
 
             hosts = [f"hosts: {hosts_of([self._scenario.hosts])}"] if self._with_hosts else []
             print_parts([facts(self._scenario), *hosts])

@@ -15,7 +15,7 @@ from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places, print_result
 from bentpipe.cli.progress import Bar, load
 from bentpipe.errors import Interrupted, ScenarioError
-from bentpipe.experiment.contract.options import SWEEP_CHARTS, sweep_charted
+from bentpipe.experiment.common.options import SWEEP_CHARTS, sweep_charted
 from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract.commands import has_file, refuse_without_command, spelled_arguments
-from bentpipe.experiment.contract.provenance import facts_of
+from bentpipe.experiment.common.commands import has_file, refuse_without_command, spelled_arguments
+from bentpipe.experiment.common.provenance import facts_of
 from bentpipe.own import loading
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from bentpipe.emulation.asked import asked_of, command_or_none, real_time_comman
 from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
-from bentpipe.experiment.contract.provenance import of_run
+from bentpipe.experiment.common.provenance import of_run
 from bentpipe.experiment.single.run_result import FORM as RUN
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.own import travel

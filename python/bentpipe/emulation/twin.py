@@ -21,8 +21,8 @@ from bentpipe.emulation.connections import of_flow
 from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError
-from bentpipe.experiment.contract.hosts import hosts_of
-from bentpipe.experiment.contract.provenance import of_run
+from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.provenance import of_run
 from bentpipe.experiment.single.run import run
 from bentpipe.progress import Progress, watched
 from bentpipe.scenario.scenario import Scenario, scenario_of

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import arguments
 from bentpipe.catalog import cc_keys
-from bentpipe.experiment.contract import options
-from bentpipe.experiment.contract.senders import senders_of
+from bentpipe.experiment.common import options
+from bentpipe.experiment.common.senders import senders_of
 from bentpipe.experiment.design.arms import Compared
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.metric import named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import arguments
-from bentpipe.experiment.contract import options
+from bentpipe.experiment.common import options
 from bentpipe.experiment.design.mixed import Mixed
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.experiment.results.plan import Plan

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import ScenarioError
-from bentpipe.experiment.contract import options
+from bentpipe.experiment.common import options
 from bentpipe.experiment.design.grid import Grid, arguments, with_axes
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.progress import Progress, watched

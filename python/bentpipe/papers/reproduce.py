@@ -22,7 +22,7 @@ from bentpipe.contract import frames
 from bentpipe.contract.result import Result
 from bentpipe.contract.tabled import OfTables
 from bentpipe.errors import PaperError
-from bentpipe.experiment.contract.options import formerly
+from bentpipe.experiment.common.options import formerly
 from bentpipe.papers import claims, loading, pages, verdicts, webpage
 from bentpipe.papers.entries import NAME, PAGE, document, entry, joined
 from bentpipe.papers.falsify import ERROR, attacked

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract.days import on_day
-from bentpipe.experiment.contract.until import UNTIL_MAX, Until, checked_until, enough
+from bentpipe.experiment.common.days import on_day
+from bentpipe.experiment.common.until import UNTIL_MAX, Until, checked_until, enough
 from bentpipe.metric import METRICS, named
 from bentpipe.own.loading import united
 from bentpipe.statistics.judgement import DEFAULT, Judgement

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.arguments import mapping
 from bentpipe.catalog import compared_keys
 from bentpipe.errors import Problem, ScenarioError
-from bentpipe.experiment.contract import options
-from bentpipe.experiment.contract.days import on_day
-from bentpipe.experiment.contract.until import Until
+from bentpipe.experiment.common import options
+from bentpipe.experiment.common.days import on_day
+from bentpipe.experiment.common.until import Until
 from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point, with_tables
 from bentpipe.metric import named
 from bentpipe.scenario.overrides import case_sets, checked_names

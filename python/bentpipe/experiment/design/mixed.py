@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.experiment.contract.commands import vary_key
-from bentpipe.experiment.contract.until import UNTIL_MAX, Until, checked_until, enough
+from bentpipe.experiment.common.commands import vary_key
+from bentpipe.experiment.common.until import UNTIL_MAX, Until, checked_until, enough
 from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point
 from bentpipe.experiment.results.mix import VERB, Mix, complete
 from bentpipe.experiment.results.quantities import quantity

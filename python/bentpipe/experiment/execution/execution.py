@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from bentpipe import _core, forks
 from bentpipe.errors import BentpipeError, ClusterError, Interrupted, SenderError, Word
-from bentpipe.experiment.contract.commands import own, run_command, sweep_command
-from bentpipe.experiment.contract.hosts import hosts_of
+from bentpipe.experiment.common.commands import own, run_command, sweep_command
+from bentpipe.experiment.common.hosts import hosts_of
 from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.sweep import Sweep

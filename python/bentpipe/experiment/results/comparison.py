@@ -15,9 +15,9 @@ from bentpipe.contract import frames
 from bentpipe.contract.former import Former
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract import options
-from bentpipe.experiment.contract.commands import made_by
-from bentpipe.experiment.contract.options import CHARTS
+from bentpipe.experiment.common import options
+from bentpipe.experiment.common.commands import made_by
+from bentpipe.experiment.common.options import CHARTS
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.ratios import RATIOS, baseline, ratio, ratio_rows
 from bentpipe.experiment.results.sweep import Sweep

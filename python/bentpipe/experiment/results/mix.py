@@ -13,8 +13,8 @@ from bentpipe.contract import frames
 from bentpipe.contract.former import Former
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract.commands import made_by
-from bentpipe.experiment.contract.options import MIX_CHARTS
+from bentpipe.experiment.common.commands import made_by
+from bentpipe.experiment.common.options import MIX_CHARTS
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.plan import Plan
 from bentpipe.experiment.results.quantities import QUANTITIES, Quantity, quantity

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe import formatting
 from bentpipe.contract.reporter import Reporter
-from bentpipe.experiment.contract.provenance import titled
+from bentpipe.experiment.common.provenance import titled
 from bentpipe.experiment.results.provenance import of_sweep
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled

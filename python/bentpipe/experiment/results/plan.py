@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.experiment.contract.days import located
-from bentpipe.experiment.contract.senders import as_case, senders_of
+from bentpipe.experiment.common.days import located
+from bentpipe.experiment.common.senders import as_case, senders_of
 from bentpipe.own.loading import united
 from bentpipe.scenario.scenario import Scenario
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bentpipe.experiment.contract.commands import WRITTEN, given_in_python, has_file, sweep_command
-from bentpipe.experiment.contract.provenance import RESOLVED, described, titled
+from bentpipe.experiment.common.commands import WRITTEN, given_in_python, has_file, sweep_command
+from bentpipe.experiment.common.provenance import RESOLVED, described, titled
 from bentpipe.reports.provenance import Provenance
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from bentpipe import files, formatting
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract import options
-from bentpipe.experiment.contract.commands import made_by
-from bentpipe.experiment.contract.options import SWEEP_CHARTS
-from bentpipe.experiment.contract.until import Until
+from bentpipe.experiment.common import options
+from bentpipe.experiment.common.commands import made_by
+from bentpipe.experiment.common.options import SWEEP_CHARTS
+from bentpipe.experiment.common.until import Until
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.contrasts import (
     Compared,

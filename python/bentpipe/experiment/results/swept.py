@@ -8,7 +8,7 @@ import polars as pl
 
 from bentpipe import formatting
 from bentpipe.contract.reporter import Reporter, caption
-from bentpipe.experiment.contract.provenance import titled
+from bentpipe.experiment.common.provenance import titled
 from bentpipe.experiment.results.contrasts import Contrast, placed
 from bentpipe.experiment.results.provenance import of_sweep
 from bentpipe.experiment.store import aside

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
 from bentpipe.contract.reporter import Reporter, caption
-from bentpipe.experiment.contract.provenance import of_run, titled
+from bentpipe.experiment.common.provenance import of_run, titled
 from bentpipe.experiment.single.readable import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, readable
 from bentpipe.plot.runs import PANELS
 from bentpipe.plot.style import Drawing

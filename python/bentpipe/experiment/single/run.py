@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from bentpipe import arguments, files, forks
 from bentpipe.errors import ScenarioError
-from bentpipe.experiment.contract import options
-from bentpipe.experiment.contract.senders import senders_of
+from bentpipe.experiment.common import options
+from bentpipe.experiment.common.senders import senders_of
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.single.simulate import simulate
 from bentpipe.scenario.scenario import scenario_of

@@ -12,11 +12,11 @@ from bentpipe import arguments, files, formatting
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.contract import options
-from bentpipe.experiment.contract.commands import has_file, refuse_without_command, run_command
-from bentpipe.experiment.contract.hosts import hosts_of
-from bentpipe.experiment.contract.options import RUN_CHARTS
-from bentpipe.experiment.contract.provenance import facts_of
+from bentpipe.experiment.common import options
+from bentpipe.experiment.common.commands import has_file, refuse_without_command, run_command
+from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.options import RUN_CHARTS
+from bentpipe.experiment.common.provenance import facts_of
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, readable
 from bentpipe.experiment.single.simulate import simulate
 from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of

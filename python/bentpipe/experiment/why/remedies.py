@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
 from bentpipe.errors import BentpipeError, Interrupted
-from bentpipe.experiment.contract.commands import given_in_python, has_file, own, spelled_arguments
+from bentpipe.experiment.common.commands import given_in_python, has_file, own, spelled_arguments
 from bentpipe.experiment.why.explanation import listed
 from bentpipe.experiment.why.spent import entries_of, kind_of
 

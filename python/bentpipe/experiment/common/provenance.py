@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.experiment.contract.commands import UNNAMED, WRITTEN, has_file, own, run_command
+from bentpipe.experiment.common.commands import UNNAMED, WRITTEN, has_file, own, run_command
 from bentpipe.reports.provenance import Provenance
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What all experiments share: options, hosts, days of the sky, stopping rules, and the commands that repeat them."""

@@ -1,1 +1,0 @@
-"""The contract of every experiment: results, reports, options, and the commands that repeat them."""
