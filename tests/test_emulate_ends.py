@@ -106,9 +106,9 @@ def test_a_reader_that_wants_no_more_of_a_client_is_no_traceback(place):
 @pytest.mark.parametrize(
     ("serve", "words"),
     [
-        ("a 'b", "--serve a 'b: no closing quotation\n  expected a command as in a shell"),
-        ("a \\", "--serve a \\: no escaped character"),
-        ("", "--serve is empty\n  expected a command, or one of bulk, echo, http"),
+        ("a 'b", 'serve="a \'b": no closing quotation\n  expected a command as in a shell'),
+        ("a \\", "serve='a \\\\': no escaped character"),
+        ("", "serve is empty\n  expected a command, or one of bulk, echo, http"),
     ],
 )
 def test_a_server_that_no_shell_could_read_is_refused(serve, words):
@@ -154,14 +154,14 @@ def test_captures_are_named_with_a_placeholder_in_braces_only(place):
     assert files.capture_of("HOSTING/geo.pcap", "a/b").as_posix() == "HOSTING/geo-a_b.pcap"
     assert files.capture_of("{host}-of-geo", "a").as_posix() == "a-of-geo.pcapng"
     for wrong, words in (
-        ("", "--pcap '' is no name of a file"),
-        ("/", "--pcap / is no name of a file"),
-        (".", "--pcap . is no name of a file"),
-        ("..", "--pcap .. is no name of a file"),
-        ("new/", "--pcap new/ is no name of a file"),
-        ("HOSTING", "--pcap HOSTING is a folder\n  expected a file in it, such as HOSTING/out.pcapng"),
-        ("nodir/x", "--pcap nodir/x: there is no folder nodir\n"),
-        ("{host}/x", "--pcap {host}/x has {host} in the name of a folder"),
+        ("", "pcap='' is no name of a file"),
+        ("/", "pcap='/' is no name of a file"),
+        (".", "pcap='.' is no name of a file"),
+        ("..", "pcap='..' is no name of a file"),
+        ("new/", "pcap='new/' is no name of a file"),
+        ("HOSTING", "pcap='HOSTING' is a folder\n  expected a file in it, such as HOSTING/out.pcapng"),
+        ("nodir/x", "pcap='nodir/x': there is no folder nodir\n"),
+        ("{host}/x", "pcap='{host}/x' has {host} in the name of a folder"),
         ("x" * 300, "cannot be written: file name too long"),
     ):
         with pytest.raises(BentpipeError) as refused:

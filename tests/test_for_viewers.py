@@ -91,7 +91,7 @@ def test_progress_is_one_class_with_a_result_on_the_way(scenario):
 
 
 def test_a_figure_of_a_part(result):
-    figure = result.plot(5, 9)
+    figure = result.plot(start=5, end=9)
     assert figure.axes[-1].get_xlim() == (5, 9)
 
 

@@ -10,11 +10,9 @@ import pytest
 import yaml
 
 import bentpipe as bp
+from tools.absolute_links import absolute
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tools")]
-
-from absolute_links import absolute  # noqa: E402
 
 if sys.version_info >= (3, 11):
     import tomllib

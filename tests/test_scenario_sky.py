@@ -87,8 +87,8 @@ def test_paths_are_those_of_the_simulator(scenario, sky):
 
 def test_paths_are_those_of_a_look_with_the_same_arguments(sky):
     found = bp.sky.path(*sky.flows["f"], over="starlink-shell-1", selection="starlink", duration="2 min", step="5 s")
-    assert sky.delays["delay_s"].to_list() == found.table["delay_s"].to_list()
-    assert sky.delays["from_satellite"].to_list() == found.table["from_satellite"].to_list()
+    assert sky.delays["delay_s"].to_list() == found.instants["delay_s"].to_list()
+    assert sky.delays["from_satellite"].to_list() == found.instants["from_satellite"].to_list()
 
 
 def test_handovers_are_changes_of_the_satellite_of_a_place(sky):

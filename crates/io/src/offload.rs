@@ -84,12 +84,16 @@ impl Header {
     }
 }
 
+/// Position of the checksum in the header of UDP; that of TCP is at 16.
+const UDP_CHECKSUM: u16 = 6;
+
 /// Completes the checksum, where the sender has left that to the device.
 fn finish(header: Header, packet: &mut [u8]) {
     let Some(at) = header.checksum().filter(|at| at.end <= packet.len()) else { return };
     let sum = !fold(sum(&packet[usize::from(header.csum_start)..]));
-    // RFC 768: zero would mean no checksum.
-    packet[at].copy_from_slice(&if sum == 0 { u16::MAX } else { sum }.to_be_bytes());
+    // RFC 768: zero would mean no checksum. TCP sends zero as it is.
+    let sum = if sum == 0 && header.csum_offset == UDP_CHECKSUM { u16::MAX } else { sum };
+    packet[at].copy_from_slice(&sum.to_be_bytes());
 }
 
 /// Positions of the parts of a packet.

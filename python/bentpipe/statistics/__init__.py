@@ -3,7 +3,7 @@
 Each module names its sources, and is loaded when it is first used: `scipy.stats` takes seconds to import.
 
 >>> import bentpipe as bp
->>> bp.statistics.power.least(0.95)
+>>> bp.statistics.estimates.least(0.95)
 6
 """
 

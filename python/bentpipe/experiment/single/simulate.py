@@ -49,14 +49,18 @@ def simulate(
     with watched(progress) as watch:
         with telling(watch, "building the network"):
             simulation = _core.Run(scenario._core, pcap=captures)
+        state = Progress(total=1, make_result=lambda: as_result(scenario, simulation.so_far()))
         try:
-            advance(simulation, watch and _notes(simulation, watch))
+            advance(simulation, watch and _notes(simulation, watch, state))
         except KeyboardInterrupt as interrupt:
             simulation.interrupt()
             message = f"interrupted at {simulation.simulated_s:.4g} s of {scenario.duration_s:.10g} s"
             raise Interrupted(message, lambda: as_result(scenario, simulation.finish()), where=str(interrupt)) from None
         with telling(watch, "making the tables"):
-            return as_result(scenario, simulation.finish())
+            result = as_result(scenario, simulation.finish())
+        # The run is over.
+        state.make_result = lambda: result
+        return result
 
 
 def advance(
@@ -74,12 +78,11 @@ def advance(
     return True
 
 
-def _notes(simulation: _core.Run, progress: Callable[[Progress], object]) -> Callable[[float], object]:
-    """What to call with the share of a run that is done."""
-    how_far = Progress(total=1)
+def _notes(simulation: _core.Run, progress: Callable[[Progress], object], state: Progress) -> Callable[[float], object]:
+    """Make the function to call with the share of a run that is done."""
 
     def note(share: float) -> None:
-        how_far.under_way, how_far.simulated_s = share, simulation.simulated_s
-        progress(how_far)
+        state.under_way, state.simulated_s = share, simulation.simulated_s
+        progress(state)
 
     return note
