@@ -104,7 +104,8 @@ class _Queue:
     """What has ended."""
 
     def __init__(self) -> None:
-        self._ended: queue.SimpleQueue[tuple[Task, Done]] = queue.SimpleQueue()
+        # SimpleQueue.get waits for ever if a short timeout passes between its two looks (CPython 3.10 and 3.11).
+        self._ended: queue.Queue[tuple[Task, Done]] = queue.Queue()
 
     def watch(self, task: Task, future: Done) -> None:
         future.add_done_callback(lambda done: self._ended.put((task, done)))
