@@ -337,12 +337,6 @@ def test_the_sweep_so_far_has_the_runs_that_have_ended_and_says_how_many_are_mis
     assert seen[max(seen)].table.equals(whole.table)
 
 
-def test_a_progress_without_a_part_of_a_result_gives_none(small):
-    seen = []
-    bp.run(small, progress=lambda progress: seen.append(progress.result()))
-    assert set(seen) == {None}
-
-
 def test_notes_name_a_sender_that_no_buffer_bounds() -> None:
     scenario = bp.load("geo", {"tcp.like": "rfc", "duration": "2 s"})
     flood = {"flood": {"tcp.cc": {"kind": "hybla", "needs_ssthresh": False}}}
