@@ -1,7 +1,7 @@
 """Makes the pages of the site that follow from the program itself, while mkdocs builds the site.
 
 Columns, causes, metrics and names come from what the core exports (`bentpipe.catalog`), the command line from the
-Click application, the gallery from the scenarios that come with bentpipe. mkdocs calls `on_files` (see `hooks` in
+Click application, the gallery from the bundled scenarios. mkdocs calls `on_files` (see `hooks` in
 mkdocs.yml); everything else is free of mkdocs.
 """
 
@@ -35,6 +35,7 @@ from bentpipe.statistics.judgement import DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+ROOT = Path(__file__).resolve().parents[2]
 TABLES = {
     "flows": "A row per flow.",
     "links": "A row per link and direction.",
@@ -266,13 +267,13 @@ def python() -> str:
 
 
 def shipped() -> list[str]:
-    """The names of the scenarios that come with bentpipe."""
+    """The names of the bundled scenarios."""
     folder = resources("bentpipe.scenario") / "shipped"
     return sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml"))
 
 
 def gallery_page(name: str) -> str:
-    """A shipped scenario: what its file says of itself, its commands, its picture and its text."""
+    """The page of a bundled scenario: the text and commands of its file, its picture, and the file."""
     scenario = (resources("bentpipe.scenario") / "shipped" / f"{name}.toml").read_text()
     lines = scenario.splitlines()
     head = [line[1:] for line in lines[: next(i for i, line in enumerate(lines) if not line.startswith("#"))]]
@@ -286,44 +287,35 @@ def gallery_page(name: str) -> str:
 
 
 def gallery_index() -> str:
-    """Every shipped scenario with its picture."""
+    """The cards of all bundled scenarios."""
     cells = [
-        f'<a class="card" href="{name}/"><img src="{name}.png" alt="" loading="lazy">'
+        f'<a class="card" href="{name}/"><img src="{name}-card.png" alt="Goodput over time" loading="lazy">'
         f"<b>{name}</b> {bp.load(name).title}</a>"
         for name in shipped()
     ]
     return (
-        "# Gallery\n\nThe scenarios that come with bentpipe. Each name stands wherever a file does:"
-        " `bentpipe run geo`. A scenario's page has its commands and its text to start from.\n\n"
+        "# Gallery\n\nThe bundled scenarios. Use a name in place of a file: `bentpipe run geo`. Each page has the"
+        " commands, a figure and the file to start from. The cards show the goodput of each flow, averaged over at"
+        " least five round trips.\n\n"
         '<div class="gallery">\n' + "\n".join(cells) + "\n</div>\n"
     )
 
 
 @cache
-def picture(name: str) -> bytes:
-    """What `bentpipe run NAME --plot` draws."""
+def pictures(name: str) -> dict[str, bytes]:
+    """The figures of a bundled scenario by file name: that of `bentpipe run --plot`, and that of its card."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.png"
-        command = [sys.executable, "-m", "bentpipe", "run", name, "--plot", str(path)]
-        subprocess.run(command, capture_output=True, text=True, check=True)
-        return path.read_bytes()
+        # matplotlib is not safe in threads, so each scenario is drawn in a separate process.
+        command = [sys.executable, "-m", "tools.docs.cards", name, folder]
+        subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        return {path.name: path.read_bytes() for path in Path(folder).glob("*.png")}
 
 
 def on_config(config):
-    """Called by mkdocs: lists the pages of the gallery, of the senders and of the functions of the network."""
-
-    def below(folder: str) -> list[str]:
-        names = sorted(page.name for page in (Path(config.docs_dir) / folder).glob("*.md"))
-        return [f"{folder}/index.md", *(f"{folder}/{name}" for name in names if name != "index.md")]
-
-    listed = {
-        "Gallery": ["gallery/index.md", *(f"gallery/{name}.md" for name in shipped())],
-        "Senders": below("senders"),
-        "Functions": below("functions"),
-    }
+    """Called by mkdocs: lists the pages of the gallery in the navigation."""
     for item in config.nav:
-        for title in item.keys() & listed.keys():
-            item[title] = listed[title]
+        if "Gallery" in item:
+            item["Gallery"] = ["gallery/index.md", *(f"gallery/{name}.md" for name in shipped())]
     return config
 
 
@@ -333,8 +325,9 @@ def on_files(files, config):
 
     made: dict[str, str | bytes] = {**pages(), "gallery/index.md": gallery_index()}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, drawn in zip(shipped(), pool.map(picture, shipped()), strict=True):
-            made |= {f"gallery/{name}.md": gallery_page(name), f"gallery/{name}.png": drawn}
+        for name, drawn in zip(shipped(), pool.map(pictures, shipped()), strict=True):
+            made[f"gallery/{name}.md"] = gallery_page(name)
+            made |= {f"gallery/{file}": content for file, content in drawn.items()}
     for path, content in made.items():
         files.append(File.generated(config, path, content=content))
     return files

@@ -1,0 +1,63 @@
+"""The site: titles in the field's spelling, navigation by family, equations that are never cut off."""
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+import bentpipe as bp
+from tools.docs import cards, equations, titles
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+@pytest.mark.parametrize(("folder", "topic"), [("senders", "cc"), ("functions", "middlebox")])
+def test_each_page_is_in_one_family_and_has_a_title(folder, topic):
+    named = [name for names in titles.FOLDERS[folder].values() for name in names]
+    assert sorted(named) == sorted(page.stem for page in (DOCS / folder).glob("*.md") if page.stem != "index")
+    assert {choice["name"] for choice in bp.choices()[topic]} <= set(named)
+
+
+def test_a_title_replaces_the_key_and_keeps_the_text():
+    path = "senders/westwood-plus.md"
+    text = (DOCS / path).read_text()
+    made = titles.titled(path, text)
+    assert made.startswith("# Westwood+\n")
+    assert made.partition("\n")[2] == text.partition("# westwood-plus\n")[2]
+    assert titles.titled("guides/install.md", "# Install\n") == "# Install\n"
+    with pytest.raises(SystemExit, match=r"bbr1\.md has no title"):
+        titles.titled("senders/bbr1.md", "no heading\n")
+
+
+def characters(text: str) -> str:
+    """The letters, digits and brackets of a text, in order."""
+    return re.sub(r"[^\w()\[\],;:+/|]", "", text)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("senders/*.md")) + sorted(DOCS.glob("functions/*.md")), ids=str)
+def test_equations_keep_every_character(page):
+    for found in equations.BLOCK.finditer(page.read_text()):
+        shown = unescape(re.sub(r"<[^>]*>", "", equations.block(found.group(1))))
+        # An underscore becomes an index, a circumflex an exponent, and the x of a product a sign.
+        kept = characters(re.sub(r" x (?=\w)", " ", found.group(1)).replace("^", "")).replace("_", "")
+        assert characters(shown).replace("_", "") == kept
+
+
+def test_equations_have_columns_indices_and_signs():
+    text = "W_max > 1:   d = (C - y) / 2\na loss:      cwnd >= 2\n"
+    made = equations.block(text)
+    assert "<span><i>W</i><sub>max</sub> &gt; 1:</span><span><i>d</i> = (<i>C</i> − <i>y</i>) / 2</span>" in made
+    assert "<span>a loss:</span><span>cwnd ≥ 2</span>" in made
+    assert equations.column(["a = b", "c = d"]) is None
+
+
+def test_a_card_averages_goodput_over_round_trips():
+    result = bp.run("geo", {"duration": "30 s"}, series=["goodput_bps"])
+    times, values = cards.line(result, "transfer")
+    assert times[0] == 0
+    assert times[-1] == pytest.approx(30)
+    assert min(times[2:] - times[1:-1]) >= cards.ROUND_TRIPS * result.flows["rtt_p50_s"][0]
+    # Not above the rate of the link by more than the data that waited for one repair.
+    assert max(values) < 1.5 * 20e6
+    assert len(cards.card(result).axes) == 1
