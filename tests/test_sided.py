@@ -48,10 +48,11 @@ def by_scipy(values, statistic):
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.parametrize("metric", [GOODPUT, RTT], ids=str)
+@pytest.mark.parametrize("metric", [GOODPUT, RTT], ids=["goodput", "rtt"])
 def test_each_question_is_the_test_of_scipy_on_shifted_differences(statistic, metric):
     rng = np.random.default_rng(7)
-    for _ in range(40):
+    # Medians have bootstrap intervals, which take longer.
+    for _ in range(40 if statistic == "mean" else 8):
         count = rng.integers(3, 30)
         other = rng.normal(100, 10, count)
         one = other + rng.normal(rng.normal(0, 5), 8, count)
@@ -143,7 +144,7 @@ def test_sentences_of_several_settings_name_those_with_a_yes():
     ("asked", "words"),
     [
         ({"sides": "both"}, "known: two, better, worse, not-worse"),
-        ({"sides": "not-worse"}, "expected a margin"),
+        ({"sides": "not-worse"}, "needs a margin"),
         ({"margin": "soon"}, "expected a margin above 0"),
         ({"margin": 0}, "expected a margin above 0"),
         ({"margin": float("nan")}, "expected a margin above 0"),
@@ -164,11 +165,11 @@ def written(tmp_path, monkeypatch):
 
 
 def test_sides_need_a_baseline_and_a_margin_a_metric_of_its_unit(written):
-    with pytest.raises(BentpipeError, match="without a baseline"):
+    with pytest.raises(BentpipeError, match="needs a baseline"):
         bp.compare(written, ["reno", "sack"], sides="better")
     with pytest.raises(BentpipeError, match=r"no metric has this unit: goodput \(bit/s\)"):
         bp.compare(written, ["reno", "sack"], margin="20 ms")
-    with pytest.raises(BentpipeError, match="without a baseline"):
+    with pytest.raises(BentpipeError, match="needs a baseline"):
         bp.sweep(written, {"tcp.cc": ["reno", "sack"]}, sides="worse")
     found = bp.compare(written, ["reno", "sack"], margin="20 ms", metric="rtt,goodput", replications=3, jobs=1)
     assert "the margin 20 ms has another unit than goodput: no margin there" in found.notes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from bentpipe import _core
 from bentpipe.catalog import unknown
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, Word
 from bentpipe.formatting import scale
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Judgement:
         if self.margin is not None:
             self._margin()
         if self.sides == "not-worse" and self.margin is None:
-            raise BentpipeError(f"sides = not-worse without a margin\n  expected a margin: {MARGIN}")
+            raise BentpipeError(f"{{sides}} needs a {{margin}}\n  expected {MARGIN}", sides=self.sides, margin=None)
         if self.sides != "two" and self.confidence <= 0.5:
             raise BentpipeError(
                 f"one-sided tests with a confidence of {self.confidence}\n  expected more than 0.5, like 0.95"
@@ -102,12 +102,16 @@ class Judgement:
         """
         if self.sides != "two" and self.against is None:
             raise BentpipeError(
-                f"sides = {self.sides} without a baseline: the best is known only after the runs\n"
-                "  expected one of those that are compared as the baseline (against)"
+                "{sides} needs a baseline, because the best is known only after the runs\n"
+                "  expected {against}, one of those that are compared",
+                sides=self.sides,
+                against=Word("NAME"),
             )
         if self.margin is not None and not any(self._fits(each) for each in metrics):
             names = ", ".join(f"{each.name} ({each.unit})" for each in metrics)
-            raise BentpipeError(f"margin = {self.margin}: no metric has this unit: {names}\n  expected {MARGIN}")
+            raise BentpipeError(
+                f"{{margin}}: no metric has this unit: {names}\n  expected {MARGIN}", margin=self.margin
+            )
 
     def question(self, metric: Metric | None) -> Question | None:
         """The question of a test in a metric; None for the usual one, whether there is a difference."""
