@@ -194,3 +194,14 @@ def test_outside_of_the_main_thread_nothing_is_done_about_ctrl_c(command, hop):
     with ThreadPoolExecutor(1) as pool:
         pool.submit(command, hop, lambda: looks.append(signal.getsignal(signal.SIGINT))).result()
     assert set(looks) == {signal.default_int_handler}
+
+
+def test_an_interrupt_within_an_exec_keeps_the_exit_status():
+    """CPython ends by a signal after one, also if it was caught, as where SciPy is being loaded."""
+    caught = "try:\n    exec('raise KeyboardInterrupt')\nexcept KeyboardInterrupt:\n    pass\n"
+    begin, end_ = "import sys\nfrom bentpipe import __main__ as main\n", "sys.exit(main.INTERRUPTED)"
+    codes = [
+        subprocess.run([sys.executable, "-c", begin + caught + end + end_], check=False).returncode
+        for end in ("", "main._end_interrupted()\n")
+    ]
+    assert codes == [-signal.SIGINT, 130]

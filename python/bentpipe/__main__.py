@@ -48,8 +48,13 @@ INTERRUPTED = 130
 
 
 def _end_interrupted() -> None:
-    """Ignore another Ctrl-C: while Python ends, it would kill the process, and the exit status would be lost."""
+    """Keep the exit status: another Ctrl-C while Python ends would kill the process, and so would Python itself.
+
+    CPython ends by SIGINT after a `KeyboardInterrupt` that left an `exec`, even if it was caught, such as while SciPy
+    is loaded. The next `exec` makes it forget that.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    exec("")
 
 
 ASCII = {"±": "+-", "µ": "u", "…": "...", "–": "-", "×": "x"}

@@ -20,7 +20,6 @@ import polars as pl
 from bentpipe import _core, files, forks
 from bentpipe.catalog import unknown
 from bentpipe.contract.result import Result
-from bentpipe.contract.tabled import OfTables
 from bentpipe.emulation import connections
 from bentpipe.emulation.asked import asked_of, command_or_none, real_time_command
 from bentpipe.emulation.trust import Trust
@@ -199,6 +198,9 @@ class Emulation(Result):
         return self.result.plot(chart, metric=metric)
 
     def _reporter(self) -> Reporter:
+        # A second of imports, which no run needs.
+        from bentpipe.contract.tabled import OfTables
+
         scenario = self.result.scenario
         made = replace(of_run(scenario, self.result.version), command=command_or_none(self))
         trust = pl.DataFrame(self.trust.rows(), schema=["outside the scenario", "value"], orient="row")
