@@ -89,8 +89,8 @@ CAUSES = (
     Cause(
         "scalable",
         "The module has no low window. It adds a segment for min(cwnd, 50) ACKs, which is Reno's growth up to 50 "
-        "segments, and takes an eighth of any window; Kelly's halves windows of up to 16 segments, and all windows of "
-        "this path are about as small.",
+        "segments, and takes an eighth of any window. Kelly's algorithm halves windows of up to 16 segments. All "
+        "windows of this path are about as small.",
         {},
         {"increase": 0.02, "low_window": 50, "halve_low": False},
     ),
@@ -107,7 +107,7 @@ CAUSES = (
         "On an almost empty path, where the paper adds ten segments per round trip and gives up an eighth, ns-2's adds "
         "one at most and halves: its module takes the delay for long. At a loss rate of 0.3 it is ns-2's Reno to the "
         "last digit, at 0.01 slower than it. ns-3's Illinois has 0.881 and 0.550 where ns-2's has 0.600 and 0.320. "
-        "Which of its delays is wrong cannot be told from the results.",
+        "The results do not show which of its delays is wrong.",
         {},
         {"alpha_max": 1.0, "beta_min": 0.5},
     ),

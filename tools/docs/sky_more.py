@@ -81,8 +81,8 @@ def cost_text(kept: dict[str, Any]) -> str:
 
 {cost_table(kept)}
 
-With few pairs the satellites cost, in proportion to their number; with many the trees of shortest paths do, one from
-each city, so that time grows with cities, the root of the pairs.
+With few pairs, most of the time goes into the satellites and grows with their number. With many pairs, most of it goes
+into trees of shortest paths, one from each city. The time then grows with the cities, the root of the number of pairs.
 
 Kuiper's first shell, 100 cities, all pairs, 2,000 steps: {kept["long_s"]:.1f} s and {kept["long_mb"]:.0f} MB.
 
@@ -98,7 +98,7 @@ REPLIES = [0.99, 0.79, 0.14, 1.24, 1.55, 1.25, 1.09, 1.05]
 def transient_text(kept: dict[str, Any]) -> str:
     """The end of the section on what was measured on Starlink."""
     lines = [
-        "| sent or arrived after it (ms) | measured: median RTT (ms) | replies | here: median RTT (ms) | replies |",
+        "| sent or arrived after it (ms) | measured: median RTT (ms) | replies | simulated: median RTT (ms) | replies |",
         "|---|---:|---:|---:|---:|",
     ]
     for row, ping, replies in zip(kept["rows"], PINGS_MS, REPLIES, strict=True):
@@ -109,16 +109,17 @@ def transient_text(kept: dict[str, Any]) -> str:
         )
     table = "\n".join(lines)
     intro = wrapped(
-        f"""At a boundary packets are held for some {PAUSE_MS} ms, not lost: pings every 10 ms from Victoria, five
-        traces of 2024 (replies against as many as usual), beside the same pings over `selection = "starlink"` with
-        `break_before_make = "{PAUSE_MS} ms"`, `waiting = "kept"` and `in_flight = "delivered"`; 8 ms each way stand for
-        what is not geometry. {kept["lost"]} of {kept["sent"]:,} pings were lost."""
+        f"""At a boundary, packets are held for about {PAUSE_MS} ms and are not lost. The measured values are pings
+        every 10 ms from Victoria, five traces of 2024; replies are relative to the usual number. The simulated pings use
+        `selection = "starlink"` with `break_before_make = "{PAUSE_MS} ms"`, `waiting = "kept"` and
+        `in_flight = "delivered"`. A delay of 8 ms each way represents the parts besides geometry. Of {kept["sent"]:,}
+        simulated pings, {kept["lost"]} were lost."""
     )
     end = wrapped(
-        """The pause and the packets held by it are there. The measured pause lasts longer on both sides. Pings of the
-        last 50 ms before a boundary are held there; here, packets that have left the ground arrive. And measured round
-        trips come down over a quarter of a second, because waiting packets leave one after the other; here all of them
-        leave at the same time."""
+        """The simulation has the pause and the held packets. The measured pause is longer on both sides: Starlink
+        holds pings of the last 50 ms before a boundary, while the simulator delivers packets that have left the
+        ground. Measured round trips fall over a quarter of a second, because waiting packets leave one after the
+        other. In the simulation all of them leave at the same time."""
     )
     return f"{intro}\n\n{table}\n\n{end}"
 
@@ -199,26 +200,28 @@ def refwa_text(rows: list[dict[str, Any]], caused: list[dict[str, Any]]) -> str:
         Teledesic, which the paper names for its 20 ms. Ten flows connect {HUB} and ten cities from {CITIES_AROUND[0]}
         to {CITIES_AROUND[-1]} (20 to 200 ms) for {DURATION_S // 60} minutes, from {len(STARTS)} times of a day. Each
         place has the satellite that stays in view longest. A run has {handovers:.0f} handovers, which lose the packets
-        on the old link. The link between {HUB} and its satellite has 10 Mbit/s and is what
-        all share; TCP and queues are those of the paper's pack, hosts take up to 0.85 ms for a packet. A still sky
-        is the same one, stopped at the start. F is the paper's index, 1 where all flows have the same."""
+        on the old link. All flows share the link of 10 Mbit/s between {HUB} and its
+        satellite. TCP and queues are those of the paper's pack; hosts take up to 0.85 ms per packet. The still sky
+        is the same sky, stopped at the start. F is the paper's fairness index, 1 if all flows have the same
+        goodput."""
     )
     verdict = wrapped(
-        f"""**Verdict: in part.** Round trips that differ make TCP unfair. Handovers of a real sky do not make it
-        more so, but much less. Under a still sky the NewReno flow that has most takes {share["still"]} of the link. In
-        {far} of {len(caused)} runs it is not the nearest one, but one in step with the queue. Where round trips
-        drift and jump it takes {share["moving"]}. REFWA and REFWA Plus cure what is left where the feedback comes
-        from a node that all segments of a connection pass, as the gateway."""
+        f"""**Verdict: in part.** Different round trips make TCP unfair. Handovers of a real sky make it much
+        fairer, not less fair. Under a still sky, the largest NewReno flow takes {share["still"]} of the link. In
+        {far} of {len(caused)} runs this is not the nearest flow, but one synchronised with the queue. With round
+        trips that drift and jump, the largest flow takes {share["moving"]}. REFWA and REFWA Plus remove the rest of
+        the unfairness if the feedback comes from a node that all segments of a connection pass, such as the
+        gateway."""
     )
     why = wrapped(
-        f"""On the satellites, where the paper puts it, the cure ends with the first handover of the shared link. The
-        next satellite has not seen the SYNs, does not know the scale of windows, and leaves them unchanged. Under
-        REFWA the flows are then plain TCP. Under REFWA Plus they are worse: without a feedback that falls, every
-        overflow passes for a link error, and the whole window is retransmitted. Until that handover ({until[0]:.0f}
+        f"""The paper puts the feedback on the satellites. There its effect ends with the first handover of the shared
+        link: the next satellite has not seen the SYNs, does not know the window scale, and leaves windows unchanged.
+        Under REFWA the flows are then plain TCP. Under REFWA Plus they are worse: without a feedback that falls, each
+        overflow is treated as a link error, and the whole window is retransmitted. Until that handover ({until[0]:.0f}
         to {until[-1]:.0f} s after the start) there is {"no" if none else "hardly an"} overflow and a utilisation of
-        {before:.2f}. At the end it is {after:.2f}, and the queue has dropped {flood:,.0f} packets. Satellites that
-        hand connections on would help, or windows without scaling. The paper simulates neither handovers nor a
-        scale."""
+        {before:.2f}. At the end it is {after:.2f}, and the queue has dropped {flood:,.0f} packets. Two
+        changes would help: satellites that pass on the state of connections, or windows without scaling. The paper
+        simulates neither handovers nor window scaling."""
     )
     return f"""{what}
 

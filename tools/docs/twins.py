@@ -102,9 +102,10 @@ def section() -> str:
     lines += [
         "### Initial windows and buffers over GEO",
         "",
-        "The time from a sender's SYN to the last acknowledgement, Reno, 1536 kbit/s, a round trip of 530 ms:",
-        "100 kB with the initial windows of [GEO-15 to GEO-19](../papers/geo.md#geo-15) and a receiver's window of",
-        f"64 kB, and 500 kB with other windows of the receiver. The margin is {SHORT_MARGIN:.0%}.",
+        "The time from a sender's SYN to the last acknowledgement. The path has 1536 kbit/s and a round trip of",
+        "530 ms, the congestion control is Reno. Transfers of 100 kB have the initial windows of",
+        "[GEO-15 to GEO-19](../papers/geo.md#geo-15) and a receive window of 64 kB. Transfers of 500 kB have other",
+        f"receive windows. The margin is {SHORT_MARGIN:.0%}.",
         "",
         "| transfer | simulated, s | emulated, s | verdict |",
         "|---|---:|---:|---|",
