@@ -217,9 +217,9 @@ The split proxy is at London.
 {day_table(day)}
 
 Changes are counted in the scenario: instants in a minute at which an endpoint or a gateway leaves a satellite. The
-round trip of a split connection is that of its first part. Without errors on the links, nearly all congestion controls fill
-20 Mbit/s. They differ in the length of their queue and, over changing satellites, in their response to a loss of 40 to
-280 packets together.
+round trip of a split connection is that of its first part. Without errors on the links, nearly all congestion controls
+fill 20 Mbit/s. They differ in the length of their queue and, over changing satellites, in their response to a loss of
+40 to 280 packets together.
 
 ## Comparison with measurements of Starlink
 

@@ -98,7 +98,7 @@ REPLIES = [0.99, 0.79, 0.14, 1.24, 1.55, 1.25, 1.09, 1.05]
 def transient_text(kept: dict[str, Any]) -> str:
     """The end of the section on what was measured on Starlink."""
     lines = [
-        "| sent or arrived after it (ms) | measured: median RTT (ms) | replies | simulated: median RTT (ms) | replies |",
+        "| sent or arrived after it (ms) | measured: median RTT (ms) | replies | simulated: RTT (ms) | replies |",
         "|---|---:|---:|---:|---:|",
     ]
     for row, ping, replies in zip(kept["rows"], PINGS_MS, REPLIES, strict=True):
@@ -110,7 +110,7 @@ def transient_text(kept: dict[str, Any]) -> str:
     table = "\n".join(lines)
     intro = wrapped(
         f"""At a boundary, packets are held for about {PAUSE_MS} ms and are not lost. The measured values are pings
-        every 10 ms from Victoria, five traces of 2024; replies are relative to the usual number. The simulated pings use
+        every 10 ms from Victoria, five traces of 2024; replies are relative to the usual number. Simulated pings use
         `selection = "starlink"` with `break_before_make = "{PAUSE_MS} ms"`, `waiting = "kept"` and
         `in_flight = "delivered"`. A delay of 8 ms each way represents the parts besides geometry. Of {kept["sent"]:,}
         simulated pings, {kept["lost"]} were lost."""
