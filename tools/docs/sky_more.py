@@ -98,7 +98,7 @@ REPLIES = [0.99, 0.79, 0.14, 1.24, 1.55, 1.25, 1.09, 1.05]
 def transient_text(kept: dict[str, Any]) -> str:
     """The end of the section on what was measured on Starlink."""
     lines = [
-        "| sent or arrived after (ms) | measured: median RTT (ms) | replies | simulated: RTT (ms) | replies |",
+        "| sent or arrived after it (ms) | measured: median RTT (ms) | replies | simulated: RTT (ms) | replies |",
         "|---|---:|---:|---:|---:|",
     ]
     for row, ping, replies in zip(kept["rows"], PINGS_MS, REPLIES, strict=True):
