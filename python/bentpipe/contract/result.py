@@ -157,21 +157,21 @@ class Result(ABC):
 
     # Each kind of result implements these.
 
+    @abstractmethod
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         """Estimate a metric of a name that there is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _figure(self, chart: str, metric: str | None) -> Figure:
         """Draw one of `charts`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _reporter(self) -> Reporter:
         """Make the writer of the page."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _provenance(self) -> Mapping[str, Any]:
         """Collect the provenance."""
-        raise NotImplementedError
 
     def _content(self) -> Mapping[str, Any]:
         """Collect further keys of `to_dict`."""

@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import shlex
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from datetime import date
@@ -253,25 +254,25 @@ class Look(Result):
         return content.get("span")
 
     @property
+    @abstractmethod
     def _head(self) -> str:
         """A title."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _drawn(self, chart: str) -> Figure:
         """Draw one of `charts`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _facts(self) -> dict[str, Any]:
         """Constellation, places and times of the look."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _quantities(self) -> Iterator[dict[str, Any]]:
         """Rows of `table`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _shown(self) -> list[tuple[Any, Any, int]]:
         """Tables of a notebook."""
-        raise NotImplementedError
 
     def _further(self) -> dict[str, pl.DataFrame]:
         """Tables that are saved besides those of the fields."""
