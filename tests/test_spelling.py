@@ -128,6 +128,12 @@ def test_parameters_are_spelled_when_an_error_is_printed():
     assert str(pickle.loads(pickle.dumps(wrong))) == str(wrong)
 
 
+def test_braces_in_a_value_are_no_parameters():
+    error = BentpipeError("{jobs} with {on}", jobs="{on}", on="{jobs}")
+    assert str(error) == "jobs='{on}' with on='{jobs}'"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
 def test_no_error_of_the_library_is_written_with_an_option():
     """The command line's grammar of overrides is its own."""
     found = []

@@ -36,10 +36,14 @@ def spelled(text: str, asked: Mapping[str, Any], spelling: Spelling) -> str:
     >>> spelled("{jobs} with {on}; {n = }", {"jobs": 2, "on": Word("WHERE"), "n": 3}, argument)
     'jobs=2 with on=WHERE; n = 3'
     """
-    for name, value in asked.items():
-        text = text.replace(f"{{{name}}}", spelling(name, value, "="))
-        text = text.replace(f"{{{name} = }}", spelling(name, value, " = "))
-    return text
+
+    def of(found: re.Match[str]) -> str:
+        name, sign = found.groups()
+        return spelling(name, asked[name], sign or "=")
+
+    names = "|".join(map(re.escape, asked))
+    # In one pass: a value may have braces, too.
+    return re.sub(rf"\{{({names})( = )?\}}", of, text) if asked else text
 
 
 class BentpipeError(Exception):
