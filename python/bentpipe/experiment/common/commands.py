@@ -46,13 +46,15 @@ def vary_key() -> str:
     return f"sweep.vary.{cc_keys()[0]}"
 
 
-def sweep_command(facts: Mapping[str, Any]) -> str:
-    """What makes a sweep and its report again, for a shell; empty if nothing does.
+def sweep_command(facts: Mapping[str, Any], *, has_report: bool = True) -> str:
+    """Shell command that makes a sweep and its report again; empty if no command does.
 
     Parameters
     ----------
     facts : mapping
         Of the sweep: `source`, `sets`, `senders`, `written`, and `report_against` if a report asked for it.
+    has_report : bool
+        Whether a sweep comes with the command of its report.
     """
     if given_in_python(facts):
         return ""
@@ -62,6 +64,8 @@ def sweep_command(facts: Mapping[str, Any]) -> str:
         options = _together(facts, sets)
         return "" if options is None else shlex.join(["bentpipe", facts["verb"], _path(source), *options])
     sweep = ["bentpipe", "sweep", _path(source), *_arguments(sets), *_judged(facts, but=("against",))]
+    if not has_report:
+        return shlex.join(sweep)
     against = facts.get("report_against")
     report = ["bentpipe", "report", f"{Path(source).stem}.sweep", *(["--against", against] if against else [])]
     return f"{shlex.join(sweep)} && {shlex.join(report)}"
@@ -76,7 +80,7 @@ def made_by(facts: Mapping[str, Any]) -> str:
         None does.
     """
     refuse_without_command(facts, has_file=has_file(facts))
-    command = sweep_command({**facts, "report_against": None}).partition(" && ")[0]
+    command = sweep_command(facts, has_report=False)
     if not command:
         raise BentpipeError("no command makes this again: a name or value of its cases needs quotes inside quotes")
     against = facts.get("report_against") if facts["verb"] == "sweep" else None
@@ -106,7 +110,9 @@ def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list
     senders, cases = dict(sets).get(vary_key()), facts.get("cases", {})
     # Cases that were given besides are among the values, for a sweep; here `--case` gives them again.
     dropped = ("sweep.vary.", "case.") if cases else ("sweep.vary.",)
-    options = _arguments([(key, text) for key, text in sets if not key.startswith(dropped)])
+    given = [(key, text) for key, text in sets if not key.startswith(dropped)]
+    # `--cc` sets these keys, and is refused beside them.
+    options = _arguments(given, cc_keys() if senders else ())
     for name, values in cases.items():
         spelled = {key: _token(_spelled(key, value, facts["senders"])) for key, value in values.items()}
         text = f"{name}: {'; '.join(f'{key}={value}' for key, value in spelled.items())}".strip()
@@ -198,11 +204,11 @@ def _path(source: str) -> str:
     return f"./{source}" if source.startswith("-") else source
 
 
-def _arguments(sets: Iterable[Sequence[str]]) -> list[str]:
-    """Values put over a scenario, as one would type them."""
+def _arguments(sets: Iterable[Sequence[str]], varied_too: Iterable[str] = ()) -> list[str]:
+    """Values put over a scenario, as one would type them, without those of keys that vary."""
     options: dict[str, list[str]] = {}
     plain: list[tuple[str, str]] = []
-    vary: list[str] = []
+    vary = [*varied_too]
     for key, text in sets:
         found = _option(key, text)
         if found is None:

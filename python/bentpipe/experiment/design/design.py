@@ -77,7 +77,7 @@ class Design(ABC, Generic[R]):
         What made it.
     scenario : Scenario
     senders : mapping
-        By name, the classes of one's own that a run may name: congestion controls and functions of the network.
+        By name, the custom classes that a run may name: congestion controls and middleboxes.
     keys : list of str
         What the values of points are of.
     points : list of Point

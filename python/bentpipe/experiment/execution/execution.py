@@ -222,7 +222,7 @@ class Execution(Generic[R]):
             return ClusterError(
                 f"{error}: {done:,} of {total:,} runs were done\n  a store keeps them: {{store}}", store=Word("FOLDER")
             )
-        begin, _, _ = sweep_command(self._facts()).partition(" && ")
+        begin = sweep_command(self._facts(), has_report=False)
         command = (
             f"{begin} {shlex.join(['--store', str(self.store.folder)])}" if begin else "the same call with this store"
         )

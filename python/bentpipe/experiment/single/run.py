@@ -46,7 +46,7 @@ def run(
         A congestion control in the place of `[tcp] cc`: its name, a class that extends `CongestionControl`, or
         `FILE.py:CLASS`. A flow that names its own keeps it.
     middlebox : mapping, optional
-        By node, functions of the network to stand there behind those that the scenario has: a class that extends
+        By node, middleboxes to stand there behind those that the scenario has: a class that extends
         `Middlebox`, `FILE.py:CLASS`, a table as in a scenario, or a list of these.
     seed : int, optional
         Instead of the scenario's own.
