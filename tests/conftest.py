@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -9,9 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from filelock import FileLock
 
 import bentpipe as bp
+from bentpipe.cli.app import app
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.execution import workers
 from bentpipe.experiment.single import task
@@ -25,6 +28,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def small():
     """Path of a scenario with two flows that takes milliseconds to run."""
     return Path(__file__).parent / "small.toml"
+
+
+@pytest.fixture(scope="module")
+def lossy():
+    """Text of a scenario of two seconds over a link that loses packets. A test file that needs cases adds them."""
+    return (Path(__file__).parent / "lossy.toml").read_text()
+
+
+@pytest.fixture
+def written(lossy, tmp_path, monkeypatch):
+    """Name of a file with that text, in the working directory, which is the test's own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file.toml").write_text(lossy)
+    return "file.toml"
+
+
+@pytest.fixture
+def invoked():
+    """Run a command, which must succeed, and return the JSON that it prints."""
+
+    def run(*words):
+        done = CliRunner().invoke(app, [*words, "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    return run
 
 
 @pytest.fixture

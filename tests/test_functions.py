@@ -1,4 +1,4 @@
-"""The pages of the functions of the network: there is one for each, and they say what was measured."""
+"""The pages of the middleboxes: there is one for each, and they say what was measured."""
 
 import pytest
 

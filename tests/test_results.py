@@ -15,18 +15,7 @@ from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
 from bentpipe.statistics.judgement import DEFAULT
 
-FILE = """
-duration = "2 s"
-tcp.like = "rfc"
-[link.l]
-from = "a"
-to = "b"
-rate = "1 Mbit/s"
-delay = "10 ms"
-error = { kind = "packet", rate = 0.02 }
-[flow.f]
-from = "a"
-to = "b"
+CASES = """
 [case.two]
 tcp.initial_window = "2 segments"
 """
@@ -50,9 +39,9 @@ def classes(of=Result):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(lossy, tmp_path_factory):
     place = tmp_path_factory.mktemp("results")
-    (place / "file.toml").write_text(FILE)
+    (place / "file.toml").write_text(lossy + CASES)
     return place
 
 
@@ -137,6 +126,25 @@ def test_its_command_makes_it_again(result):
 
 
 @pytest.mark.parametrize("verb", MADE)
+def test_a_command_has_all_of_a_name_with_signs_of_a_shell(verb, place):
+    (place / "a && b.toml").write_bytes((place / "file.toml").read_bytes())
+    words = shlex.split(MADE[verb](str(place / "a && b.toml")).command())
+    assert words[2] == str(place / "a && b.toml")
+    assert words[3:] == shlex.split(MADE[verb](str(place / "file.toml")).command())[3:]
+
+
+@pytest.mark.parametrize("verb", ["compare", "mix"])
+def test_a_command_leaves_out_what_the_congestion_controls_replace(verb, place):
+    scenario = bp.load(place / "file.toml", sets={"tcp.cc": "cubic", "duration": "1 s"})
+    result = getattr(bp, verb)(scenario, ["reno", "sack"], replications=2, jobs=1)
+    words = shlex.split(result.command())
+    assert [word for word in words if word.startswith(("tcp.cc", "duration"))] == ["duration=1 s"]
+    done = CliRunner().invoke(app, [*words[1:], "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["table"] == json.loads(json.dumps(result.table.to_dicts()))
+
+
+@pytest.mark.parametrize("verb", MADE)
 def test_where_no_command_makes_it_again_the_reason_is_said(verb, place):
     content = bp.load(place / "file.toml").to_dict()
     with pytest.raises(BentpipeError, match="the scenario was given in Python"):
@@ -159,6 +167,12 @@ def test_figures_are_drawn_by_name(result):
         result.plot("pie")
     with pytest.raises(BentpipeError, match=r"rtt is a metric\n  expected plot\(metric='rtt'\)"):
         result.plot("rtt")
+
+
+def test_a_figure_of_another_type_is_refused(result):
+    for name, wrong in (("metric", 3), ("title", 3), ("size", 3)):
+        with pytest.raises(BentpipeError, match=f"{name} = 3\n  expected "):
+            result.plot(**{name: wrong})
 
 
 def test_former_names_are_refused_with_the_new_ones(place):

@@ -1,16 +1,13 @@
 """One-sided tests and margins: as scipy's, and carried from call and command line to sentences, report and command."""
 
-import json
 import shlex
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy import stats
 
 import bentpipe as bp
-from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.report import report
 from bentpipe.metric import named
@@ -18,19 +15,6 @@ from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, SIDES, STATISTICS, Judgement
 
 GOODPUT, RTT = named("goodput"), named("rtt")
-FILE = """
-duration = "2 s"
-tcp.like = "rfc"
-[link.l]
-from = "a"
-to = "b"
-rate = "1 Mbit/s"
-delay = "10 ms"
-error = { kind = "packet", rate = 0.02 }
-[flow.f]
-from = "a"
-to = "b"
-"""
 
 
 def judged(one, other, metric=GOODPUT, **judgement):
@@ -157,13 +141,6 @@ def test_what_makes_no_judgement_is_refused(asked, words):
         Judgement(**asked)
 
 
-@pytest.fixture
-def written(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "file.toml").write_text(FILE)
-    return "file.toml"
-
-
 def test_sides_need_a_baseline_and_a_margin_a_metric_of_its_unit(written):
     with pytest.raises(BentpipeError, match="needs a baseline"):
         bp.compare(written, ["reno", "sack"], sides="better")
@@ -175,13 +152,7 @@ def test_sides_need_a_baseline_and_a_margin_a_metric_of_its_unit(written):
     assert "the margin 20 ms has another unit than goodput: no margin there" in found.notes
 
 
-def invoked(*words):
-    done = CliRunner().invoke(app, [*words, "--json"])
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
-
-
-def test_comparison_report_and_command_ask_the_same(written):
+def test_comparison_report_and_command_ask_the_same(written, invoked):
     options = ["--against", "reno", "--sides", "not-worse", "--margin", "3%", "-n", "4", "-j", "1"]
     told = invoked("compare", written, "--cc", "reno,sack,veno", *options, "--store", "kept")
     called = bp.compare(
@@ -198,7 +169,7 @@ def test_comparison_report_and_command_ask_the_same(written):
     assert again["differences"] == told["differences"]
 
 
-def test_sweep_report_and_command_ask_the_same(written):
+def test_sweep_report_and_command_ask_the_same(written, invoked):
     vary = ["--vary", "tcp.cc=reno,sack", "--vary", "link.l.delay=10ms,90ms"]
     options = ["--against", "reno", "--sides", "better", "--statistic", "median", "-n", "6", "-j", "1"]
     told = invoked("sweep", written, *vary, *options, "--store", "kept")

@@ -1,6 +1,6 @@
-"""Measures the gains and losses from each function of the network.
+"""Measures the gains and losses from each middlebox.
 
-A transfer that uses the function, a plain one beside it, and a user who asks for short transfers share a geostationary
+A transfer that uses the middlebox, a plain one beside it, and a user who asks for short transfers share a geostationary
 path and a path in low orbit, without errors and with errors. The numbers go into `validation/data/functions.json`.
 
     python -m validation.functions            # functions without numbers

@@ -86,12 +86,6 @@ def print_json(content: Any) -> None:
     print(dumps(content, indent=2, ensure_ascii=is_ascii, allow_nan=False))
 
 
-def print_notes(scenario: Scenario) -> None:
-    """Print the notes on a scenario on the error output, where the standard output has JSON."""
-    for note in scenario.notes:
-        print(f"note: {note}", file=sys.stderr)
-
-
 def print_error(error: BaseException) -> None:
     """Print an error, the lines of the scenario that it is about, and nothing of Python."""
     from bentpipe.cli.excerpt import described

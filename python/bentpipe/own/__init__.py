@@ -1,1 +1,1 @@
-"""Classes of one's own, in Python: congestion controls and functions of the network."""
+"""Custom classes, in Python: congestion controls and middleboxes."""

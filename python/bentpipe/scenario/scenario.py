@@ -175,7 +175,7 @@ class Scenario:
     over : mapping or pairs
         Values to put over the case.
     senders : mapping, optional
-        By name, classes of one's own that the scenario may name: congestion controls and functions of the network.
+        By name, the custom classes that the scenario may name: congestion controls and middleboxes.
     progress : callable, optional
         As for `load`; there is no bar.
 

@@ -186,11 +186,6 @@ class Judgement:
         """The chance of an error that is accepted."""
         return 1 - self.confidence
 
-    @property
-    def is_corrected(self) -> bool:
-        """Whether several differences are judged together."""
-        return self.correction != "none"
-
     def is_shown(self, p: float | None) -> bool | None:
         """Whether a corrected p value shows a difference; None without a test."""
         return None if p is None else p < self.alpha
