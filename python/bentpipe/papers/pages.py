@@ -1,4 +1,4 @@
-"""One page per paper, in Markdown: what it proposed, what holds, what does not, what was assumed."""
+"""Makes one page per paper, in Markdown: the proposal, the claims with their verdicts, and the assumptions."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from bentpipe.papers.verdicts import Found, Verdict
 
 FULL_TIME = "half an hour"
-"""Of `reproduce --full` for all papers on two cores, measured once."""
+"""Time of `reproduce --full` for all papers on two cores, measured once."""
 SOURCE = "https://github.com/bentpipe/bentpipe/blob/main/python/bentpipe/papers/packs"
 SHORT_MAX = 72
 _MEANINGS = {
-    verdicts.REPRODUCED: "as the paper has it, in its own words",
-    verdicts.UNDER_READING: "in the reading named: the paper leaves open what is meant, or its words miss its numbers",
-    verdicts.IN_PART: "parts are judged apart: some hold; others do not, or not in the same reading, or need a feature",
-    verdicts.NOT_REPRODUCED: "measured, and different in every reading that is possible",
-    verdicts.IMPOSSIBLE: "arithmetic or physics rules the printed value out in every reading, whatever the simulator",
-    verdicts.UNDECIDED: "the interval of our value reaches over the edge of what passes",
-    verdicts.NEEDS: "a feature that bentpipe does not have yet",
-    verdicts.ERROR: "the measure failed: the page has its message",
+    verdicts.REPRODUCED: "as the paper states it",
+    verdicts.UNDER_READING: "in the named reading: the paper is ambiguous, or its words contradict its numbers",
+    verdicts.IN_PART: "each part has a verdict: some hold; others do not, or hold in another reading, or need a feature",
+    verdicts.NOT_REPRODUCED: "measured, and different in every possible reading",
+    verdicts.IMPOSSIBLE: "arithmetic or physics excludes the printed value in every reading, with any simulator",
+    verdicts.UNDECIDED: "the measured interval crosses the edge of the band",
+    verdicts.NEEDS: "bentpipe lacks a feature",
+    verdicts.ERROR: "the measurement failed: the page has its message",
 }
 
 
@@ -41,15 +41,15 @@ def page(reproduced: Reproduced, is_full: bool) -> str:
 
 
 def index(found: Sequence[Entry]) -> str:
-    """The page that leads to the papers: verdicts of each."""
+    """The list of papers with the verdicts of each."""
     kinds = entries.kinds(found)
     lines = [
         "# Papers, claim by claim\n",
-        f"Made by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. Each page says what a paper",
-        "proposed, what of it holds, what does not, and what we assumed where it is silent. All papers take",
-        f"about {FULL_TIME} on two cores with `--full`, a few minutes with `--quick`.\n",
-        "One world: the claims that hold together with one choice of readings. Some reading: the claims that hold in",
-        "at least one reading, which may be a different one for each claim.\n",
+        f"Made by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. Each page has a paper's proposal,",
+        "a verdict on each of its claims, and the assumptions for its gaps. All papers take about",
+        f"{FULL_TIME} on two cores with `--full`, a few minutes with `--quick`.\n",
+        "One world counts the claims that hold together with one choice of readings. Some reading counts the claims",
+        "that hold in at least one reading, which may differ from claim to claim.\n",
         f"| paper | one world | some reading | {' | '.join(kinds)} | all |",
         f"|---|{'---|' * (len(kinds) + 3)}",
     ]
@@ -68,7 +68,7 @@ def commands(found: Sequence[Entry]) -> list[str]:
 
 
 def command(papers: Sequence[str], is_full: bool, is_attacked: bool = False) -> str:
-    """What makes the pages of these papers again."""
+    """The command that makes the pages of these papers again."""
     chosen = [] if list(papers) == claims.names() else map(shlex.quote, papers)
     options = ["--full" if is_full else "--quick", *(["--falsify"] if is_attacked else [])]
     return " ".join(["bentpipe reproduce", *chosen, *options])
@@ -83,7 +83,7 @@ def printed(verdict: Verdict) -> str:
 
 
 def ours(verdict: Verdict) -> str:
-    """Our value with its interval, in the reading that decided."""
+    """The measured value with its interval, in the reading that decided."""
     known = [(each.claim, each.shown) for each in verdict.judged]
     texts = [value(shown.finding, claim.unit) for claim, shown in known if shown is not None]
     return "; ".join(texts) or formatting.MISSING
@@ -105,7 +105,7 @@ def value(finding: Finding, unit: str) -> str:
 
 
 def band(claim: Claim) -> str:
-    """What passes, with its unit.
+    """The band of a claim, with its unit.
 
     >>> from bentpipe.papers.claims import paper
     >>> [band(claim) for claim in paper("hswa").claims if claim.id in ("HSWA-10", "HSWA-24", "HSWA-28", "HSWA-34")]
@@ -119,7 +119,7 @@ def band(claim: Claim) -> str:
         if criterion.low == criterion.high:
             return _number(claim.value, claim.unit)
         if "%" not in margin:
-            # Of per cents, per cent would be a share of them.
+            # For values in per cent, a margin in per cent would be relative.
             margin = f"{margin} points" if claim.unit == "%" else _number(float(margin), claim.unit)
         return f"{_number(claim.value, claim.unit)} ± {margin}"
     if math.isinf(criterion.low):
@@ -143,7 +143,7 @@ def short(statement: str) -> str:
 
 
 def compared(verdict: Verdict) -> Iterator[tuple[str, str, str, str, str]]:
-    """Claim, what is claimed, what is printed (or has to hold), ours, verdict: of a claim, then of its parts."""
+    """Rows of the table of a claim and its parts: name, statement, printed value or condition, measured, verdict."""
     claim = verdict.claim
     yield claim.id, short(claim.statement), _claimed(verdict), "" if verdict.parts else ours(verdict), verdict.text
     for part in verdict.parts:
@@ -177,10 +177,10 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     yield f"# {paper.title}\n"
     if origin := summary.origin(paper):
         yield f"{origin}\n"
-    yield f"Made by `{again}`; do not edit. Verdicts are computed: a claim is reproduced where the whole"
-    yield "95 % interval of our value lies in the band that was set for it."
+    yield f"Made by `{again}`; do not edit. Verdicts are computed: a claim is reproduced if the whole"
+    yield "95 % interval of the measured value lies in the band of the claim."
     if is_full:
-        yield f"What was undecided was judged again with up to {verdicts.SCALE_MAX} times as many runs."
+        yield f"Undecided claims were measured again with up to {verdicts.SCALE_MAX} times as many runs."
     yield ""
     headline, *others = summary.in_words(reproduced)
     yield f"**{headline}** A world is one choice of readings for all claims.\n"
@@ -189,15 +189,15 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     for figure, message in reproduced.failed.items():
         yield f"- The figure {figure.name} could not be drawn: {one_line(message)}"
     if paper.proposed:
-        yield f"\n## What it proposed\n\n{paper.proposed}"
+        yield f"\n## Proposal\n\n{paper.proposed}"
     yield "\n## Verdicts\n\n| verdict | claims | meaning |\n|---|---|---|"
     for kind in reproduced.counts:
         yield f"| {kind} | {summary.count(reproduced, kind)} | {_MEANINGS[kind]} |"
     yield f"| all | {len(reproduced.verdicts)} | |"
-    yield "\n## Printed and ours\n"
-    yield "A claim about an order or a shape has no printed number: what has to hold stands there. Ours is in the"
-    yield "reading that decided, with its 95 % interval.\n"
-    head = ["claim", "what", "printed value or condition", "ours", "verdict"]
+    yield "\n## Printed and measured values\n"
+    yield "A claim about an order or a shape has a condition instead of a printed number. Measured values are those of"
+    yield "the reading that decided, with their 95 % intervals.\n"
+    head = ["claim", "statement", "printed value or condition", "measured", "verdict"]
     if reproduced.is_attacked:
         head.insert(-1, "without its mechanism")
     yield f"| {' | '.join(head)} |\n|{'---|' * len(head)}"
@@ -221,23 +221,23 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
         for figure in unplaced:
             yield from _figure(paper, figure)
     if paper.assumed:
-        yield "\n## What we assumed\n"
+        yield "\n## Assumptions\n"
     for assumption in paper.assumed:
         yield f"- {assumption}"
-    yield "\n## What it was made from\n"
+    yield "\n## Sources of this page\n"
     names = [path.relative_to(paper.folder).as_posix() for path in paper.files]
     is_ours = paper.folder.parent == claims.PACKS
     links = [f"[{name}]({SOURCE}/{paper.name}/{name})" if is_ours else f"`{name}`" for name in names]
     yield f"Claims, scenarios and measures: {', '.join(links)}."
-    yield f"bentpipe {__version__}, fingerprint of all that decides: `{fingerprint.fingerprint(paper)}`."
+    yield f"bentpipe {__version__}, fingerprint of the claims and their judgement: `{fingerprint.fingerprint(paper)}`."
 
 
 def _by_reading(reproduced: Reproduced) -> Iterator[str]:
     table = summary.by_reading(reproduced)
     if table is None:
         return
-    yield "\n## Which claims hold in which reading\n"
-    yield "Readings that at least three claims share; nothing stands where a claim was not measured in a reading.\n"
+    yield "\n## Claims by reading\n"
+    yield "Readings that at least three claims share. A cell is empty if the claim was not measured in the reading.\n"
     heads = [f"[{summary.number(id_)}](#{id_.lower()})" for id_ in table.claims]
     yield f"| reading | {' | '.join(heads)} | hold |"
     yield f"|---|{'---|' * (len(heads) + 1)}"
@@ -275,7 +275,7 @@ def _judged(verdict: Verdict) -> Iterator[str]:
         yield f"- Error: {one_line(verdict.detail)}"
         return
     if verdict.kind == verdicts.NEEDS:
-        # What has to hold is settled before it can be measured.
+        # The band is fixed before the claim can be measured.
         yield f"- To be measured: {claim.how}" + _passes(claim)
         yield f"- Needs: {verdict.detail}"
         return
@@ -320,7 +320,7 @@ def _passes(claim: Claim) -> str:
 
 
 def _one_run(found: Found, claim: Claim) -> str:
-    """Where a single run of ours lies, for a claim about a single run."""
+    """The range of a single run, for a claim about a single run."""
     span = found.finding.one_run
     if found.fits_one_run is None or span is None:
         return ""

@@ -1,4 +1,4 @@
-"""What the verdicts on a paper say together: in words, figure by figure, and reading by reading."""
+"""Summarises the verdicts on a paper: in words, figure by figure, and reading by reading."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from bentpipe.papers.verdicts import Verdict
 
 ROWS_MIN = 3
-"""Claims that share a reading, for its row in the table."""
+"""Claims that must share a reading before it gets a row in the table."""
 YES, NO, OPEN = "yes", "no", "open"
 HOLD = (verdicts.REPRODUCED, verdicts.UNDER_READING)
 _WORDS = {
     verdicts.REPRODUCED: ("holds", "hold", "in the paper's own words"),
-    verdicts.UNDER_READING: ("holds", "hold", "under a reading that is named"),
+    verdicts.UNDER_READING: ("holds", "hold", "under a named reading"),
     verdicts.IN_PART: ("holds", "hold", "in part"),
     verdicts.NOT_REPRODUCED: ("does", "do", "not hold"),
     verdicts.IMPOSSIBLE: ("cannot", "cannot", "be as printed"),
     verdicts.UNDECIDED: ("is", "are", "undecided"),
-    verdicts.NEEDS: ("is", "are", "not measured, for lack of a feature"),
-    verdicts.ERROR: ("is", "are", "not measured, because the measure failed"),
+    verdicts.NEEDS: ("needs", "need", "a missing feature"),
+    verdicts.ERROR: ("has", "have", "a failed measurement"),
 }
-"""For one claim, for several, and what follows."""
+"""Verb for one claim, verb for several, and the rest of the sentence."""
 _ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10}
 
 
 def in_words(reproduced: Reproduced) -> Iterator[str]:
-    """The bottom line: how many claims hold, what decides them, and which figures and tables hold as a whole."""
+    """The summary: claims that hold, the runs or arithmetic that decide them, and figures and tables that hold as a whole."""
     words = [(kind, count, *_WORDS[kind]) for kind, count in reproduced.counts.items()]
     counts = [
         f"{count} {one if count == 1 else several} {rest}{_of_readings(reproduced, kind)}"
@@ -46,7 +46,7 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
     others = Counter(verdict.claim.by for verdict in held if verdict.claim.by != claims.RUNS)
     if others:
         texts = [f"{count} by {by}" for by, count in sorted(others.items())]
-        yield f"Of the {len(held)} that hold or hold in a reading, {' and '.join(texts)}: no run decides them."
+        yield f"Of the {len(held)} claims that hold in some reading, {' and '.join(texts)}, without runs."
     places: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in reproduced.verdicts:
         for place in _named(verdict.claim.where):
@@ -58,7 +58,7 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
 
 
 def world(reproduced: Reproduced) -> str:
-    """The headline: how many claims hold together in one world, then how many hold in some reading."""
+    """The headline: the number of claims that hold together in one world, and of those that hold in some reading."""
     entry, count = reproduced.world, len(reproduced.verdicts)
     held = sum(verdict.kind in HOLD for verdict in reproduced.verdicts)
     plural = "reading" if len(entry.readings) == 1 else "readings"
@@ -70,24 +70,24 @@ def world(reproduced: Reproduced) -> str:
 
 
 def attacks(reproduced: Reproduced) -> Iterator[str]:
-    """Outcomes of the attacks: how many claims fail without their mechanism, and each claim that holds all the same."""
+    """Outcomes of the attacks: claims that fail without their mechanism, and each claim that still holds."""
     if not reproduced.is_attacked:
         return
     found = [part.attack for verdict in reproduced.verdicts for part in verdict.judged if part.attack is not None]
     tried = [attack for attack in found if attack.finding is not None or attack.kind == falsify.ERROR]
     counts = Counter(attack.kind for attack in tried)
-    several = " or parts of them" if any(verdict.parts for verdict in reproduced.verdicts) else ""
+    several = " or parts" if any(verdict.parts for verdict in reproduced.verdicts) else ""
     fail, undecided, hold = (counts[kind] for kind in (falsify.FAILS, falsify.UNDECIDED, falsify.HOLDS))
     yield (
-        f"Of {len(tried)} claims{several} that were measured again without their mechanism, {fail} fail, {undecided} "
-        f"are undecided and {hold} hold also then."
+        f"Of {len(tried)} claims{several} measured again without their mechanism, {fail} fail, {undecided} "
+        f"are undecided and {hold} still hold."
     )
     for whole, part, attack in falsify.survivors(reproduced.verdicts):
         yield f"{whole.claim.id}{f' ({part.part})' if part.part else ''}: {attack.text}."
 
 
 def count(reproduced: Reproduced, kind: str) -> str:
-    """Of claims with this kind of verdict; of those that hold under a reading only, of how many readings in all."""
+    """Number of claims with this verdict, with the number of readings tried if they hold only under a reading."""
     return f"{reproduced.counts.get(kind, 0)}{_of_readings(reproduced, kind)}"
 
 
@@ -97,7 +97,7 @@ def _of_readings(reproduced: Reproduced, kind: str) -> str:
 
 
 def origin(paper: Paper) -> str:
-    """Who wrote it, and where it was published, as far as its folder says so."""
+    """Authors and place of publication, if the folder of the paper has them."""
     return ". ".join(filter(None, (paper.authors.removesuffix("."), paper.published)))
 
 
@@ -111,9 +111,9 @@ def number(id_: str) -> str:
 
 
 def _together(found: Sequence[Verdict]) -> str:
-    """How many claims about one figure hold in the same reading."""
+    """The claims about one figure that hold in the same reading, in words."""
     names = _shared(found)
-    # What has no such reading goes with any of them.
+    # A claim without such a reading is compatible with any of them.
     bound = {verdict.claim.id for verdict in found if not set(names).isdisjoint(_readings(verdict))}
     held = {
         name: sum(
@@ -124,28 +124,28 @@ def _together(found: Sequence[Verdict]) -> str:
     best = max(held, key=lambda name: held[name])
     reading = f' in one reading ("{best}")' if best else ""
     if held[best] == len(found):
-        return f"all {len(found)} claims that were measured hold{reading}."
+        return f"all {len(found)} measured claims hold{reading}."
     if not held[best]:
-        return f"none of {len(found)} claims that were measured holds."
-    rest = "; it holds in no reading as a whole" if best else ""
-    return f"{held[best]} of {len(found)} claims that were measured hold{reading}{rest}."
+        return f"none of {len(found)} measured claims holds."
+    rest = "; no reading covers all of them" if best else ""
+    return f"{held[best]} of {len(found)} measured claims hold{reading}{rest}."
 
 
 class ByReading(NamedTuple):
-    """Which claims hold in which reading."""
+    """Claims by reading."""
 
     claims: list[str]
     rows: list[tuple[str, list[str]]]
-    """By reading, per claim: yes, no, open, or nothing where it was not tried."""
+    """Readings with a cell per claim: yes, no, open, or empty if the claim was not measured in the reading."""
 
 
 def by_reading(reproduced: Reproduced) -> ByReading | None:
-    """Readings that several claims share, and which claims hold in each; None where there are none."""
+    """Readings that several claims share, with the claims that hold in each; None without such readings."""
     names = _shared(reproduced.verdicts, ROWS_MIN)
     chosen = [verdict for verdict in reproduced.verdicts if not set(names).isdisjoint(_readings(verdict))]
     if not names:
         return None
-    # The paper's own words first.
+    # The literal reading of the paper is first.
     own = [reading.name for reading in reproduced.paper.readings]
     names.sort(key=lambda name: own.index(name) if name in own else len(own))
     rows = [(name, [holds(verdict, name) for verdict in chosen]) for name in names]
@@ -153,11 +153,11 @@ def by_reading(reproduced: Reproduced) -> ByReading | None:
 
 
 def holds(verdict: Verdict, reading: str) -> str:
-    """Whether a claim with all its parts holds in a reading; nothing where it was not tried."""
+    """Whether a claim with all its parts holds in a reading; empty if it was not measured there."""
     states = []
     for part in verdict.judged:
         tried = [each.holds for each in part.found if each.reading.name == reading]
-        # A part with readings of its own goes with any.
+        # A part with separate readings is compatible with any.
         states.append(tried[0] if tried else bool(part.holds_in) if part.found else None)
     if reading not in _readings(verdict):
         return ""

@@ -1,4 +1,4 @@
-"""All papers on one page that opens anywhere: verdicts, claims, figures."""
+"""Makes one self-contained HTML page of all papers: verdicts, claims, figures."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def page(found: Sequence[Entry], papers: Sequence[Reproduced]) -> str:
-    """The whole file: of papers that were reproduced before, the section that they have."""
+    """The whole file. Papers reproduced earlier keep their sections."""
     count = sum(each.claims for each in found)
     lead = f"{count} claims; made by {' and '.join(pages.commands(found))}, bentpipe {__version__}"
-    caption = "Claims by paper and verdict. One world: those that hold together with one choice of readings."
+    caption = "Claims by paper and verdict. One world: claims that hold together with one choice of readings."
     fresh = {each.paper.name: each for each in papers}
     sections = [Section("Verdicts", [Tabled(_counts(found), caption)])]
     for each in found:
@@ -47,7 +47,7 @@ def _section(each: Reproduced) -> Section:
         for verdict in each.verdicts
         for cells, attack in zip(pages.compared(verdict), pages.attacks(verdict), strict=True)
     ]
-    head = ["claim", "what", "printed value or condition", "ours, ± 95 %", "verdict"]
+    head = ["claim", "statement", "printed value or condition", "measured, ± 95 %", "verdict"]
     head += ["without its mechanism"] if each.is_attacked else []
     table = _table(paper.name, head, rows, texts=len(head))
     blocks: list[Block] = [
@@ -62,10 +62,13 @@ def _section(each: Reproduced) -> Section:
             Picture(inline(drawn, f"{paper.name}{figure.name}".replace("-", ""), figure.title), f"{figure.title}.")
             for figure, drawn in each.figures.items()
         ),
-        Tabled(table, "What is printed, what was measured in the reading that decided, and what follows."),
+        Tabled(table, "Printed values, measured values in the reading that decided, and verdicts."),
         *_by_reading(each),
-        Folded("Each claim: how it is measured, every reading, why", [_claim(verdict) for verdict in each.verdicts]),
-        *([Folded("What we assumed", [Points(paper.assumed)])] if paper.assumed else []),
+        Folded(
+            "Each claim with its measurement, every reading and the reason",
+            [_claim(verdict) for verdict in each.verdicts],
+        ),
+        *([Folded("Assumptions", [Points(paper.assumed)])] if paper.assumed else []),
     ]
     return Section(paper.title, blocks, anchor=entries.anchor(paper.name))
 
@@ -76,7 +79,7 @@ def _by_reading(each: Reproduced) -> list[Block]:
         return []
     head = ["reading", *map(summary.number, found.claims)]
     table = _table(f"{each.paper.name}-readings", head, [[name, *cells] for name, cells in found.rows], len(head))
-    return [Tabled(table, "Which claims hold in which reading; nothing stands where one was not measured.")]
+    return [Tabled(table, "Claims by reading. A cell is empty if the claim was not measured in the reading.")]
 
 
 def _claim(verdict: Verdict) -> Block:

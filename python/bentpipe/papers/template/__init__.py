@@ -1,1 +1,1 @@
-"""What `bentpipe reproduce --new` makes: the folder of a paper, to start from. It is copied as it is."""
+"""Template of a paper's folder: `bentpipe reproduce --new` copies it unchanged."""

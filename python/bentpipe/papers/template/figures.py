@@ -1,4 +1,4 @@
-"""The figures, redrawn: functions that take a `Lab` and return a figure of Matplotlib."""
+"""Draws the figures: functions that take a `Lab` and return a figure of Matplotlib."""
 
 from __future__ import annotations
 

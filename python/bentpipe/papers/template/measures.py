@@ -1,4 +1,4 @@
-"""What the claims measure: functions that take a `Lab` and the arguments of a reading, and return a `Finding`."""
+"""Measures for the claims: functions that take a `Lab` and the arguments of a reading, and return a `Finding`."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def completion(lab: Lab) -> Finding:
 
 
 def completion_bounds(lab: Lab) -> Possible:
-    """What arithmetic allows, whatever the simulator: all bytes at the link's rate, and half a round trip."""
+    """Possible times with any simulator: at least all bytes at the link's rate, and half a round trip."""
     least_s = RTT_S / 2 + 8 * FILE_BYTES / RATE_BPS
     return Possible(least_s, float("inf"), f"1 MB at 10 Mbit/s and half a round trip take {least_s:.2f} s")

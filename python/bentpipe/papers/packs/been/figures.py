@@ -1,4 +1,4 @@
-"""BEEN's figures, drawn again: three schemes on the Iridium stand-in, beside what the paper prints."""
+"""Draws the figures of BEEN: three schemes on the fixed Iridium path, beside the printed values."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def figure_2(lab: Lab) -> Figure:
         axes[0].plot([], [], "s", color="0.4", markerfacecolor="none", markersize=6, label="printed")
         axes[0].set_ylim(0, 105)
         for panel in axes[1:]:
-            # Where nothing arrives there is a zero to draw.
+            # The value is zero if nothing arrives.
             panel.set_yscale("symlog", linthresh=1 if panel is axes[3] else 10)
             panel.set_ylim(0, 1e4 if panel is axes[3] else 1e6)
         _sizes(axes[-1])
@@ -145,7 +145,7 @@ def _metric(panel: Axes, lab: Lab, rate: float, unit: str, metric: tuple[str, fl
     if measured_in == "%":
         panel.set_ylim(0, 105)
     else:
-        # Where nothing arrives there is a zero to draw.
+        # The value is zero if nothing arrives.
         panel.set_yscale("symlog", linthresh=0.1)
         panel.set_ylim(0, 1e5 if name == "delivered_bytes" else 1e4)
         panel.set_yticks([0, 1, 100, 10000], ["0", "1", "100", "10000"])

@@ -1,4 +1,4 @@
-"""The paper's equations 1 to 5 and 7, as arithmetic: packet sizes, efficiencies, the estimate of the error rate."""
+"""Computes the paper's equations 1 to 5 and 7: packet sizes, efficiencies, the estimate of the error rate."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ RATES = (1e-2, 1e-3, 1e-4)
 RECORDS = 10
 """Packets in a window of the estimator."""
 WEIGHT = 0.2
-"""Of a new estimate in the moving average (beta)."""
+"""Weight of a new estimate in the moving average (beta)."""
 
 
 def units(length_bytes: float, unit: str) -> float:
-    """What an error rate counts in a packet: its bits, its bytes, or itself."""
+    """Length of a packet in the unit of an error rate: bits, bytes, or packets."""
     return {"bit": 8 * length_bytes, "byte": length_bytes, "packet": 1.0}[unit]
 
 

@@ -1,4 +1,4 @@
-"""What BEEN's claims are measured by: NewReno and datagrams over the Iridium stand-in, and the paper's equations."""
+"""Measures for claims about NewReno, datagrams over the fixed Iridium path, and the paper's equations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DATAGRAM_HEADER_BYTES = 28
 PACKETS_MAX = 468_750
 """Of 80 B that 1.5 Mbit/s carry in 200 s."""
 SPACING_S = 0.01
-"""Between two datagrams of the scenario, and its interval of recording."""
+"""Time between two datagrams of the scenario, and its interval of recording."""
 
 
 # NewReno over the path
@@ -79,8 +79,8 @@ def transfers(
             sets |= {f"link.{link}.reverse.error.kind": unit, f"link.{link}.reverse.error.rate": rate}
     if start == "ns-2":
         sets |= {"tcp.handshake": True, "tcp.initial_window": "2 segments"}
-    # Runs with many errors send few packets: they scatter much and cost little. Per bit and per packet a few will do,
-    # the values are far from all that is printed.
+    # Runs with many errors send few packets: they scatter much and cost little. Per bit and per packet a few runs are
+    # enough, since their values are far from all printed ones.
     quick = {"bit": 20, "byte": {1e-2: 100, 1e-3: 50, 1e-4: 10}[rate], "packet": 5}[unit]
     return scheme_flows(lab, scheme, sets, payload, lab.choose(quick, 10 * quick))
 
@@ -103,7 +103,7 @@ def information_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, ho
 
 
 def smallest_step(lab: Lab, *, rates: list[float], unit: str) -> Finding:
-    """How much TCP efficiency rises at least from one size to the next smaller one, in points, paired by seed."""
+    """Least rise of TCP efficiency from one size to the next smaller one, in points, paired by seed."""
     steps = []
     for rate in rates:
         found = [
@@ -118,9 +118,9 @@ def smallest_step(lab: Lab, *, rates: list[float], unit: str) -> Finding:
 
 
 def best_sizes(lab: Lab, *, unit: str) -> Finding:
-    """At how many of the two steps from 0.01 over 0.001 to 0.0001 the best of the five sizes grows.
+    """Number of the two steps from 0.01 over 0.001 to 0.0001 at which the best of the five sizes grows.
 
-    Best is the size of the highest information efficiency, in each replication; where nothing arrives, none is.
+    The best size has the highest information efficiency in a replication. No size is best if nothing arrives.
     """
     best = []
     for rate in RATES:
@@ -138,7 +138,7 @@ def best_sizes(lab: Lab, *, unit: str) -> Finding:
 
 
 def first_packet_times_out(lab: Lab, *, rate: float, unit: str) -> Finding:
-    """Share of runs whose first packet is lost and resent by the timer, mean over packets of 240, 540 and 1540 B."""
+    """Share of runs whose timer retransmits the first packet, mean over packets of 240, 540 and 1540 B."""
     # The first timeout is at 3 s. Before it nothing was delivered only if the first packet was lost.
     sets: Sets = {f"{ERROR}.kind": unit, f"{ERROR}.rate": rate, "duration": "3.01 s"}
     shares = {}
@@ -153,7 +153,7 @@ def first_packet_times_out(lab: Lab, *, rate: float, unit: str) -> Finding:
 
 
 def resent_per_corrupted(lab: Lab) -> Finding:
-    """What is sent again when one packet of 1540 or 140 B is corrupted: largest difference to 1500 and 100, in B."""
+    """Bytes retransmitted after one packet of 1540 or 140 B is corrupted: largest difference to 1500 and 100, in B."""
     resent = {}
     for payload in (1500, 100):
         sets: Sets = {SMSS: f"{payload} B", ERROR: '{ kind = "arrivals", list = [200] }', "duration": "20 s"}
@@ -188,7 +188,7 @@ def _doubles_to(lab: Lab, path: str, sets: Sets, payload: int) -> Finding:
     for error in (sets[ERROR], "none"):
         result = lab.run(path, sets | {ERROR: error, "record.interval": "10 ms"}, series=["carried_bps"])
         sent = result.series("carried_bps", link="up.forward")["carried_bps"].to_numpy() * 0.01 / 8
-        # Round trips are ten intervals; at first, what is sent in one fits into three.
+        # A round trip is ten intervals. At first, the packets of a round trip fit into three.
         times = np.flatnonzero(sent)
         bursts = np.split(times, np.flatnonzero(np.diff(times) > 3) + 1)
         packets = [round(sent[burst].sum() / (payload + HEADER_BYTES)) for burst in bursts]
@@ -233,10 +233,10 @@ def _mean_window(lab: Lab, scheme: str, sets: Sets, payload: int, seed: int) -> 
 
 
 def resends_lost_again(lab: Lab, *, payload: int, rate: float, unit: str) -> Finding:
-    """Share of the resends that had to be repeated, by a sender that never takes losses for congestion.
+    """Share of retransmissions that had to be repeated, by a sender that never takes losses for congestion.
 
-    From the events `retransmission`: a resend of an offset that is followed by another one of the same offset. The
-    last resend of what was never acknowledged is left out, its fate is not known.
+    Counts events `retransmission` that another one of the same offset follows. The last retransmission of data that
+    were never acknowledged does not count, since its fate is unknown.
     """
     sets: Sets = {
         SMSS: f"{payload} B",
@@ -272,7 +272,7 @@ def _datagrams(length_bytes: int, rate: float, unit: str) -> Sets:
 
 
 def lost_packets(lab: Lab, length_bytes: int, rate: float, unit: str, seed: int) -> NDArray[np.bool_]:
-    """The fate of each packet on the uplink, in order: what the satellite passes on in each interval."""
+    """The fate of each packet on the uplink, in order: packets that the satellite forwards in each interval."""
     result = lab.run(UPLINK, _datagrams(length_bytes, rate, unit), seed=seed, series=["carried_bps"])
     passed = result.series("carried_bps", link="on.forward")["carried_bps"].to_numpy() > 0
     # Nothing arrives in the first interval.
@@ -300,7 +300,7 @@ def window_time(lab: Lab, *, records: int, length: int) -> Finding:
 
 
 def lost_after_lost(lab: Lab, *, payload: int, rate: float, unit: str) -> Finding:
-    """Share of the lost packets that another lost one follows at once."""
+    """Share of lost packets whose next packet is lost, too."""
     shares, gaps = [], []
     for seed in lab.seeds(5, 20):
         lost = lost_packets(lab, payload + HEADER_BYTES, rate, unit, seed)
@@ -403,7 +403,7 @@ def bounds_kept(lab: Lab) -> Finding:
 
 
 def extremes_are_bad(lab: Lab) -> Finding:
-    """How many of two hold: a payload of 20 B is less than half of its packet; S_p at 1e-6 exceeds an MTU of 1500 B."""
+    """Statements of two that hold: 20 B are less than half of their packet; S_p at 1e-6 exceeds an MTU of 1500 B."""
     share = 20 / (20 + HEADER_BYTES)
     largest = optimum_bytes(1e-6)
     held = int(share < 0.5) + int(largest > 1500)
@@ -427,7 +427,7 @@ def probabilistic_over_deterministic(lab: Lab, *, unit: str, sp_is: str) -> Find
     return Finding.exact(min(ratios), "; ".join(notes))
 
 
-# What arithmetic allows
+# Bounds by arithmetic
 
 
 def stalled_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, **_: object) -> Possible:
@@ -435,23 +435,23 @@ def stalled_efficiency(lab: Lab, *, payload: int, rate: float, unit: str, **_: o
     length = payload + HEADER_BYTES
     crosses = survival(length, rate, unit)
     if unit != "bit":
-        return Possible(0, 100, "some cross, and how many are first transmissions is what is measured")
+        return Possible(0, 100, "some cross, and the share of first transmissions is measured")
     return Possible(
         0,
         100 * 2 / (2 + 6),
-        f"per bit, a packet of {length} B crosses with (1 - {rate:g})^{8 * length} = {crosses:.1g}, none in 200 s; "
-        "a timer that starts at 3 s and doubles up to 60 s resends six times: "
-        "of at most 2 + 6 packets, 2 are first transmissions, 25 %",
+        f"per bit, a packet of {length} B crosses with (1 - {rate:g})^{8 * length} = {crosses:.1g}, none in 200 s. "
+        "The timer starts at 3 s, doubles up to 60 s and expires six times. "
+        "Of at most 2 + 6 packets, 2 are first transmissions: 25 %",
     )
 
 
 def smallest_packet_efficiency(lab: Lab, *, rate: float, unit: str, **_: object) -> Possible:
-    """TCP efficiency in % of packets of 80 B: where hardly any cross, no more than these and the last window."""
+    """TCP efficiency in % of packets of 80 B: if hardly any cross, at most these and the last window."""
     share = 100 * survival(PACKET_MIN_BYTES, rate, unit)
     if unit != "bit":
-        # Many cross, and how many of those sent are first transmissions is to be measured.
+        # Many cross, so the share of first transmissions must be measured.
         return Possible(0, 100, f"per {unit}, of packets of 80 B {share:.2f} % cross")
-    # What was sent last may not have crossed yet: a window, of thousands of packets that a run of 200 s sends.
+    # The last window may not have crossed yet. A run of 200 s sends thousands of packets.
     last = 100 * WINDOW_SEGMENTS / 10_000
     return Possible(
         0,

@@ -1,4 +1,4 @@
-"""What the claims about the proposal are measured by: BEEN over the Iridium stand-in, beside NewReno and SaTPEP."""
+"""Measures for claims about the proposal: BEEN over the fixed Iridium path, beside NewReno and SaTPEP."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ __all__ = [
 ]
 
 METRICS = ("throughput_bps", "goodput_bps", "delivered_bytes")
-"""What the paper compares by."""
+"""Metrics of the paper's comparison."""
 DURATION_S = 200
 WINDOW_PACKETS = 20
-"""Packets on the way at most; the threshold of slow start as well."""
+"""Largest number of packets in flight, and the threshold of slow start."""
 ROUNDS = 4
 """Round trips of slow start from one packet to sixteen, of at most twenty."""
 
@@ -65,7 +65,7 @@ def world(
     resend: str = "whole",
     **more: str | float,
 ) -> Sets:
-    """The errors of a reading, and the proposal's settings. It estimates in the unit of the errors.
+    """The errors of a reading, and the settings of the proposal, which estimates in the unit of the errors.
 
     `resend`: "whole", a reported segment leaves at once in pieces of the current size, or "packet", one piece does.
     """
@@ -83,7 +83,7 @@ def one_size(sets: Sets) -> Sets:
 
 
 def flows_of(lab: Lab, scheme: str, payload: int, sets: Sets) -> pl.DataFrame:
-    """Runs of a scheme, paired with those of the others, which are spared what concerns the proposal alone."""
+    """Runs of a scheme, paired with those of other schemes, which take no settings of the proposal."""
     if scheme != "BEEN":
         sets = {key: value for key, value in sets.items() if key.startswith(ERROR)}
     return scheme_flows(lab, scheme, sets, payload, lab.choose(10, 100))
@@ -214,7 +214,7 @@ def largest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = N
 
 def orders_that_hold(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
     """Share of the orders BEEN-13, -20, -30 and -37 that hold: their intervals on the right side."""
-    # Of the first two the upper end, of the others the lower one.
+    # The upper end for the first two, the lower end for the others.
     ends = [
         largest_ratio(lab, others=others, rate=1e-2, **reading).high,
         largest_ratio(lab, others=["NewReno"], payloads=[50], rate=1e-2, **reading).high,
@@ -294,7 +294,7 @@ def values_at(result: RunResult, name: str, times_s: NDArray[np.floating[Any]], 
 def packets_above_smallest(lab: Lab, *, is_warm: bool, **reading: Any) -> Finding:
     """Packets of more than 80 B at the start of a connection, mean over the five initial sizes.
 
-    They end where a packet begins at an offset that is no multiple of the initial payload.
+    The start ends at the first packet whose offset is not a multiple of the initial payload.
     """
     prior: Sets = {"node.gateway.middlebox": '[{ kind = "been", role = "gateway", prior = 0.01 }]'} if is_warm else {}
     counts = []
@@ -311,7 +311,7 @@ def packets_above_smallest(lab: Lab, *, is_warm: bool, **reading: Any) -> Findin
 
 
 def sent_sizes(result: RunResult) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """When each new segment left, but for the last, and its payload in B."""
+    """Time at which each new segment except the last left, and its payload in B."""
     sent = events(result, "sent")
     return sent["time_s"].to_numpy()[:-1], np.diff(sent["value"].to_numpy()).astype(float)
 
@@ -334,15 +334,15 @@ def before_first_ack(lab: Lab) -> Finding:
         acked_s = events(result, "acked")["time_s"].min()
         counts.append(events(result, "timeout").filter(pl.col("time_s") < acked_s).height)
         resent_ms.append(1e3 * float(events(result, "retransmission")["time_s"].to_numpy().min(initial=math.inf)))
-    return Finding.exact(max(counts), f"resent after {min(resent_ms):.1f} to {max(resent_ms):.1f} ms")
+    return Finding.exact(max(counts), f"retransmitted after {min(resent_ms):.1f} to {max(resent_ms):.1f} ms")
 
 
 def inflations(lab: Lab, *, payload: int, **reading: Any) -> Finding:
-    """Share of recoveries in which more is in flight than the window, which then is what it was before, and grows.
+    """Share of recoveries with more data in flight than the window, which then keeps its value, and grows.
 
     The series of the window does not contain the inflation; data in flight beyond the window shows it. Recoveries with
-    20 packets or more do not count, as the receiver's window lets no more out. The others are few: a value is of four
-    runs.
+    20 packets or more do not count, as the receiver's window lets no more out. Few others are left, so a value comes
+    from four runs.
     """
     sets = one_size(world(**reading))
     groups: list[list[bool]] = []
@@ -403,7 +403,7 @@ def growth_per_round(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     for seed in lab.seeds(40, 200):
         result = trace(lab, payload, world(**reading) | {"duration": "20 s"}, seed)
         rtt_s = float(result.flows["rtt_min_s"][0])
-        # What is sent in a round arrives within the next one.
+        # Packets of a round arrive within the next one.
         windows = windows_packets(result, rtt_s * (np.arange(ROUNDS + 1) + 0.5), payload)
         factors.append((windows[-1] / windows[0]) ** (1 / ROUNDS))
     return Finding.mean(factors, f"after {ROUNDS} round trips {windows[-1]:.1f} packets in the last run")

@@ -1,4 +1,4 @@
-"""What the measures of BEEN share: the schemes, each a scenario over the same path, and tables of runs."""
+"""Runs for the measures of BEEN: the schemes, each a scenario over the same path, and tables of runs."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 PATH = "iridium-path"
 SATPEP = {"SaTPEP": "slow_start = true, nack_probe = false,", "SaTPEP of its abstract": ""}
-"""SaTPEP as the paper seems to have had it, and as far as its abstract goes."""
+"""Keys of SaTPEP as the paper seems to use it, and of SaTPEP by its abstract."""
 SCHEMES = {"NewReno": PATH, "BEEN": "iridium-been"} | dict.fromkeys(SATPEP, "iridium-satpep")
-"""What the paper compares, and the scenario of each."""
+"""The compared schemes and their scenarios."""
 ROOM = "64 kB"
-"""More than is ever on the way between the gateways."""
+"""More data than the path between the gateways ever holds."""
 HOP_RTT_S = 0.0968
 SMSS = "tcp.smss"
 ERROR = "link.up.forward.error"
 
 
 def gateways(scheme: str, payload: int) -> Sets:
-    """SaTPEP's gateways. As the paper seems to have had it a window is at most 20 packets, as those of the others.
+    """SaTPEP's gateways. As the paper seems to use it, a window is at most 20 packets, as in the other schemes.
 
-    That is what the first gateway takes; the other has room for more, so that packets are whole.
+    The buffer of the first gateway has this limit. The second buffer is larger, so that packets are whole.
     """
     room = f"{20 * payload} B" if SATPEP[scheme] else ROOM
     sets: Sets = {SMSS: f"{payload} B"}
@@ -51,8 +51,8 @@ def gateways(scheme: str, payload: int) -> Sets:
 def scheme_flows(lab: Lab, scheme: str, sets: Sets, payload: int, replications: int) -> pl.DataFrame:
     """The table `flows` of a scheme's runs with one initial size, a row per replication, in order.
 
-    SaTPEP's efficiencies are those of its hop, for its sender loses nothing: what was delivered of the payload, and of
-    all bytes, that it sent there.
+    SaTPEP's sender loses nothing, so SaTPEP's efficiencies are those of its hop: the delivered shares of the payload
+    and of all bytes sent there.
     """
     is_split = scheme in SATPEP
     if is_split:
@@ -65,7 +65,7 @@ def scheme_flows(lab: Lab, scheme: str, sets: Sets, payload: int, replications: 
     hop = found["links"].filter(pl.col("link") == "up.forward").sort("replication")
     delivered, size = column(flows, "delivered_bytes"), column(hop, "carried_bytes")
     sent = size - HEADER_BYTES * column(hop, "carried_packets")
-    # Of nothing sent there is no share.
+    # Without sent bytes there is no share.
     efficiency = 100 * np.where(sent > 0, delivered / np.maximum(sent, 1), np.nan)
     return flows.with_columns(
         pl.Series("tcp_efficiency_pct", efficiency), pl.Series("information_efficiency", delivered / size)
@@ -73,16 +73,16 @@ def scheme_flows(lab: Lab, scheme: str, sets: Sets, payload: int, replications: 
 
 
 def hop_window_packets(result: RunResult) -> float:
-    """Mean window of SaTPEP in packets: what it has on the way between its gateways (Little's law)."""
+    """Mean window of SaTPEP in packets: packets in flight between its gateways (Little's law)."""
     row = result.links.filter(pl.col("link") == "up.forward").row(0, named=True)
     packet_s = result.simulated_s * row["utilisation"] / row["carried_packets"]
-    # Sent up and down.
+    # Transmission times up and down.
     rtt_s = HOP_RTT_S + row["queue_mean_s"] + 2 * packet_s
     return float(row["carried_packets"] / result.simulated_s * rtt_s)
 
 
 def column(flows: pl.DataFrame, name: str) -> NDArray[np.float64]:
-    """One column of numbers, nan where there is none."""
+    """One column of numbers, nan for missing ones."""
     values: NDArray[np.float64] = flows[name].cast(pl.Float64).fill_null(math.nan).to_numpy()
     return values
 

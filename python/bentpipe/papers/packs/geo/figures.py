@@ -1,4 +1,4 @@
-"""The paper's figures and tables, drawn again from our own measurements."""
+"""Draws the paper's figures and tables from measurements."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the claims of this paper are measured by.
+"""Measures for the claims of this paper.
 
-Times are from the first packet sent (the SYN, where there is a handshake) to the last byte acknowledged: `completion_s`
+Times are from the first packet sent (the SYN, if there is a handshake) to the last byte acknowledged: `completion_s`
 of the table of flows, as a mean over the senders of a run.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bentpipe.papers import Lab
 
 TOLERANCE = 0.05
-"""Round trips that table III implies scatter by 5 % around 0.56 s: no row can be held to more."""
+"""Round trips that table III implies scatter by 5 % around 0.56 s, so the tolerance is 5 %."""
 
 FLAVOURS = ("tahoe", "reno", "newreno", "sack")
 RATES = (8e-8, 8e-7, 8e-6, 8e-5, 8e-4)
@@ -39,27 +39,27 @@ SOCKETS = {"receiver": "tcp.receive_buffer", "sender": "tcp.send_buffer"}
 
 @dataclass(frozen=True)
 class Network:
-    """What the paper leaves open about its test network."""
+    """Choices that the paper leaves open about its test network."""
 
     senders: int = 1
     handshake: bool = True
     rtt_s: float = 0.54
     ssthresh: str = "32 segments"
     buffer_is: str = "router"
-    """Which buffer the tables vary: the queue of the `router`, or the socket's at the `receiver` or at the `sender`."""
+    """Buffer that the tables vary: the queue of the `router`, or the socket's at the `receiver` or at the `sender`."""
 
     def sets(self, buffer_kb: int) -> dict[str, Any]:
-        """What this is in `dumbbell.toml`."""
+        """The overrides of these choices in `dumbbell.toml`."""
         sets: dict[str, Any] = {
             "link.geo.delay": f"{500 * self.rtt_s:g} ms",
             "tcp.handshake": self.handshake,
             "tcp.initial_ssthresh": self.ssthresh,
         }
         if self.senders > 1:
-            # Not in the same instant, or the order of the senders would decide whose packets a full queue drops.
+            # Different instants: otherwise the order of the senders would decide whose packets a full queue drops.
             sets |= _count(self.senders) | {"flow.file.start": {"uniform": ["0 s", "10 ms"]}}
         if self.buffer_is in SOCKETS:
-            # The router then has what the paper gives it where nothing else is said.
+            # The router then has the paper's usual queue.
             return sets | {SOCKETS[self.buffer_is]: f"{buffer_kb} kB", "link.geo.queue": "1 bdp"}
         assert self.buffer_is == "router", self.buffer_is
         # Packets of 1000 B; ns-2 counts the one being sent.
@@ -77,7 +77,7 @@ def times_s(
     initial_window: int = printed.IMPLIED_INITIAL_WINDOW,
     buffer_kb: int = 64,
 ) -> NDArray[np.float64]:
-    """Mean transfer time over the senders, one per replication; one sender without loss leaves nothing to chance."""
+    """Mean transfer time over the senders, one per replication; one sender without loss has no randomness."""
     runs = lab.sweep(
         "dumbbell", _sets(network, size, initial_window, buffer_kb), replications=_replications(lab, network)
     )
@@ -133,9 +133,9 @@ def least_time(lab: Lab, *, size: str, initial_window: int, **network: Any) -> P
     return Possible(
         floor,
         float("inf"),
-        f"to a geostationary satellite and down takes 238.7 ms or more; {size} in segments of 1000 B from a window "
+        f"a geostationary hop takes at least 238.7 ms. {size} in segments of 1000 B from a window "
         f"of {initial_window} need {_trips(rounds)}, half of the last one: {2 * rounds - 1} x 238.7 ms + 0.8 ms "
-        f"= {floor:.3f} s before the last byte can be there",
+        f"= {floor:.3f} s before the last byte arrives",
     )
 
 
@@ -152,7 +152,7 @@ def gain(lab: Lab, *, size: str, initial_window: int, **network: Any) -> Finding
 
 
 def gain_possible(lab: Lab, *, size: str, initial_window: int, **network: Any) -> Possible:
-    """Savings (%) from no round trip saved to all that the smaller window takes more."""
+    """Savings (%) between none and all extra round trips of the smaller window."""
     first, last = printed.rounds(size, 1), printed.rounds(size, initial_window)
     return Possible(
         0,
@@ -208,8 +208,8 @@ def buffer_rows_possible(
     return Possible(
         0,
         count,
-        f"{count} of the 5 printed times are not below the {floor:.3f} s that geostationary propagation takes for "
-        f"{_trips(rounds)} from a window of {initial_window}, half of the last one; nor can the buffer matter to one "
+        f"{count} of the 5 printed times are not below {floor:.3f} s, the geostationary propagation time of "
+        f"{_trips(rounds)} from a window of {initial_window}, half of the last one. The buffer cannot matter to one "
         "sender whose own link is no faster than the satellite's",
     )
 
@@ -221,7 +221,7 @@ def initial_window(lab: Lab, *, smss_bytes: int = 1000) -> Finding:
         sets = {"tcp.initial_window": "rfc3390", "tcp.smss": f"{smss} B"}
         trace = lab.run("dumbbell", sets, series=["events"])
         first_ack_s = _events(trace, "acked")["time_s"][0]
-        # What one ACK lets out leaves in the same instant.
+        # Packets that one ACK releases leave at the same instant.
         return float(_events(trace, "sent").filter(pl.col("time_s") < first_ack_s)["value"].len() * smss)
 
     others = ", ".join(f"{flight(smss):.0f} B at an MSS of {smss} B" for smss in (536, 1460, 2200))
@@ -229,7 +229,7 @@ def initial_window(lab: Lab, *, smss_bytes: int = 1000) -> Finding:
 
 
 def two_statements(lab: Lab, **network: Any) -> Finding:
-    """How many of two statements hold of the time with a window of 4 over that with 1: not above 1, and above 1."""
+    """Statements of two that hold for the time with a window of 4 over that with 1: not above 1, and above 1."""
     how = Network(**network)
     ratio = _found(times_s(lab, how, "100 kB", 4) / times_s(lab, how, "100 kB", 1))
     assert ratio.low is not None
@@ -275,7 +275,7 @@ def ssthresh_estimate(lab: Lab, *, senders: int, access: str) -> Finding:
         standard, hoe = (
             runs.filter(pl.col("tcp.slow_start") == kind)[column].to_numpy() for kind in ("standard", "hoe")
         )
-        # Of the mean, since a run without any loss has no share to save.
+        # Ratio of means, since a run without any loss has no share to save.
         savings[column] = _found(100 * (standard - hoe) / max(float(standard.mean()), 1e-9))
     time, lost = savings["completion_s"], savings["lost_packets"]
     note = f"saved: {time.value:.1f} % of the time, {lost.value:.1f} % of the losses"
@@ -283,13 +283,13 @@ def ssthresh_estimate(lab: Lab, *, senders: int, access: str) -> Finding:
 
 
 def same_row(lab: Lab, *, size: str, initial_window: int) -> Finding:
-    """How far (%) the printed time at 64 kB of tables IV to VI is from that of tables I to III."""
+    """Distance (%) of the printed time at 64 kB of tables IV to VI from that of tables I to III."""
     _, time = _printed_times(size, initial_window)
     return Finding.exact(100 * (printed.TABLES_4_TO_6[size][1] / time - 1), f"the other table has {time:g} s")
 
 
 def least_step(lab: Lab, *, sizes: list[str], **network: Any) -> Finding:
-    """By how many points the gain of a window of 8 falls from one file size to the next, the least of these steps."""
+    """Least fall (points) of the gain of a window of 8 from one file size to the next."""
     how = Network(**network)
     gains = [gains_pct(lab, how, size, 8) for size in sizes]
     steps = [_found(shorter - longer) for shorter, longer in pairwise(gains)]
@@ -397,7 +397,8 @@ def handshake_saved(lab: Lab, *, option: str = "transactions", knows: str = "cou
 def byte_counting(lab: Lab) -> Finding:
     """Largest error (B) of the growth per ACK in slow start, one ACK for four segments.
 
-    Expected: what the ACK covers (`ubc-pure`, `ubc`), that up to two segments (`lbc`), one segment (`per-ack`).
+    The expected growth is all bytes that the ACK covers (`ubc-pure`, `ubc`), at most two segments of them (`lbc`), or
+    one segment (`per-ack`).
     """
     smss = printed.SEGMENT_BYTES
     limits = {"ubc-pure": np.inf, "ubc": np.inf, "lbc": 2 * smss, "per-ack": smss}
@@ -411,7 +412,7 @@ def byte_counting(lab: Lab) -> Finding:
 
 
 def avoidance_growth(lab: Lab) -> Finding:
-    """Largest relative error of what congestion avoidance adds per round trip, for three rules.
+    """Largest relative error of the growth of congestion avoidance per round trip, for three rules.
 
     Expected per ACK of a segment: k SMSS^2 / cwnd, k being 1 (standard), 4 (by-K) and (RTT / 100 ms)^2 = 29 (constant
     rate). Slow start must be the same for all three, or the error is 1.
@@ -461,7 +462,7 @@ def access_rate(lab: Lab) -> Finding:
 
 
 CODE = {"link.geo.forward.coding": {"kind": "convolutional"}}
-"""The code of rate 1/2 that the paper names, on the link with the errors: these are then those before decoding."""
+"""The code of rate 1/2 that the paper names, on the link with the errors. Error rates are those before decoding."""
 
 
 def error_runs(lab: Lab, coded: bool = False) -> pl.DataFrame:
@@ -480,7 +481,7 @@ def snack_runs(
     coded: bool = False,
     recovery: str = "snack",
 ) -> pl.DataFrame:
-    """The same with SNACK, for another window and another view of what a loss means."""
+    """The columns of `error_runs` with SNACK, for another window and another verdict on losses."""
     runs = lab.sweep(
         "errors",
         {
@@ -516,14 +517,14 @@ def spread_of_flavours(lab: Lab, coded: bool = False, **snack: str) -> Finding:
 
 
 def _best_flavour(runs: pl.DataFrame) -> str:
-    """That with the highest goodput at 8e-6, SNACK not counted."""
+    """The case with the highest goodput at 8e-6 except SNACK."""
     return max(FLAVOURS, key=lambda cc: float(_of(runs, "goodput_bps", 8e-6, cc).mean()))
 
 
 def _without_snack(lab: Lab, column: str, coded: bool, snack: Mapping[str, str]) -> tuple[str, NDArray[np.float64]]:
-    """The best at 8e-6 of the flavours and of SNACK's own sender with SACK in the place of SNACK, with its values.
+    """The best case at 8e-6 of the flavours and of SNACK's sender with SACK instead of SNACK, with its values.
 
-    Without that sender, its window and its view of losses would count as an effect of SNACK.
+    Without that sender, the window and the verdict of SNACK's sender would count as effects of SNACK.
     """
     runs = error_runs(lab, coded)
     values = {cc: _of(runs, column, 8e-6, cc) for cc in FLAVOURS}
@@ -550,7 +551,7 @@ def fall_at_1e_5(lab: Lab, coded: bool = False, **_snack: str) -> Finding:
 
 
 def snack_gain(lab: Lab, coded: bool = False, **snack: str) -> Finding:
-    """Goodput with SNACK at 8e-6 less that of the best sender without it, paired, bit/s."""
+    """Goodput with SNACK at 8e-6 less that of the best case without SNACK, paired, bit/s."""
     best, there = _without_snack(lab, "goodput_bps", coded, snack)
     return _found(
         _of(snack_runs(lab, coded=coded, **snack), "goodput_bps", 8e-6) - there,
@@ -559,12 +560,12 @@ def snack_gain(lab: Lab, coded: bool = False, **snack: str) -> Finding:
 
 
 def snack_utilisation(lab: Lab, coded: bool = False, **snack: str) -> Finding:
-    """Utilisation of the satellite's link with SNACK over that of the best sender without it at 8e-6."""
+    """Utilisation of the satellite's link with SNACK over that of the best case without SNACK at 8e-6."""
     best, there = _without_snack(lab, "utilisation", coded, snack)
     ours = _of(snack_runs(lab, coded=coded, **snack), "utilisation", 8e-6)
     return _found(ours / there, f"over {best}: {100 * ours.mean():.1f} % for {100 * there.mean():.1f} %")
 
 
 def cited_figures(lab: Lab) -> Finding:
-    """How many of the two figures that the text cites, 6.9 and 6.10, are among the paper's figures, 1 to 4."""
-    return Finding.exact(len({"6.9", "6.10"} & {"1", "2", "3", "4"}), "what is meant are figures 3 and 4")
+    """Figures of the two that the text cites, 6.9 and 6.10, that are among the paper's figures, 1 to 4."""
+    return Finding.exact(len({"6.9", "6.10"} & {"1", "2", "3", "4"}), "figures 3 and 4 are meant")

@@ -1,4 +1,4 @@
-"""The tables that the paper prints, and the arithmetic of slow start that they are held against."""
+"""The printed tables, and the arithmetic of slow start to compare them with."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ TABLES_1_TO_3 = {
     "10 kB": (0.551, 0.420, 0.327, 0.289, 0.245),
     "100 kB": (4.73, 3.87, 3.19, 2.79, 2.71),
 }
-# Seconds, in the order of `BUFFERS_KB`. Table VI says milliseconds, which its numbers are not.
+# Seconds, in the order of `BUFFERS_KB`. Table VI prints milliseconds, but its numbers are seconds.
 TABLES_4_TO_6 = {
     "1 kB": (0.067, 0.054, 0.043, 0.039, 0.032),
     "10 kB": (0.378, 0.330, 0.287, 0.245, 0.231),
     "100 kB": (4.21, 3.19, 2.87, 2.11, 1.98),
 }
 IMPLIED_INITIAL_WINDOW = 4
-"""That of tables IV to VI, which is not stated: tables V and VI agree with II and III there."""
+"""Initial window of tables IV to VI. It is not stated: tables V and VI agree with II and III at this window."""
 
 SEGMENT_BYTES = 1000
 SEGMENT_S = (SEGMENT_BYTES + 40) * 8 / 10e6
-"""What a segment with its headers takes at 10 Mbit/s."""
+"""Transmission time of a segment with its headers at 10 Mbit/s."""
 
 ONE_WAY_MIN_S = 0.2387
-"""Ground to a geostationary satellite and down again, the satellite in the zenith of both stations."""
+"""Delay up to a geostationary satellite and down again, with the satellite in the zenith of both stations."""
 
 
 def segments(size: str) -> int:
@@ -53,7 +53,7 @@ def rounds(size: str, initial_window: int, ssthresh: float = math.inf) -> int:
 def floor_s(size: str, initial_window: int) -> float:
     """Least time to the last byte received over a geostationary satellite, handshake not counted.
 
-    All but the last round trip take the way there and back, the last one the way there.
+    All round trips but the last take both directions, the last one only the forward direction.
     """
     return (2 * rounds(size, initial_window) - 1) * ONE_WAY_MIN_S + SEGMENT_S
 

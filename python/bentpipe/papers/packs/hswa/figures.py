@@ -1,4 +1,4 @@
-"""The paper's figures, drawn again: from our runs, beside what the paper prints."""
+"""Draws the paper's figures from our runs, beside the printed values."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from bentpipe.papers import Lab
 
 OTHERS = (*FLAVOURS, "vegas", "westwood", "highspeed", "scalable", "scps-vegas")
-"""The paper's other flavours: it does not say which rules its SCPS-TP had."""
+"""The other flavours of the paper, which does not name the rules of its SCPS-TP."""
 MARKERS = "osdv<>PX^"
 READINGS = {
     each.name: each.arguments for each in paper(Path(__file__).parent).readings if each.arguments["error"] == "packet"
 }
-"""Those with errors per packet: with errors per bit or byte nothing arrives where the paper still prints throughput."""
+"""Readings with errors per packet. With errors per bit or byte nothing arrives at rates with a printed throughput."""
 ROUND_TRIP, ACK, _, PACKETS, SACK, NEWRENO = READINGS
 LABELS = dict(
     zip(
@@ -51,7 +51,7 @@ LABELS = dict(
         strict=True,
     )
 )
-"""Short, for legends: per what the step is."""
+"""Short names for legends: the unit of the step."""
 PATHS = {
     "510 ms, 1000 B": (ROUND_TRIP, ACK),
     "510 ms, 6000 B": (PACKETS,),
@@ -91,7 +91,7 @@ def figure_2(lab: Lab) -> Figure:
             for place, (text, cc, reading) in enumerate(curves):
                 curve = throughputs(lab, cc=cc, rates=rates, replications=count, **reading)
                 findings = [Finding.mean(curve[rate]) for rate in rates]
-                # A little apart, or the last would hide the others: without losses they are the same.
+                # Slightly shifted, since the curves coincide without losses.
                 places = [rate * 1.1 ** (place - 4.5) for rate in rates]
                 is_own = cc == "hswa"
                 # Black is HSWA's.
@@ -192,7 +192,7 @@ def figure_6(lab: Lab) -> Figure:
 
 
 def figure_6_packets(lab: Lab) -> Figure:
-    """HSWA's throughput over the packets that a round trip holds, and how many the printed values take."""
+    """HSWA's throughput over the packets per round trip, with the packets that the printed values need."""
     sizes = lab.choose((1000, 6000), (1000, 2000, 4000, 6000, 9000, 12000))
     held = [bdp_segments(size) for size in sizes]
     with style():
@@ -216,7 +216,7 @@ def figure_6_packets(lab: Lab) -> Figure:
         axes.set_ylabel(label("Throughput", "Mbit/s"))
         axes.grid()
         legend_above(axes, 3)
-        text = "HSWA, step per ACK, 510 ms, packets of 1 to 12 kB\ndotted: printed; diamonds: how many it would take"
+        text = "HSWA, step per ACK, 510 ms, packets of 1 to 12 kB\ndotted: printed; diamonds: packets needed for it"
         figure.suptitle(text, x=0.02, ha="left")
     return figure
 

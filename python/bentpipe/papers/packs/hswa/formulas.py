@@ -1,4 +1,4 @@
-"""Arithmetic on the paper's equations and printed numbers."""
+"""Computes the paper's equations and bounds on its printed numbers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LANS_RTT_S = 0.01
 
 RATES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 HSWA_BPS = dict(zip(RATES, (96.98e6, 96e6, 96e6, 96e6, 89e6, 67e6, 0.0, 0.0), strict=True))
-"""By error rate, as the text beside Figure 6 prints them."""
+"""Throughputs by error rate, as the text beside Figure 6 prints them."""
 ENHANCED_BPS = dict(zip(RATES[:-1], (96e6, 96e6, 96e6, 96e6, 96e6, 96e6, 85e6), strict=True))
-"""The same of Enhanced HSWA; nothing is printed for 1e-1."""
+"""Printed throughputs of Enhanced HSWA by error rate. The paper prints none for 1e-1."""
 
 UNITS_BITS = {"bit": 1, "byte": 8, "packet": 8 * PACKET_BYTES}
 
@@ -36,15 +36,15 @@ def passed_share(rate: float, error: str) -> float:
 
 
 def step(rate: float) -> float:
-    """S of eq. 3.1, in segments: how much an undisturbed round trip adds to the window at this error rate."""
+    """S of eq. 3.1, in segments: growth of the window in an undisturbed round trip at this error rate."""
     return -10 * math.log2(rate)
 
 
 def increments(delay: float, s: float, *, third_case_from: float = 2.0) -> list[float]:
     """Increments in segments of all cases of eq. 3.1 whose condition holds, far below the largest window.
 
-    `delay` is TD as a multiple of BaseTD; `third_case_from` is where the third case begins, which the equation prints
-    as 1 and the text as 2.
+    `delay` is TD as a multiple of BaseTD. `third_case_from` is the start of the third case: the equation prints 1, the
+    text 2.
     """
     found = []
     if delay == 1:
@@ -61,7 +61,7 @@ def distance_from_line(lab: Lab, *, third_case_from: float) -> Finding:
     distances = []
     for delay in np.linspace(1, 2, 101):
         holding = increments(float(delay), 1.0, third_case_from=third_case_from)
-        # Where no case held, nothing would be defined.
+        # Without a case that holds, the increment is undefined.
         distances.append(max((abs(found - (2 - delay)) for found in holding), default=math.inf))
     worst = float(max(distances))
     place = float(np.linspace(1, 2, 101)[distances.index(worst)])
@@ -83,8 +83,8 @@ def least_step_down(lab: Lab) -> Finding:
 def average_gain(lab: Lab, *, first_rate: float, last_rate: float) -> Finding:
     """Mean of the printed throughputs of Enhanced HSWA over that of HSWA, less 1, in per cent.
 
-    Nothing is printed for Enhanced HSWA at 1e-1: a mean over it is known from nothing to what the channel passes, with
-    errors per packet.
+    The paper prints nothing for Enhanced HSWA at 1e-1. A mean over this rate is between the means with nothing and with
+    all that the channel passes, with errors per packet.
     """
     if last_rate < RATES[-1]:
         gain, note = _gain(first_rate, last_rate, 0.0)
@@ -101,12 +101,12 @@ def average_gain(lab: Lab, *, first_rate: float, last_rate: float) -> Finding:
 
 
 def average_gain_possible(lab: Lab, *, first_rate: float, last_rate: float) -> Possible:
-    """The same, with anything from nothing to a full link at 1e-1."""
+    """Possible values of `average_gain`, for any throughput at 1e-1 from nothing to a full link."""
     ends = [_gain(first_rate, last_rate, bps) for bps in (0.0, RATE_BPS)]
     if last_rate < RATES[-1]:
         # All are printed.
         return Possible(ends[0][0], ends[0][0], ends[0][1])
-    why = f"the printed throughputs give {ends[0][0]:.1f} % to {ends[1][0]:.1f} %, whatever happens at 1e-1"
+    why = f"the printed throughputs give {ends[0][0]:.1f} % to {ends[1][0]:.1f} %, for any value at 1e-1"
     return Possible(ends[0][0], ends[1][0], why)
 
 
@@ -121,19 +121,19 @@ def _gain(first_rate: float, last_rate: float, enhanced_at_1e1_bps: float) -> tu
 def packets_needed(rate: float) -> float:
     """Packets per round trip with which HSWA has its printed throughput at a packet error rate.
 
-    With a step per ACK the window W is full again a round trip after each halving, which costs half a round trip in the
-    1 / (p W) round trips from loss to loss: a share of 1 / (1 + p W / 2) is left of what there is at 1e-8.
+    With a step per ACK the window W is full again a round trip after each halving. This costs half a round trip in the
+    1 / (p W) round trips between losses. The share of the throughput at 1e-8 is 1 / (1 + p W / 2).
     """
     return 2 * (HSWA_BPS[RATES[0]] / HSWA_BPS[rate] - 1) / rate
 
 
 def increment_without_loss(lab: Lab, *, rate: float) -> Finding:
-    """What eq. 3.1 adds to the window at TD = BaseTD, in segments, while nothing is lost."""
+    """Growth of the window by eq. 3.1 at TD = BaseTD, in segments, without losses."""
     return Finding.exact(step(rate), f"S = -10 log2 {rate:g} = {step(rate):.1f} segments")
 
 
 def increment_possible(lab: Lab, **_: Any) -> Possible:
-    """The same over the paper's error rates."""
+    """Range of `increment_without_loss` over the paper's error rates."""
     low, high = step(RATES[-1]), step(RATES[0])
     why = (
         f"eq. 3.1 adds {low:.0f} (at 1e-1) to {high:.0f} segments (at 1e-8) while TD = BaseTD, without any loss; only "
@@ -143,7 +143,7 @@ def increment_possible(lab: Lab, **_: Any) -> Possible:
 
 
 def equal_share(lab: Lab, *, connections: int) -> Finding:
-    """What each connection has of a link that is always full, in bit/s."""
+    """Share of each connection in a link that is always full, in bit/s."""
     share = RATE_BPS / connections
     return Finding.exact(share, f"100 Mbit/s / {connections} = {share / 1e6:.2f} Mbit/s")
 
@@ -165,7 +165,7 @@ def round_trip(lab: Lab, *, legs: int) -> Finding:
 
 
 def round_trip_possible(lab: Lab, *, legs: int) -> Possible:
-    """The same from the satellite overhead to the satellite at the horizon."""
+    """Range of `round_trip` from the satellite overhead to the satellite at the horizon."""
     slant_m = math.sqrt((EARTH_RADIUS_M + GEO_ALTITUDE_M) ** 2 - EARTH_RADIUS_M**2)
     low, high = (2 * legs * way_m / SPEED_OF_LIGHT_M_PER_S for way_m in (GEO_ALTITUDE_M, slant_m))
     why = (

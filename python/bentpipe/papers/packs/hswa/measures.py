@@ -1,4 +1,4 @@
-"""What the claims about HSWA and Enhanced HSWA are measured by, and what arithmetic allows them to be."""
+"""Measures for claims about HSWA and Enhanced HSWA, and their bounds by arithmetic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from bentpipe.papers import Finding, Possible
 
-# Claims find what is arithmetic alone here, too.
+# Claims look up measures by arithmetic here, too.
 from .formulas import (  # noqa: F401
     PACKET_BYTES,
     RATE_BPS,
@@ -77,13 +77,12 @@ def throughput(
 def _packets_note(
     cc: str, rates: Sequence[float], *, segment_bytes: int = SEGMENT_BYTES, rtt_ms: float = RTT_MS, **_: Any
 ) -> str:
-    """How many packets a round trip holds, and how many it takes for a throughput that is printed."""
+    """A note with the packets per round trip, and the packets that the printed throughput needs."""
     if cc != "hswa" or len(rates) > 1 or not 1e-5 <= rates[0] <= 1e-3:
         return ""
     held = bdp_segments(segment_bytes, rtt_ms)
-    return (
-        f"A round trip holds {held} packets; with a step per ACK what is printed takes {packets_needed(rates[0]):.0f}."
-    )
+    needed = f"{packets_needed(rates[0]):.0f}"
+    return f"A round trip holds {held} packets; with a step per ACK the printed value takes {needed}."
 
 
 def throughput_ratio(
@@ -97,7 +96,7 @@ def throughput_ratio(
     **reading: Any,
 ) -> Finding:
     """Throughput per connection at a packet error rate over that at another, pairs of equal seeds."""
-    # Pairs need as many of the one as of the other.
+    # Pairs need equal numbers of runs.
     reading["replications"] = lab.choose(4 if max(rate, to_rate) >= 1e-4 else 2, 10)
     values = throughputs(lab, cc=cc, rates=[rate], connections=connections, **reading)[rate]
     others = throughputs(lab, cc=cc, rates=[to_rate], connections=to_connections, **reading)[to_rate]
@@ -106,9 +105,9 @@ def throughput_ratio(
 
 
 def falls_with_three(lab: Lab, **reading: Any) -> Finding:
-    """Largest distance in bit/s of three differences of averages of three connections from those that are claimed.
+    """Largest distance in bit/s of three differences of averages of three connections from the claimed differences.
 
-    From 1e-3 to 1e-2 Enhanced HSWA loses 5 Mbit/s and HSWA 20, and at 1e-3 both are equal; pairs of equal seeds.
+    The claim: from 1e-3 to 1e-2 Enhanced HSWA loses 5 Mbit/s and HSWA 20. At 1e-3 both are equal. Seeds are paired.
     """
     both = [throughputs(lab, cc=cc, rates=[1e-3, 1e-2], connections=3, **reading) for cc in ("enhanced-hswa", "hswa")]
     enhanced, hswa = (curve[1e-3] - curve[1e-2] for curve in both)
@@ -142,7 +141,7 @@ def least_lead(lab: Lab, *, cc: str, over: Sequence[str], rates: Sequence[float]
     """Throughput over that of another sender, pairs of equal seeds, for the sender and error rate where it is least."""
     findings = []
     for rate in rates:
-        # Pairs need as many of the one as of the other.
+        # Pairs need equal numbers of runs.
         count = lab.choose(4 if rate >= 1e-4 else 2, 10)
         own = throughputs(lab, cc=cc, rates=[rate], replications=count, **reading)[rate]
         for other in over:
@@ -152,7 +151,7 @@ def least_lead(lab: Lab, *, cc: str, over: Sequence[str], rates: Sequence[float]
 
 
 def large_windows_only(lab: Lab, *, cc: str) -> Finding:
-    """Of two conditions, how many hold: as fast as SACK where windows are small, faster where they are large."""
+    """Conditions of two that hold: as fast as SACK with small windows, and faster with large ones."""
     count = lab.choose(8, 20)
     ratios = {}
     for rate in (1e-1, 1e-5):
@@ -186,7 +185,7 @@ def better_constants(lab: Lab) -> Finding:
 
 
 def ceiling(lab: Lab, *, rates: Sequence[float], error: str = "packet", of: str = "least", **_: Any) -> Possible:
-    """Throughput in bit/s that no sender can exceed: what the channel leaves whole of a full link."""
+    """Largest throughput in bit/s for any congestion control: packets of a full link that the channel leaves whole."""
     shares = [passed_share(rate, error) for rate in rates]
     place = shares.index(min(shares) if of == "least" else max(shares))
     high = RATE_BPS * shares[place]
@@ -200,7 +199,7 @@ def ceiling(lab: Lab, *, rates: Sequence[float], error: str = "packet", of: str 
     )
 
 
-# --- Other senders
+# --- Other congestion controls
 
 
 def _goodput_over_priority(lab: Lab, sets: Mapping[str, Any]) -> NDArray[np.float64]:
@@ -216,7 +215,7 @@ def one_hop_without_priority(lab: Lab) -> Finding:
 
 
 def dummies_do_no_harm(lab: Lab) -> Finding:
-    """Of two conditions, how many hold: dummies do not slow data, and without a receiver that knows them it is Reno.
+    """Conditions of two that hold: dummies do not slow data; if the receiver does not know dummies, Peach is Reno.
 
     The first: goodput with Peach is at least that with NewReno, less 2 %, with priority at all hops. The second: with
     equal seeds the goodput of each run is that of Reno with the same recovery.
@@ -237,8 +236,8 @@ def dummies_do_no_harm(lab: Lab) -> Finding:
 def expanding_period(lab: Lab) -> Finding:
     """Swift's window expanding period over the round trip, mean over the recoveries of a run; see HSWA-05.
 
-    From the end of recovery to the ACK of the last segment that was sent before it, in units of the median round trip.
-    A run without a recovery that ends has no such period and says nothing.
+    The period is from the end of recovery to the ACK of the last segment sent before it, in units of the median round
+    trip. A run without a finished recovery has no such period and gives no value.
     """
     ratios = []
     seeds = lab.seeds(3, 10)
@@ -251,7 +250,7 @@ def expanding_period(lab: Lab) -> Finding:
             if event == "sent":
                 sent = max(sent, value + SEGMENT_BYTES)
             elif event == "recovery_exit":
-                # What the ACK at hand lets go is not sent yet.
+                # Packets that this ACK releases are not sent yet.
                 end_s, until = time_s, sent
             elif event in ("fast_retransmit", "timeout"):
                 end_s = None
@@ -302,13 +301,14 @@ def window_law(lab: Lab) -> Finding:
 
 
 def long_slow_start(lab: Lab) -> Finding:
-    """What a long round trip costs NewReno: the larger of two shares, one of times and one of goodputs.
+    """Cost of a long round trip for NewReno: the larger of two shares, one of times and one of goodputs.
 
-    The first: time from the open connection until the window holds 125 segments, the bandwidth-delay product of 10 ms
-    (series `cwnd_bytes`), at 10 ms over that at 510 ms. The second: goodput in 20 s at 510 ms with 1e-4 of the packets
-    hit over that without errors. It does not count if a queue overflowed, since the reduction would then be needed.
+    The first: time until the window holds 125 segments, the bandwidth-delay product of 10 ms (series `cwnd_bytes`), at
+    10 ms over that at 510 ms. It starts with the open connection. The second: goodput in 20 s at 510 ms with 1e-4 of
+    the packets corrupted over that without errors. It does not count if a queue overflowed, since the reduction would
+    then be needed.
     """
-    # The same window on both paths: else the ratio would be below 1 even if delays had no effect.
+    # The same window on both paths: otherwise the ratio would be below 1 even if delays had no effect.
     times = {rtt_ms: _time_to_window_s(lab, rtt_ms, 125) for rtt_ms in (10, 510)}
     filled_s = _time_to_window_s(lab, 510, 6375)
     sets = {"tcp.cc": "newreno", "duration": "20 s"}
@@ -327,7 +327,7 @@ def long_slow_start(lab: Lab) -> Finding:
 
 
 def _time_to_window_s(lab: Lab, rtt_ms: int, segments: int) -> float:
-    """From the open connection until the window has this many segments; one at the start."""
+    """Time from the open connection until the window has this many segments, from an initial window of one."""
     sets = legs(rtt_ms) | {"tcp.cc": "newreno", "tcp.initial_window": "1 segment", "duration": "8 s"}
     result = lab.run(SCENARIO, sets, series=["cwnd_bytes", "events"])
     opened_s = result.events.filter(pl.col("event") == "established")["time_s"][0]
@@ -338,7 +338,7 @@ def _time_to_window_s(lab: Lab, rtt_ms: int, segments: int) -> float:
 def time_in_recovery(lab: Lab, *, rate: float, to_rate: float, **reading: Any) -> Finding:
     """Share of the time that HSWA spends in loss recovery or after a timeout at a packet error rate, less at another.
 
-    From the events: from fast retransmit or timeout until what had been sent by then is acknowledged.
+    Recovery lasts from fast retransmit or timeout until the ACK of all data sent before it.
     """
     shares = {
         each: [_repairing_share(lab, each, seed, **reading) for seed in lab.seeds(3, 10)] for each in (rate, to_rate)
@@ -400,17 +400,17 @@ def share_of_errors(lab: Lab, *, window: str, connections: int = 1) -> Finding:
         "flow.transfer.count": connections,
     }
     if window == "unlimited":
-        # Else slow start would end at what the path holds.
+        # Otherwise slow start would end at the bandwidth-delay product.
         sets["tcp.initial_ssthresh"] = "unlimited"
     runs = lab.sweep(SCENARIO, sets, vary={"tcp.cc": list(FLAVOURS)}, replications=lab.choose(4, 10), tables=["links"])
     links = runs.tables["links"]
     lost = links.group_by("replication").agg(pl.col("corrupted_packets", "dropped_packets").sum()).sort("replication")
     errors, overflowed = lost["corrupted_packets"].to_numpy(), lost["dropped_packets"].to_numpy()
-    # Nothing lost shows nothing.
+    # Without losses there is no share.
     shares = [
         error / (error + other) if error + other else None for error, other in zip(errors, overflowed, strict=True)
     ]
-    note = f"in all, {errors.sum()} packets were hit by errors and {overflowed.sum()} overflowed a queue"
+    note = f"in all, {errors.sum()} packets were corrupted and {overflowed.sum()} overflowed a queue"
     return Finding.mean(shares, note)
 
 
@@ -432,17 +432,17 @@ def residual_loss(
         coded = _lost_shares(lab, {"error": error, **({"interleave": {"span": span}} if is_coded else {})})
         note = f"{100 * np.mean(plain):.3g} % lost without the code, {100 * np.mean(coded):.3g} % behind it"
         findings.append(Finding.mean(coded / plain, f"at {rate:g} per bit: {note}"))
-    # What was not measured must not hide behind the rest.
+    # A missing value must not hide behind the others.
     return max(findings, key=lambda finding: math.inf if finding.value is None else finding.value)
 
 
 def residual_loss_of_arq(
     lab: Lab, *, retransmissions: int, rate: float = 1e-5, combining: str | None = None
 ) -> Finding:
-    """Share of datagrams lost on a link that retransmits over the share lost on one that does not.
+    """Share of datagrams lost on a link that retransmits over the share lost on a link that does not.
 
-    A satellite that is to send again has to process packets; a bent pipe keeps none. With `combining`, both links have
-    the code of rate 1/2, and that which retransmits decodes a packet from all of its copies.
+    The satellite processes packets, since a bent pipe keeps none to retransmit. With `combining`, both links have the
+    code of rate 1/2, and the link that retransmits decodes a packet from all of its copies.
     """
     channel: dict[str, Any] = {"error": {"kind": "bit", "rate": rate}}
     on_board = {"node.GEO.kind": "processing"}
@@ -453,7 +453,7 @@ def residual_loss_of_arq(
     plain = _lost_shares(lab, channel, on_board)
     # A link that does not retransmit has no such setting.
     repaired = _lost_shares(lab, {**channel, **({"arq": arq} if retransmissions else {})}, on_board)
-    note = f"{100 * np.mean(plain):.3g} % lost without, {100 * np.mean(repaired):.3g} % where the link retransmits"
+    note = f"{100 * np.mean(plain):.3g} % lost without, {100 * np.mean(repaired):.3g} % if the link retransmits"
     return Finding.mean(repaired / plain, note)
 
 
@@ -468,7 +468,7 @@ def _lost_shares(lab: Lab, channel: Mapping[str, Any], more: Mapping[str, Any] |
     runs = lab.sweep(SCENARIO, sets, vary={}, replications=lab.choose(3, 10), tables=["datagrams"])
     datagrams = runs.tables["datagrams"].sort("replication")
     lost, arrived = (datagrams[name].to_numpy() for name in ("lost_packets", "arrived_packets"))
-    # Of those whose fate is known: the code delays, so that more are under way when the run ends.
+    # Only packets whose fate is known: the code delays, so more packets are in flight when the run ends.
     return np.asarray(lost / (lost + arrived), dtype=float)
 
 
@@ -481,7 +481,7 @@ def _goodputs(lab: Lab, sets: Mapping[str, Any], replications: int) -> NDArray[n
 
 # At the earth station in front of the satellite. A round trip of data fits twice: one is under way, one waits.
 _SPOOF = {"kind": "spoof", "buffer": "13 MB", "window": "6375 kB"}
-# Behind it losses are errors, and it takes them for that: what splitting is to make possible.
+# Losses behind the proxy are errors, and the proxy takes them for errors: the purpose of splitting.
 _SPLIT = {"kind": "split", "buffer": "13 MB", "listener": {"verdict": "always-link-error"}}
 
 
@@ -499,7 +499,7 @@ def early_ack_time(lab: Lab) -> Finding:
 def split_goodput(lab: Lab) -> Finding:
     """Goodput in 50 s at a packet error rate of 1e-4 with a splitting proxy over that without, pairs of equal seeds.
 
-    Towards the satellite the proxy takes losses for errors: it knows that its link has no queue that overflows.
+    Towards the satellite the proxy takes losses for errors: it knows that the queue of its link does not overflow.
     """
     sets = {ERROR_KIND: "packet", ERROR_RATE: 1e-4}
     goodputs = [

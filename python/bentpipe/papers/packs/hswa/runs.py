@@ -1,4 +1,4 @@
-"""Runs of the bent pipe: what a reading makes of senders, packets and path, and the throughput that follows."""
+"""Runs over the bent pipe: the overrides of a reading for congestion control, packets and path, and throughputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SCENARIO = "bent-pipe"
 FLAVOURS = ("reno", "newreno", "sack")
-"""Reno's window with each way to recover: whose losses are counted."""
+"""Reno's window with each loss recovery. Their losses are counted."""
 PROPOSED = ("hswa", "enhanced-hswa")
 """The congestion controls that are given the error rate: the paper's two."""
 
@@ -45,12 +45,12 @@ def settings(
     handshake: bool = True,
     more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a reading makes of a congestion control and of the path, by dotted key.
+    """The overrides of a reading for a congestion control and the path, by dotted key.
 
-    The paper's two are given the error rate as it is printed, and `per` what their increment is added. `is_open`: the
-    window of one bandwidth-delay product is the sender's, not the receiver's. `from_start`: the rule takes the place of
-    slow start. `delta`: by which share a round trip of Enhanced HSWA exceeds the mean when it counts as congestion. The
-    others keep what they were published with; packets and path (`path`) are those of the reading.
+    The paper's two controls take the printed error rate and `per`, the unit of their increment. `is_open`: the window
+    of one bandwidth-delay product is the sender's, not the receiver's. `from_start`: the rule replaces slow start.
+    `delta`: a round trip of Enhanced HSWA counts as congestion if it exceeds the mean by this share. Other controls
+    keep their published constants. Packets and path (`path`) are those of the reading.
     """
     sets = path(segment_bytes, rtt_ms)
     if not handshake:
@@ -61,7 +61,7 @@ def settings(
         return sets | {"tcp.cc": cc}
     kind: dict[str, Any] = {"kind": cc, "error_rate": rate, "per": per, **(more or {})}
     if is_open:
-        # The receiver holds what arrives beyond a hole, and the timer waits a second at least (RFC 6298).
+        # The receiver holds data beyond a hole, and the timer waits at least a second (RFC 6298).
         sets |= {
             "tcp.receive_buffer": "unlimited",
             "tcp.rto": {"initial": "3 s", "min": "1 s", "granularity": "10 ms"},
@@ -77,7 +77,7 @@ def settings(
 
 
 def path(segment_bytes: int = SEGMENT_BYTES, rtt_ms: float = RTT_MS) -> dict[str, Any]:
-    """What differs from the file with other packets, or another round trip: windows and queues stay one BDP."""
+    """The overrides for other packets or another round trip: windows and queues stay one BDP."""
     if (segment_bytes, rtt_ms) == (SEGMENT_BYTES, RTT_MS):
         return {}
     segments = bdp_segments(segment_bytes, rtt_ms)
@@ -116,7 +116,7 @@ def throughputs(
 ) -> dict[float, NDArray[np.float64]]:
     """Throughput per connection in bit/s by error rate, a value per replication in the order of their seeds."""
     rates = list(rates)
-    # The paper's two are set for each error rate, so that it is no axis of a sweep.
+    # The paper's two controls have settings for each error rate, so the rate cannot be an axis of a sweep.
     groups = [[rate] for rate in rates] if cc in PROPOSED else [rates]
     found: dict[float, NDArray[np.float64]] = {}
     for group in groups:
@@ -127,7 +127,7 @@ def throughputs(
         }
         if seconds != 50:
             sets["duration"] = f"{seconds} s"
-        # Runs that are almost without losses take the longest, and are almost equal.
+        # Runs with almost no losses take the longest, and are almost equal.
         count = replications or lab.choose(4 if cc in PROPOSED and group[0] >= 1e-4 else 2, 10)
         runs = lab.sweep(SCENARIO, sets, vary={ERROR_RATE: group}, replications=count, tables=["flows"])
         sums = runs.tables["flows"].group_by(ERROR_RATE, "replication").agg(pl.col("throughput_bps").sum())

@@ -1,1 +1,1 @@
-"""REFWA Plus (T. Taleb, N. Kato, Y. Nemoto): link errors told from congestion by what satellites feed back."""
+"""REFWA Plus (T. Taleb, N. Kato, Y. Nemoto): link errors told from congestion by windows that satellites feed back."""

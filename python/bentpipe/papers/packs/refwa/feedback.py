@@ -1,4 +1,4 @@
-"""What the claims about REFWA's feedback and about REFWA Plus are measured by."""
+"""Measures for claims about REFWA's feedback and about REFWA Plus."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PLUS = "refwa-plus"
 FEEDBACK = "receive_window_bytes"
 SMSS = SMSS_BYTES["payload"]
 SHORT = {"duration": "60 s"}
-"""Of runs that are looked into."""
+"""Settings of runs with traces."""
 
 
 # Figure 3.
@@ -92,7 +92,7 @@ def utilisation_ratio(lab: Lab, *, sender: str, other: str, rates: Sequence[floa
 
 
 def utilisation_percent(lab: Lab, *, rate: float, links: int = 1, sender: str = PLUS, **scheme: Any) -> Finding:
-    """100 x utilisation. `links`: how many of the links on the way lose packets."""
+    """Utilisation in %. `links`: number of links on the path that lose packets."""
     lossy = {"link.isl2.error": {"kind": "packet", "rate": rate}} if links > 1 else {}
     lossy |= {f"link.{name}.forward.error": {"kind": "packet", "rate": rate} for name in ("up", "down") if links > 1}
     table = sweep(lab, [sender], rate, sets={**lossy, **scheme_sets(**scheme)}).runs
@@ -123,7 +123,7 @@ def _trace(
 
 
 def _of_flow(found: RunResult, series: str, flow: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Instants and values of a series of one flow; of several at one instant the last."""
+    """Instants and values of a series of one flow; the last value of each instant."""
     rows = found.series(series).filter(pl.col("flow") == flow).group_by("time_s", maintain_order=True).last()
     return rows["time_s"].to_numpy(), rows[series].to_numpy().astype(np.float64)
 
@@ -144,16 +144,16 @@ def _flows(found: RunResult) -> list[str]:
 
 
 def _judged(found: RunResult, flow: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """When a flow found losses by duplicate ACKs, and whether it took them for link errors."""
+    """Instants at which a flow found losses by duplicate ACKs, and whether it took them for link errors."""
     losses = _instants(found, flow, "fast_retransmit")
     return losses, np.isin(losses, _instants(found, flow, "link_error"))
 
 
 def rule_kept(lab: Lab) -> Finding:
-    """Share of losses found by duplicate ACKs that are judged as eq. 1 says, for link errors and for congestion.
+    """Share of losses found by duplicate ACKs whose verdict follows eq. 1, for link errors and for congestion.
 
-    The rule is applied to the series of windows: that of the last ACK before which nothing was missing, and that of the
-    third duplicate. Ten flows join ten others, so that feedback falls, at loss rates of 0 and 1e-2 with small buffers.
+    Applies the rule to the series of windows: the window of the last ACK before the loss, and that of the third
+    duplicate. Ten flows join ten others, so that feedback falls, at loss rates of 0 and 1e-2 with small buffers.
     """
     right, causes = [], {True: 0, False: 0}
     joining = {"flow.late": {"from": "s{n}", "to": "r{n}", "count": FLOWS, "app": "greedy", "start": "20 s"}}
@@ -176,7 +176,7 @@ def rule_kept(lab: Lab) -> Finding:
 
 
 def _normal_acks(found: RunResult, flow: str) -> NDArray[np.float64]:
-    """Instants of ACKs that advance while nothing is being repaired."""
+    """Instants of ACKs that advance outside recovery."""
     rows = found.events.filter(pl.col("flow") == flow)
     normal, highest, until, sent = [], -1, -1, 0
     for time, event, value in rows.select("time_s", "event", "value").iter_rows():
@@ -241,18 +241,19 @@ def held_window(lab: Lab, *, rate: float, **scheme: Any) -> Finding:
     return Finding.mean(shares)
 
 
-# What losses were taken for: the columns of `flows` compare it with what took each packet.
+# Verdicts on losses: the columns of `flows` compare them with the cause of each loss.
 
 _UNSEEN = pl.col("errors_taken_for_congestion")
 
 
 def detection(lab: Lab, *, rate: float, quantity: str, **scheme: Any) -> Finding:
-    """Flows of ten that take none of their link errors for congestion, or the correlation with goodput.
+    """Number of ten flows that take none of their link errors for congestion, or the correlation with goodput.
 
-    It is that of the share of lost packets that they take for link errors. At this rate hardly any are others.
+    The correlation is between goodput and the share of lost packets taken for link errors. At this rate almost all
+    losses are link errors.
     """
     flows = sweep(lab, [PLUS], rate, sets=scheme_sets(**scheme), tables=("flows",)).tables["flows"]
-    # A sender that loses nothing misses nothing.
+    # A sender without losses recognises all of them.
     seen = (1 - _UNSEEN / pl.col("link_losses")).fill_nan(1.0).alias("seen")
     by_run = flows.with_columns(seen).group_by("replication", maintain_order=True)
     found = by_run.agg(
@@ -266,10 +267,10 @@ def detection(lab: Lab, *, rate: float, quantity: str, **scheme: Any) -> Finding
 
 
 def cost_of_tolerance(lab: Lab, *, quantity: str, counted: str = "half") -> Finding:
-    """Difference that a tolerance of 0.2 makes, paired.
+    """Effect of a tolerance of 0.2: paired differences.
 
-    "unseen": share of link errors taken for congestion, at a loss rate of 0.1, without it less with it. "false": that
-    of congestion taken for errors, on small buffers without errors while flows join, with it less without.
+    "unseen": share of link errors taken for congestion at a loss rate of 0.1, without tolerance less with it. "false":
+    share of congestion taken for errors, with tolerance less without, on small buffers without errors while flows join.
     """
     guests = {
         "from": "s{n}",
@@ -294,11 +295,11 @@ def cost_of_tolerance(lab: Lab, *, quantity: str, counted: str = "half") -> Find
     listed = ", ".join(
         f"{tolerance:g}: {np.nanmean(of):.4f}" for tolerance, of in shares.items() if np.isfinite(of).any()
     )
-    # A run in which nothing is lost to congestion has no share of it.
+    # A run without losses by congestion has no share.
     return Finding.mean(change[np.isfinite(change)].tolist(), f"shares by tolerance {listed}")
 
 
-# What the satellites do.
+# Feedback by the satellites.
 
 
 def feedback_sum(lab: Lab, *, product: str = "path", counted: str = "half") -> Finding:
@@ -309,7 +310,7 @@ def feedback_sum(lab: Lab, *, product: str = "path", counted: str = "half") -> F
     """
     found, told, grid = _fed_back(lab, counted)
     waiting = found.series("queue_bytes", link="isl1.forward").filter(pl.col("time_s") >= grid[0])["queue_bytes"]
-    # A queue that is always empty has no row.
+    # An empty queue has no row.
     queue = float(waiting.to_numpy().mean()) if len(waiting) else 0.0
     size = PATH_BYTES + (BUFFER_BYTES["path"] / 2 - queue if product == "free" else 0.0)
     ratio = float(np.sum(list(told.values()), axis=0).mean()) / size
@@ -334,10 +335,10 @@ def _fed_back(lab: Lab, counted: str) -> tuple[RunResult, dict[str, NDArray[np.f
 
 
 def time_to_follow(lab: Lab, *, quantity: str) -> Finding:
-    """How long (s) feedback takes to follow ten flows that join ten others at 30 s, or its ratio after they left.
+    """Time (s) until feedback follows ten flows that join ten others at 30 s, or its ratio after they left.
 
-    It has followed when that of the first flow is within a tenth of what it settles at; they leave after 4 MB each, and
-    it is looked at 5 s after the last. If feedback does not fall, the time is that to the end of the run.
+    Feedback has followed if the first flow's window is within a tenth of its settled value. If feedback does not fall,
+    the time is that to the end of the run. The flows leave after 4 MB each. The ratio is of 5 s after the last left.
     """
     guests = {"from": "s{n}", "to": "r{n}", "count": FLOWS, "app": {"kind": "file", "size": "4 MB"}, "start": "30 s"}
     found = _trace(lab, "refwa", {"flow.guest": guests})
@@ -358,7 +359,7 @@ def time_to_follow(lab: Lab, *, quantity: str) -> Finding:
 
 
 def bulk_queue(lab: Lab, *, rate: float) -> Finding:
-    """Largest queue (B) of the bottleneck with all sent again in one burst less that with it paced, paired."""
+    """Largest queue (B) of the bottleneck with bulk retransmission in one burst less that with pacing, paired."""
     found = {}
     for paced in (False, True):
         plus = {f"case.{PLUS}.tcp.feedback": {"kind": PLUS, "bulk_paced": paced}}
@@ -398,7 +399,7 @@ SPAN_S = 5
 def largest_share(lab: Lab, *, counted: str, sender: str = "refwa") -> Finding:
     """Largest goodput of any flow over a span of 5 s, as a multiple of its fair share, from 20 s on.
 
-    One flow of ten loses one packet in 5000 on its own uplink: the others could take what it leaves.
+    One flow of ten loses one packet in 5000 on its own uplink: the others could take its unused share.
     """
     sets = {**scheme_sets(counted=counted), **one_hit(), "duration": "100 s", "record.interval": f"{SPAN_S} s"}
     largest, means = [], []
@@ -411,7 +412,7 @@ def largest_share(lab: Lab, *, counted: str, sender: str = "refwa") -> Finding:
 
 
 def keys_beside_the_sender(lab: Lab) -> Finding:
-    """Keys by which the case of REFWA Plus differs from that of REFWA that are not of the sender's TCP."""
+    """Tables other than the sender's `tcp` in which the cases of REFWA Plus and REFWA differ."""
     cases = {name: lab.load("bottleneck").cases[name].to_dict() for name in ("refwa", PLUS)}
     tables = set(cases["refwa"]) | set(cases[PLUS])
     differing = [name for name in tables if cases["refwa"].get(name) != cases[PLUS].get(name)]

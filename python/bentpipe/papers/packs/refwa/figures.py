@@ -30,9 +30,9 @@ HELPED = {"resend": "missing", "tolerance": 0.2, "trigger": "dup", "counted": "a
 
 
 def figure_3a(lab: Lab) -> Figure:
-    """Utilisation over the loss rate, below what survives, with what the paper's text says of a loss rate of 0.3.
+    """Utilisation over the loss rate, below the share that survives, with the paper's values for a loss rate of 0.3.
 
-    And that of REFWA Plus in the reading in which it is ahead of all.
+    One more curve shows REFWA Plus in the reading in which it is ahead of all.
     """
     with style():
         figure, (axes,) = blank(1, height=3.2)
@@ -42,7 +42,7 @@ def figure_3a(lab: Lab) -> Figure:
             Finding.mean(runs.values(table, "utilisation_share", sender="refwa-plus", rate=rate)) for rate in rates
         ]
         intervals(axes, rates, helped, linestyle="--", marker="", color="black", label="REFWA Plus, best reading")
-        # The most that can be delivered; a packet that is lost has been carried in vain.
+        # The largest deliverable share: links also carry lost packets.
         fine = np.geomspace(min(rates), max(rates), 200)
         axes.plot(fine, 1 - fine, ":", color="0.5", label="1 - p")
         hollow: dict[str, Any] = {"color": "black", "fillstyle": "none", "markersize": 6, "linestyle": ""}
@@ -55,7 +55,7 @@ def figure_3a(lab: Lab) -> Figure:
 
 
 def figure_3b(lab: Lab) -> Figure:
-    """Fairness over the loss rate, above the least that there can be; the paper's text prints no value."""
+    """Fairness over the loss rate, above its least possible value. The paper's text prints no value."""
     with style():
         figure, (axes,) = blank(1, height=3.0)
         _curves(axes, lab, "jain")
@@ -72,7 +72,7 @@ def _curves(axes: Axes, lab: Lab, column: str) -> list[float]:
     rates = sorted(table["rate"].unique())
     for place, sender in enumerate(runs.SENDERS):
         found = [Finding.mean(runs.values(table, column, sender=sender, rate=rate)) for rate in rates]
-        # Beside each other where they would hide each other.
+        # Side by side, so that points do not hide each other.
         places = [rate * 1.03 ** (place - 2.5) for rate in rates]
         intervals(axes, places, found, marker=MARKERS[place], color=COLOURS[place], label=NAMES[sender])
     axes.set_xscale("log")

@@ -1,4 +1,4 @@
-"""What the claims of REFWA Plus are measured by; what is about feedback has a file of its own."""
+"""Measures for claims about recovery, utilisation and fairness. `feedback.py` has those about feedback."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ if TYPE_CHECKING:
 def round_trips_per_loss(
     lab: Lab, *, timer: str = "impatient", sender: str = "newreno", at_once: bool = False, paced: bool = True
 ) -> Finding:
-    """Round trips from fast retransmit until all sent by then is acknowledged, for 1 to 8 losses.
+    """Round trips from fast retransmit until all data sent before it are acknowledged, for 1 to 8 losses.
 
-    They are counted per lost packet, or as they are where all are sent again `at_once`, paced or in one burst.
-    RFC 6582 §3.2 is the definition: recovery ends when `recover` is acknowledged. Events of a single flow; its smallest
-    round-trip time is the unit. The result is the ratio that is farthest from 1.
+    The count is per lost packet, or in total if all packets are retransmitted `at_once`, paced or in one burst. By RFC
+    6582 §3.2, recovery ends when `recover` is acknowledged. The unit is the smallest round-trip time of a single flow.
+    The result is the ratio farthest from 1.
     """
     ratios, timeouts = {}, {}
     for losses in range(1, 9):
@@ -119,7 +119,7 @@ def round_trips_per_loss(
 def _recovery_s(events: pl.DataFrame) -> float:
     began = events.filter(pl.col("event") == "fast_retransmit")["time_s"].min()
     sent = events.filter((pl.col("event") == "sent") & (pl.col("time_s") <= began))["value"].max()
-    # The offset of the last segment sent: what acknowledges it is beyond.
+    # The offset of the last segment sent: an ACK of this segment is above it.
     ended = events.filter((pl.col("event") == "acked") & (pl.col("value") > sent))["time_s"].min()
     assert isinstance(began, float)
     assert isinstance(ended, float)
@@ -130,7 +130,7 @@ def _recovery_s(events: pl.DataFrame) -> float:
 
 
 def best_utilisation(lab: Lab, *, rate: float, senders: Sequence[str], **world: str) -> Finding:
-    """Utilisation (1), the larger of the senders'."""
+    """Utilisation (1), the larger of both senders' values."""
     table = runs(lab, [rate], senders, world)
     return extreme({s: values(table, "utilisation_share", sender=s, rate=rate) for s in senders}, largest=True)
 
@@ -138,7 +138,7 @@ def best_utilisation(lab: Lab, *, rate: float, senders: Sequence[str], **world: 
 def fall_of_fairness(lab: Lab, *, low: float, high: float, senders: Sequence[str], **world: str) -> Finding:
     """F at the lower loss rate less F at the higher, paired, the smaller of the senders'.
 
-    F is missing in a run in which nothing at all is delivered.
+    F is missing in a run that delivers nothing.
     """
     table = runs(lab, [low, high], senders, world)
     falls = {s: values(table, "jain", sender=s, rate=low) - values(table, "jain", sender=s, rate=high) for s in senders}
@@ -156,9 +156,9 @@ def fairness_at_low_loss(lab: Lab, *, sender: str, **world: str) -> Finding:
 
 
 def _fairness_of_spans(lab: Lab, sender: str, rate: float, span_s: int) -> float:
-    """F of what is delivered in each of two spans of so many seconds after 20 s, mean.
+    """Mean F of the data delivered in each of two spans of `span_s` after 20 s.
 
-    Equal seeds, so the longer run contains the shorter.
+    Seeds are equal, so the longer run contains the shorter one.
     """
     delivered = _delivered(lab, sender, rate, [20 + span_s * k for k in (0, 1, 2)])
     return float(np.mean([jain(span) for of_run in delivered for span in np.diff(of_run, axis=0)]))
@@ -179,9 +179,9 @@ def jain(goodputs: NDArray[np.float64]) -> float:
 
 
 def fairness_bounds(lab: Lab) -> Finding:
-    """How many of three values of F lie between zero and one: one flow has all, two differ, all have the same.
+    """Values of F, of three, that lie between zero and one: one flow has all, two differ, all have the same.
 
-    The first is the column `jain` of a run in which one of ten flows sends and nine start after its end.
+    The first value is the column `jain` of a run in which one of ten flows sends and nine start after its end.
     """
     waiting = {"from": "s1", "to": "r1", "count": FLOWS - 1, "app": "greedy", "start": "20 s"}
     found = lab.sweep(
@@ -199,7 +199,7 @@ def fairness_bounds(lab: Lab) -> Finding:
 
 
 def surviving_share(_lab: Lab, *, rate: float, links: int = 1, **_scheme: object) -> Possible:
-    """100 x share of packets that survive these links in %: each is delivered once at most."""
+    """Share of packets that survive these links in %: each packet is delivered once at most."""
     high = 100 * (1 - rate) ** links
     return Possible(0, high, f"(1 - {rate:g})^{links} = {high:.0f} % of the packets arrive")
 
@@ -218,7 +218,7 @@ def cost_of_a_wrong_estimate(lab: Lab, *, rate: float) -> Finding:
     return extreme(losses, largest=True)
 
 
-# Why the others fall behind.
+# Reasons why other schemes are slower.
 
 
 def usual_ssthresh(lab: Lab, *, rate: float, senders: Sequence[str], **world: str) -> Finding:
@@ -246,7 +246,7 @@ IDLE_S = 0.2
 def idle_by_backoff(lab: Lab, *, rate: float, senders: Sequence[str], **world: str) -> Finding:
     """Share of the flows' time in gaps of more than 0.2 s between packets, with backoff less without, paired.
 
-    Events `sent` and `retransmission`, from the first SYN to the end of the run; the smaller of the senders'.
+    Uses events `sent` and `retransmission`, from the first SYN to the end of the run; the smaller of the senders'.
     """
     shares, listed = {}, []
     for sender in senders:
@@ -283,7 +283,7 @@ def _idle_share(found: RunResult) -> float:
 def share_of_the_one_hit(lab: Lab, *, sender: str = "newreno", **world: str) -> Finding:
     """Goodput of a flow that loses a packet in 5000 on its own uplink, over the mean of nine that lose none.
 
-    From the table of flows, runs of 300 s. All else is equal, so without those losses the ratio would be 1 on average.
+    Uses the table of flows, runs of 300 s. All else is equal, so without those losses the ratio would be 1 on average.
     """
     waiting = world_sets("bottleneck", 0, **world).get("link.up.queue", "187 packets")
     apart = {**one_hit(waiting), "duration": "300 s"}
@@ -327,8 +327,8 @@ GUESTS = {
 def largest_change(lab: Lab, *, quantities: Sequence[str], senders: Sequence[str]) -> Finding:
     """Largest mean change, by sender and loss rate, from the case of equal round trips and steady traffic.
 
-    Utilisation and F with different round trips; F of the ten greedy flows while others come and go. Utilisation with
-    these is not compared: more senders use a lossy link more.
+    Compares utilisation and F with different round trips, and F of the ten greedy flows while others come and go.
+    Utilisation with the others is not compared: more senders use more of a lossy link.
     """
     rates = [1e-4, 1e-2, 0.1]
     equal = runs(lab, rates, senders)

@@ -31,7 +31,7 @@ BUFFER_BYTES = {"path": PATH_BYTES, "link": 25_000}
 SMSS_BYTES = {"payload": 1024, "with header": 984}
 
 SENDERS = ("reno", "newreno", "westwood-nr", "refwa", "refwa-plus", "refwa-plus-westwood")
-"""Those of the paper, and that of its conclusion."""
+"""The cases of the paper, and the case of its conclusion."""
 RATE = "link.isl1.forward.error.rate"
 QUEUED = {
     "bottleneck": ("up", "isl1", "isl2", "down"),
@@ -44,12 +44,12 @@ QUEUED = {
 
 
 def figure(lab: Lab) -> pl.DataFrame:
-    """All runs of Figure 3, in the world that is assumed: see `runs`."""
+    """All runs of Figure 3, in the assumed world: see `runs`."""
     return described(lab.sweep("bottleneck", replications=replications(lab)), {}).runs
 
 
 def replications(lab: Lab) -> int:
-    """How often each point of a curve is measured."""
+    """Number of runs for each point of a curve."""
     return int(lab.choose(4, 20))
 
 
@@ -62,8 +62,8 @@ def runs(
 ) -> pl.DataFrame:
     """One row per run at these loss rates: `sender`, `rate`, `replication`, `utilisation_share`, `jain` and others.
 
-    In a world, and with what a reading has of the schemes. A run is stored under what it is, so senders that neither
-    changes are not run again.
+    `world` and `scheme` are settings of a reading. The store finds runs by their settings, so cases that neither of
+    them changes do not run again.
     """
     sets = scheme_sets(**scheme)
     return pl.concat([sweep(lab, senders, rate, world, sets=sets).runs for rate in rates])
@@ -79,9 +79,9 @@ def scheme_sets(
     counted: str = "half",
     estimate: str = "each ACK",
 ) -> dict[str, Any]:
-    """What a reading changes in REFWA Plus, in REFWA (`counted`: how much of the buffer) and in WestwoodNR's estimate.
+    """The overrides of a reading for REFWA Plus, REFWA (`counted`: share of the buffer) and WestwoodNR's estimate.
 
-    `resend`: "bulk", or "missing", for which NewReno's place is taken by SACK, which shows what is missing.
+    `resend`: "bulk" retransmits all, "missing" only missing data, which needs SACK instead of NewReno.
     """
     feedback = {"tolerance": tolerance, "trigger": trigger, "bulk_paced": paced, "rto_hold": hold}
     usual = {"tolerance": 0.0, "trigger": "both", "bulk_paced": True, "rto_hold": True}
@@ -138,7 +138,7 @@ def world_sets(
     stack: str = "ns-2",
     processing: str = "random",
 ) -> dict[str, Any]:
-    """What a reading changes in a scenario, by dotted key. The stack is a matter of the case."""
+    """The overrides of a reading for a scenario, by dotted key. `stack` chooses the case."""
     assert stack in ("ns-2", "today"), stack
     sets: dict[str, Any] = {}
     if packet != "payload":
@@ -160,7 +160,7 @@ def world_sets(
 
 
 def only(count: int) -> dict[str, Any]:
-    """How many of them: a link that leads nowhere is refused."""
+    """Keys for this number of flows and of their links, since a scenario cannot have unused links."""
     return {"flow.f.count": count, "link.up.count": count, "link.down.count": count}
 
 
@@ -180,7 +180,7 @@ def one_hit(waiting: str = "187 packets") -> dict[str, Any]:
 
 
 def as_case(lab: Lab, case: str) -> dict[str, Any]:
-    """What makes a single run that case."""
+    """The overrides that give a single run the settings of a case."""
     tables = lab.load("bottleneck").cases[case].to_dict()
     nodes = {f"node.{name}": node for name, node in tables.get("node", {}).items()}
     return {f"tcp.{key}": value for key, value in tables["tcp"].items()} | nodes
@@ -188,7 +188,7 @@ def as_case(lab: Lab, case: str) -> dict[str, Any]:
 
 def described(found: Runs, world: Mapping[str, str]) -> Runs:
     sender = pl.col("case").str.strip_suffix("-today").alias("sender")
-    # Goodput counts payload; its headers are needed to carry it, so that a full link has 1 (specification of metrics).
+    # Goodput counts payload. The factor adds the headers, so that a full link has 1 (specification of metrics).
     per_payload = wire_per_payload(world) / CAPACITY_BPS
     table = found.runs.rename({RATE: "rate"}).with_columns(
         sender, utilisation_share=pl.col("goodput_bps") * per_payload
@@ -209,8 +209,8 @@ def values(table: pl.DataFrame, column: str, *, sender: str, rate: float) -> NDA
 
 
 def extreme(samples: Mapping[str, NDArray[np.float64]], *, largest: bool, digits: int = 3) -> Finding:
-    """Of several senders or points the one whose mean is largest or smallest, with its interval; all in the note."""
-    # A single run has no interval and would pass for exact.
+    """The largest or smallest mean of several cases or points, with its interval. The note has all means."""
+    # A single run has no interval and would count as exact.
     means = {name: float(np.nanmean(sample)) for name, sample in samples.items() if np.isfinite(sample).sum() > 1}
     if not means:
         return Finding(None, note="fewer than two runs have such a value")

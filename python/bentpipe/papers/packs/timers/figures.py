@@ -1,4 +1,4 @@
-"""The figures of the paper, drawn again."""
+"""Draws the figures of the paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAMES = {LARGE: "64 kB", HALF: "3.3 kB", ONE: "1.46 kB", "6600 B": "6.6 kB"}
 SENDER_NAMES = {"tcpmin": "TCPmin", "reno": "Reno"}
 PRINTED_MS = {LARGE: [1], "6600 B": [1], HALF: [4], ONE: [26, 250]}
-"""Table 2 of the paper: for a segment the single success, and from where on all succeed."""
+"""Table 2 of the paper: for a segment the single success, and the least granularity above which all succeed."""
 
 
 def figure_1(lab: Lab) -> Figure:
@@ -136,7 +136,7 @@ def _response(lab: Lab, rate: float) -> Figure:
                     Finding.mean(runs.mean_normalised(lab, rate, cc=cc, buffer=buffer, settings=(setting,)))
                     for setting in SETTINGS
                 ]
-                # A little aside, or the intervals of both senders hide each other.
+                # Slightly shifted, so that the intervals do not hide each other.
                 shift = -0.12 if cc == "tcpmin" else 0.12
                 intervals(
                     axes,
@@ -169,12 +169,12 @@ def figure_6(lab: Lab) -> Figure:
 
 
 def figure_7(lab: Lab) -> Figure:
-    """The same at 2e-5."""
+    """Time of the file over that without errors at 2e-5, by experiment."""
     return _response(lab, HIGH_RATE)
 
 
 def table_2(lab: Lab) -> Figure:
-    """Which granularities have no needless retransmission without errors (dark), and what the paper prints (hollow)."""
+    """Granularities without a needless retransmission in runs without errors (dark), and printed values (hollow)."""
     buffers = (LARGE, "6600 B", HALF, ONE)
     fine = runs.GRANULARITIES_MS[:60]
     with style():

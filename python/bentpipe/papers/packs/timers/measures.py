@@ -1,4 +1,4 @@
-"""What the claims of the paper measure."""
+"""Measures for the claims of the paper."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def utilisation(lab: Lab, *, hops: int, over: str) -> Finding:
 def estimator_error(lab: Lab, *, buffer: str) -> Finding:
     """Largest distance of SRTT from the round trip, in round trips, clock without ticks, first 10 s left out.
 
-    The round trip is the propagation of that instant and the service of what is acknowledged together.
+    The round trip is the propagation delay of the instant and the service time of data acknowledged together.
     """
     times_s, values_s = runs.line(
         trace(lab, {**ONE_PASS, "tcp.receive_buffer": buffer, **CONTINUOUS}, ["srtt_s"]), "srtt_s"
@@ -138,7 +138,7 @@ def _slope(lab: Lab, buffer: str) -> float:
 
 
 def following(lab: Lab) -> Finding:
-    """How much more SRTT follows the orbit on an idle link: slope over the propagation, 3300 B less 64 kB."""
+    """Slope of SRTT over the propagation on an idle link less that on a full one: 3300 B less 64 kB."""
     half, large = _slope(lab, HALF), _slope(lab, LARGE)
     return Finding.exact(half - abs(large), f"slope {half:.3f} with 3300 B, {large:.3f} with 64 kB")
 
@@ -155,7 +155,7 @@ def smallest_granularity(lab: Lab, *, buffer: str, **how: Any) -> Finding:
 
 
 def consecutive_granularity(lab: Lab, *, buffer: str, **how: Any) -> Finding:
-    """Granularity from which on (to 500 ms) there is no needless retransmission, s."""
+    """Granularity, s, from which on (to 500 ms) no retransmission is needless."""
     found, _ = runs.consecutive_granularity_ms(lab, buffer, **how)
     return Finding(None, note="there is none") if found is None else Finding.exact(found / 1000)
 
@@ -180,7 +180,7 @@ def _spans(numbers: list[int]) -> str:
 
 
 def granularity_steps(lab: Lab) -> Finding:
-    """Smallest step, s, of the smallest granularity from 6.6 kB over 3.3 kB to a segment (there from which on)."""
+    """Smallest step, s, of the smallest granularity from 6.6 kB over 3.3 kB to a segment (there the consecutive one)."""
     first = runs.smallest_granularity_ms(lab, "6600 B")
     second = runs.smallest_granularity_ms(lab, HALF)
     third, _ = runs.consecutive_granularity_ms(lab, ONE)
@@ -286,7 +286,7 @@ def errors_with_code(lab: Lab) -> Finding:
 
 
 def code_ratio(lab: Lab) -> Possible:
-    """What a code can make of the bit error rate of a link."""
+    """Possible ratios of the bit error rates with and without a code."""
     return Possible(
         0.0,
         1.0,
@@ -314,13 +314,13 @@ def _estimates(lab: Lab, rate: float, granularity: str, series: str, buffer: str
 
 
 def tracking(lab: Lab, *, granularity: str) -> Finding:
-    """How much worse SRTT follows the orbit at 2e-5 than at 2e-8: difference of their correlations with the delay."""
+    """Correlation of SRTT with the delay at 2e-8 less that at 2e-5."""
     clean, low, high = (_likeness(lab, rate, granularity) for rate in (0.0, LOW_RATE, HIGH_RATE))
     return Finding.exact(low - high, f"correlation {clean:.3f} without errors, {low:.3f} at 2e-8, {high:.3f} at 2e-5")
 
 
 def premature_timeouts(lab: Lab) -> Finding:
-    """Premature timeouts, at least: those of `runs.premature`, or those that are more than the lost packets."""
+    """Lower bound of premature timeouts: those of `runs.premature`, or the timeouts in excess of lost packets."""
     counts = {}
     for buffer in (LARGE, HALF):
         for cc in SENDERS:
@@ -429,7 +429,7 @@ def window_gain(lab: Lab) -> Finding:
 
 
 def outcomes(lab: Lab, *, give_up: str, outcome: str, settings: list[str]) -> Finding:
-    """Share of transfers of 250 MB at 2e-5 that end so: settings, senders and buffers, one value per replication."""
+    """Share of transfers of 250 MB at 2e-5 that end so: settings, cases and buffers, one value per replication."""
     size = lab.choose("25 MB", "250 MB") if give_up == "400 s" else "250 MB"
     parts = []
     for buffer in BUFFERS:
@@ -504,13 +504,13 @@ def combinations(lab: Lab) -> Finding:
     """Combinations of setting, sender, buffer and error rate that were simulated here, too."""
     rows = runs.grid(lab).filter(pl.col("case") != "s200")
     count = rows.select("case", "cc", "buffer", "error_rate").unique().height
-    return Finding.exact(count, "12 settings x 2 senders x 3 buffers x 3 bit error rates")
+    return Finding.exact(count, "12 timer settings x 2 congestion controls x 3 buffers x 3 bit error rates")
 
 
 def halved(lab: Lab, *, settings: list[str]) -> Finding:
     """Degradation with these settings over that of experiment 12 (500 ms): the best case of rate, sender and buffer.
 
-    Of several settings the best one counts. Paired by replication; the note has the best of each graph.
+    The best of several settings counts. Values are paired by replication. The note has the best value of each graph.
     """
     graphs: dict[str, Finding] = {}
     for rate in (LOW_RATE, HIGH_RATE):
@@ -527,7 +527,7 @@ def halved(lab: Lab, *, settings: list[str]) -> Finding:
 def hand_tuned(lab: Lab, *, to: str = "s200") -> Finding:
     """Gain by a granularity below 200 ms over the gain from 500 to 200 ms, degradation at 2e-8, mean of four graphs.
 
-    Below: experiments 2 to 4 and 7 to 9, whose values are preset, mean.
+    The granularities below 200 ms are the preset ones of experiments 2 to 4 and 7 to 9, as a mean.
     """
     pairs = [(cc, b) for cc in SENDERS for b in (LARGE, HALF)]
 
@@ -541,7 +541,7 @@ def hand_tuned(lab: Lab, *, to: str = "s200") -> Finding:
         for name, each in (("500 ms", coarse), ("200 ms", proposed), ("preset below", fine), ("hand-tuned", tuned))
     )
     if not (coarse - proposed).any():
-        return Finding(None, note=f"500 ms are what is proposed; {note}")
+        return Finding(None, note=f"500 ms are proposed; {note}")
     return runs.ratio(proposed - fine, coarse - proposed, note)
 
 
@@ -552,9 +552,9 @@ SPIKE = {"points": [["0 s", "15 ms"], ["20 s", "65 ms"], ["20.5 s", "15 ms"]]}
 
 
 def spike_and_loss(lab: Lab) -> Finding:
-    """Orderings that hold, 1 ms against 500 ms: fewer needless resends after a spike; a loss is resent later.
+    """Orderings that hold, 500 ms against 1 ms: fewer needless retransmissions after a spike, later ones after a loss.
 
-    One spike of the one-way delay from 15 to 65 ms for 0.5 s; one data packet lost, no spike. TCPmin, 3300 B.
+    One run has a spike of the one-way delay from 15 to 65 ms for 0.5 s, one loses a data packet. TCPmin, 3300 B.
     """
     base = {"tcp.cc": "tcpmin", "tcp.receive_buffer": HALF, "flow.ftp.app.size": "3 MB", "tcp.rto.phase": "0 ms"}
     resends, waits_s = [], []
@@ -569,7 +569,10 @@ def spike_and_loss(lab: Lab) -> Finding:
         first = events.filter((pl.col("event") == "sent") & (pl.col("value") == again["value"])).row(0, named=True)
         waits_s.append(again["time_s"] - first["time_s"])
     holds = (resends[0] > resends[1]) + (waits_s[0] < waits_s[1])
-    note = f"needless resends {resends[0]} and {resends[1]}; loss resent after {waits_s[0]:.3f} and {waits_s[1]:.3f} s"
+    note = (
+        f"needless retransmissions {resends[0]} and {resends[1]}; "
+        f"loss retransmitted after {waits_s[0]:.3f} and {waits_s[1]:.3f} s"
+    )
     return Finding.exact(holds, note)
 
 

@@ -28,7 +28,7 @@ EARTH_KM, ALTITUDE_KM, ELEVATION_MIN_DEG = 6378.137, 1350.0, 20.0
 LIGHT_KM_PER_S, GRAVITY_KM3_PER_S2 = 299_792.458, 398_600.4418
 
 LARGE, HALF, ONE = "65535 B", "3300 B", "1460 B"
-"""The receive buffers: never a limit; half of the product of bandwidth and delay; a segment."""
+"""Receive buffers: no limit, half of the bandwidth-delay product, and a segment."""
 BUFFERS = (LARGE, HALF, ONE)
 SENDERS = ("tcpmin", "reno")
 SETTINGS = tuple(f"s{number:02d}" for number in range(1, 13))
@@ -37,15 +37,15 @@ LOW_RATE, HIGH_RATE = 2e-8, 2e-5
 ERROR_RATE = "link.pass.error.rate"
 
 GRANULARITIES_MS = (*range(1, 61), *range(100, 190, 10), *range(190, 301), *range(310, 501, 10))
-"""Where needless timeouts are looked for: each millisecond where the paper names one, every tenth elsewhere."""
+"""Granularities of the search: each millisecond near values that the paper names, every tenth elsewhere."""
 
 
 PHASES = 10
-"""Of the clock, in each of which a granularity must be free of needless retransmissions."""
+"""Phases of the clock. A granularity must be free of needless retransmissions in all of them."""
 
 
 def visibility_s() -> float:
-    """How long a satellite that passes overhead is above 20 degrees: half the orbit's period x angle / 90 degrees."""
+    """Time of an overhead pass above 20 degrees: half the orbit's period x angle / 90 degrees."""
     elevation = np.radians(ELEVATION_MIN_DEG)
     radius_km = EARTH_KM + ALTITUDE_KM
     angle = np.arccos(EARTH_KM * np.cos(elevation) / radius_km) - elevation
@@ -85,7 +85,7 @@ def file_size(lab: Lab, buffer: str) -> str:
 
 
 def minimal_sets(buffer: str, hops: int, guard: bool, min_ticks: int, rounding: str, ack_timer: str) -> dict[str, Any]:
-    """What the search for the smallest granularity puts over `pass.toml`."""
+    """The overrides of `pass.toml` in the search for the smallest granularity."""
     return {
         "tcp.cc": "tcpmin",
         "tcp.receive_buffer": buffer,
@@ -112,7 +112,7 @@ def needless(
 ) -> dict[int, list[int]]:
     """Needless retransmissions of one file without errors for each granularity, one number per replication (phase).
 
-    Without errors nothing is lost, so each timeout is premature and what it resends is needless.
+    Nothing is lost without errors, so each timeout is premature and its retransmissions are needless.
     """
     size = {ONE: lab.choose("5 MB", "25 MB"), HALF: lab.choose("58 MB", "250 MB")}.get(
         buffer, lab.choose("25 MB", "250 MB")
@@ -145,7 +145,7 @@ def smallest_granularity_ms(lab: Lab, buffer: str, **how: Any) -> int | None:
 
 
 def consecutive_granularity_ms(lab: Lab, buffer: str, **how: Any) -> tuple[int | None, list[int]]:
-    """From which granularity on none up to 500 ms has a needless retransmission; and those below that have none."""
+    """The least granularity with no needless retransmission up to 500 ms, and lower ones without any."""
     tried = needless(lab, buffer, GRANULARITIES_MS, **how)
     clean = [each for each, counts in tried.items() if not any(counts)]
     bad = max((each for each in tried if each not in clean), default=0)
@@ -157,7 +157,7 @@ def consecutive_granularity_ms(lab: Lab, buffer: str, **how: Any) -> tuple[int |
 
 
 def setting_1_ms(lab: Lab, buffer: str) -> int:
-    """The granularity of experiment 1, found as the paper did: the smallest that stays without needless resends."""
+    """The granularity of experiment 1, found as in the paper: the smallest one without needless retransmissions."""
     if buffer == ONE:
         found, _ = consecutive_granularity_ms(lab, ONE)
     else:
@@ -174,8 +174,8 @@ def experiment_1(lab: Lab, buffer: str) -> dict[str, str]:
 def grid(lab: Lab) -> pl.DataFrame:
     """The 216 combinations and the proposed granularity: a row per run.
 
-    Columns `case`, `cc`, `buffer`, `error_rate`, `replication`, `completion_s`, `normalised` (completion time over that
-    of the same run without errors), and of the sender and its link what claims need.
+    Columns are `case`, `cc`, `buffer`, `error_rate`, `replication`, `completion_s`, `normalised` (completion time over
+    that of the same run without errors), and the columns of the sender and its link that claims need.
     """
     return lab.once("grid", lambda: _grid(lab))
 
@@ -183,7 +183,7 @@ def grid(lab: Lab) -> pl.DataFrame:
 def _grid(lab: Lab) -> pl.DataFrame:
     parts = []
     for buffer in BUFFERS:
-        # What differs from buffer to buffer cannot be in one grid.
+        # A setting that depends on the buffer cannot be in one grid.
         sets = {
             "flow.ftp.app.size": file_size(lab, buffer),
             **experiment_1(lab, buffer),
