@@ -112,7 +112,7 @@ def needless(
 ) -> dict[int, list[int]]:
     """Needless retransmissions of one file without errors for each granularity, one number per replication (phase).
 
-    Nothing is lost without errors, so each timeout is premature and its retransmissions are needless.
+    The runs have no errors and no losses, so each timeout is premature and its retransmissions are needless.
     """
     size = {ONE: lab.choose("5 MB", "25 MB"), HALF: lab.choose("58 MB", "250 MB")}.get(
         buffer, lab.choose("25 MB", "250 MB")
