@@ -1,8 +1,8 @@
-"""Published papers as experiments, claim by claim: what a paper's folder works with.
+"""Published papers as experiments, claim by claim: the API for a paper's folder.
 
-A paper is a folder with `paper.toml` (what it is), `claims.toml` (what it claims), `scenarios`, `measures.py`
-(functions that take a `Lab` and return a `Finding`) and, if it has any, `figures.py`. Five come with bentpipe; they use
-nothing that a folder of your own could not. `bentpipe.reproduce` measures, judges and draws them.
+A paper is a folder with `paper.toml` (title, readings, assumptions), `claims.toml`, `scenarios`, `measures.py`
+(functions that take a `Lab` and return a `Finding`) and an optional `figures.py`. Five papers are bundled. They use
+only this API, as your own papers do. `bentpipe.reproduce` measures, judges and draws them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
     "style",
 ]
 
-# Loaded when first used, as in `bentpipe` itself.
+# Loaded at first use, as in `bentpipe` itself.
 _HOMES = {
     "claims": ("Claim", "Criterion", "Paper", "Reading", "paper"),
     "drawing": ("COLOURS", "blank", "intervals", "label", "legend_above", "style"),

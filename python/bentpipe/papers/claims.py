@@ -1,4 +1,4 @@
-"""What papers claim, as data: where their folders are, and `paper.toml` and `claims.toml` in each."""
+"""Reads papers and their claims from folders with `paper.toml` and `claims.toml`."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ else:
 FOLDER = Path(__file__).parent
 PACKS = FOLDER / "packs"
 GROUP = "bentpipe.papers"
-"""Entry points by which an installed package brings papers: a name, and the package that is the paper's folder."""
+"""Group of entry points for papers of installed packages: a name, and the package that is the paper's folder."""
 
 RUNS = "runs"
 BASES = (RUNS, "arithmetic", "definition")
-"""What can decide a claim."""
+"""Bases of a verdict."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to understand what a paper leaves open: a name, and what the measure is told."""
+    """One interpretation of a paper, with a name and arguments of measures."""
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
     world: str | dict[str, tuple[str, ...]] | None = None
-    """The world to which it belongs, if its name does not say so: see `worlds`."""
+    """World of the reading, if its name is not the world: see `worlds`."""
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """What makes a claim pass: its measured value lies in this band."""
+    """Band of a claim. The claim passes if the measured value is in the band."""
 
     low: float
     high: float
     is_open: bool
-    """Whether the ends themselves do not pass: what has no effect at all is not "above 0"."""
+    """Whether the ends do not pass. A change without any effect is not "above 0"."""
     text: str
 
     def has(self, value: float) -> bool:
@@ -62,14 +62,14 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Without:
-    """The change that takes a claim's mechanism away. A claim about the mechanism must then fail."""
+    """The change that removes a claim's mechanism. A claim about the mechanism must then fail."""
 
     what: str = ""
     """The mechanism, as a noun: "delayed ACKs"."""
     keys: dict[str, Any] = field(default_factory=dict)
-    """Dotted keys put over every scenario that the measure runs, also over the axes of its sweeps."""
+    """Overrides, by dotted key, of every scenario of the measure, and of the axes of its sweeps."""
     arguments: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the measure, put over those of the reading."""
+    """Arguments of the measure. They replace those of the reading."""
     case: str | None = None
     """Case of every scenario that the measure runs."""
     why: str = ""
@@ -77,7 +77,7 @@ class Without:
 
     @property
     def changes(self) -> bool:
-        """Whether there is a mechanism to take away."""
+        """Whether there is a mechanism to remove."""
         return bool(self.keys or self.arguments or self.case)
 
 
@@ -87,92 +87,92 @@ class Claim:
 
     id: str
     statement: str
-    """In our words."""
+    """The statement in plain words, not a quotation."""
     where: str
     """Section, figure, table or equation."""
     how: str
-    """How it is measured."""
+    """Method of measurement, in words."""
     unit: str
     printed: float | str | None
-    """As the paper prints it; a text where it is more than one number."""
+    """Printed value; a text if it is not a single number."""
     value: float | None
-    """The printed number that is compared, if there is one."""
+    """Printed number for the comparison, if there is one."""
     measure: str | None
-    """A function of the paper's `measures.py`; none where a feature is needed that is not there yet."""
+    """Function of the paper's `measures.py`; None if bentpipe lacks a necessary feature."""
     criterion: Criterion | None
     readings: tuple[Reading, ...]
-    """The paper's own words first."""
+    """Readings; the literal one is the first."""
     possible: str | None
-    """A function of `measures.py` that says which values arithmetic allows."""
+    """Function of `measures.py` that returns the values that arithmetic allows."""
     needs: tuple[str, ...]
-    """What must be in `bentpipe list`, as topic:name."""
+    """Necessary entries of `bentpipe list`, as topic:name."""
     why: dict[str, str] = field(default_factory=dict)
-    """What was tried and why the verdict is what it is, by the kind of verdict that the text was written for."""
+    """Reasons of the verdict, by kind of verdict."""
     by: str = RUNS
-    """What decides it: runs, or `arithmetic` or a `definition`, which holds whatever is simulated."""
+    """Basis of the verdict: `runs`, or `arithmetic` or `definition`, which hold for any simulation."""
     one_run: bool = False
-    """Whether the paper shows a single run: then it is reported, too, where single runs of ours lie."""
+    """Whether the paper shows a single run. If so, the page also has the range of single runs."""
     without: Without | None = None
-    """What takes its mechanism away, or why there is none."""
+    """Change that removes the mechanism, or the reason why there is none."""
     part: str = ""
     """Name of this part of a claim; empty for a whole claim."""
     parts: tuple[Claim, ...] = ()
-    """Parts that are judged apart. The claim is reproduced where all hold in the same reading."""
+    """Parts with separate verdicts. The claim is reproduced if all parts hold in the same reading."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper, drawn again."""
+    """A figure of the paper, drawn from measurements."""
 
     name: str
     title: str
     draw: str
-    """A function of the paper's `figures.py`."""
+    """Function of the paper's `figures.py`."""
     needs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper, as its folder describes it."""
+    """A paper with its claims and figures, read from its folder."""
 
     name: str
-    """Of its folder, or of its entry point."""
+    """Name of its folder, or of its entry point."""
     folder: Path
     called: str
-    """What names it on the command line: its name, or for a folder of one's own the path that was given."""
+    """Name on the command line; for other folders than bundled ones, the given path."""
     title: str
     authors: str
     published: str
     proposed: str
-    """What it proposed, in our words."""
+    """Proposal of the paper, in plain words."""
     assumed: tuple[str, ...]
-    """What we assumed where it says nothing."""
+    """Assumptions for details that the paper does not state."""
     readings: tuple[Reading, ...]
-    """Those that claims share, in the order of how far they are from the paper's words."""
+    """Readings that claims share, in the order of their distance from the paper's words."""
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...]
 
     @property
     def files(self) -> list[Path]:
-        """Its data, scenarios and code, in an order that is the same everywhere."""
+        """Data, scenarios and code of the paper, in an order that is the same on all systems."""
         kinds = ("*.toml", "scenarios/*.toml", "*.py")
         found = [path for kind in kinds for path in sorted(self.folder.glob(kind))]
         return [path for path in found if path.name != "__init__.py"]
 
 
 def names() -> list[str]:
-    """Of all papers that are known by name: those that come with bentpipe, and those of installed packages."""
+    """Names of all known papers: bundled ones, and those of installed packages."""
     return sorted({*shipped(), *_installed()})
 
 
 @cache
 def shipped() -> tuple[str, ...]:
-    """Names of the papers that come with bentpipe."""
+    """Names of the bundled papers."""
     return tuple(sorted(path.parent.name for path in PACKS.glob("*/paper.toml")))
 
 
 def title(name: str) -> str:
-    """Of a paper, without its claims, which take longer to read."""
+    """Title of a paper. Does not read its claims, which takes longer."""
     return _about(_folder(name))["title"]  # type: ignore[no-any-return]
 
 
@@ -187,7 +187,7 @@ def paper(which: str | os.PathLike[str]) -> Paper:
     Raises
     ------
     PaperError
-        There is no such paper, or its folder makes no sense.
+        The paper is unknown, or its folder has an error.
     """
     if isinstance(which, str) and which in shipped():
         return _shipped(which)
@@ -195,9 +195,7 @@ def paper(which: str | os.PathLike[str]) -> Paper:
         return _read(which, _folder(which), which)
     folder = Path(which)
     if not folder.exists() and isinstance(which, str) and re.fullmatch(r"\w[\w-]*", which):
-        raise PaperError(
-            f"{unknown(which, 'a paper', names())}\n  a paper of your own is given as its folder: ./{which}"
-        )
+        raise PaperError(f"{unknown(which, 'a paper', names())}\n  for your own paper, give its folder: ./{which}")
     if not (folder / "paper.toml").is_file():
         what = "has no paper.toml" if folder.is_dir() else "is no folder"
         raise PaperError(f"{folder} {what}\n  expected the folder of a paper, with paper.toml and claims.toml")
@@ -205,17 +203,17 @@ def paper(which: str | os.PathLike[str]) -> Paper:
 
 
 def check_name(folder: Path) -> str:
-    """The name of a paper's folder, which its pages will have.
+    """Return the name of a paper's folder, which is also the name of its pages.
 
     Raises
     ------
     PaperError
-        They cannot have it.
+        The name is not valid for pages.
     """
     name = folder.resolve().name
     if not re.fullmatch(r"\w[\w. -]*", name) or name in ("index", "runs"):
         raise PaperError(
-            f"a paper cannot be called {name!r}: its pages could not\n"
+            f"a paper cannot be called {name!r}, the name of its pages\n"
             "  expected a folder's name of letters, digits and hyphens, other than 'index' and 'runs'"
         )
     return name
@@ -226,7 +224,7 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 def _folder(name: str) -> Path:
-    """Of a paper that is known by name."""
+    """Folder of a known paper."""
     if name in shipped():
         return PACKS / name
     package = _installed()[name].value
@@ -237,7 +235,7 @@ def _folder(name: str) -> Path:
     for place in (spec and spec.submodule_search_locations) or ():
         if (Path(place) / "paper.toml").is_file():
             return Path(place)
-    raise PaperError(f"{package}, which is installed as the paper {name!r}, is no package with a paper.toml")
+    raise PaperError(f"{package}, installed as the paper {name!r}, is not a package with a paper.toml")
 
 
 @cache
@@ -306,9 +304,9 @@ _WORDS = {str: "a text", dict: "a table", list: "a list", bool: "true or false",
 
 
 def _check(what: str, entry: object, kinds: Mapping[str, type | tuple[type, ...]], needed: Iterable[str] = ()) -> None:
-    """Refuse keys that are not known, missing, or have a value of another kind."""
+    """Reject unknown keys, missing keys and values of a wrong type."""
     if not isinstance(entry, dict):
-        raise ValueError(f"{what} = {entry!r} is no table")
+        raise ValueError(f"{what} = {entry!r} is not a table")
     if others := sorted(entry.keys() - kinds.keys()):
         raise ValueError(f"{what} has unknown keys: {', '.join(others)}\n  known: {', '.join(sorted(kinds))}")
     if missing := [key for key in needed if key not in entry]:
@@ -316,7 +314,7 @@ def _check(what: str, entry: object, kinds: Mapping[str, type | tuple[type, ...]
     for key, value in entry.items():
         kind = kinds[key]
         allowed = kind if isinstance(kind, tuple) else (kind,)
-        # TOML tells integers from other numbers; a person does not.
+        # TOML distinguishes integers from other numbers, users do not.
         given = float if type(value) is int else type(value)
         if value is not None and given not in allowed:
             expected = " or ".join(_WORDS[each] for each in allowed)
@@ -354,13 +352,13 @@ _OF_PARTS = {"name": str, **{key: kind for key, kind in _KEYS.items() if key not
 
 
 def _line(text: str) -> str:
-    """A text that was broken into lines for the eye."""
+    """The text in one line."""
     return " ".join(text.split())
 
 
 def _reading(entry: Any) -> Reading:
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        raise ValueError(f"{entry!r} is no reading\n  expected a table with a name, and arguments of measures")
+        raise ValueError(f"{entry!r} is not a reading\n  expected a table with a name, and arguments of measures")
     arguments = {key: value for key, value in entry.items() if key not in ("name", "world")}
     return Reading(entry["name"], arguments, _world(entry["name"], entry.get("world")))
 
@@ -381,7 +379,7 @@ def _world(name: str, entry: Any) -> str | dict[str, tuple[str, ...]] | None:
 
 
 def _readings(id_: str, entry: dict[str, Any], shared: list[Reading]) -> list[Reading]:
-    """Of a claim: a name stands for the shared reading; `shared_readings` is true, or the name of the first of them."""
+    """Readings of a claim. A name selects a shared reading; `shared_readings` is true or the name of the first one."""
     names = [each.name for each in shared]
     first = entry.get("shared_readings")
     asked = [first] if isinstance(first, str) else []
@@ -397,7 +395,9 @@ def _readings(id_: str, entry: dict[str, Any], shared: list[Reading]) -> list[Re
 
 def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str = "") -> Claim:
     if not re.fullmatch(r"\w[\w-]*", id_):
-        raise ValueError(f"{id_!r} is no name for a claim\n  expected letters, digits and hyphens, such as MINE-01")
+        raise ValueError(
+            f"{id_!r} is not a valid name for a claim\n  expected letters, digits and hyphens, such as MINE-01"
+        )
     _check(id_, entry, _KEYS, ("statement", "where", "how"))
     printed = entry.get("printed")
     value = entry.get("value", printed if isinstance(printed, (int, float)) else None)
@@ -426,31 +426,31 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str =
     if claim.by not in BASES:
         raise ValueError(f"{id_} has by = {claim.by!r}\n  expected {', '.join(BASES)}")
     if claim.possible is not None and claim.value is None:
-        raise ValueError(f"{id_} says what is possible, but not which value is claimed")
+        raise ValueError(f"{id_} has possible, but no value")
     if not all(isinstance(need, str) and need.partition(":")[2] for need in claim.needs):
         raise ValueError(f"{id_} has needs = {list(claim.needs)}\n  expected features as topic:name, such as cc:cubic")
     if not claim.needs and not claim.parts and (claim.measure is None or claim.criterion is None):
-        lacking = "measure: a function of measures.py" if claim.measure is None else "passes: what its value has to be"
+        lacking = "measure: a function of measures.py" if claim.measure is None else "passes: the band of its value"
         raise ValueError(f"{id_} has no {lacking}")
     return claim
 
 
 def _part(id_: str, whole: dict[str, Any], entry: dict[str, Any], readings: list[Reading]) -> Claim:
-    """A part of a claim: what it does not say is as in the claim."""
+    """A part of a claim. It inherits missing keys from the claim."""
     _check(f"{id_}, a part of it,", entry, _OF_PARTS, ["name"])
     taken = {key: value for key, value in whole.items() if key not in ("parts", "why")}
     if entry.keys() & {"printed", "value"}:
-        # They belong together: a part that prints another number does not compare the claim's.
+        # They belong together: a part with another printed number does not use the claim's number.
         taken = {key: value for key, value in taken.items() if key not in ("printed", "value", "possible")}
     if "needs" in entry:
-        # What is measured for the other parts says nothing about a feature that is to come.
+        # The measure of the other parts does not apply to a missing feature.
         taken.pop("measure", None)
     own = {key: value for key, value in entry.items() if key != "name"}
     return _claim(id_, taken | own, readings, entry["name"])
 
 
 def _without(id_: str, entry: str | dict[str, Any]) -> Without:
-    """A plain text is the reason why there is no mechanism to take away."""
+    """Read `without`. A plain text is the reason why there is no mechanism to remove."""
     if isinstance(entry, str):
         entry = {"why": entry}
     what = f"{id_}, its without,"
@@ -463,11 +463,11 @@ def _without(id_: str, entry: str | dict[str, Any]) -> Without:
         why=_line(entry.get("why", "")),
     )
     if found.changes and not found.what:
-        raise ValueError(f"{what} has no what\n  expected the mechanism that is taken away, as a noun")
+        raise ValueError(f"{what} has no what\n  expected the removed mechanism, as a noun")
     if not found.changes and (found.what or not found.why):
         raise ValueError(
-            f"{what} takes nothing away\n  expected keys, with (arguments of the measure), a case, or a text that says "
-            "why there is no mechanism"
+            f"{what} removes nothing\n  expected keys, with (arguments of the measure), a case, or a text with the "
+            "reason why there is no mechanism"
         )
     if nested := next((key for key, value in found.keys.items() if isinstance(value, dict) and "." not in key), None):
         raise ValueError(
@@ -477,11 +477,11 @@ def _without(id_: str, entry: str | dict[str, Any]) -> Without:
 
 
 def _why(id_: str, text: str | dict[str, str]) -> dict[str, str]:
-    """By kind of verdict. A plain text says why something does not hold, so it is not shown where all does."""
+    """Reasons by kind of verdict. A plain text is for all kinds except `reproduced`."""
     if isinstance(text, str):
         return {kind: _line(text) for kind in KINDS if kind != REPRODUCED} if text else {}
     if not text.keys() <= set(KINDS):
-        raise ValueError(f"{id_} says why for unknown verdicts: {', '.join(sorted(text.keys() - set(KINDS)))}")
+        raise ValueError(f"{id_} has why for unknown verdicts: {', '.join(sorted(text.keys() - set(KINDS)))}")
     return {kind: _line(each) for kind, each in text.items()}
 
 
@@ -502,6 +502,6 @@ def _criterion(id_: str, passes: dict[str, Any], value: float | None) -> Criteri
     except (ValueError, TypeError, IndexError):
         pass
     raise ValueError(
-        f"{id_} has passes = {passes}, which is no band\n"
+        f"{id_} has passes = {passes}, which is not a band\n"
         "  expected above, below, between = [LOW, HIGH], or within a number or share of the printed value"
     )

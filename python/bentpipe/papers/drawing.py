@@ -1,4 +1,4 @@
-"""What figures of the papers have in common."""
+"""Helpers for figures of papers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["COLOURS", "blank", "intervals", "label", "legend_above", "style"]
 
 
 def intervals(axes: Axes, xs: Sequence[float], found: Iterable[Finding], *, factor: float = 1.0, **style: Any) -> None:
-    """Means times a factor, with their intervals where there are such; nothing where there is no value."""
+    """Draw means times a factor, with their intervals. Missing values and intervals are not drawn."""
     found = list(found)
     means = np.array([np.nan if each.value is None else each.value for each in found])
     halves = np.array([0.0 if each.value is None or each.high is None else each.high - each.value for each in found])
@@ -28,5 +28,5 @@ def intervals(axes: Axes, xs: Sequence[float], found: Iterable[Finding], *, fact
 
 
 def legend_above(axes: Axes, columns: int) -> None:
-    """A legend above the panel, where it hides no data."""
+    """Put the legend above the panel, where it hides no data."""
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=columns)

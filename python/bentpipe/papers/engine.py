@@ -1,6 +1,6 @@
-"""What a lab takes from the experiment's engine, in one place: a store that stays open, and a sweep in it.
+"""Runs sweeps of a lab with the experiment's engine, in a store that stays open.
 
-It decides no verdict: what runs give is covered by the number of results.
+This module decides no verdict: the number of results covers the output of runs.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
     Axis: TypeAlias = tuple[list[str], list[list[Any]]]
-    """Keys whose values go together, and a row of them for each place on the axis."""
+    """Keys that vary together, and a row of their values for each place on the axis."""
 
 
 def opened(folder: Path | None) -> Store:
-    """The store in a folder, or one that is nowhere."""
+    """Open the store in a folder, or in memory without a folder."""
     return Memory() if folder is None else Store(folder)
 
 
@@ -45,14 +45,14 @@ def swept(
     jobs: int | None,
     held: Collection[str] = (),
 ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
-    """A row per run, and the tables that are kept of each.
+    """Run a sweep. Returns a row per run, and the tables of the runs.
 
-    Axes of `held` keys, or of parts of them, do not vary: all their values have the runs of the scenario as it is.
+    Axes of `held` keys, or of parts of them, do not vary: the runs of the scenario serve for all their values.
 
     Raises
     ------
     BentpipeError
-        A run failed, or an axis sets the whole of which a held key is a part.
+        A run failed, or a held key is a part of an axis.
     """
     axes = Grid(scenario).axes if held else []
     is_flat = [_is_held(keys, held) for keys, _ in axes]
@@ -81,12 +81,12 @@ def _is_held(keys: list[str], held: Collection[str]) -> bool:
     covered = [key for key in keys if any(key == other or key.startswith(f"{other}.") for other in held)]
     if parts or 0 < len(covered) < len(keys):
         key, what = (parts[0], "one of its parts") if parts else (" and ".join(keys), covered[0])
-        raise BentpipeError(f"{key} varies, and {what} is taken away\n  expected all that varies there")
+        raise BentpipeError(f"{key} varies, and {what} is held\n  expected all keys of this axis in without")
     return bool(covered)
 
 
 def _copied(frame: pl.DataFrame, axes: list[Axis], is_flat: list[bool]) -> pl.DataFrame:
-    """The rows once for each combination of values of the axes that do not vary, as points of the whole grid."""
+    """Copies the rows for each combination of values of the axes that do not vary, as points of the whole grid."""
     sizes = [len(values) for _, values in axes]
     strides = [math.prod(sizes[at + 1 :]) for at in range(len(axes))]
     # Points are numbered in the order of the grid, the last axis first.

@@ -1,6 +1,6 @@
-"""Papers as the index has them: counts, rows and the section of the common page.
+"""Entries of papers in the index: counts, rows and the section of the common page.
 
-A folder keeps the entries of papers that were reproduced into it before, so that a second paper joins the first one.
+A folder keeps the entries of papers reproduced earlier, so that a second paper joins the first one.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ class Entry:
     counts: dict[str, int]
     """Claims of each kind of verdict."""
     readings: tuple[int, int]
-    """In how many readings the claims that hold under a reading only hold, and in how many they were tried."""
+    """Readings that hold and readings tried, summed over the claims that hold only under a reading."""
     world: int
     """Claims that hold together in one world."""
     world_readings: tuple[str, ...]
     some: int
     """Claims that hold in some reading."""
     rows: list[dict[str, Any]] = field(compare=False)
-    """As in `claims.csv`."""
+    """Rows of `claims.csv`."""
     html: str = field(default="", compare=False)
-    """Its section of the common page, if it was reproduced before."""
+    """Section of the common page, if the paper was reproduced earlier."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, fit for JSON, without the rows."""
+        """Return plain data for JSON, without the rows."""
         return {
             "paper": self.name,
             "title": self.title,
@@ -66,14 +66,14 @@ class Entry:
         }
 
     def count(self, kind: str) -> str:
-        """Claims of a kind of verdict; for those that hold under a reading only, with how many readings in all."""
+        """Number of claims with a verdict, with the number of readings if they hold only under a reading."""
         held, tried = self.readings
         of = f" ({held} of {tried} readings)" if kind == verdicts.UNDER_READING and tried else ""
         return f"{self.counts.get(kind, 0)}{of}"
 
 
 def entry(each: Reproduced, is_full: bool, rows: list[dict[str, Any]]) -> Entry:
-    """A paper that was reproduced just now."""
+    """The entry of a newly reproduced paper."""
     return Entry(
         name=each.paper.name,
         title=each.paper.title,
@@ -92,13 +92,13 @@ def entry(each: Reproduced, is_full: bool, rows: list[dict[str, Any]]) -> Entry:
 
 
 def kinds(found: Iterable[Entry]) -> list[str]:
-    """Kinds of verdict that occur."""
+    """Verdicts that occur."""
     occurring = {kind for each in found for kind in each.counts}
     return [kind for kind in verdicts.KINDS if kind in occurring]
 
 
 def document(found: Sequence[Entry]) -> dict[str, Any]:
-    """All of it as plain data, fit for JSON."""
+    """Return all entries as plain data for JSON."""
     scales = {each.to_dict()["scale"] for each in found}
     return {
         "version": __version__,
@@ -109,7 +109,7 @@ def document(found: Sequence[Entry]) -> dict[str, Any]:
 
 
 def joined(place: Path, found: Sequence[Entry]) -> list[Entry]:
-    """These entries and those of other papers that the folder has from before, in the order in which they came."""
+    """These entries and the earlier ones of the folder, in the order of their first reproduction."""
     fresh = {each.name: each for each in found}
     before = _before(place)
     names = dict.fromkeys([*(each.name for each in before), *fresh])

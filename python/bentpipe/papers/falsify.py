@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 FAILS = "fails"
 UNDECIDED = "undecided"
-"""The interval reaches over an edge of the band, or there is nothing to measure: the claim is not shown to hold."""
+"""The interval crosses an edge of the band, or there is nothing to measure: the data does not show that it holds."""
 HOLDS = "holds"
 ERROR = "error"
-"""The measure fails without the mechanism, so that nothing is known."""
+"""The measure fails without the mechanism, so there is no result."""
 EXEMPT = "exempt"
 """The claim has no mechanism: arithmetic, a definition, or a reason that `without` gives."""
 UNNAMED = "unnamed"
 """`claims.toml` does not name the mechanism."""
 NOT_HELD = "not held"
-"""The claim does not hold, so that there is nothing to attack."""
+"""The claim does not hold, so there is nothing to attack."""
 KINDS = (FAILS, UNDECIDED, HOLDS, ERROR, EXEMPT, UNNAMED, NOT_HELD)
 
 
@@ -56,7 +56,7 @@ class Attack:
 
     @property
     def text(self) -> str:
-        """In a few words: "fails without delayed ACKs"."""
+        """Short text, such as "fails without delayed ACKs"."""
         if self.kind == FAILS:
             return f"fails without {self.what}"
         if self.kind == UNDECIDED:
@@ -81,7 +81,7 @@ def attacked(paper: Paper, verdict: Verdict, lab: Lab) -> Verdict:
 
 
 def decided_in(whole: Verdict, part: Verdict) -> str:
-    """The reading that gave the verdict: that in which all parts hold, or else the first in which this one does."""
+    """The reading that gave the verdict: one in which all parts hold, or else the first in which this part holds."""
     held = part.holds_in
     joint = [name for name in whole.joint if name in held] if whole.parts else []
     return next(iter([*joint, *held]), "")

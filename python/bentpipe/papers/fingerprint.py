@@ -1,4 +1,4 @@
-"""What the pages of a paper were computed from, in twelve digits: they are stale where it is another one now."""
+"""Fingerprint of a paper's sources in twelve digits. Pages with another fingerprint are stale."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bentpipe.papers.claims import Paper
 
-# The number of the results that the core gives.
+# The number of the core's results.
 RESULTS = _core.RESULTS
 DECIDING = (
     FOLDER / "claims.py",
@@ -24,19 +24,19 @@ DECIDING = (
     FOLDER / "verdicts.py",
     FOLDER.parent / "statistics" / "estimates.py",
 )
-"""What makes verdicts of runs. Pages that only look different are not stale: a test makes them from quick runs."""
+"""Sources that turn runs into verdicts. Changes of the layout do not make pages stale: a test makes pages."""
 
 
 def fingerprint(paper: Paper) -> str:
-    """Of the core's results, the paper's folder, and what decides; the same on every system."""
+    """Fingerprint of the core's results, the paper's folder and `DECIDING`; the same on every system."""
     return digest([*paper.files, *DECIDING])
 
 
 def digest(files: Iterable[Path], *others: str) -> str:
-    """Of the core's results, of files and texts; the same on every system."""
+    """Digest of the core's results, of files and texts; the same on every system."""
     found = hashlib.sha256(f"results {RESULTS}\n".encode())
     for path in files:
-        # Line ends are as git likes them here.
+        # Reading as text makes line ends equal on all systems.
         found.update(f"{path.name}\n{path.read_text(encoding='utf-8')}\n".encode())
     for text in others:
         found.update(f"{text}\n".encode())

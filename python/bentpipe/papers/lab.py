@@ -1,4 +1,4 @@
-"""What measures and figures of a paper work with: sweeps and runs of its scenarios, each done once."""
+"""The laboratory of measures and figures: runs and sweeps of a paper's scenarios, each done once."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ T = TypeVar("T")
 
 CONFIDENCE = 0.95
 TRACES_BYTES_MAX = 150_000_000
-"""Of runs that are kept in memory for the next claim, at most. The least recently used ones go first.
+"""Largest size of runs kept in memory for the next claim. The least recently used ones are dropped first.
 
-The process has up to three times as much, and 300 MB besides: quick reproductions stay below 1 GB.
+The process has up to three times as much, and 300 MB more: quick reproductions stay below 1 GB.
 """
 RUN_BYTES = 500_000
-"""Of a run beside its time series: its scenario and its other tables."""
+"""Size of a run without its time series: its scenario and its other tables."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was measured: a value with its 95 % interval, or worked out (no interval)."""
+    """A measured value with its 95 % interval, or a computed value without interval."""
 
     value: float | None
-    """None where there is nothing to measure, such as a transfer that never ends; the note says why."""
+    """None without a measurement, such as a transfer that never ends. The note has the reason."""
     low: float | None = None
     high: float | None = None
     replications: int = 1
     note: str = ""
-    """The arithmetic, or what besides the number is worth knowing."""
+    """The arithmetic, or other facts about the value."""
     missing: int = 0
-    """Replications without a value, such as transfers that did not end: with them, nothing is decided."""
+    """Replications without a value, such as unfinished transfers. If there are any, the claim is undecided."""
 
     @classmethod
     def exact(cls, value: float, note: str = "") -> Finding:
-        """Worked out, or measured where nothing is random."""
+        """A computed value, or a measured one without randomness."""
         return cls(float(value), float(value), float(value), 1, note)
 
     @classmethod
     def mean(cls, values: Iterable[float | None], note: str = "") -> Finding:
-        """Mean of one value per replication, with Student's interval; what is missing (None, NaN) is counted."""
+        """Mean of one value per replication, with Student's interval. Missing values (None, NaN) are counted."""
         each = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
         found = estimate(each, CONFIDENCE)
         missing = len(each) - found.replications
@@ -70,7 +70,7 @@ class Finding:
 
     @property
     def one_run(self) -> tuple[float, float] | None:
-        """Where one more run would lie with 95 %: mean ± t s sqrt(1 + 1/n); None with fewer than three runs.
+        """The 95 % range of one more run: mean ± t s sqrt(1 + 1/n); None with fewer than three runs.
 
         Half the interval of the mean is t s / sqrt(n), so this is sqrt(n + 1) times as wide. Reference: Hahn and
         Meeker, "Statistical Intervals", on the prediction interval of a single observation.
@@ -89,24 +89,24 @@ class Possible:
     high: float
     why: str
     slack: float = 0.0
-    """How far a measured value may be beyond, such as the packet that lies across the edge of the time measured."""
+    """Tolerance for measured values, such as a packet across the end of the measured time."""
 
     def has(self, value: float | None, slack: float = 0.0) -> bool:
-        """Whether a value is possible, apart from what arithmetic rounds and this slack."""
+        """Whether a value is possible, up to rounding and this slack."""
         slack += 1e-9 * abs(value or 0.0)
         return value is None or self.low - slack <= value <= self.high + slack
 
 
 @dataclass(frozen=True)
 class Runs:
-    """What a sweep gave.
+    """Result of a sweep.
 
     Attributes
     ----------
     runs : polars.DataFrame
         One row per run: a column per varied key, `replication`, `seed`, a column per metric.
     tables : dict of polars.DataFrame
-        Those asked for (`flows`, `links`, ...), with the varied keys, `replication` and `run` in front.
+        The requested tables (`flows`, `links`, ...), with the varied keys, `replication` and `run` as first columns.
     """
 
     runs: pl.DataFrame
@@ -114,23 +114,23 @@ class Runs:
 
 
 class Lab:
-    """Runs a paper's scenarios. What was asked before is not run again.
+    """Runs a paper's scenarios. The same request does not run again.
 
     Parameters
     ----------
     folder : path
-        Of the paper.
+        Folder of the paper.
     store : path, optional
-        Folder for the stores of its sweeps, so that an interrupted reproduction goes on where it was.
+        Folder for the stores of its sweeps, so that an interrupted reproduction can continue.
     is_full : bool
-        Enough replications for the tolerances, instead of few.
+        Whether to use enough replications for the tolerances.
     jobs : int, optional
         Runs at the same time; all cores if not given.
 
     Attributes
     ----------
     scale : int
-        How many times the replications that a measure asks for are run, for what they do not decide; 1 at first.
+        Factor on the replications of measures. It is 1 at first, and rises for undecided claims.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Lab:
         self.close()
 
     def close(self) -> None:
-        """Bring the stores up to date and close them. Nothing is lost where this is not done."""
+        """Update the stores and close them. Without this call, nothing is lost."""
         try:
             for store in self._stores.values():
                 store.write()
@@ -165,24 +165,24 @@ class Lab:
             self._stores.clear()
 
     def choose(self, quick: Any, full: Any) -> Any:
-        """The one for `--quick` or the one for `--full`."""
+        """Return `quick` or `full`, according to the scale of the reproduction."""
         return full if self.is_full else quick
 
     def seeds(self, quick: int, full: int) -> range:
-        """Seeds of so many replications, times the scale, for runs one by one."""
+        """Seeds of this number of replications, times the scale, for single runs."""
         return range(1, 1 + self.scale * (full if self.is_full else quick))
 
     def load(self, name: str, sets: Mapping[str, Any] | None = None, *, case: str | None = None) -> Scenario:
-        """A scenario of the paper's folder `scenarios`, by its name without `.toml`, or one of its cases.
+        """Load a scenario of the paper's folder `scenarios`, by its name without `.toml`, or one of its cases.
 
         Raises
         ------
         ScenarioError
-            There is no such file, or it makes no sense with these values.
+            The file is missing, or is not valid with these values.
         """
         held = tuple(f"{key}." for key in self._over)
         under = {key: value for key, value in (sets or {}).items() if not f"{key}.".startswith(held)}
-        # Put over the sets last, so that they win where one key is a part of another.
+        # Applied after the sets, so that they win if one key is a part of another.
         scenario = load(self.folder / "scenarios" / f"{name}.toml", {**under, **self._over})
         if self._over and scenario.cases:
             over = {f"case.{each}.{key}": value for each in scenario.cases for key, value in self._over.items()}
@@ -192,7 +192,7 @@ class Lab:
 
     @contextmanager
     def without(self, keys: Mapping[str, Any], case: str | None = None) -> Iterator[None]:
-        """Until the end of the block, put keys over every scenario and every axis of a sweep, or take a case of it."""
+        """In the block, override keys of every scenario and every axis of a sweep, or take a case of it."""
         before = self._over, self._case
         self._over, self._case = dict(keys), case
         try:
@@ -212,15 +212,15 @@ class Lab:
         seed: int | None = None,
         series: Iterable[str] = (),
     ) -> RunResult:
-        """One run with time series, for traces."""
+        """Run a scenario once, with time series for traces."""
         series = list(series)
         key = self._key("run", name, dict(sets or {}), case, seed, series)
         result = self._traces.pop(key, None)
         if result is None:
             result = run(self.load(name, sets, case=case), seed=seed, series=series)
             if any("rows" in note for note in result.notes):
-                # What never happens in a part of a trace says nothing.
-                raise BentpipeError(f"the trace of {name} is not whole: {'; '.join(result.notes)}")
+                # An event that is absent in a part of a trace proves nothing.
+                raise BentpipeError(f"the trace of {name} is not complete: {'; '.join(result.notes)}")
             self._traces_bytes += _bytes(result)
         self._traces[key] = result
         while self._traces_bytes > TRACES_BYTES_MAX and len(self._traces) > 1:
@@ -237,11 +237,11 @@ class Lab:
         tables: Iterable[str] = (),
         is_scaled: bool = True,
     ) -> Runs:
-        """The sweep of a file in the paper's folder (its table `[sweep]`), or what `vary` names instead.
+        """Run the sweep of a file in the paper's folder (its table `[sweep]`), or of the axes in `vary`.
 
-        `sets` goes over the scenario, `replications`, times the scale, over what the file says; not times the scale
-        where a single one says that nothing is random, or where `is_scaled` says that their number is what is measured.
-        Keys are dotted; values are as one would type them.
+        `sets` overrides the scenario, and `replications`, times the scale, overrides the file. The scale does not apply
+        to a single replication (a scenario without randomness) and without `is_scaled` (if their number is the result).
+        Keys are dotted; values are as in a scenario file.
         """
         if is_scaled and replications is not None and replications > 1:
             replications *= self.scale
@@ -249,7 +249,7 @@ class Lab:
         tables = list(tables)
         key = self._key("sweep", name, dict(sets or {}), axes, replications, tables)
         if key not in self._known:
-            # In place of the file's axes, not besides.
+            # These axes replace those of the file.
             over = {} if axes is None else {"sweep.vary": axes, "sweep.together": []}
             scenario = self.load(name, {**(sets or {}), **over})
             self._known[key] = Runs(
@@ -265,14 +265,14 @@ class Lab:
         return cast("Runs", self._known[key])
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """What is worked out from runs, such as a table of several sweeps; `name` says what."""
+        """Return a value computed from runs once, such as a table of several sweeps. `name` identifies it."""
         key = self._key("once", name, self.scale)
         if key not in self._known:
             self._known[key] = make()
         return cast("T", self._known[key])
 
     def _opened(self, name: str) -> Store:
-        # One for all sweeps of a scenario: to open a store takes longer than many a sweep.
+        # One store for all sweeps of a scenario: opening a store takes longer than many sweeps.
         if name not in self._stores:
             store = engine.opened(None if self.store is None else self.store / name)
             self._stores[name] = self._open.enter_context(store)
@@ -280,5 +280,5 @@ class Lab:
 
 
 def _bytes(result: RunResult) -> int:
-    # Also turns what the core handed over into data frames, which are smaller.
+    # Also converts the core's tables to data frames, which are smaller.
     return RUN_BYTES + sum(int(table.estimated_size()) for table in (result.events, *result.recorded.values()))

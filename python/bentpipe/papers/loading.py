@@ -1,4 +1,4 @@
-"""The code of a paper's folder: its modules, the functions that claims and figures name, and what goes wrong there."""
+"""Loads and calls the code of a paper's folder: modules, functions for claims and figures, and their errors."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ MEASURES, FIGURES = "measures", "figures"
 
 
 def module(paper: Paper, name: str) -> ModuleType:
-    """A module of a paper's folder. The folder is a package of its own, so that it can import from its others by `.`.
+    """Import a module of a paper's folder. The folder is a separate package, so modules can import each other by `.`.
 
     Raises
     ------
     PaperError
-        It is not there, or cannot be imported; the text has the traceback.
+        The module is missing or cannot be imported. The message has the traceback.
     """
     path = paper.folder / f"{name}.py"
     if not path.is_file():
         raise PaperError(f"{paper.folder} has no {path.name}")
-    # Another name when a file has changed: whoever works in a notebook does not start again for it.
+    # The name depends on the content, so changed files are imported again in a notebook.
     content = hashlib.sha256(os.fsencode(paper.folder.resolve()))
     for each in sorted(paper.folder.glob("*.py")):
         content.update(each.read_bytes())
@@ -55,7 +55,7 @@ def module(paper: Paper, name: str) -> ModuleType:
 
 
 def check(paper: Paper) -> None:
-    """Refuse names of functions that are not there, and arguments that they do not take, before anything is run.
+    """Reject unknown functions and arguments before the first run.
 
     Raises
     ------
@@ -86,16 +86,16 @@ def measured(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments: Mapp
     Raises
     ------
     PaperError
-        The measure failed, or returned something else.
+        The measure failed, or returned a wrong type.
     """
-    # Claims are listed without what runs them, which takes long to import.
+    # Listing claims does not import the engine, which takes long.
     from bentpipe.papers.lab import Finding
 
     return _called(paper, str(claim.measure), f"{claim.id} ({reading})", lab, arguments, Finding)
 
 
 def possible(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments: Mapping[str, Any]) -> Possible:
-    """What arithmetic allows for a claim in a reading. Errors are those of `measured`."""
+    """Values that arithmetic allows for a claim in a reading. Errors are those of `measured`."""
     from bentpipe.papers.lab import Possible
 
     return _called(paper, str(claim.possible), f"{claim.id} ({reading})", lab, arguments, Possible)
@@ -134,7 +134,7 @@ def _function(paper: Paper, file: str, name: str, what: str) -> Callable[..., An
 
 
 def _traceback(paper: Paper, error: BaseException) -> str:
-    """From the first line in the paper's folder on: what is before is ours."""
+    """The traceback from the first line in the paper's folder on, without bentpipe's own lines."""
     folder, frames = str(paper.folder.resolve()), error.__traceback__
     while frames is not None and not frames.tb_frame.f_code.co_filename.startswith(folder):
         frames = frames.tb_next

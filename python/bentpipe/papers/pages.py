@@ -11,7 +11,7 @@ from bentpipe.papers import claims, entries, falsify, fingerprint, summary, verd
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bentpipe.papers.claims import Claim, Figure, Paper
     from bentpipe.papers.entries import Entry
@@ -23,16 +23,24 @@ FULL_TIME = "half an hour"
 """Time of `reproduce --full` for all papers on two cores, measured once."""
 SOURCE = "https://github.com/bentpipe/bentpipe/blob/main/python/bentpipe/papers/packs"
 SHORT_MAX = 72
-_MEANINGS = {
-    verdicts.REPRODUCED: "as the paper states it",
-    verdicts.UNDER_READING: "in the named reading: the paper is ambiguous, or its words contradict its numbers",
-    verdicts.IN_PART: "each part has a verdict: some hold; others do not, or hold in another reading, or need a feature",
-    verdicts.NOT_REPRODUCED: "measured, and different in every possible reading",
-    verdicts.IMPOSSIBLE: "arithmetic or physics excludes the printed value in every reading, with any simulator",
-    verdicts.UNDECIDED: "the measured interval crosses the edge of the band",
-    verdicts.NEEDS: "bentpipe lacks a feature",
-    verdicts.ERROR: "the measurement failed: the page has its message",
-}
+REPEATED_WORDS = 8
+"""A measurement with fewer words is repeated instead of a link."""
+TERMS = (
+    ("world", "One choice of readings for all claims of a paper."),
+    ("reading", "A stated interpretation of the paper. The first reading of a claim is the literal one."),
+    ("band", 'The values that pass, after "Passes". `claims.toml` names the bands that were set after first results.'),
+    ("note", "Facts after a value. A note that several readings share is printed once."),
+    ("without its mechanism", "The claim measured again without the mechanism that it names. It should then fail."),
+    (verdicts.REPRODUCED, "The whole 95 % interval of the measured value is in the band, in the literal reading."),
+    (verdicts.UNDER_READING, "It is in the band in the named reading: the paper is ambiguous, or contradicts itself."),
+    (verdicts.IN_PART, "Some parts of the claim hold. Others fail, hold in another reading, or need a feature."),
+    (verdicts.NOT_REPRODUCED, "The measured value is outside the band in every possible reading."),
+    (verdicts.IMPOSSIBLE, "Arithmetic or physics excludes the printed value in every reading, with any simulator."),
+    (verdicts.UNDECIDED, "The interval crosses the edge of the band."),
+    (verdicts.NEEDS, "bentpipe lacks a feature."),
+    (verdicts.ERROR, "The measurement failed. The page has its message."),
+)
+"""Words of the pages, with their meanings: the index has them for all papers."""
 
 
 def page(reproduced: Reproduced, is_full: bool) -> str:
@@ -43,19 +51,27 @@ def page(reproduced: Reproduced, is_full: bool) -> str:
 def index(found: Sequence[Entry]) -> str:
     """The list of papers with the verdicts of each."""
     kinds = entries.kinds(found)
+    total = sum(each.claims for each in found)
+    sums = {kind: sum(each.counts.get(kind, 0) for each in found) for kind in kinds}
     lines = [
         "# Papers, claim by claim\n",
-        f"Made by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. Each page has a paper's proposal,",
-        "a verdict on each of its claims, and the assumptions for its gaps. All papers take about",
-        f"{FULL_TIME} on two cores with `--full`, a few minutes with `--quick`.\n",
-        "One world counts the claims that hold together with one choice of readings. Some reading counts the claims",
-        "that hold in at least one reading, which may differ from claim to claim.\n",
+        f"**Of {summary.counted(total, sums)}.**\n",
+        "Each page has the verdicts, the proposal of the paper, the measurement of each claim, and the assumptions.\n",
         f"| paper | one world | some reading | {' | '.join(kinds)} | all |",
         f"|---|{'---|' * (len(kinds) + 3)}",
     ]
     for each in found:
         counts = " | ".join([str(each.world), str(each.some), *map(each.count, kinds), str(each.claims)])
         lines.append(f"| [{each.title}]({each.name}.md) | {counts} |")
+    lines += [
+        "\n*One world* counts claims that hold together in one world, *some reading* claims that hold in at least one",
+        "reading, which may differ from claim to claim.",
+        "\n## Terms\n\n| term | meaning |\n|---|---|",
+        *(f"| {term} | {meaning} |" for term, meaning in TERMS),
+        f"\nMade by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. All papers take about",
+        f"{FULL_TIME} on two cores with `--full`, a few minutes with `--quick`. With `--full`, undecided claims are",
+        f"measured again with up to {verdicts.SCALE_MAX} times as many runs.",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -135,8 +151,8 @@ def band(claim: Claim) -> str:
 def short(statement: str) -> str:
     """The beginning of a statement, for a line of a table.
 
-    >>> short("HSWA keeps about 96 Mbit/s."), short("What is said here " * 9)[-14:]
-    ('HSWA keeps about 96 Mbit/s', 'What is said …')
+    >>> short("HSWA keeps about 96 Mbit/s."), short("A long statement " * 9)[-16:]
+    ('HSWA keeps about 96 Mbit/s', 'long statement …')
     """
     text = statement.removesuffix(".")
     return text if len(text) <= SHORT_MAX else text[: SHORT_MAX - 1].rsplit(" ", 1)[0].rstrip(",;:") + " …"
@@ -155,7 +171,11 @@ def attacks(verdict: Verdict) -> Iterator[str]:
     """The outcomes without the mechanism, one for each row of `compared`; empty without an attack."""
     for part in (verdict, *verdict.parts):
         attack = part.attack
-        yield "" if attack is None or attack.kind == falsify.NOT_HELD else attack.text
+        if attack is None or attack.kind == falsify.NOT_HELD:
+            yield ""
+        else:
+            # The reason is in the section of the claim.
+            yield attack.note.partition(":")[0] if attack.kind == falsify.EXEMPT else attack.kind
 
 
 def _claimed(verdict: Verdict) -> str:
@@ -173,30 +193,25 @@ def _number(number: float, unit: str) -> str:
 
 def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     paper = reproduced.paper
-    again = command([paper.called], is_full, reproduced.is_attacked)
     yield f"# {paper.title}\n"
     if origin := summary.origin(paper):
         yield f"{origin}\n"
-    yield f"Made by `{again}`; do not edit. Verdicts are computed: a claim is reproduced if the whole"
-    yield "95 % interval of the measured value lies in the band of the claim."
-    if is_full:
-        yield f"Undecided claims were measured again with up to {verdicts.SCALE_MAX} times as many runs."
-    yield ""
-    headline, *others = summary.in_words(reproduced)
-    yield f"**{headline}** A world is one choice of readings for all claims.\n"
+    headline, _, *others = summary.in_words(reproduced)
+    yield f"**{headline}** The [index](index.md#terms) explains the terms.\n"
+    yield "| verdict | claims | which |\n|---|---|---|"
+    for kind in reproduced.counts:
+        found = [verdict.claim.id for verdict in reproduced.verdicts if verdict.kind == kind]
+        which = "all others" if kind == verdicts.REPRODUCED else ", ".join(map(_link, found))
+        yield f"| {kind} | {summary.count(reproduced, kind)} | {which} |"
+    yield f"| all | {len(reproduced.verdicts)} | |\n"
     for sentence in [*others, *summary.attacks(reproduced)]:
         yield f"- {sentence}"
     for figure, message in reproduced.failed.items():
         yield f"- The figure {figure.name} could not be drawn: {one_line(message)}"
     if paper.proposed:
         yield f"\n## Proposal\n\n{paper.proposed}"
-    yield "\n## Verdicts\n\n| verdict | claims | meaning |\n|---|---|---|"
-    for kind in reproduced.counts:
-        yield f"| {kind} | {summary.count(reproduced, kind)} | {_MEANINGS[kind]} |"
-    yield f"| all | {len(reproduced.verdicts)} | |"
     yield "\n## Printed and measured values\n"
-    yield "A claim about an order or a shape has a condition instead of a printed number. Measured values are those of"
-    yield "the reading that decided, with their 95 % intervals.\n"
+    yield "Measured values are of the reading that decided, with their 95 % intervals.\n"
     head = ["claim", "statement", "printed value or condition", "measured", "verdict"]
     if reproduced.is_attacked:
         head.insert(-1, "without its mechanism")
@@ -210,8 +225,11 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     yield from _by_reading(reproduced)
     yield "\n## Claim by claim"
     places = summary.figures_by_claim(paper)
+    before: dict[str, str] = {}
     for verdict in reproduced.verdicts:
-        yield from claim(verdict)
+        yield from claim(verdict, before)
+        for part in verdict.judged:
+            before.setdefault(part.claim.how, verdict.claim.id)
         for figure in reproduced.figures:
             if places[figure] is verdict.claim:
                 yield from _figure(paper, figure)
@@ -229,7 +247,12 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     is_ours = paper.folder.parent == claims.PACKS
     links = [f"[{name}]({SOURCE}/{paper.name}/{name})" if is_ours else f"`{name}`" for name in names]
     yield f"Claims, scenarios and measures: {', '.join(links)}."
+    yield f"Made by `{command([paper.called], is_full, reproduced.is_attacked)}`; do not edit."
     yield f"bentpipe {__version__}, fingerprint of the claims and their judgement: `{fingerprint.fingerprint(paper)}`."
+
+
+def _link(id_: str) -> str:
+    return f"[{summary.number(id_)}](#{id_.lower()})"
 
 
 def _by_reading(reproduced: Reproduced) -> Iterator[str]:
@@ -238,71 +261,91 @@ def _by_reading(reproduced: Reproduced) -> Iterator[str]:
         return
     yield "\n## Claims by reading\n"
     yield "Readings that at least three claims share. A cell is empty if the claim was not measured in the reading.\n"
-    heads = [f"[{summary.number(id_)}](#{id_.lower()})" for id_ in table.claims]
+    heads = map(_link, table.claims)
     yield f"| reading | {' | '.join(heads)} | hold |"
-    yield f"|---|{'---|' * (len(heads) + 1)}"
+    yield f"|---|{'---|' * (len(table.claims) + 1)}"
     for name, cells in table.rows:
         yield f"| {name} | {' | '.join(cells)} | {cells.count(summary.YES)} of {len(cells) - cells.count('')} |"
 
 
 def _figure(paper: Paper, figure: Figure) -> Iterator[str]:
-    yield f"\n![{figure.title}]({paper.name}/{figure.name}.png)\n\n{figure.title}."
+    # The caption has the title, so that the alternative text does not repeat it.
+    yield f"\n![{figure.name.replace('-', ' ')}]({paper.name}/{figure.name}.png)\n\n{figure.title}."
 
 
-def claim(verdict: Verdict) -> Iterator[str]:
-    """The lines about a claim."""
+def claim(verdict: Verdict, before: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The lines about a claim. The printed value is in the table of all claims.
+
+    `before` names the claims above by their measurement: the same text becomes a link.
+    """
     claim = verdict.claim
     basis = "" if claim.by == claims.RUNS else f", by {claim.by}"
     yield f"\n### {claim.id}\n\n**{verdict.text}**{basis} ({claim.where}). {claim.statement}\n"
-    if claim.printed is not None:
-        yield f"- Printed: {printed(verdict)}"
     for part in verdict.parts:
         own = "" if part.claim.statement == claim.statement else f" {part.claim.statement}"
-        yield f"- {part.claim.part}: **{part.text}**.{own}"
-        if part.claim.printed not in (None, claim.printed):
-            yield f"    - Printed: {printed(part)}"
-        yield from (f"    {line}" for line in _judged(part))
+        by = f", by {part.claim.by}" if part.claim.by not in (claims.RUNS, claim.by) else ""
+        yield f"- {part.claim.part}: **{part.text}**{by}.{own}"
+        yield from (f"    {line}" for line in _judged(part, before or {}))
     if not verdict.parts:
-        yield from _judged(verdict)
+        yield from _judged(verdict, before or {})
     elif verdict.detail and verdict.kind != verdicts.NEEDS:
         yield f"- Why: {verdict.detail}"
 
 
-def _judged(verdict: Verdict) -> Iterator[str]:
+def _judged(verdict: Verdict, before: Mapping[str, str]) -> Iterator[str]:
     claim = verdict.claim
+    how = claim.how
+    if how in before and len(how.split()) >= REPEATED_WORDS:
+        how = f"As [{before[how]}](#{before[how].lower()})."
     if verdict.kind == verdicts.ERROR:
-        yield f"- To be measured: {claim.how}" + _passes(claim)
+        yield f"- To be measured: {how}" + _passes(claim)
         yield f"- Error: {one_line(verdict.detail)}"
         return
     if verdict.kind == verdicts.NEEDS:
         # The band is fixed before the claim can be measured.
-        yield f"- To be measured: {claim.how}" + _passes(claim)
+        yield f"- To be measured: {how}" + _passes(claim)
         yield f"- Needs: {verdict.detail}"
         return
-    yield f"- Measured: {claim.how}" + _passes(claim)
+    counts = {each.finding.replications for each in verdict.found}
+    # The first line has the number of runs if it is the same for all readings.
+    common = counts.pop() if len(counts) == 1 else None
+    head = f"Measured, {common} runs" if common is not None and common > 1 else "Measured"
+    yield f"- {head}: {how}" + _passes(claim)
+    notes: set[str] = set()
     for each in verdict.found:
         holds = {True: "holds", False: "does not hold", None: "not decided"}[each.holds]
         if each.contradiction:
             holds = "impossible"
-        runs = f" ({each.finding.replications} runs)" if each.finding.replications > 1 else ""
-        note = _one_run(each, claim) + (f" {each.finding.note}" if each.finding.note else "")
+        note = _one_run(each, claim) + (f" {each.finding.note}" if each.finding.note not in ("", *notes) else "")
+        notes.add(each.finding.note)
+        runs = _runs(each.finding, common)
         yield f"- {each.reading.name}: **{value(each.finding, claim.unit)}**{runs}, {holds}.{note}"
-    yield from _attack(verdict)
+    yield from _attack(verdict, common)
     if verdict.detail:
         yield f"- Why: {verdict.detail}"
 
 
-def _attack(verdict: Verdict) -> Iterator[str]:
+def _attack(verdict: Verdict, common: int | None) -> Iterator[str]:
+    """The line of an attack. It repeats neither the basis of the claim nor the note of the reading."""
     attack = verdict.attack
     if attack is None or attack.kind in (falsify.NOT_HELD, falsify.UNNAMED):
         return
     if attack.finding is None:
-        yield f"- Attacked: {attack.text}."
+        if attack.kind == falsify.EXEMPT and verdict.claim.without is None:
+            return
+        yield f"- {attack.text[:1].upper()}{attack.text[1:].removesuffix('.')}."
         return
-    runs = f" ({attack.finding.replications} runs)" if attack.finding.replications > 1 else ""
-    note = f" {attack.finding.note}" if attack.finding.note else ""
-    ours = value(attack.finding, verdict.claim.unit)
-    yield f"- Attacked ({attack.reading}): **{ours}**{runs}, {attack.text.removesuffix('.')}.{note}"
+    reading = f" ({attack.reading})" if len(verdict.found) > 1 else ""
+    notes = ["", *(each.finding.note for each in verdict.found)]
+    note = "" if attack.finding.note in notes else f" {attack.finding.note}"
+    outcome = attack.text.replace(f" without {attack.what}", "", 1).removesuffix(".")
+    measured = f"**{value(attack.finding, verdict.claim.unit)}**{_runs(attack.finding, common)}"
+    yield f"- Without {attack.what}{reading}: {measured}, {outcome}.{note}"
+
+
+def _runs(finding: Finding, common: int | None) -> str:
+    is_known = finding.replications in (common, 1)
+    return "" if is_known else f" ({finding.replications} runs)"
 
 
 def one_line(message: str) -> str:

@@ -1,4 +1,4 @@
-"""Reproducing papers: every claim measured and judged, every figure drawn, all of it written down."""
+"""Reproduces papers: measures and judges every claim, draws every figure, and writes pages."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reproduced:
-    """What came of a paper."""
+    """Verdicts and figures of a paper."""
 
     paper: Paper
     verdicts: tuple[Verdict, ...]
     figures: dict[Figure, Drawn]
-    """Those that could be drawn."""
+    """Figures that were drawn."""
     failed: dict[Figure, str] = field(default_factory=dict)
     """Messages of figures whose function failed."""
 
@@ -75,7 +75,7 @@ class Reproduced:
 
     @cached_property
     def world(self) -> World:
-        """The one choice of readings in which most claims hold together."""
+        """The choice of readings in which most claims hold together."""
         return best(self.verdicts)
 
     @property
@@ -85,7 +85,7 @@ class Reproduced:
 
     @property
     def readings(self) -> tuple[int, int]:
-        """In how many readings the claims that hold under a reading only hold, and in how many they were tried."""
+        """Readings that hold and readings tried, summed over the claims that hold only under a reading."""
         each = [verdict.readings for verdict in self.verdicts if verdict.kind == verdicts.UNDER_READING]
         return sum(held for held, _ in each), sum(tried for _, tried in each)
 
@@ -96,22 +96,22 @@ class Kept:
 
     table: pl.DataFrame
     facts: Mapping[str, Any]
-    """`command` (or why there is none), `statements`, `notes`, and the document of claims."""
+    """`command` (or the reason why there is none), `statements`, `notes`, and the document of claims."""
     pictures: Mapping[str, bytes]
-    """By name of the file, each figure as SVG and PNG."""
+    """Each figure as SVG and PNG, by file name."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Reproduction(Result):
-    """What came of some papers.
+    """Result of `reproduce`: verdicts and figures of papers.
 
     Attributes
     ----------
     papers : tuple of Reproduced
-        With the verdicts of each, in the order of its claims. Empty after `load`: a folder keeps tables, sentences and
-        pictures.
+        Papers with their verdicts, in the order of their claims. Empty after `load`: a folder keeps tables, sentences
+        and pictures.
     is_full : bool
-        Whether with the replications that the tolerances need.
+        Whether replications are enough for the tolerances.
     only : tuple of str
         The chosen claims; empty for all.
     """
@@ -123,12 +123,12 @@ class Reproduction(Result):
 
     @property
     def charts(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the figures that were drawn; of several papers, `PAPER:FIGURE`."""
+        """Names of the drawn figures; for several papers, `PAPER:FIGURE`."""
         return tuple(self._drawn)
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The claims."""
+        """Names of the claims."""
         return tuple(self.table["of"].unique(maintain_order=True))
 
     @property
@@ -157,7 +157,7 @@ class Reproduction(Result):
 
     @property
     def statements(self) -> list[str]:
-        """The bottom line of each paper."""
+        """Summary of each paper, in sentences."""
         return list(self._contents.facts["statements"])
 
     @property
@@ -171,12 +171,12 @@ class Reproduction(Result):
 
     @property
     def errors(self) -> list[str]:
-        """Messages of measures and figures that failed. Each of them costs its claim or figure and no other."""
+        """Messages of measures and figures that failed. A failure affects only its claim or figure."""
         return self.notes
 
     @property
     def entries(self) -> list[Entry]:
-        """The papers as the index has them."""
+        """Entries of the papers in the index."""
         return [
             entry(each, self.is_full, [row for verdict in each.verdicts for row in _rows(each, verdict)])
             for each in self.papers
@@ -199,12 +199,12 @@ class Reproduction(Result):
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Reproduction:
-        """Open what `save` wrote. Its figures are files: `plot` needs the runs.
+        """Open a folder of `save`. Its figures are files: `plot` needs the runs.
 
         Raises
         ------
         BentpipeError
-            The folder is not a reproduction that was saved, or is damaged.
+            The folder is not a saved reproduction, or is damaged.
         """
         facts = files.provenance(folder, FORM)
         with files.reading(folder):
@@ -214,12 +214,12 @@ class Reproduction(Result):
             return cls((), facts["is_full"], tuple(facts["only"]), kept)
 
     def command(self) -> str:
-        """Write the command that makes it again, for a shell.
+        """Return the shell command that makes it again.
 
         Raises
         ------
         BentpipeError
-            Some papers were attacked and others not.
+            Only some of the papers were measured without their mechanisms.
         """
         facts = self._contents.facts
         if facts["refusal"]:
@@ -247,7 +247,7 @@ class Reproduction(Result):
 
     def _figure(self, chart: str, metric: str | None) -> MatplotlibFigure:
         if metric is not None:
-            raise PaperError("{metric}: a figure has what the paper has in it", metric=metric)
+            raise PaperError("{metric}: figures of papers have fixed metrics\n  expected no metric", metric=metric)
         # The caller may change it.
         copied: MatplotlibFigure = pickle.loads(pickle.dumps(self._drawn[chart].figure))
         return copied
@@ -298,7 +298,7 @@ COLUMNS = {
     **dict.fromkeys(("mean", "low", "high"), pl.Float64),
     **dict.fromkeys(("paper", "reading", "printed", "verdict"), pl.String),
 }
-"""Of `Reproduction.table`."""
+"""Columns of `Reproduction.table`."""
 
 
 def kept_of(found: Reproduction) -> Kept:
@@ -308,10 +308,12 @@ def kept_of(found: Reproduction) -> Kept:
     again = pages.command(called, found.is_full, attacks == {True}) + "".join(f" --claim {each}" for each in found.only)
     facts = {
         "command": again if len(attacks) == 1 else "",
-        "refusal": "" if len(attacks) == 1 else "no command makes this again: only some papers were attacked",
+        "refusal": ""
+        if len(attacks) == 1
+        else "no command makes this again: only some papers were measured without their mechanisms",
         "statements": [sentence for each in found.papers for sentence in in_words(each)],
         "notes": [message for each in found.papers for message in each.errors],
-        # As JSON reads it back.
+        # The same types as after reading JSON.
         "document": json.loads(json.dumps(document(found.entries))),
     }
     rows = [_measured(each, part) for each in found.papers for verdict in each.verdicts for part in verdict.judged]
@@ -342,7 +344,7 @@ def _pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:
 
 
 def _html(found: Reproduced) -> str:
-    """A paper in a notebook."""
+    """HTML of a paper for a notebook."""
     from bentpipe.plot import notebook
 
     rows = [[each.claim.id, each.claim.statement, each.text] for each in found.verdicts]
@@ -367,22 +369,22 @@ def reproduce(
     Parameters
     ----------
     papers : name, path, or several of them
-        Names as in `bentpipe list papers`, or folders of papers of your own; all named ones if there are none.
+        Names of `bentpipe list papers`, or folders of your papers. Default: all known papers.
     only : sequence of str
-        Claims, such as HSWA-13: no others are measured, nothing is drawn, and only runs are kept in the folder.
+        Claims, such as HSWA-13. Other claims are not measured, nothing is drawn, and the folder keeps only runs.
     full : bool
-        Enough replications for the tolerances, and up to four times as many for what stays undecided, instead of few.
+        Enough replications for the tolerances, and up to four times as many for undecided claims. Default: few.
     falsify : bool
-        Measure each claim that holds a second time without its mechanism, which `without` in `claims.toml` names.
-        `Verdict.attack` has the outcome. A claim that holds also then does not depend on what it names.
+        Measure each claim that holds again without its mechanism, which `without` in `claims.toml` names.
+        `Verdict.attack` has the outcome. A claim that still holds does not depend on its mechanism.
     folder : path, optional
-        Where tables, figures and pages are written; nothing is without it. Runs are kept there, so that what was
-        interrupted goes on where it was. Papers that the folder has from before stay in its tables and pages.
+        Folder for tables, figures, pages and runs; nothing is written without it. The kept runs let an interrupted
+        reproduction continue. Papers reproduced earlier stay in the tables and pages of the folder.
     jobs : int, optional
         Runs at the same time; all cores if not given.
     progress : callable or bool, optional
-        Called with a `Progress` before each claim, attack and figure, which count as runs; `doing` names it. Or whether
-        there is a bar, as for `run`.
+        Called with a `Progress` before each claim, attack and figure, which count as runs; `doing` names them. Or
+        whether to show a bar, as for `run`.
 
     Returns
     -------
@@ -391,7 +393,7 @@ def reproduce(
     Raises
     ------
     PaperError
-        There is no such paper or claim, or its folder makes no sense. A measure that fails costs its claim only, see
+        A paper or claim is unknown, or a folder has an error. A measure that fails affects only its claim, see
         `Reproduction.errors`.
     BentpipeError
         The folder cannot be written.
@@ -436,13 +438,13 @@ def reproduce(
                     how_far.done += 1
             found.append(Reproduced(paper, tuple(judged), drawn, failed))
             if place is not None and not only:
-                # What is judged is kept, whatever becomes of the papers that follow.
+                # Keep this paper even if a later one fails.
                 _write(Reproduction(tuple(found), full), place)
     return Reproduction(tuple(found), full, tuple(only))
 
 
 def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], only: Sequence[str]) -> list[Paper]:
-    """The papers, with these claims alone and without figures if there are any."""
+    """The papers; if claims are given, with these claims only and without figures."""
     given = [papers] if isinstance(papers, (str, os.PathLike)) else list(papers)
     by_folder = {paper.folder.resolve(): paper for paper in map(claims.paper, given or claims.names())}
     chosen = list(by_folder.values())
@@ -454,7 +456,7 @@ def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], o
         return chosen
     known = {claim.id.upper(): claim.id for paper in chosen for claim in paper.claims}
     if lost := sorted({id_.upper() for id_ in only} - known.keys()):
-        # Those of the same paper, or the first of each.
+        # Claims of the same paper, or the first claim of each.
         near = [id_ for id_ in known.values() if id_.partition("-")[0].upper() == lost[0].partition("-")[0]]
         near = near or [paper.claims[0].id for paper in chosen]
         raise PaperError(unknown(lost[0], "a claim of these papers", near))
@@ -482,7 +484,7 @@ def _write(result: Reproduction, place: Path) -> None:
     table.writeheader()
     table.writerows(row for each in found for row in each.rows)
     files.replace_text(place / "claims.csv", text.getvalue())
-    # The page before the data, which list its sections.
+    # The page comes before the data, which list its sections.
     files.replace_text(place / PAGE, webpage.page(found, result.papers))
     files.replace_text(place / NAME, json.dumps(document(found), indent=1, ensure_ascii=False) + "\n")
     files.replace_text(place / "index.md", pages.index(found))
@@ -504,7 +506,7 @@ def _attack(verdict: Verdict) -> dict[str, Any]:
 
 
 def _rows(reproduced: Reproduced, verdict: Verdict) -> list[dict[str, Any]]:
-    """A row per part and reading; where nothing is measured, one per part."""
+    """A row per part and reading; one row per part if nothing is measured."""
     rows = []
     for each in verdict.judged:
         claim = each.claim

@@ -1,4 +1,4 @@
-"""A new paper's folder, to start from."""
+"""Makes the folder of a new paper from a template."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TEMPLATE = FOLDER / "template"
 
 
 def scaffold(folder: str | os.PathLike[str]) -> list[Path]:
-    """Make a folder with a paper that can be reproduced at once, two claims and a figure, to be changed into your own.
+    """Make a folder with a complete paper, two claims and a figure, to change into your own.
 
     Parameters
     ----------
     folder : path
-        It must not be there yet, or be empty.
+        A folder that does not exist or is empty.
 
     Returns
     -------
@@ -31,9 +31,9 @@ def scaffold(folder: str | os.PathLike[str]) -> list[Path]:
     Raises
     ------
     BentpipeError
-        The folder has something in it, or cannot be written.
+        The folder is not empty, or cannot be written.
     PaperError
-        A paper cannot have the folder's name.
+        The folder's name is not valid for a paper.
     """
     place = Path(folder)
     check_name(place)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bentpipe.papers import claims, falsify, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bentpipe.papers.claims import Claim, Figure, Paper
     from bentpipe.papers.reproduce import Reproduced
@@ -34,14 +34,10 @@ _ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII":
 
 
 def in_words(reproduced: Reproduced) -> Iterator[str]:
-    """The summary: claims that hold, the runs or arithmetic that decide them, and figures and tables that hold as a whole."""
-    words = [(kind, count, *_WORDS[kind]) for kind, count in reproduced.counts.items()]
-    counts = [
-        f"{count} {one if count == 1 else several} {rest}{_of_readings(reproduced, kind)}"
-        for kind, count, one, several, rest in words
-    ]
+    """The summary: numbers of claims by verdict and by basis, and figures and tables that hold as a whole."""
     yield world(reproduced)
-    yield f"Of {len(reproduced.verdicts)} claims, {', '.join(counts)}."
+    readings = _of_readings(reproduced, verdicts.UNDER_READING)
+    yield f"Of {counted(len(reproduced.verdicts), reproduced.counts, readings)}."
     held = [verdict for verdict in reproduced.verdicts if verdict.kind in HOLD]
     others = Counter(verdict.claim.by for verdict in held if verdict.claim.by != claims.RUNS)
     if others:
@@ -55,6 +51,20 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
     for (kind, number), found in sorted(places.items()):
         if len(found) > 1:
             yield f"{kind.capitalize()} {number}: {_together(found)}"
+
+
+def counted(total: int, counts: Mapping[str, int], readings: str = "") -> str:
+    """Numbers of claims by verdict, in words; `readings` follows the number of those that need a reading.
+
+    >>> counted(3, {"reproduced": 2, "not reproduced": 1})
+    "3 claims, 2 hold in the paper's own words, 1 does not hold"
+    """
+    texts = [f"{total} claims"]
+    for kind, count in counts.items():
+        one, several, rest = _WORDS[kind]
+        after = readings if kind == verdicts.UNDER_READING else ""
+        texts.append(f"{count} {one if count == 1 else several} {rest}{after}")
+    return ", ".join(texts)
 
 
 def world(reproduced: Reproduced) -> str:
@@ -77,11 +87,11 @@ def attacks(reproduced: Reproduced) -> Iterator[str]:
     tried = [attack for attack in found if attack.finding is not None or attack.kind == falsify.ERROR]
     counts = Counter(attack.kind for attack in tried)
     several = " or parts" if any(verdict.parts for verdict in reproduced.verdicts) else ""
-    fail, undecided, hold = (counts[kind] for kind in (falsify.FAILS, falsify.UNDECIDED, falsify.HOLDS))
-    yield (
-        f"Of {len(tried)} claims{several} measured again without their mechanism, {fail} fail, {undecided} "
-        f"are undecided and {hold} still hold."
-    )
+    outcomes = [(falsify.FAILS, "fails", "fail"), (falsify.UNDECIDED, "is undecided", "are undecided")]
+    outcomes += [(falsify.HOLDS, "still holds", "still hold"), (falsify.ERROR, "has an error", "have an error")]
+    texts = [f"{counts[kind]} {one if counts[kind] == 1 else more}" for kind, one, more in outcomes if counts[kind]]
+    if tried:
+        yield f"Of {len(tried)} claims{several} measured again without their mechanism, {', '.join(texts)}."
     for whole, part, attack in falsify.survivors(reproduced.verdicts):
         yield f"{whole.claim.id}{f' ({part.part})' if part.part else ''}: {attack.text}."
 

@@ -1,4 +1,4 @@
-"""From what was measured to a verdict. Nothing here is typed in: bands, bounds and intervals decide."""
+"""Turns measurements into verdicts: bands, bounds and intervals decide, never a person."""
 
 from __future__ import annotations
 
@@ -20,65 +20,65 @@ if TYPE_CHECKING:
 REPRODUCED = "reproduced"
 UNDER_READING = "reproduced under a reading"
 IN_PART = "in part"
-"""Some parts of the claim hold; others fail, are undecided, or need what is not there."""
+"""Some parts of the claim hold; others fail, are undecided, or need a missing feature."""
 NOT_REPRODUCED = "not reproduced"
 IMPOSSIBLE = "impossible as printed"
-"""Every reading contradicts arithmetic or physics, whatever the simulator."""
+"""Every reading contradicts arithmetic or physics, with any simulator."""
 UNDECIDED = "undecided"
-"""The interval of our value reaches over the edge of what passes: more replications would decide."""
+"""The measured interval crosses the edge of the band: more replications would decide."""
 NEEDS = "needs"
 ERROR = "error"
-"""The measure failed: nothing is known of the claim."""
+"""The measure failed, so the claim has no result."""
 SCALE_MAX = 4
-"""How many times its replications a full reproduction runs at most for what stays undecided."""
+"""Largest factor on the replications of undecided claims in a full reproduction."""
 KINDS = (REPRODUCED, UNDER_READING, IN_PART, NOT_REPRODUCED, IMPOSSIBLE, UNDECIDED, NEEDS, ERROR)
 
 
 @dataclass(frozen=True)
 class Found:
-    """A claim's value in one reading, and whether it passes there."""
+    """The measured value of a claim in one reading, and whether it passes."""
 
     reading: Reading
     finding: Finding
     passes: bool | None
     """None if the runs do not decide it."""
     contradiction: str = ""
-    """The arithmetic that rules the printed value out in this reading, if any does."""
+    """The arithmetic that excludes the printed value in this reading, if there is one."""
     fits_one_run: bool | None = None
-    """Whether single runs of ours reach the band of what passes; None where that was not asked or is not known."""
+    """Whether single runs reach the band; None if this was not requested or is not known."""
 
     @property
     def holds(self) -> bool | None:
-        """Whether the claim holds in this reading: what is impossible does not, however close a band lets it come."""
+        """Whether the claim holds in this reading. An impossible one does not, even if its value is in the band."""
         return False if self.contradiction else self.passes
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a claim, or of one part of it."""
+    """Verdict on a claim, or on one part of it."""
 
     claim: Claim
     kind: str
     """One of `KINDS`."""
     reading: str
-    """That in which it is reproduced, if not as printed."""
+    """Reading in which it is reproduced, if not as printed."""
     detail: str
-    """The arithmetic, the feature that is missing, which parts hold, or what was tried."""
+    """The arithmetic, the missing feature, the parts that hold, or the reason."""
     found: tuple[Found, ...]
-    """By reading; empty where the claim has parts, which have theirs."""
+    """Values by reading; empty if the claim has parts, which have their own."""
     parts: tuple[Verdict, ...] = ()
-    """Of the claim's parts, in their order."""
+    """Verdicts on the claim's parts, in their order."""
     attack: Attack | None = None
-    """The outcome without the mechanism, if the claim was attacked. Of a claim with parts, each part has one."""
+    """The outcome without the mechanism, if the claim was attacked. If it has parts, each part has its own."""
 
     @property
     def judged(self) -> tuple[Verdict, ...]:
-        """What was measured and compared: its parts, or else itself."""
+        """The measured verdicts: the parts, or the verdict itself without parts."""
         return self.parts or (self,)
 
     @property
     def text(self) -> str:
-        """As in tables: with the reading and how many there are, or with what is missing."""
+        """Text for tables: the kind, with the reading and the number of readings, or with the missing feature."""
         if self.kind == UNDER_READING:
             held, tried = self.readings
             return f"reproduced under {held} of {tried} readings: {self.reading}"
@@ -86,9 +86,9 @@ class Verdict:
 
     @property
     def readings(self) -> tuple[int, int]:
-        """In how many readings it holds with all its parts, and in how many it was tried.
+        """Number of readings in which it holds with all its parts, and number of readings tried.
 
-        A part that has nothing but readings of its own goes with any of the claim's: they multiply.
+        A part with only separate readings is compatible with any reading of the claim: the numbers multiply.
         """
         if not self.parts:
             return len(self.holds_in), len(self.found)
@@ -106,7 +106,7 @@ class Verdict:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not known yet."""
+        """Whether the result is not known yet."""
         return self.kind in (NEEDS, UNDECIDED, ERROR)
 
     @property
@@ -116,7 +116,7 @@ class Verdict:
 
     @property
     def shown(self) -> Found | None:
-        """The reading that decided: that in which it is reproduced, or else the one that comes closest."""
+        """The reading that decided: the one in which it is reproduced, or else the closest one."""
         for each in self.found:
             if each.reading.name == self.reading:
                 return each
@@ -129,7 +129,7 @@ class Verdict:
 
 
 def settled(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
-    """The verdict of `decide`, or an error: a measure that fails costs its claim and no other."""
+    """The verdict of `decide`, or an error: a measure that fails affects only its claim."""
     try:
         return decide(paper, claim, lab)
     except PaperError as error:
@@ -139,9 +139,9 @@ def settled(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
 def decide(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
     """Judge a claim; at full scale with twice and four times the replications while it is undecided.
 
-    What is still undecided then stays so. Quick reproductions judge once. Up to three looks at intervals of 95 % find a
-    band's edge crossed by chance more often than one does; which side of an edge the true value has is decided wrongly
-    only where it lies close to it.
+    A claim that is still undecided then stays undecided. Quick reproductions judge once. Up to three intervals of 95 %
+    cross the edge of a band by chance more often than one. The side of the edge can only be wrong if the true value is
+    close to the edge.
     """
     verdict = judge(paper, claim, lab)
     try:
@@ -154,7 +154,7 @@ def decide(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
 
 
 def _wants_runs(verdict: Verdict) -> bool:
-    """Whether more replications may decide it: what has none, or lacks values, they do not help."""
+    """Whether more replications may decide it. They do not if there are none, or if values are missing."""
     return verdict.kind == UNDECIDED and any(
         each.holds is None and each.finding.replications > 1 and not each.finding.missing for each in verdict.found
     )
@@ -163,9 +163,9 @@ def _wants_runs(verdict: Verdict) -> bool:
 def judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
     """Measure a claim in each of its readings and compare.
 
-    The paper's own words come first. A reading in which the printed value contradicts arithmetic cannot be the one in
-    which it is reproduced, however close a tolerance lets it come; only where all readings do is the claim impossible.
-    Parts are judged apart, and the claim is reproduced where all of them hold in the same reading.
+    The literal reading is the first. A claim cannot be reproduced in a reading whose printed value contradicts
+    arithmetic, even if the measured value is in the band. The claim is impossible if all readings contradict
+    arithmetic. Parts have separate verdicts, and the claim is reproduced if all of them hold in the same reading.
     """
     if claim.parts:
         return _whole(claim, tuple(_judge(paper, part, lab) for part in claim.parts))
@@ -182,7 +182,7 @@ def _judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
             return Verdict(claim, IMPOSSIBLE, "", _detail(claim, IMPOSSIBLE, contradictions[0]), ())
         return Verdict(claim, NEEDS, "", ", ".join(missing(claim.needs)), ())
     if claim.measure is None or claim.criterion is None:
-        raise PaperError(f"{_name(claim)} has all that it needs, but no measure")
+        raise PaperError(f"{_name(claim)} has no measure, and needs no missing feature")
     found = []
     for reading, bound, contradiction in zip(claim.readings, bounds, contradictions, strict=True):
         finding = loading.measured(paper, claim, reading.name, lab, reading.arguments)
@@ -202,11 +202,11 @@ def _judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
 
 
 def _detail(claim: Claim, kind: str, contradiction: str) -> str:
-    """What rules the paper's own words out, if anything does, and what is to be said of this kind of verdict."""
+    """The contradiction of the literal reading, if there is one, and the reason of this kind of verdict."""
     if contradiction and kind != IMPOSSIBLE:
-        rest = "" if kind == UNDER_READING else f"; in the possible readings: {kind}"
-        contradiction = f"impossible {claim.readings[0].name}: {contradiction.removesuffix('.')}{rest}"
-    # Bounds are not always whole sentences; what follows is one.
+        rest = "" if kind == UNDER_READING else f"; {kind} in the possible readings"
+        contradiction = f'impossible in "{claim.readings[0].name}": {contradiction.removesuffix(".")}{rest}'
+    # Bounds are not always whole sentences, but reasons are.
     return ". ".join(filter(None, (contradiction.removesuffix("."), claim.why.get(kind, ""))))
 
 
@@ -235,13 +235,13 @@ def _whole(claim: Claim, parts: tuple[Verdict, ...]) -> Verdict:
         said.insert(0, "holds: " + ", ".join(_with(part, part.reading) for part in held))
     elif held:
         undecided = any(all(_may_hold(part, name) for part in bound) for name in names)
-        together = "not decided whether in one reading" if undecided else "in no reading together"
+        together = "undecided whether one reading has all parts" if undecided else "no reading has all parts"
         said = [f"{together}: " + ", ".join(_with(part, " / ".join(part.holds_in)) for part in held)]
     return Verdict(claim, kind, "", ". ".join(filter(None, ("; ".join(said), claim.why.get(kind, "")))), (), parts)
 
 
 def _bound(claim: Claim, parts: Sequence[Verdict]) -> list[Verdict]:
-    """Parts with readings of the claim: one that has nothing but readings of its own goes with any of them."""
+    """Parts with readings of the claim. A part with only separate readings is compatible with any of them."""
     names = {reading.name for reading in claim.readings}
     return [part for part in parts if not names.isdisjoint(each.name for each in part.claim.readings)]
 
@@ -265,7 +265,7 @@ def _name(claim: Claim) -> str:
 
 
 def _fits_one_run(claim: Claim, finding: Finding) -> bool | None:
-    """Whether what passes can be that of a single run; beside the verdict, which goes by the mean."""
+    """Whether single runs reach the band. The verdict does not use this, but the mean."""
     span = finding.one_run
     if span is None or claim.criterion is None:
         return None
@@ -273,12 +273,12 @@ def _fits_one_run(claim: Claim, finding: Finding) -> bool | None:
 
 
 def passes(finding: Finding, criterion: Criterion) -> bool | None:
-    """Whether a value with its whole interval lies in the band; None if only a part does, or it has no interval."""
+    """Whether a value with its whole interval lies in the band; None if a part is outside, or it has no interval."""
     ends = (finding.value, finding.low, finding.high)
     if None in ends or finding.missing or not all(map(math.isfinite, ends)):  # type: ignore[arg-type]
         return None
     _, low, high = ends
-    assert low is not None and high is not None, "looked at above"  # noqa: PT018
+    assert low is not None and high is not None, "checked above"  # noqa: PT018
     if criterion.has(low) and criterion.has(high):
         return True
     return False if high < criterion.low or low > criterion.high or (low == high) else None

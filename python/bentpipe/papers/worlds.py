@@ -1,9 +1,9 @@
 """Counts the claims that hold together in one world: one choice of readings for all claims of a paper.
 
 A world has one value for each choice that several claims share. Readings with one name are the same value, and the
-readings of a claim are the values of one choice. The key `world` of a reading replaces its name in this. Its text is
-the name of another reading. Its table has the values by choice: `{ senders = "three", buffer = "router" }`. A reading
-without a value for a choice goes with all values of the choice.
+readings of a claim are the values of one choice. The key `world` of a reading replaces its name: a text is the name of
+another reading, a table has the values by choice, `{ senders = "three", buffer = "router" }`. A reading without a value
+for a choice is compatible with all its values.
 
 A claim holds in a world if all its parts hold there, each in at least one reading that belongs to the world. A claim
 without such a reading was not tried there, so it does not hold. A choice that a single claim has binds no other claim.
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from bentpipe.papers.verdicts import Verdict
 
 Values: TypeAlias = "Mapping[str, tuple[str, ...]]"
-"""By choice, the values with which a reading goes."""
+"""Compatible values of a reading, by choice."""
 Parts: TypeAlias = "list[list[tuple[Values, bool]]]"
-"""Of a claim: by part and reading, its values and whether the part holds there."""
+"""Values of a claim and whether it holds, by part and reading."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class World:
     """The choice of readings in which most claims hold."""
 
     readings: tuple[str, ...]
-    """One for each choice that claims share, in the order of the claims."""
+    """A reading for each choice that claims share, in the order of the claims."""
     claims: tuple[str, ...]
     """Names of the claims that hold."""
 
     @property
     def name(self) -> str:
-        """The readings, in quotes; empty where claims share no choice."""
+        """The readings, in quotes; empty if claims share no choice."""
         return ", ".join(f'"{name}"' for name in self.readings)
 
 
@@ -81,7 +81,7 @@ def _names(found: Sequence[Verdict]) -> set[str]:
 
 
 def _groups(found: Sequence[Verdict]) -> dict[str, str]:
-    """By name of a reading, the first name among those between which claims choose."""
+    """First name of the group of readings between which claims choose, by name of a reading."""
     groups: list[list[str]] = []
     for part in (part for verdict in found for part in verdict.judged):
         names = [_name(each.reading) for each in part.found if not isinstance(each.reading.world, dict)]
@@ -111,7 +111,7 @@ def _shared(by_claim: Sequence[Parts]) -> dict[str, list[str]]:
 
 
 def _together(by_claim: Sequence[Parts], choices: Iterable[str]) -> list[list[str]]:
-    """Choices that have to be made together, because one claim has several of them."""
+    """Choices that belong together, because one claim has several of them."""
     order = list(choices)
     groups = [{choice} for choice in order]
     for parts in by_claim:
@@ -122,7 +122,7 @@ def _together(by_claim: Sequence[Parts], choices: Iterable[str]) -> list[list[st
 
 
 def _holds(parts: Parts, world: Mapping[str, str]) -> bool:
-    """Whether a claim holds in a world; a choice that the world has no value for is free."""
+    """Whether a claim holds in a world. A choice without a value in the world is free."""
     return bool(parts) and all(
         any(
             holds and all(world.get(choice, some[0]) in some for choice, some in values.items())

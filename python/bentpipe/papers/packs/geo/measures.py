@@ -117,8 +117,8 @@ def transfer_time(lab: Lab, *, size: str, initial_window: int, **network: Any) -
     trips = rounds + how.handshake
     return _found(
         times_s(lab, how, size, initial_window),
-        f"last byte received after {received_s:.3f} s; {_trips(trips)}, which would be {1e3 * table / trips:.0f} ms "
-        "each in the printed time",
+        f"last byte received after {received_s:.3f} s; {_trips(trips)}, {1e3 * table / trips:.0f} ms each in the "
+        "printed time",
     )
 
 

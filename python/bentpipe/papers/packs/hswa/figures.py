@@ -216,7 +216,7 @@ def figure_6_packets(lab: Lab) -> Figure:
         axes.set_ylabel(label("Throughput", "Mbit/s"))
         axes.grid()
         legend_above(axes, 3)
-        text = "HSWA, step per ACK, 510 ms, packets of 1 to 12 kB\ndotted: printed; diamonds: packets needed for it"
+        text = "HSWA, step per ACK, 510 ms, packets of 1 to 12 kB\ndotted: printed; diamonds: how many it would take"
         figure.suptitle(text, x=0.02, ha="left")
     return figure
 

@@ -215,5 +215,13 @@ def extreme(samples: Mapping[str, NDArray[np.float64]], *, largest: bool, digits
     if not means:
         return Finding(None, note="fewer than two runs have such a value")
     chosen = (max if largest else min)(means, key=lambda name: means[name])
-    listed = ", ".join(f"{name} {mean:.{digits}f}" for name, mean in means.items())
-    return Finding.mean(samples[chosen], note=listed)
+    return Finding.mean(samples[chosen], note=_listed(means, digits))
+
+
+def _listed(means: Mapping[str, float], digits: int) -> str:
+    """Means by name. Names such as "reno at 0.01" and "reno at 0.1" share "reno at"."""
+    groups: dict[str, list[str]] = {}
+    for name, mean in means.items():
+        head, at, point = name.rpartition(" at ")
+        groups.setdefault(head + at, []).append(f"{point} {mean:.{digits}f}")
+    return "; ".join(head + ", ".join(points) for head, points in groups.items())

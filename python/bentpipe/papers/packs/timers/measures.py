@@ -180,7 +180,7 @@ def _spans(numbers: list[int]) -> str:
 
 
 def granularity_steps(lab: Lab) -> Finding:
-    """Smallest step, s, of the smallest granularity from 6.6 kB over 3.3 kB to a segment (there the consecutive one)."""
+    """Smallest step, s, of the smallest granularity from 6.6 kB over 3.3 kB to a segment (there consecutive)."""
     first = runs.smallest_granularity_ms(lab, "6600 B")
     second = runs.smallest_granularity_ms(lab, HALF)
     third, _ = runs.consecutive_granularity_ms(lab, ONE)
