@@ -1,4 +1,4 @@
-"""The table of what the papers name says where each thing is, and that is where it is."""
+"""Each row of the page on names in the papers points to an existing key, name or command."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The papers that come with bentpipe: every claim is there, verdicts are those recorded, pages say what was measured.
+"""The bundled papers: every claim exists, verdicts equal the recorded ones, and pages have the measured values.
 
-Quick verdicts are recorded in `papers`, with a digest of all that decides them: its scenarios as they are resolved,
-among others. A claim is measured again where that has changed, or if it is one of a sample. To read all scenarios takes
-a minute; it is left out where no source has changed since they were recorded.
+`papers` records quick verdicts, with a digest of everything that decides them, such as resolved scenarios. A claim is
+measured again if its digest has changed, or if it is in the sample. Reading all scenarios takes a minute and is skipped
+if no source has changed since the record.
 
     BENTPIPE_ALL=1 pytest tests/test_papers.py    measure all claims, and draw all figures
     BLESS=1 pytest tests/test_papers.py           record again what has changed
@@ -36,14 +36,14 @@ from bentpipe.papers import lab as lab_module
 from bentpipe.papers.claims import Criterion
 from bentpipe.papers.lab import Finding, Lab
 
-# They wait for other processes, or are many runs.
+# The tests wait for other processes, or make many runs.
 pytestmark = pytest.mark.timeout(600)
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = Path(__file__).with_name("papers")
 ALL, BLESS = (bool(os.environ.get(name)) for name in ("BENTPIPE_ALL", "BLESS"))
 SAMPLE = ("BEEN-09", "BEEN-22", "GEO-17", "GEO-29", "HSWA-05", "HSWA-07", "REF-25", "TIMER-12", "TIMER-37")
-"""Claims that are measured even if nothing that decides them has changed."""
+"""Claims that are measured even if their digests have not changed."""
 SOURCES = [path for crate in ("orbit", "sim", "tcp", "units") for path in (ROOT / "crates" / crate).glob("src/**/*.rs")]
 STORES = Path(os.environ["BENTPIPE_STORES"]) if "BENTPIPE_STORES" in os.environ else None
 CLAIMS = ROOT.parent / "shared" / "specs" / "claims.md"
@@ -80,7 +80,7 @@ def test_what_claims_and_figures_name_is_there(paper):
     topics = choices().keys()
     for claim in (part for whole in paper.claims for part in whole.parts or (whole,)):
         assert claim.measure is not None or claim.needs, claim.id
-        # What is sought under a topic that does not exist would be missing for ever.
+        # A need under an unknown topic would be missing for ever.
         assert {need.partition(":")[0] for need in claim.needs} <= topics, claim.id
         assert claim.statement.endswith((".", "?")), claim.id
     assert all(bp.load(path) for path in paper.folder.glob("scenarios/*.toml"))
@@ -119,7 +119,7 @@ def test_a_ratio_of_means_counts_runs_in_which_nothing_arrives():
 
 
 class World(Lab):
-    """A laboratory in which something is other than the paper has it."""
+    """A laboratory with other settings than the paper."""
 
     def __init__(self, folder, changes):
         super().__init__(folder, jobs=1)
@@ -130,7 +130,7 @@ class World(Lab):
 
 
 def real(id_, *altered, world=()):
-    """Verdicts on a claim of the pack, each time altered otherwise, in a world that may be another one."""
+    """Verdicts on altered versions of a claim of a pack, with optional other settings."""
     paper = next(each for each in PAPERS if any(claim.id == id_ for claim in each.claims))
     entry = claims._toml(paper.folder / "claims.toml")[id_]
     with World(paper.folder, dict(world)) as lab:
@@ -163,9 +163,9 @@ def test_another_number_in_print_is_another_verdict(id_, kind, altered, other_ki
 @pytest.mark.parametrize(
     ("id_", "world"),
     [
-        ("GEO-17", {"link.geo.delay": "135 ms"}),  # half the way
+        ("GEO-17", {"link.geo.delay": "135 ms"}),  # half the distance
         ("GEO-31", {"tcp.ack": {"every": 2}}),
-        ("GEO-03", {"tcp.ack.delay": "1 ms"}),  # nothing to save
+        ("GEO-03", {"tcp.ack.delay": "1 ms"}),  # no delay to save
         ("TIMER-12", {"tcp.ack.every": 1}),  # no ACK waits
         ("TIMER-37", {"link.pass.rate": "2.048 Mbit/s"}),
     ],
@@ -185,7 +185,7 @@ def test_a_claim_of_a_mechanism_fails_without_it(id_):
 
 
 def test_tracking_does_not_hang_on_the_granularity():
-    # A control that keeps its verdict: the claim names no granularity.
+    # The verdict stays the same: the claim names no granularity.
     (verdict,) = real("TIMER-16", {"with": {"granularity": "500 ms"}})
     assert verdict.kind == "reproduced"
 
@@ -202,7 +202,7 @@ def test_the_scale_multiplies_replications_of_sweeps_and_of_single_runs():
 
 
 def test_a_run_keeps_no_text_of_its_events_beside_the_data_frame():
-    # The bound on traces counts what is kept: texts of events took three times as much, and it did not count them.
+    # The bound on traces counts all kept data. Texts of events would take three times as much, uncounted.
     with Lab(claims.paper("hswa").folder) as lab:
         result = lab.run("bent-pipe", {"duration": "6 s"}, seed=1, series=["events", "cwnd_bytes"])
         assert result.events.height > 1000
@@ -217,7 +217,7 @@ def test_a_run_keeps_no_text_of_its_events_beside_the_data_frame():
 @pytest.mark.skipif(sys.platform == "win32", reason="the system does not report the memory that a process took")
 @pytest.mark.parametrize("id_", ["BEEN-33", "HSWA-29"])
 def test_a_quick_reproduction_stays_below_a_gigabyte(id_):
-    # The claims with the most and with the longest traces: they took 2.8 and 1.6 GB.
+    # The claims with the most and with the longest traces. Without the bound they take 2.8 and 1.6 GB.
     lines = [
         "import resource, bentpipe as bp",
         f"bp.reproduce(only=['{id_}'], jobs=1)",
@@ -295,7 +295,7 @@ def test_one_claim_is_measured_alone_and_nothing_written(tmp_path):
 
 
 def test_slow_start_that_all_have_says_nothing_about_scps():
-    """Reno and SACK, too, take a seventh of the run to fill the path; HSWA-06 is about more than that."""
+    """Reno and SACK also take a seventh of the run to fill the path. HSWA-06 claims more than that."""
     others = [{"with": {"cc": cc, "less": "hswa"}} for cc in ("reno", "sack")]
     kinds = [verdict.kind for verdict in real("HSWA-06", {}, *others)]
     assert kinds == ["reproduced", "not reproduced", "not reproduced"]
@@ -321,7 +321,7 @@ def test_packets_of_another_size_or_another_path_keep_windows_and_queues_of_one_
     short = runs.settings("hswa", rate=1e-3, is_open=True, rtt_ms=50, handshake=False)
     assert short["link.uplink.delay"] == "10 ms"
     assert (short["tcp.cc"]["cwnd_lim"], short["tcp.handshake"]) == (625, False)
-    # Others are published with what they are; packets and path are the same for all.
+    # Other controls keep their published settings. Packets and path are the same for all.
     other = runs.settings("reno", rate=1e-3, is_open=True, rtt_ms=50, recovery="rack", handshake=False)
     assert other["tcp.cc"] == "reno"
     assert other["tcp.receive_buffer"] == "625024 B"
@@ -337,7 +337,7 @@ def test_the_terminal_says_what_is_claimed_and_in_which_unit():
     for part in render.reproduction(result, None):
         console.print(part)
     text = " ".join(console.file.getvalue().split())
-    assert "Arithmetic: what each of 15 connections has" in text, "claims are shown at length"
+    assert "Arithmetic: share of each of 15 connections" in text, "claims are shown at length"
     rows = {cells[0]: cells[1:] for each in result.papers for v in each.verdicts for cells in pages.compared(v)}
     assert rows["HSWA-24"] == (
         "With 10 and 15 connections the average throughput of Enhanced HSWA is …",
@@ -350,7 +350,7 @@ def test_the_terminal_says_what_is_claimed_and_in_which_unit():
 
 
 class Watched(Lab):
-    """A laboratory that remembers which experiments it was asked for."""
+    """A laboratory that records the requested experiments."""
 
     def __init__(self, folder, **more):
         super().__init__(folder, **more)
@@ -362,7 +362,7 @@ class Watched(Lab):
 
 
 def sources(paper):
-    """Digest of all that is written and may change what a setting means."""
+    """Digest of all sources that can change the meaning of a setting."""
     return fingerprint.digest([*sorted(SOURCES), *paper.files, *fingerprint.DECIDING])
 
 
@@ -372,7 +372,7 @@ def is_unchanged(paper):
 
 
 def recorded(paper):
-    """By claim, what was recorded: verdict, whether it says why, parts with their readings, experiments, digest."""
+    """The record by claim: verdict, whether it has a reason, parts with their readings, experiments, digest."""
     path = RECORDED / f"{paper.name}.json"
     if not path.is_file():
         return {}
@@ -386,7 +386,7 @@ def recorded(paper):
 
 
 def record(paper, entries):
-    """Write what is recorded, a line for each setting, each experiment and each claim."""
+    """Write the record, with a line for each setting, each experiment and each claim."""
     asked = sorted({each for entry in entries.values() for each in entry["experiments"]})
     experiments = [json.loads(each) for each in asked]
     settings = sorted({json.dumps(each) for _, sets, _ in experiments for each in sets.items()})
@@ -415,8 +415,8 @@ def record(paper, entries):
 
 
 def deciding(paper, claim, asked, known):
-    """Digest of all that decides a claim's verdict: engine, judging, measures, claim, features, experiments."""
-    # Words decide nothing.
+    """Digest of everything that decides a claim's verdict: engine, judging, measures, claim, features, experiments."""
+    # Texts do not change verdicts.
     said = {"why": {}, "statement": "", "how": "", "parts": ()}
     parts = [
         asdict(replace(part, **said, without=part.without and replace(part.without, what="", why="")))
@@ -429,7 +429,7 @@ def deciding(paper, claim, asked, known):
             name, sets, case = json.loads(each)
             try:
                 scenario = Lab(paper.folder).load(name, sets, case=case)
-                # A case is no sweep.
+                # A case is not a sweep.
                 points = Grid(scenario).points if case is None else []
                 known[each] = [scenario.digest, scenario.seed, [point.digest for point in points]]
             except BentpipeError:
@@ -440,7 +440,7 @@ def deciding(paper, claim, asked, known):
 
 
 def measured(paper, claim, store, known):
-    """The verdict on a claim, as it is recorded."""
+    """The verdict on a claim, in the form of the record."""
     with Watched(paper.folder, store=store) as lab:
         verdict = falsify.attacked(paper, verdicts.judge(paper, claim, lab), lab)
     return {
@@ -471,7 +471,7 @@ def test_quick_verdicts_are_those_recorded(paper, tmp_path, record_property):
         if ALL or is_stale or claim.id in SAMPLE:
             made[claim.id] = measured(paper, claim, STORES / paper.name if STORES else tmp_path, known)
             if BLESS:
-                # At once: what takes minutes may be interrupted.
+                # Record immediately, since a long test may be interrupted.
                 record(paper, kept | made)
     record_property("measured", len(made))
     if BLESS:
@@ -504,7 +504,7 @@ def test_a_record_is_stale_where_what_decides_has_changed(tmp_path, monkeypatch)
 
     first = digest()
     assert first == recorded(claims.paper("geo"))["GEO-17"]["digest"], "BLESS=1 pytest tests/test_papers.py"
-    # Words decide nothing, nor do other scenarios and figures.
+    # Texts, other scenarios and figures do not change verdicts.
     assert digest(statement="Other.", why={}) == first
     assert change("scenarios/dumbbell.toml", "title = ", "# Words.\ntitle = ") == first
     assert change("scenarios/errors.toml", 'delay = "270 ms"', 'delay = "27 ms"') == first
@@ -540,7 +540,7 @@ def test_where_nothing_arrives_at_all_nothing_falls_to_nothing():
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """A claim or two of some papers, with a figure, written down as a whole; or all papers, which takes minutes."""
+    """Pages of a few claims and figures of some papers; with BENTPIPE_ALL, of all papers, which takes minutes."""
     folder = tmp_path_factory.mktemp("papers")
     if ALL:
         return bp.reproduce(folder=folder), folder
@@ -564,15 +564,15 @@ def test_pages_say_what_was_measured(written):
     for each in result.papers:
         made = (folder / f"{each.paper.name}.md").read_text(encoding="utf-8")
         assert f"`{fingerprint.fingerprint(each.paper)}`" in made
-        assert f"Of {len(each.verdicts)} claims, " in made
+        assert f"\n| all | {len(each.verdicts)} | |\n" in made
         assert all(made.count(f"]({each.paper.name}/{figure.name}.png)") == 1 for figure in each.figures)
         order = re.findall(r"^### (.*)$", made, re.MULTILINE)
         assert order == [verdict.claim.id for verdict in each.verdicts]
-        # Scenarios are named and lead to their source.
+        # The page links all scenarios.
         assert all(
             f"/{each.paper.name}/{path.relative_to(each.paper.folder).as_posix()})" in made for path in each.paper.files
         )
-        assert not re.search(r"\de[+]\d", made), "a number that nobody writes so"
+        assert not re.search(r"\de[+]\d", made), "a number in an unusual form"
 
 
 def test_a_reproduction_is_written_down_whole(written):
@@ -594,9 +594,9 @@ def test_nothing_that_can_be_measured_is_open(paper):
     for claim in paper.claims:
         entry = kept[claim.id]
         if entry["verdict"] in ("not reproduced", "in part"):
-            assert entry["says_why"], f"{claim.id} does not say what was tried"
+            assert entry["says_why"], f"{claim.id} has no reason"
         for part, found in zip(claim.parts or (claim,), entry["parts"], strict=True):
-            # Whatever is there of what a claim needs, it is open only for the rest.
+            # A claim is open only for missing features.
             missing = verdicts.missing(part.needs)
             assert bool(found["readings"]) or bool(missing), claim.id
             if found["verdict"].startswith("needs"):

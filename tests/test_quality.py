@@ -1,4 +1,4 @@
-"""Calls and videos as people notice them, against the values of the recommendation and a path that is known."""
+"""Perceived quality of calls and videos, against the values of the recommendation and a known path."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_calls_are_compared_by_what_people_hear():
     assert value == pytest.approx(float(r_factor(0.2735, 0)), abs=0.5)
     found = bp.compare(scenario, ["vegas", "cubic"], replications=3, metric=["mos", "mos:call", "r_factor"])
     scores = [found.values(cc, "mos").mean() for cc in ("vegas", "cubic")]
-    assert scores[0] > scores[1] + 0.2, "a queue of seconds is heard"
+    assert scores[0] > scores[1] + 0.2, "a queue of seconds lowers the score"
     rated = found.values("cubic", "r_factor")
     assert found.values("cubic", "mos:call") == pytest.approx(mos(rated))
 
@@ -66,7 +66,7 @@ def test_a_video_stalls_where_less_comes_in_than_it_plays():
     """1 Mbit/s of video. 2 s of it come in 1 s, nothing for 4 s, then all at once."""
     times, rates = np.arange(1.0, 11), np.array([2, 0, 0, 0, 0, 4, 4, 0, 0, 0]) * 1e6
     played = stalls(times, rates, rate_bps=1e6, buffer_s=2)
-    # Plays from 1 s to 3 s; the next sample finds it empty for a second; at 6 s it holds 4 s.
+    # Plays from 1 s to 3 s. The next sample finds the buffer empty for a second. At 6 s it holds 4 s.
     assert (played.start_s, played.count, played.stalled_s) == (1.0, 1, 3.0)
     assert stalls(times, rates * 0, 1e6).count == 0
     assert np.isnan(stalls(times, rates * 0, 1e6).start_s)
@@ -81,4 +81,4 @@ def test_a_video_faster_than_its_link_stalls_and_a_slower_one_does_not():
     stalled = run.stalls("file", 2e6)
     assert stalled.count >= 2
     played_s, came_s = 20 - stalled.start_s - stalled.stalled_s, float(run.flows["delivered_bytes"][1]) * 8 / 2e6
-    assert -1e-6 <= came_s - played_s <= 2, "what came was played, or is in the buffer"
+    assert -1e-6 <= came_s - played_s <= 2, "received data were played, or are in the buffer"

@@ -12,7 +12,7 @@ def test_s1_utilisation_and_fairness_are_ns2s_within_0_03() -> None:
 
 
 def test_s1_without_loss_differs_for_tahoe_only() -> None:
-    # ns-2's Tahoe senders all lose at once and recover at once; see docs/validation/ns2.md.
+    # ns-2's Tahoe senders all lose and recover at the same time; see docs/validation/ns2.md.
     for utilisation, jain in ns2.s1(seeds=4, rates=("0",)):
         tolerance = 0.045 if "tahoe" in utilisation.case else 0.03
         assert utilisation.ours == pytest.approx(utilisation.theirs, abs=tolerance), utilisation

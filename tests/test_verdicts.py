@@ -1,4 +1,4 @@
-"""Claims, bands and verdicts: what follows from numbers, whatever paper they are of."""
+"""Claims, bands and verdicts from numbers, for any paper."""
 
 import io
 import math
@@ -127,7 +127,7 @@ def test_what_holds_under_a_reading_says_of_how_many(judge):
     assert result.readings == (3, 6)
     assert summary.count(result, "reproduced under a reading") == "2 (3 of 6 readings)"
     assert summary.count(result, "reproduced") == "1"
-    assert "2 hold under a reading that is named (3 of 6 readings)" in list(summary.in_words(result))[1]
+    assert "2 hold under a named reading (3 of 6 readings)" in list(summary.in_words(result))[1]
     whole = Reproduction((result,), is_full=False)
     assert "| 1 | 2 (3 of 6 readings) | 3 |" in pages.index(whole.entries)
     assert whole.to_dict()["papers"][0]["under_a_reading"] == {"held": 3, "tried": 6}
@@ -151,19 +151,19 @@ def test_a_possible_reading_goes_before_impossible(judge):
     impossible = {"value": 9.2, "bound": 9.5}
     failed = judge(impossible, {"value": 5}, possible="bounded")
     assert failed.text == "not reproduced"
-    assert failed.detail == "impossible reading 0: at most 9.5; in the possible readings: not reproduced. because"
+    assert failed.detail == 'impossible in "reading 0": at most 9.5; not reproduced in the possible readings. because'
     assert failed.shown.reading.name == "reading 1", "the impossible one comes closer, but decides nothing"
     assert judge(impossible, {"value": math.inf}, possible="bounded").text == "undecided"
     assert judge(impossible, impossible, possible="bounded").text == "impossible as printed"
     held = judge(impossible, {"value": 10}, possible="bounded")
-    assert held.detail == "impossible reading 0: at most 9.5. because"
+    assert held.detail == 'impossible in "reading 0": at most 9.5. because'
 
 
 def test_a_packet_across_the_edge_of_the_time_measured_is_no_contradiction(judge):
     assert judge({"value": 11, "bound": 10.5}, possible="bounded_by_a_packet_more").text == "reproduced"
     with pytest.raises(BentpipeError, match=r"measured 11\.6"):
         judge({"value": 11.6, "bound": 10.5}, possible="bounded_by_a_packet_more")
-    # What is printed has no such excuse.
+    # The printed value has no such tolerance.
     assert judge({"value": 9, "bound": 9.5}, possible="bounded_by_a_packet_more").text == "impossible as printed"
 
 
@@ -173,7 +173,7 @@ def test_what_needs_a_feature_is_open_unless_arithmetic_rules_it_out(judge):
     assert judge({"value": 10}, needs=needs).is_open
     assert judge({"value": 9, "bound": 9}, possible="bounded", needs=needs).text == "impossible as printed"
     assert judge({"value": 9, "bound": 9}, {"value": 9}, possible="bounded", needs=needs).text.startswith("needs")
-    # A feature that is there is no excuse.
+    # An existing feature is no excuse.
     assert judge({"value": 5}, needs=("cc:reno",)).text == "not reproduced"
 
 
@@ -189,7 +189,7 @@ def test_parts_are_judged_apart(judge):
     assert judge({"value": 5, "other": 5}, parts=BOTH).detail == "not reproduced: one, two. because"
     assert judge({"value": 5, "other": 5}, parts=BOTH).text == "not reproduced"
     assert judge({"value": math.inf, "other": math.inf}, parts=BOTH).text == "undecided"
-    # It stands or falls with the worst of its parts.
+    # The worst part decides.
     assert judge({"value": 5, "other": math.inf}, parts=BOTH).text == "not reproduced"
 
 
@@ -205,13 +205,13 @@ def test_a_claim_is_reproduced_only_where_all_its_parts_hold_in_the_same_reading
     apart = judge({"value": 10, "other": 5}, {"value": 5, "other": 10}, parts=BOTH)
     assert (apart.text, apart.detail) == (
         "in part",
-        "in no reading together: one (reading 0), two (reading 1). because",
+        "no reading has all parts: one (reading 0), two (reading 1). because",
     )
     maybe = judge({"value": 10, "other": math.inf}, {"value": 5, "other": 10}, parts=BOTH)
-    assert maybe.detail.startswith("not decided whether in one reading: one (reading 0), two (reading 1)")
+    assert maybe.detail.startswith("undecided whether one reading has all parts: one (reading 0), two (reading 1)")
     together = judge({"value": 10, "other": 5}, {"value": 10, "other": 10}, parts=BOTH)
     assert together.text == "reproduced under 1 of 2 readings: reading 1"
-    # A part with nothing but readings of its own goes with any of the claim's.
+    # A part with only separate readings is compatible with any reading of the claim.
     own = (*BOTH[:1], {"name": "two", "readings": [{"name": "a", "value": 5}, {"name": "b", "value": 10}]})
     assert judge({"value": 5}, {"value": 10}, parts=own).text == "reproduced under 1 of 4 readings: reading 1; b"
     assert judge({"value": 10}, {"value": 5}, parts=own).text == "reproduced under 1 of 4 readings: b"
@@ -340,15 +340,15 @@ def test_a_figure_holds_as_a_whole_only_in_one_reading():
     )
     _, counts, *places = summary.in_words(some)
     assert counts == (
-        "Of 5 claims, 3 hold in the paper's own words, 1 holds under a reading that is named (2 of 3 readings), "
+        "Of 5 claims, 3 hold in the paper's own words, 1 holds under a named reading (2 of 3 readings), "
         "1 does not hold."
     )
     assert places == [
-        'Figure 6: 2 of 3 claims that were measured hold in one reading ("a"); it holds in no reading as a whole.',
-        "Table 2: 1 of 2 claims that were measured hold.",
+        'Figure 6: 2 of 3 measured claims hold in one reading ("a"); no reading covers all of them.',
+        "Table 2: 1 of 2 measured claims hold.",
     ]
     whole = reproduced(*[(f"X-{k}", "Fig. 6", {"a": False, "b": True}) for k in (1, 2)], ("X-3", "Fig. 6", {"z": True}))
-    assert list(summary.in_words(whole))[2] == 'Figure 6: all 3 claims that were measured hold in one reading ("b").'
+    assert list(summary.in_words(whole))[2] == 'Figure 6: all 3 measured claims hold in one reading ("b").'
 
 
 def test_the_table_of_readings_has_what_was_tried():

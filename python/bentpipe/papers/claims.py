@@ -197,7 +197,7 @@ def paper(which: str | os.PathLike[str]) -> Paper:
     if not folder.exists() and isinstance(which, str) and re.fullmatch(r"\w[\w-]*", which):
         raise PaperError(f"{unknown(which, 'a paper', names())}\n  for your own paper, give its folder: ./{which}")
     if not (folder / "paper.toml").is_file():
-        what = "has no paper.toml" if folder.is_dir() else "is no folder"
+        what = "has no paper.toml" if folder.is_dir() else "is not a folder"
         raise PaperError(f"{folder} {what}\n  expected the folder of a paper, with paper.toml and claims.toml")
     return _read(check_name(folder), folder, os.fspath(which))
 
