@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 LOSS = ("0", "1e-5", "1e-4", "1e-3", "1e-2", "3e-2", "1e-1", "3e-1")
 SEEDS = 5
 LARGE = 0.05
-"""A difference of utilisation that has to have a cause."""
+"""Least difference of utilisation that needs a cause."""
 
 MODULES = {
     "westwood": "westwood-plus",
@@ -43,23 +43,23 @@ MODULES = {
     "yeah": "yeah",
     "compound": "compound",
 }
-"""Modules of ns-2's agent `linux`, and our senders with the same law."""
+"""Modules of ns-2's agent `linux`, and our congestion controls with the same law."""
 
-# What the kernel of those modules does whatever the sender; each a setting that exists for such readings.
+# Behaviour of the kernel of those modules for any congestion control. Each one is a setting.
 WHOLE = {"tcp.slow_start_at_ssthresh": True, "tcp.ssthresh_rounding": "window"}
 KERNEL = {**WHOLE, "tcp.recovery": "rack", "tcp.second_reduction": "off", "tcp.rto.min": "360 ms"}
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a sender differs from ns-2's module."""
+    """Cause of a difference from ns-2's module."""
 
     module: str
     text: str
     changes: dict[str, Any]
-    """That make ours as theirs."""
+    """Overrides that make ours equal to theirs."""
     cc: dict[str, Any] = field(default_factory=dict)
-    """Settings of the sender among them."""
+    """The overrides that are settings of the congestion control."""
 
 
 CAUSES = (
@@ -124,7 +124,7 @@ CAUSES = (
 
 
 def registered() -> list[str]:
-    """Names of all senders."""
+    """Names of all congestion controls."""
     return [choice["name"] for choice in bp.choices()["cc"]]
 
 
@@ -132,7 +132,7 @@ def registered() -> list[str]:
 
 
 def utilisations(changes: dict[str, Any], sender: str, cc: dict[str, Any], rates: Iterable[str]) -> list[float]:
-    """Of `s1`, mean of the seeds, at each loss rate."""
+    """Utilisation of `s1` at each loss rate, as a mean of the seeds."""
     scenario = bp.load(HERE / "ns2" / "s1.toml").replace("tcp.cc", {"kind": sender, **cc} if cc else sender)
     for key, value in changes.items():
         scenario = scenario.replace(key, value)
@@ -146,7 +146,7 @@ def utilisations(changes: dict[str, Any], sender: str, cc: dict[str, Any], rates
 
 
 def s1() -> dict[str, Any]:
-    """Ours and ns-2's, ours with the causes of large differences, and our Reno as that kernel would send."""
+    """Utilisation of ours and ns-2's, of ours with `CAUSES`, and of our Reno like that kernel."""
     theirs: dict[str, list[float]] = {name: [math.nan] * len(LOSS) for name in ("own sack", *MODULES)}
     for row in ns2.table("s1_ns2.csv"):
         module = "own sack" if row["agent"] == "sack" else row["agent"].removeprefix("linux:")
@@ -238,8 +238,8 @@ def response(law: Law, rate: str, cycles: int = 40) -> float:
 
 
 def growth(cc: str, rtt_ms: int) -> float:
-    """Segments per second by which the rate grows in a second, without losses."""
-    # The paper's threshold, which is ρ times that of the reference path; 32 segments there.
+    """Growth of the rate in a second without losses, segments per second."""
+    # The paper's threshold: ρ times that of the reference path, 32 segments.
     segments = 32 * rtt_ms // 25 if cc == "hybla" else 32
     scenario = bp.load(HERE / "response.toml").replace("tcp.cc", cc).replace("duration", "30 s")
     scenario = scenario.replace("link.long.delay", f"{rtt_ms / 2} ms")
@@ -270,9 +270,9 @@ class Route:
     delay: str
     rtt_ms: int
     window_s: int
-    """Over which what they deliver is compared: some hundred round trips, or a loss of one of the two would count."""
+    """Time of the comparison: about a hundred round trips, so that a single loss does not count."""
     duration_s: int
-    """From when both have started."""
+    """Start of the comparison, when both flows have started."""
 
 
 ROUTES = (Route("LEO", "24 ms", 50, 10, 300), Route("GEO", "274 ms", 550, 60, 1200))
@@ -283,14 +283,14 @@ SHARING_SEEDS = 3
 
 @dataclass(frozen=True)
 class Shared:
-    """How two flows shared in one run."""
+    """Sharing of two flows in one run."""
 
     settles_s: int | None
-    """Seconds after the second flow's start from which Jain's index is at least 0.95 to the end; none: it does not."""
+    """Time after the second flow's start until Jain's index stays at 0.95 or more, s; None if it does not."""
     fair: float
-    """Share of the windows of the second half in which it is."""
+    """Share of the windows of the second half with such an index."""
     late: float
-    """Jain's index of what they delivered in the second half."""
+    """Jain's index of the data delivered in the second half."""
 
 
 def jain(first: float, second: float) -> float:
@@ -304,7 +304,7 @@ def jain(first: float, second: float) -> float:
 
 
 def settled(index: list[float]) -> int | None:
-    """Windows before the first from which all are fair; none if fewer than a quarter are left.
+    """Number of windows before all later ones are fair; None if fewer than a quarter are left.
 
     >>> settled([0.5, 0.96, 0.9, 0.97, 0.99]), settled([0.99, 0.99, 0.99, 0.99, 0.9])
     (3, None)
@@ -326,7 +326,7 @@ def share(sender: str, route: Route, later_s: int, seed: int) -> Shared:
         scenario = scenario.replace(key, value)
     run = bp.run(scenario, seed=seed)
     samples = [run.series("goodput_bps", flow=flow)["goodput_bps"].to_list() for flow in ("first", "second")]
-    # From the second flow's start, in windows.
+    # Windows from the second flow's start on.
     step = round(float(run.series("goodput_bps")["time_s"][0]))
     rates = [sample[later_s // step :] for sample in samples]
     each = route.window_s // step
@@ -342,12 +342,12 @@ def share(sender: str, route: Route, later_s: int, seed: int) -> Shared:
 
 
 def case(route: Route, later_s: int) -> str:
-    """Its name in the numbers."""
+    """Name of the case in the numbers."""
     return f"{route.name}, {later_s} s"
 
 
 def sharing(senders: Iterable[str]) -> dict[str, Any]:
-    """By sender and case, what the seeds gave."""
+    """Values of the seeds, by congestion control and case."""
     cases = [(route, later_s) for route in ROUTES for later_s in (0, LATER_S)]
     jobs = [(sender, *one, seed + 1) for sender in senders for one in cases for seed in range(SHARING_SEEDS)]
     with ThreadPoolExecutor(2) as pool:
@@ -362,7 +362,7 @@ def sharing(senders: Iterable[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run what is asked for and keep the numbers."""
+    """Run the requested parts and keep the numbers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=["s1", "response", "sharing", []], default=[])
     parser.add_argument("--cc", nargs="*", help="for `sharing`: these senders only; the others keep their numbers")

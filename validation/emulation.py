@@ -3,10 +3,9 @@
     python -m validation.emulation
     python -m tools.docs emulation     # after that: the page
 
-It takes five minutes and needs an extension as users have it (`make release`), `ip`, `unshare` and `nsenter`. Speed
-depends on the machine and on what else it does, so that throughput is compared with that of two network namespaces
-joined by a pair of devices, measured in turn with it by the same two programs. The numbers go into
-`validation/data/emulation.json`, as the cells of the page's tables.
+It takes five minutes and needs a release build (`make release`), `ip`, `unshare` and `nsenter`. Speed depends on the
+machine and its other work. So the same two programs also measure two network namespaces joined by a pair of devices, in
+turn with the emulator. The numbers go into `validation/data/emulation.json`, as the cells of the page's tables.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def plain_mbps() -> float:
 
 
 def bulk(scenario: bp.Scenario, **more: Any) -> tuple[float, Emulation]:
-    """Throughput of one transfer, Mbit/s, and what it was measured by."""
+    """Throughput of one transfer, Mbit/s, and the program that measured it."""
     command = [*built_in("fetch"), str(SECONDS)]
     found = bp.emulate(scenario, command, serve="bulk", cc=CC, quiet=True, **more)
     sender = found.connections.sort("acked_bytes").row(-1, named=True)
@@ -80,7 +79,7 @@ def bulk(scenario: bp.Scenario, **more: Any) -> tuple[float, Emulation]:
 
 
 def throughput() -> Rows:
-    """The largest rate that each kind of device carries."""
+    """Largest rate of each kind of device."""
     scenario = path("10 Gbit/s", "10 ms", "100000 packets", SECONDS + 2)
     plain: list[float] = []
     kinds: dict[tuple[str, str], list[tuple[float, Emulation]]] = {kind: [] for kind in DEVICES}
@@ -91,7 +90,7 @@ def throughput() -> Rows:
     rows = [["a plain pair, no delay", f"{statistics.median(plain):.0f}", "1", "", "", ""]]
     for (backend, offload), runs in kinds.items():
         mbps = statistics.median(mbps for mbps, _ in runs)
-        # Each round beside its own plain pair: the machine is not the same all the time.
+        # Each round has its own plain pair, since the speed of the machine changes.
         share = statistics.median(mbps / beside for (mbps, _), beside in zip(runs, plain, strict=True))
         packets = statistics.median(found.trust.packets_left / SECONDS for _, found in runs)
         per_ack = statistics.median(found.trust.data_per_ack or 0 for _, found in runs)
@@ -102,7 +101,7 @@ def throughput() -> Rows:
 
 
 def lateness() -> Rows:
-    """At rates that satellites have."""
+    """Measurements at rates of satellites."""
     rows = []
     for rate, queue in (("20 Mbit/s", "83 packets"), ("80 Mbit/s", "333 packets")):
         for backend, offload in DEVICES:
@@ -125,7 +124,7 @@ def lateness() -> Rows:
 
 
 def start_up() -> Rows:
-    """From the call to its return, with a program that does nothing."""
+    """Time from the call to its return, with a program that does nothing."""
     rows = []
     star = {f"l{n}": {"from": "a", "to": f"b{n:02}", "rate": "1 Mbit/s", "delay": "1 ms"} for n in range(49)}
     flows = {f"f{n}": {"from": "a", "to": f"b{n:02}", "app": "port"} for n in range(49)}
@@ -142,7 +141,7 @@ def start_up() -> Rows:
 
 
 def captures(folder: Path) -> Rows:
-    """What they take from a transfer that fills 1 Gbit/s, and of the processor for each packet."""
+    """Their cost for a transfer that fills 1 Gbit/s, and processor time for each packet."""
     scenario = path("1 Gbit/s", "1 ms", "1000 packets", SECONDS + 2)
     runs: dict[str, list[tuple[float, float]]] = {"without": [], "with `--pcap`": []}
     for _ in range(ROUNDS):
@@ -159,7 +158,7 @@ def captures(folder: Path) -> Rows:
 
 
 def busy() -> Rows:
-    """What a run says of itself, alone and with loops on each processor."""
+    """Reports of a run on its own accuracy, alone and with loops on each processor."""
     scenario = path("20 Mbit/s", "25 ms", "83 packets", SECONDS + 2)
     rows = []
     for count in (0, 1, 4, 8):
@@ -175,7 +174,7 @@ def busy() -> Rows:
 
 
 def gone_ms() -> float:
-    """How long anything is there after the command was killed."""
+    """Time until everything is gone after the command was killed."""
     mark = f"bentpipe-{uuid.uuid4()}"
     scenario = Path(__file__).parent / "drops.toml"
     command = [sys.executable, "-m", "bentpipe", "emulate", str(scenario), "--serve", "bulk", "--", "sleep", "100"]
@@ -191,7 +190,7 @@ def gone_ms() -> float:
                 continue
         return count
 
-    # The command, the front, the engine, what watches how programs wake, and both programs.
+    # The command, the front, the engine, the observer of wake-ups, and both programs.
     while left() < 6:
         time.sleep(0.05)
     start = time.monotonic()
@@ -204,7 +203,7 @@ def gone_ms() -> float:
 
 def main() -> None:
     """Measure and keep the numbers."""
-    # Who installs a package has its modules compiled.
+    # Installed packages have compiled modules.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     found = {
         "release": os.uname().release.split("-")[0],

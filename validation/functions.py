@@ -3,11 +3,11 @@
 A transfer that uses the middlebox, a plain one beside it, and a user who asks for short transfers share a geostationary
 path and a path in low orbit, without errors and with errors. The numbers go into `validation/data/functions.json`.
 
-    python -m validation.functions            # functions without numbers
+    python -m validation.functions            # middleboxes without numbers
     python -m validation.functions NAME ...   # these again; `all` for every one
     python -m tools.docs functions            # after that: the pages
 
-Some seconds for each.
+Each middlebox takes some seconds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ OF_PATH = {
     "GEO": {"RATE": "20 Mbit/s", "BACK": "2 Mbit/s", "BDP": "1.35 MB", "RTT": "520 ms", "RETURN": "100 kbit/s"},
     "LEO": {"RATE": "50 Mbit/s", "BACK": "10 Mbit/s", "BDP": "440 kB", "RTT": "48 ms", "RETURN": "250 kbit/s"},
 }
-"""What settings of a function say of the path."""
+"""Values of the path in settings of a middlebox."""
 SLOW_RETURN = {
     f"link.{link}.reverse.{key}": value
     for link in ("up", "down")
@@ -56,18 +56,18 @@ SLOW_RETURN = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where a function stands on the path, and what makes use of it."""
+    """Position of a middlebox on the path, and its users."""
 
     nodes: dict[str, list[Any]]
-    """By node, from the server on."""
+    """Middleboxes by node, from the server on."""
     tcp: dict[str, Any] = field(default_factory=dict)
-    """Keys of the transfer that makes use of it."""
+    """Keys of the transfer that uses it."""
     path: dict[str, Any] = field(default_factory=dict)
-    """What differs on the path, with the function and without."""
+    """Overrides of the path, with the middlebox and without it."""
     lossy: str = "up"
     """The link on which packets are corrupted."""
     more: str = ""
-    """What else is to be said."""
+    """Remarks."""
 
     @property
     def errors(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ PLACES = {
 
 
 def of_path(settings: dict[str, Any], path: str) -> dict[str, Any]:
-    """These settings with what they say of the path in figures."""
+    """Return the settings with the path's numbers."""
     text = json.dumps(settings)
     for word, value in OF_PATH[path].items():
         text = text.replace(f'"{word}"', f'"{value}"')
@@ -158,20 +158,20 @@ def measure(name: str) -> dict[str, Any]:
 
 
 def _numbers(compared: bp.Comparison, metric: str) -> list[float | None]:
-    # The second of an estimate is the mean, of an interval the value.
+    # The second item of an estimate is the mean, of an interval the value.
     means = [compared.estimate(case, metric)[1] for case in ("without", "with")]
     try:
         ratio = compared.ratio("with", "without", metric)[1:4]
-    except bp.BentpipeError:  # To nothing.
+    except bp.BentpipeError:  # A change to zero.
         ratio = (None, None, None)
     return [None if value is None else float(f"{value:.4g}") for value in (*means, *ratio)]
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Measure the requested middleboxes."""
     asked = sys.argv[1:]
     if unknown := [name for name in asked if name not in (*PLACES, "all")]:
-        raise SystemExit(f"error: no such function: {', '.join(unknown)}\n  known: {', '.join(PLACES)}")
+        raise SystemExit(f"error: no such middlebox: {', '.join(unknown)}\n  known: {', '.join(PLACES)}")
     numbers = kept.load("functions")
     for name in PLACES:
         if name not in numbers or name in asked or "all" in asked:

@@ -30,7 +30,7 @@ else:
 HERE = Path(__file__).resolve().parent
 FIGURE = HERE.parent / "docs" / "concepts" / "handovers.png"
 EVERY_S = 0.002
-"""Between packets: of 228 B, half of what the links carry."""
+"""Time between packets of 228 B: half of the links' rate."""
 PAYLOAD = 200
 FROM_S, TO_S = 0.8, 1.3
 
@@ -42,7 +42,7 @@ def handover(**how: str) -> dict[str, object]:
 
 
 def rescue(forwarding: str) -> dict[str, object]:
-    """The gateway turns away from the old satellite at once; that knows a way through the new one."""
+    """The gateway leaves the old satellite immediately, which knows a route through the new one."""
     routes = [
         {"flow": "call", "route": ["user", "sat-b", "gateway"], "reverse_route": ["gateway", "sat-b", "user"]},
         {"flow": "call", "route": ["sat-a", "sat-b", "gateway"]},
@@ -66,14 +66,14 @@ DRAWN = ["make before break, 60 ms", "break before make, 80 ms, rerouted", "down
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the packets of a case: (entered, delay) of those that arrived, in order, and (entered, cause)."""
+    """Packets of a case: (entered, delay) of arrived ones, in order, and (entered, cause) of lost ones."""
 
     arrived: list[tuple[float, float]]
     lost: list[tuple[float, str]]
 
     @property
     def reordered(self) -> int:
-        """Packets that arrive after one which entered later (RFC 4737 §3)."""
+        """Number of reordered packets: a packet that entered later arrived first (RFC 4737 §3)."""
         latest, count = -1.0, 0
         for entered, _ in self.arrived:
             count += entered < latest
@@ -88,7 +88,7 @@ class Outcome:
 
 
 def run(case: dict[str, object]) -> Outcome:
-    """Puts packets through one way of changing satellites."""
+    """Puts packets through one kind of handover."""
     scenario = {**tomllib.loads((HERE / "handovers.toml").read_text()), **case}
     network = bp.Network(scenario, seed=1)
     near, _ = network.ports("call")
@@ -101,7 +101,7 @@ def run(case: dict[str, object]) -> Outcome:
 
 
 def draw(outcomes: dict[str, Outcome]) -> Figure:
-    """One-way delays by when packets entered; crosses are lost ones."""
+    """One-way delays by the time of entering. Crosses are lost packets."""
     figure = Figure(figsize=(7, 5.6), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(len(DRAWN), 1, sharex=True, sharey=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 STEP_S = 0.02
-"""How often the kernel was asked for its window."""
+"""Interval of the samples of the kernel's window."""
 SMSS_BYTES = 1448
 COLUMNS = ("goodput", "mean cwnd", "max cwnd", "SRTT p50", "SRTT p95", "drops")
 GEO = {"link.path.delay": "300 ms", "link.path.forward.queue": "1000 packets", "duration": "40 s"}
@@ -33,7 +33,7 @@ GEO = {"link.path.delay": "300 ms", "link.path.forward.queue": "1000 packets", "
 
 @dataclass(frozen=True)
 class Case:
-    """A flow, and what the kernel's did: texts in the order of `COLUMNS`, empty where nothing was noted."""
+    """A flow with the kernel's values: texts in the order of `COLUMNS`, empty if there is no value."""
 
     name: str
     cc: str

@@ -45,7 +45,7 @@ class Mitigation:
 
 
 ERRORS = {"link.sat.forward.error": '{ kind = "packet", rate = 1e-4 }'}
-# The server answers; the terminal asks, on a new connection each time.
+# The terminal requests, the server answers, on a new connection each time.
 SHORT = {
     "flow.transfer.from": "terminal",
     "flow.transfer.to": "server",

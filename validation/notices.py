@@ -84,7 +84,7 @@ def goodput(sets: dict[str, str]) -> float:
 
 
 def measure() -> dict[str, dict[str, float]]:
-    """For each sender and middlebox the share of the goodput that is left."""
+    """Share of the goodput that is left, by sender and middlebox."""
     shares: dict[str, dict[str, float]] = {}
     for sender, keys in SENDERS.items():
         clean = goodput(keys)

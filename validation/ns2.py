@@ -1,9 +1,8 @@
-"""Compare bentpipe with what ns-2 measured on the same topologies.
+"""Compare bentpipe with results of ns-2 on the same topologies.
 
     python -m validation.ns2 [s1] [s2] [s3] [s4] [--seeds N]
 
-Each comparison prints a table. docs/validation/ns2.md says how the two are configured alike, and which differences
-remain.
+Each comparison prints a table. docs/validation/ns2.md explains the common configuration and the remaining differences.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ HERE = Path(__file__).parent
 """With scenarios that are `like = "ns-2"`, and stay as they are."""
 
 DATA = HERE / "data" / "ns2"
-"""What ns-2 measured; its README says how."""
+"""Results of ns-2; their README has the settings."""
 
 
 class Row(NamedTuple):
-    """One comparison: what, ours (mean and its standard error), theirs."""
+    """One comparison: quantity, ours (mean and its standard error), theirs."""
 
     case: str
     ours: float
@@ -40,7 +39,7 @@ class Row(NamedTuple):
 
 
 def table(name: str) -> Iterator[dict[str, str]]:
-    """Rows of one of ns-2's files, comments left out."""
+    """Rows of one of ns-2's files, without comments."""
     path = DATA / name
     with gzip.open(path, "rt") if name.endswith(".gz") else path.open() as lines:
         yield from csv.DictReader(line for line in lines if not line.startswith("#"))
@@ -110,7 +109,7 @@ def s3() -> Iterator[Row]:
 
 
 class Trace(NamedTuple):
-    """How far the packets that two senders sent are the same."""
+    """Number of equal packets at the start of two sequences."""
 
     case: str
     same: int
@@ -152,7 +151,7 @@ def show(row: Row) -> None:
 
 
 def main() -> None:
-    """Print the tables asked for."""
+    """Print the requested tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("cases", nargs="*", choices=["s1", "s2", "s3", "s4", []], default=[])
     parser.add_argument("--seeds", type=int, default=5)

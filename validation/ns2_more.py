@@ -32,7 +32,7 @@ OURS = HERE / "data" / "ns2" / "more_ours.csv"
 AGENTS = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
 SEEDS = 30
 LIMIT = 3.0
-"""Standard errors beyond which a difference needs a cause."""
+"""Least difference, in standard errors, that needs a cause."""
 
 
 class Case(NamedTuple):
@@ -92,7 +92,7 @@ def red(*, ecn: bool) -> dict[str, Any]:
 
 
 def down(*spans: tuple[float, float]) -> dict[str, Any]:
-    """The bottleneck loses what it carries for a time."""
+    """The bottleneck loses all packets for a time."""
     points: list[list[Any]] = [["0 s", 0]]
     for begin, end in spans:
         points += [[f"{begin} s", 1], [f"{end} s", 0]]
@@ -116,7 +116,7 @@ ON_OFF = {
     "off": {"kind": "exponential", "mean": "0.5 s"},
 }
 SPREAD = (2, 3.7, 5.1, 7.3, 8.9, 11.3, 13.9, 17.1)
-"""Delays in ms that keep flows from marching in step."""
+"""Delays in ms that keep flows from running in step."""
 CASES = {
     "two-way": Case("Data in both directions", {"opposite": "3"}, {**pair("back", 1000, "2 ms", 3, back=True)}),
     "return": Case(
@@ -265,9 +265,9 @@ class Run(NamedTuple):
     """Results of one run."""
 
     goodput_kbps: float
-    """Of the first group of flows, mean; of files: mean completion time in ms."""
+    """Mean of the first group of flows; for files: mean completion time in ms."""
     second_kbps: float
-    """Of the second group (opposite direction, small packets, long round trip), mean; else 0."""
+    """Mean of the second group (opposite direction, small packets, long round trip); otherwise 0."""
     jain: float
     retransmissions: float
     timeouts: float
@@ -354,7 +354,7 @@ def measured(one: Callable[..., Run], names: Iterable[str], seeds: int, jobs: in
 
 
 def read(path: Path) -> Runs:
-    """Runs that were kept."""
+    """Stored runs."""
     found: Runs = {}
     if path.exists():
         with path.open() as lines:
@@ -365,7 +365,7 @@ def read(path: Path) -> Runs:
 
 
 def keep(path: Path, runs: Runs) -> None:
-    """Keep runs, in the order of the cases."""
+    """Store runs, in the order of the cases."""
     order = [(name, sender) for name, case in CASES.items() for sender in case.senders.split()]
     with path.open("w") as file:
         file.write(

@@ -1,6 +1,6 @@
 """Makes the pages of the papers, `docs/papers`: verdicts and figures of `bentpipe reproduce --full --falsify`.
 
-Ends with exit status 1 if a measure fails, or if a claim holds without its mechanism and gives no reason.
+Ends with exit status 1 if a measure fails, or if a claim holds without its mechanism and has no reason.
 
     python -m validation.papers                   # all papers, more than an hour on two cores
     python -m validation.papers hswa geo          # only these; the index, which counts all verdicts, stays
@@ -23,7 +23,7 @@ PAGES = Path(__file__).resolve().parent.parent / "docs" / "papers"
 
 def main() -> None:
     """Reproduce papers and put pages and figures in place of the old ones."""
-    # Not those of installed packages.
+    # Papers of installed packages do not count.
     is_full = "--quick" not in sys.argv
     names = [name for name in sys.argv[1:] if name != "--quick"] or list(claims.shipped())
     with tempfile.TemporaryDirectory() as folder:

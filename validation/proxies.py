@@ -57,7 +57,7 @@ CAUSES: dict[str, tuple[dict[str, object], dict[str, list[dict[str, object]]]]] 
     "split, `hybla` on the hop": ({}, {"gateway": [{"kind": "split", "listener": {"cc": HYBLA}}]}),
     "split, both": ({}, PROXIES["split, `hybla` and 200 segments on the hop"]),
 }
-"""What the proxies and senders of the tables consist of, each by itself: keys, and what stands at the nodes."""
+"""Parts of the proxies and senders of the tables: keys, and middleboxes at the nodes."""
 SIZES = ["10 kB", "100 kB", "1 MB", "10 MB"]
 PAGES = {
     "flow.f.from": "user",
@@ -70,7 +70,7 @@ def time_s(sets: dict[str, object], proxy: dict[str, list[dict[str, object]]]) -
     """The median over seeds of the time of a transfer, or of the mean time of a page; none if one never arrived."""
     found = []
     is_page = "flow.f.from" in sets
-    # Who asks for a page is on the other side of the gateway: the hop is that of the opener.
+    # The client of a page is on the other side of the gateway: the hop is that of the opener.
     turned = {"listener": "opener"} if is_page else {}
     nodes = {
         f"node.{node}.middlebox": [{turned.get(key, key): value for key, value in box.items()} for box in boxes]
@@ -92,7 +92,7 @@ def times(sets: dict[str, object], proxy: dict[str, list[dict[str, object]]]) ->
 
 
 def rounded(times_s: list[float | None]) -> list[float | None]:
-    """With the digits of the page."""
+    """Number with the digits of the page."""
     return [None if each is None else round(each, 2) for each in times_s]
 
 

@@ -49,7 +49,7 @@ SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
     "REFWA": ("refwa", {}),
     "REFWA Plus": ("refwa-plus", {}),
 }
-"""By name, the case of the paper's pack and what is put over it."""
+"""Case of the paper's pack and its overrides, by name."""
 
 
 def scenario(name: str) -> bp.Scenario:

@@ -1,8 +1,8 @@
 """Measures each congestion control on satellite paths, and draws its figure.
 
-Measured are the window over time on the paths `geo` and `leo`, goodput over the loss rate in `s1` and `s2`, and the
+The parts are the window over time on the paths `geo` and `leo`, goodput over the loss rate in `s1` and `s2`, and the
 sharing with `sack` and with a flow of the same kind. The numbers go into `validation/data/senders.json`, the figures
-into `docs/senders`. Ten seconds of a core for each.
+into `docs/senders`. Each congestion control takes ten seconds of a core.
 
     python -m validation.senders            # congestion controls without numbers
     python -m validation.senders NAME ...   # these again; `all` for every one
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 FIGURES = Path(__file__).resolve().parent.parent / "docs" / "senders"
 
 REFERENCES = ("sack", "reno")
-"""Drawn beside each congestion control: Reno's window with the recovery of most others, and Reno itself."""
+"""References in each figure: Reno's window with the recovery of most others, and Reno itself."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """Where the window is shown."""
+    """Path of the figure of the window."""
 
     scenario: str
     title: str
@@ -56,7 +56,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Response:
-    """Where goodput is measured over the loss rate."""
+    """Path of the goodput over the loss rate."""
 
     scenario: str
     title: str
@@ -84,7 +84,7 @@ RESPONSES = (
     Response(
         "s2",
         "s2: one flow, GEO, 100 Mbit/s, 510 ms",
-        # Long against the time from loss to loss; the shipped 50 s tell of the first loss.
+        # Much longer than the time between losses. In the 50 s of the scenario the first loss would dominate.
         {"duration": "150 s"},
         "link.downlink.forward.error.rate",
         (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2),
@@ -95,11 +95,11 @@ SHARED = (("geo", {"tcp.like": "rfc", "duration": "120 s"}), ("s1", {"duration":
 """Where it meets `sack`."""
 SHARED_REPLICATIONS = 4
 TWINS = (("geo", 300), ("leo", 120))
-"""Where two flows of its own meet, and for how many seconds. The second begins in the twenty-first."""
+"""Path of two flows of the same kind, and its duration in seconds. The second flow begins at 20 s."""
 TWINS_FROM_S = 21
 TWINS_REPLICATIONS = 3
 TWINS_WINDOW_S = 30
-"""Over so long their goodput is compared."""
+"""Time of the comparison of their goodputs."""
 EVEN = 0.95
 KEPT = ("goodput", "rtt", "resent", "timeouts")
 """Metrics of the two paths."""
@@ -143,7 +143,7 @@ def measure(names: Iterable[str]) -> dict[str, Numbers]:
 
 
 def _twins(name: str, scenario: str, seconds: int) -> dict[str, list[float | None]]:
-    """When two flows of one kind share evenly for the first time, and how evenly they share in the last third."""
+    """Time until two flows of one kind share evenly, and Jain's index of the last third."""
     after, last = [], []
     second = {"from": "server", "to": "terminal", "start": '{ uniform = ["20 s", "21 s"] }'}
     sets = {f"flow.second.{key}": value for key, value in second.items()}
@@ -159,7 +159,7 @@ def _twins(name: str, scenario: str, seconds: int) -> dict[str, list[float | Non
         after.append(even[0] - TWINS_FROM_S if even else np.nan)
         last.append(jain(rates[:, -seconds // 3 :].sum(axis=1)))
     share = estimate(np.array(last), 0.95)
-    # With one that never gets there the mean would say too little.
+    # With a run that never shares evenly the mean would be too small.
     reached = [float(max(after))] if not np.isnan(after).any() else [None]
     return {"after": _rounded(*reached), "jain": _rounded(share.mean, share.half_width)}
 
@@ -198,7 +198,7 @@ def draw(name: str, numbers: dict[str, Numbers]) -> None:
 
 
 def _drawn(name: str) -> list[tuple[str, dict[str, Any]]]:
-    """The references and, over them, the sender, each with how it is drawn."""
+    """The references, then the sender, each with its style."""
     others: list[tuple[str, dict[str, Any]]] = [
         (other, {"color": colour, "linestyle": dashes, "linewidth": 0.9})
         for other, colour, dashes in zip(REFERENCES, ("0.55", "0.7"), ("-", ":"), strict=True)
@@ -262,7 +262,7 @@ def _draw_response(axes: Axes, response: Response, name: str, numbers: dict[str,
 
 
 def main() -> None:
-    """Measure and draw what is asked for."""
+    """Measure and draw the requested congestion controls."""
     known = [choice["name"] for choice in bp.choices()["cc"]]
     asked = sys.argv[1:]
     if unknown := [name for name in asked if name not in (*known, "all")]:

@@ -1,4 +1,4 @@
-"""Measures the effect of the geometry in experiments that had stand-ins for it.
+"""Measures the effect of the geometry in experiments that had fixed paths instead.
 
     python -m validation.skies [been] [cause] [cost] [day] [future] [measured] [passes] [refwa] [transient]
     python -m tools.docs sky --pictures      # after that: the page and its figures
@@ -31,7 +31,7 @@ PACK = ROOT / "python" / "bentpipe" / "papers" / "packs" / "been" / "scenarios"
 SYSTEMS = {"NewReno": "iridium-path", "SaTPEP": "iridium-satpep", "BEEN": "iridium-been"}
 SIZES = ["1500 B", "500 B", "200 B", "100 B", "50 B"]
 RATES = [1e-2, 1e-3, 1e-4]
-# Two hours and a bit apart: other satellites in other places.
+# Starts more than two hours apart have other satellites in other places.
 STARTS = [f"2000-01-01T{at // 60:02}:{at % 60:02}:00Z" for at in range(0, 1440, 144)]
 COASTS = {"gateway": (37.77, -122.42), "gateway2": (40.71, -74.01)}
 IRIDIUM = {
@@ -50,7 +50,7 @@ def stand_in(system: str) -> dict[str, Any]:
 
 
 def over_iridium(system: str, start: str) -> dict[str, Any]:
-    """The same where Iridium is between the gateways, without errors yet."""
+    """The same scenario with Iridium between the gateways, without errors yet."""
     scenario = stand_in(system)
     for name in ("up", "isl1", "isl2", "isl3", "down"):
         del scenario["link"][name]
@@ -62,7 +62,7 @@ def over_iridium(system: str, start: str) -> dict[str, Any]:
 
 
 def with_errors(scenario: dict[str, Any], rate: float) -> dict[str, Any]:
-    """Errors on what the first gateway sends up, as in the paper; on no acknowledgement."""
+    """Errors on the uplink of the first gateway, as in the paper, but not on acknowledgements."""
     links = {name: dict(link) for name, link in scenario["link"].items()}
     for name, link in links.items():
         if name == "up" or name.startswith("gateway~"):
@@ -71,13 +71,13 @@ def with_errors(scenario: dict[str, Any], rate: float) -> dict[str, Any]:
 
 
 def goodput_kbps(scenario: dict[str, Any], size: str, seed: int) -> float:
-    """What the receiver gets, kbit/s."""
+    """Goodput at the receiver, kbit/s."""
     run = bp.run(sized(scenario, size), seed=seed)
     return float(run.flows["delivered_bytes"].sum()) * 8e-3 / run.simulated_s
 
 
 def been() -> dict[str, Any]:
-    """Goodputs of the three systems, at each size and rate, on the stand-in and over the sky."""
+    """Goodputs of the three systems, at each size and rate, on the fixed path and over the sky."""
     skies = {(system, start): over_iridium(system, start) for system in SYSTEMS for start in STARTS}
     work = [
         (system, size, rate, path)
@@ -108,7 +108,7 @@ def been() -> dict[str, Any]:
 
 
 def sized(scenario: dict[str, Any], size: str) -> dict[str, Any]:
-    """With segments of this size."""
+    """Overrides for segments of this size."""
     return scenario | {"tcp": scenario["tcp"] | {"smss": size}}
 
 
@@ -125,7 +125,7 @@ DAY = [f"2000-01-01T{hour:02}:00:00Z" for hour in range(0, 24, 3)]
 
 
 def transfer(sky: dict[str, Any], start: str, cc: str, *, is_split: bool) -> dict[str, Any]:
-    """A minute of a transfer behind London, with a split proxy there or without."""
+    """A minute of a transfer behind London, with or without a split proxy there."""
     return {
         "duration": "60 s",
         "tcp": {"like": "linux-6", "cc": cc},
@@ -137,7 +137,7 @@ def transfer(sky: dict[str, Any], start: str, cc: str, *, is_split: bool) -> dic
 
 
 def day() -> dict[str, Any]:
-    """Goodput, round trips, handovers and what they cost, for each sender under each sky."""
+    """Goodput, round trips, handovers and their cost, for each congestion control under each sky."""
     work = [(sky, cc, False) for sky in SKIES for cc in SENDERS] + [(sky, "sack", True) for sky in SKIES]
 
     def one(what: tuple[str, str, bool]) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def timed(tick: str, error: float, start: str | None) -> dict[str, Any]:
 
 
 def passes() -> dict[str, Any]:
-    """The time of the file, or what was delivered of it, by tick and error, over the formula and over the orbit."""
+    """Time of the file, or its delivered part, by tick and error, over the formula and over the orbit."""
     rows = []
     for error in BIT_ERRORS:
         for tick in TICKS:
@@ -228,7 +228,7 @@ def passes() -> dict[str, Any]:
     return {"rows": rows}
 
 
-# What the timer study leaves to others: errors that follow from elevation and weather, other traffic, a constellation.
+# Future work of the timer study: errors by elevation and weather, other traffic, a constellation.
 
 RAINS: dict[str, Any] = {"clear": "none", "rain": {"kind": "exceeded", "percent": 1}}
 BACKGROUND = {"alone": "0 bit/s", "beside 1 Mbit/s": "1 Mbit/s"}
@@ -280,7 +280,7 @@ def future() -> dict[str, Any]:
     return {"rows": rows}
 
 
-# Beside what was measured on Starlink.
+# Comparison with measurements on Starlink.
 
 ENDS = {
     "Victoria to Seattle, bent pipe": ("Victoria BC", "Seattle"),
@@ -322,7 +322,7 @@ PARTS = {
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Measure the requested parts."""
     asked = sys.argv[1:]
     if unknown := [name for name in asked if name not in PARTS]:
         raise SystemExit(f"error: no such part: {', '.join(unknown)}\n  known: {', '.join(PARTS)}")

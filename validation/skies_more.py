@@ -19,7 +19,7 @@ CONFIDENCE = 0.95
 ROOT = Path(__file__).resolve().parent.parent
 REFWA = ROOT / "python" / "bentpipe" / "papers" / "packs" / "refwa" / "scenarios" / "bottleneck.toml"
 
-# What the sky costs.
+# Cost of the sky.
 
 EXAMPLE = ROOT / "target" / "release" / "examples" / "all_pairs"
 BUILD = ["cargo", "build", "--release", "--package", "bentpipe-orbit", "--example", "all_pairs"]
@@ -35,12 +35,12 @@ FLOWS = [1, 10, 45, 190]
 
 
 def spent(cities: int, planes: int, steps: int) -> tuple[float, float]:
-    """CPU seconds and largest memory in MB of routes at so many steps of 0.1 s, in a process of its own."""
+    """CPU seconds and largest memory in MB of routes at `steps` steps of 0.1 s, in a separate process."""
     words = [str(EXAMPLE), *(str(number) for number in (cities, steps, planes, planes))]
     largest = 0.0
     with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
         while True:
-            # The largest resident set of `wait4` would be that of this process, from before the other began.
+            # `wait4` would report the largest resident set of this process, before the other one began.
             with contextlib.suppress(OSError, StopIteration):
                 lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
                 largest = max(largest, float(next(line for line in lines if line.startswith("VmHWM")).split()[1]))
@@ -59,7 +59,7 @@ def cost() -> dict[str, Any]:
     rows = []
     for planes in PLANES:
         for cities in CITIES:
-            # What is done once is in both.
+            # Both include the cost of things done once.
             whole, begin = (min(spent(cities, planes, steps)[0] for _ in range(TIMES)) for steps in (STEPS, BEFORE))
             step_ms = 1e3 * (whole - begin) / (STEPS - BEFORE)
             rows.append({"satellites": planes**2, "pairs": cities * (cities - 1) // 2, "step_ms": step_ms})
@@ -77,7 +77,7 @@ def long_look() -> dict[str, Any]:
 
 
 def reading(pairs: int) -> float:
-    """CPU seconds until a scenario of a minute with so many pairs of cities over a shell of Starlink's is read."""
+    """CPU seconds to read a scenario of a minute with this number of pairs of cities over a shell of Starlink."""
     known = [city["name"] for city in bp.sky.cities() if abs(city["latitude_deg"]) < 50]
     cities = [known[number * len(known) // 20] for number in range(20)]
     ends = [(a, b) for number, a in enumerate(cities) for b in cities[number + 1 :]][:pairs]
@@ -90,8 +90,8 @@ def reading(pairs: int) -> float:
 
 # After a boundary of Starlink's slots.
 
-# Medians of round trips of pings by the time of sending after the boundary (ms), and replies that came in the same time
-# against usual: five traces of 2024 from Victoria (Z. Zhao and J. Pan's LEO live streaming), our quantiles.
+# Median round trips of pings (ms) by the time of sending after the boundary, and replies in this time compared with the
+# usual number. Quantiles of five traces of 2024 from Victoria (Z. Zhao and J. Pan's LEO live streaming).
 OFFSETS = [-0.10, -0.05, 0.0, 0.05, 0.10, 0.15, 0.20, 0.25]
 WIDTH_S = 0.05
 PING_S = 0.01
@@ -107,7 +107,7 @@ AFTER = {
         "in_flight": "delivered",
         "place": {"Victoria": {"latitude": 48.45, "longitude": -123.36}},
     },
-    # What is not geometry: frames, scheduling, the way on the ground.
+    # Delays that are not geometry: frames, scheduling, the path on the ground.
     "link": {"rest": {"from": "Seattle", "to": "server", "rate": "1 Gbit/s", "delay": "8 ms"}},
     "flow": {"ping": {"from": "Victoria", "to": "server", "app": "port"}},
 }
@@ -126,7 +126,7 @@ def pinged(scenario: dict[str, Any], every_s: float, until_s: float) -> Any:
         arrived = {int.from_bytes(packet.data, "big"): packet.at_s for packet in net.drain()}
         return [arrived.get(number, float("nan")) for number in range(len(times))]
 
-    # The two directions share nothing: each is a run of its own.
+    # The two directions share nothing, so each is a separate run.
     sent = [every_s * number for number in range(round(until_s / every_s))]
     there = through(0, sent)
     kept = [number for number, at in enumerate(there) if at == at and at < until_s]
@@ -206,7 +206,7 @@ def around(case: str, direction: str, error: float, start: str) -> dict[str, Any
     }
     if direction == "down":
         scenario["sky"]["middlebox"] = marking
-        # What comes down to the hub; acknowledgements come down elsewhere.
+        # The downlink to the hub. Acknowledgements use another downlink.
         scenario["sky"]["user"]["reverse"] |= shared
     else:
         scenario["node"] = {HUB: {"middlebox": marking}}
@@ -225,7 +225,7 @@ def around(case: str, direction: str, error: float, start: str) -> dict[str, Any
 
 
 def still(scenario: dict[str, Any]) -> dict[str, Any]:
-    """The same where the sky stands still as it was at the start."""
+    """The same scenario with the sky at rest, as at the start."""
 
     def first(keys: dict[str, Any]) -> dict[str, Any]:
         delay = keys.get("delay")
@@ -236,7 +236,7 @@ def still(scenario: dict[str, Any]) -> dict[str, Any]:
         name: first(link) | {side: first(link[side]) for side in sides if side in link}
         for name, link in scenario["link"].items()
     }
-    # No function may stand where nobody comes.
+    # Each middlebox needs packets that pass its node.
     passed = {name for flow in scenario["flow"].values() for name in flow["route"]}
     nodes = {name: node for name, node in scenario.get("node", {}).items() if name in passed}
     return {key: value for key, value in scenario.items() if key != "at"} | {"link": links, "node": nodes}
@@ -285,7 +285,7 @@ def refwa() -> dict[str, Any]:
 
 
 def cause() -> dict[str, Any]:
-    """What REFWA Plus does until the hub's first handover, and in all, where satellites give the feedback."""
+    """REFWA Plus until the hub's first handover and in total, with feedback from satellites."""
     rows = []
     for seed, start in enumerate(STARTS, 1):
         scenario = around("refwa-plus", "down", 0.0, start)

@@ -35,7 +35,7 @@ SCENARIOS = {
 SLOT_S, PHASE_S = 15, 12
 RUN_S = 3600
 PING_S = 0.0133
-"""As far apart as most pings of the traces."""
+"""Interval of most pings of the traces."""
 SEEDS = (1, 2, 3)
 AFTER_S = [-0.1, -0.05, 0.0, 0.05, 0.1, 0.15, 0.2]
 BIN_S = 0.05
@@ -44,7 +44,7 @@ Reals = NDArray[np.float64]
 
 
 def trace(path: Path) -> tuple[Reals, Reals]:
-    """When replies arrived, s, and round trips, ms."""
+    """Arrival times of replies, s, and round trips, ms."""
     rows = lzma.decompress(path.read_bytes()).decode().splitlines()[1:]
     table = np.array([[float(cell) for cell in row.split(",")[:2]] for row in rows])
     table = table[table[:, 1] > 0]
@@ -62,7 +62,7 @@ def pinged(name: str, seed: int) -> tuple[Reals, Reals, float]:
     scenario["flow"] = {"ping": {"from": flow["to"], "to": flow["from"], "app": "port"}}
 
     def through(way: int, times: Reals) -> Reals:
-        """When packets arrive that are sent at these times in one direction."""
+        """Arrival times of packets sent at these times in one direction."""
         net = bp.Network(scenario)
         port = net.ports("ping")[way]
         for number, at in enumerate(times.tolist()):

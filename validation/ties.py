@@ -17,7 +17,7 @@ import bentpipe as bp
 HERE = Path(__file__).resolve().parent
 SENDERS = ("tahoe", "reno", "newreno", "sack")
 PROCESSING = {"0": "0 s", "0 to 0.1 ms": {"uniform": ["0 s", "100 us"]}}
-# By sender: without and with overhead_.
+# Values by sender, without and with overhead_.
 NS2_S3 = {
     "tahoe": ("11.22 s, 309", "14.75 s, 289"),
     "reno": ("14.02 s, 307", "15.27 s, 321"),

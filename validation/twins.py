@@ -1,15 +1,15 @@
 """Compares the TCP of this machine's kernel with the simulator: the same transfers in real time and in virtual time.
 
     python -m validation.twins --fresh         # measure all of it
-    python -m validation.twins                 # go on: rows that are missing or not decided
-    python -m validation.twins --minutes 5     # stop after so long; the next call goes on
-    python -m validation.twins --again bbr     # do rows with this in their names again, and no others
+    python -m validation.twins                 # continue: missing and undecided rows
+    python -m validation.twins --minutes 5     # stop after this time; the next call continues
+    python -m validation.twins --again bbr     # measure only rows with this in their names, again
     python -m tools.docs linux                 # after that: judge the kept runs, and write the page
 
-It needs Linux and private namespaces, takes about 100 minutes of real time, and wants a quiet machine: an emulated run
-that is not trustworthy is done again, and counts for nothing if it stays so. Each row has at least 3 emulated runs.
-Rows that are not decided get 5 more, and then as many as decide them, up to 24 (`--runs`). Every run is kept in
-`validation/data/twins.json` as soon as it is over.
+It needs Linux, private namespaces, about 100 minutes of real time, and a quiet machine. An emulated run that is not
+trustworthy is repeated, and does not count if it stays so. Each row has at least 3 emulated runs. Undecided rows get 5
+more, and then as many as they need, up to 24 (`--runs`). Each finished run is stored immediately in
+`validation/data/twins.json`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 KEPT = HERE / "data" / "twins.json"
 REPLICATIONS = 30
 EMULATIONS = 3
-"""Of each row, at least."""
+"""Least number of emulated runs of each row."""
 WORTHWHILE = 8
 """An undecided row gets this many runs. It gets more only if the number allowed is expected to decide it."""
 RUNS = 24
@@ -124,7 +124,7 @@ class Bulk:
 
 
 def rounded(row: dict[str, Any]) -> dict[str, Any]:
-    """With as many digits as anybody reads."""
+    """Round to a readable number of digits."""
     return {key: float(f"{value:.7g}") if isinstance(value, float) else value for key, value in row.items()}
 
 
@@ -206,7 +206,7 @@ def judged_short(found: dict[str, Any]) -> dict[str, Any]:
     simulated, times = found["simulated_s"], found["times_s"]
     if len(times) < 2:
         return {**found, "verdict": "Cannot tell."}
-    # The simulated transfer meets no chance.
+    # The simulated transfer has no randomness.
     spread = verdict.Spread(found["emulated_s"] - simulated, statistics.variance(times), 0.0, REPLICATIONS, None, 0.0)
     each = verdict.decided("completion_s", simulated, found["emulated_s"], SHORT_MARGIN * simulated, spread, len(times))
     return {**found, "verdict": f"{each.verdict.capitalize()}."}

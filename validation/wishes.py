@@ -34,7 +34,7 @@ INPUTS: dict[str, dict[str, Any]] = {
     "losses": {"measures_errors": True},
     "all three": {"connections": 0, "queue_target": "100 ms", "measures_errors": True},
 }
-"""By name of an arm, what is set; `connections` becomes the number that share the link."""
+"""Overrides of a case, by name. `connections` becomes the number of connections that share the link."""
 
 COPIES = [1, 2, 3]
 RATES = [0.1, 0.3, 0.5, 0.7]
