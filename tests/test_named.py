@@ -14,7 +14,7 @@ PAGE = (DOCS / "papers" / "named.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in PAGE.splitlines()
-    if line.startswith("| ") and not line.startswith("| what |")
+    if line.startswith("| ") and not line.startswith("| name |")
 ]
 
 
