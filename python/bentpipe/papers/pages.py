@@ -151,8 +151,8 @@ def band(claim: Claim) -> str:
 def short(statement: str) -> str:
     """The beginning of a statement, for a line of a table.
 
-    >>> short("HSWA keeps about 96 Mbit/s."), short("A long statement " * 9)[-16:]
-    ('HSWA keeps about 96 Mbit/s', 'long statement …')
+    >>> short("HSWA keeps about 96 Mbit/s."), short("A long statement " * 9)[-20:]
+    ('HSWA keeps about 96 Mbit/s', 'A long statement A …')
     """
     text = statement.removesuffix(".")
     return text if len(text) <= SHORT_MAX else text[: SHORT_MAX - 1].rsplit(" ", 1)[0].rstrip(",;:") + " …"
