@@ -281,11 +281,15 @@ def claim(verdict: Verdict, before: Mapping[str, str] | None = None) -> Iterator
     claim = verdict.claim
     basis = "" if claim.by == claims.RUNS else f", by {claim.by}"
     yield f"\n### {claim.id}\n\n**{verdict.text}**{basis} ({claim.where}). {claim.statement}\n"
+    # Parts share lines: the first part has them.
+    said: set[str] = set()
     for part in verdict.parts:
         own = "" if part.claim.statement == claim.statement else f" {part.claim.statement}"
         by = f", by {part.claim.by}" if part.claim.by not in (claims.RUNS, claim.by) else ""
         yield f"- {part.claim.part}: **{part.text}**{by}.{own}"
-        yield from (f"    {line}" for line in _judged(part, before or {}))
+        lines = [line for line in _judged(part, before or {}) if line not in said]
+        said.update(line for line in lines if line.startswith(("- Measured", "- No mechanism")))
+        yield from (f"    {line}" for line in lines)
     if not verdict.parts:
         yield from _judged(verdict, before or {})
     elif verdict.detail and verdict.kind != verdicts.NEEDS:

@@ -41,8 +41,8 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
     held = [verdict for verdict in reproduced.verdicts if verdict.kind in HOLD]
     others = Counter(verdict.claim.by for verdict in held if verdict.claim.by != claims.RUNS)
     if others:
-        texts = [f"{count} by {by}" for by, count in sorted(others.items())]
-        yield f"Of the {len(held)} claims that hold in some reading, {' and '.join(texts)}, without runs."
+        texts = [f"{count} {'holds' if count == 1 else 'hold'} by {by}" for by, count in sorted(others.items())]
+        yield f"Of the {len(held)} claims that hold in some reading, {' and '.join(texts)}."
     places: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in reproduced.verdicts:
         for place in _named(verdict.claim.where):
