@@ -81,10 +81,13 @@ def test_commands_of_a_page_run(page, tmp_path, monkeypatch, capsys, shortened):
         assert not ended.value.code, f"{command}\n{capsys.readouterr().err}"
 
 
-# The others have tests of their own: open-network in test_network, own-sender in test_own.
+# The others have tests of their own: open-network in test_network, custom-congestion-control in test_own.
 PYTHON = [
     README,
-    *(ROOT / "docs" / name for name in ("guides/compare-senders.md", "guides/sky.md", "concepts/statistics.md")),
+    *(
+        ROOT / "docs" / name
+        for name in ("guides/compare-congestion-controls.md", "guides/sky.md", "concepts/statistics.md")
+    ),
 ]
 
 

@@ -15,7 +15,7 @@ to 70 ms). On `leo`, a handover every 15 s loses a few packets. The hosts follow
 because current hosts, the default, use many of the switches already. Dots are means of {replications} replications
 with 95 % intervals; `--plot` draws them. If all replications are equal, nothing is random, and there is no interval.
 
-Two more mitigations act in the network: it can [compress headers](../functions/compress.md) (RFC 2760 §3.7) and
+Two more mitigations act in the network: it can [compress headers](../middleboxes/compress.md) (RFC 2760 §3.7) and
 [filter ACKs](../concepts/links-and-errors.md#ack-filtering).
 
 | switch | key | GEO | LEO |
