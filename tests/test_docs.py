@@ -224,3 +224,20 @@ def test_every_link_of_the_pages_leads_somewhere():
             elif anchor and written.endswith(".md") and written not in made:
                 dead += [] if anchor in _anchors(target.read_text()) else [f"{page.name}: {path}#{anchor}"]
     assert not dead
+
+
+def test_the_glossary_is_short_and_linked():
+    text = (ROOT / "docs" / "reference" / "glossary.md").read_text()
+    entries = re.findall(r"^## ([^\n]*)\n\n(.*?)(?=\n\n)", text, re.MULTILINE | re.DOTALL)
+    assert 20 <= len(entries) <= 40
+    words = [word for word, _ in entries]
+    assert words == sorted(words, key=str.lower)
+    linked = {
+        anchor
+        for page in PAGES
+        for anchor in re.findall(r"\]\(\.\./reference/glossary\.md#([\w-]+)\)", page.read_text())
+    }
+    assert {word.lower().replace(" ", "-") for word in words} == linked
+    for word, meaning in entries:
+        # One sentence: no stop before its end, except in a version or a section.
+        assert len(re.findall(r"[.!?](?:\s|$)", re.sub(r"\(.*?\)", "", meaning))) == 1, word
