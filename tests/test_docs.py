@@ -81,10 +81,10 @@ def test_commands_of_a_page_run(page, tmp_path, monkeypatch, capsys, shortened):
         assert not ended.value.code, f"{command}\n{capsys.readouterr().err}"
 
 
-# The others have tests of their own: open-network in test_network, own-sender in test_own.
+# The others have tests of their own: open-network in test_network, custom-congestion-control in test_own.
 PYTHON = [
-    README,
-    *(ROOT / "docs" / name for name in ("guides/compare-senders.md", "guides/sky.md", "concepts/statistics.md")),
+    ROOT / "docs" / name
+    for name in ("guides/compare-congestion-controls.md", "guides/sky.md", "concepts/statistics.md")
 ]
 
 
@@ -126,6 +126,38 @@ def test_the_readme_shows_what_mix_finds():
     assert len(mixed.statements) == 3
     for statement in mixed.statements:
         assert statement in shown
+
+
+def test_the_readme_is_short():
+    assert len(README.read_text().splitlines()) < 120
+
+
+def test_the_readme_counts_the_claims_of_the_papers():
+    rows = re.findall(r"^\|.*\|$", (ROOT / "docs" / "papers" / "index.md").read_text(), re.MULTILINE)
+    head, _, *papers = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    total = {name: sum(int(cells[i].split()[0]) for cells in papers) for i, name in enumerate(head) if i}
+    shown = " ".join(README.read_text().split())
+    assert f"Of {total['all']} claims in [{('no', 'one', 'two', 'three', 'four', 'five')[len(papers)]} papers]" in shown
+    assert f"{total['reproduced']} hold as printed" in shown
+    assert f"{total['reproduced under a reading']} hold under at least one reading" in shown
+    assert f"{total['impossible as printed']} are impossible as printed" in shown
+
+
+def test_the_index_leads_to_every_page():
+    """Each page is linked from the index, or from the list of its room that the index links."""
+    docs = ROOT / "docs"
+    made = site.pages()
+
+    def links(page: Path) -> set[Path]:
+        found = re.findall(r"\]\(([^)#:\s]+\.md)(?:#[^)]*)?\)", page.read_text())
+        return {(page.parent / path).resolve() for path in found}
+
+    index = docs / "index.md"
+    first = links(index)
+    assert {docs / path for path in made if path != "gallery/index.md"} <= first
+    lists = [page for page in first if page.name == "index.md" or page == docs / "reference" / "scenario.md"]
+    reached = first.union({index}, *(links(page) for page in lists if page.is_file()))
+    assert sorted(set(docs.rglob("*.md")) - reached) == []
 
 
 def test_the_command_line_page_has_every_command_and_option():
@@ -192,3 +224,20 @@ def test_every_link_of_the_pages_leads_somewhere():
             elif anchor and written.endswith(".md") and written not in made:
                 dead += [] if anchor in _anchors(target.read_text()) else [f"{page.name}: {path}#{anchor}"]
     assert not dead
+
+
+def test_the_glossary_is_short_and_linked():
+    text = (ROOT / "docs" / "reference" / "glossary.md").read_text()
+    entries = re.findall(r"^## ([^\n]*)\n\n(.*?)(?=\n\n)", text, re.MULTILINE | re.DOTALL)
+    assert 20 <= len(entries) <= 40
+    words = [word for word, _ in entries]
+    assert words == sorted(words, key=str.lower)
+    linked = {
+        anchor
+        for page in PAGES
+        for anchor in re.findall(r"\]\(\.\./reference/glossary\.md#([\w-]+)\)", page.read_text())
+    }
+    assert {word.lower().replace(" ", "-") for word in words} == linked
+    for word, meaning in entries:
+        # One sentence: no stop before its end, except in a version or a section.
+        assert len(re.findall(r"[.!?](?:\s|$)", re.sub(r"\(.*?\)", "", meaning))) == 1, word

@@ -1,4 +1,4 @@
-"""The guide "TCP over satellite, switch by switch" has commands that run, and the measured numbers."""
+"""The guide "Tune TCP for satellite paths" has commands that run, and the measured numbers."""
 
 import shlex
 

@@ -714,7 +714,7 @@ def test_the_command_line_takes_a_class_of_a_file(tmp_path, idea):
     assert "Goodput" not in failed.stdout
 
 
-GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "own-sender.md"
+GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "custom-congestion-control.md"
 
 
 def test_the_guide_says_what_is_printed(tmp_path, monkeypatch, capsys):
@@ -741,11 +741,11 @@ def test_the_guide_says_what_is_printed(tmp_path, monkeypatch, capsys):
                 assert content == printed
     figure = tmp_path / "queueshare.png"
     assert figure.read_bytes().startswith(b"\x89PNG")
-    shown = GUIDE.parent / "own-sender" / "queueshare.png"
+    shown = GUIDE.parent / "custom-congestion-control" / "queueshare.png"
     if os.environ.get("BLESS"):
         GUIDE.write_text(text)
         shown.write_bytes(figure.read_bytes())
-    assert f"(own-sender/{shown.name})" in text
+    assert f"(custom-congestion-control/{shown.name})" in text
     assert shown.exists()
 
 

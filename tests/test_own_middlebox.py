@@ -588,7 +588,7 @@ def test_the_command_line_takes_a_class_of_a_file(tmp_path, shed):
     assert re.search(r"gateway +policy +\d+", done.stdout)
 
 
-GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "own-function.md"
+GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "custom-middlebox.md"
 
 
 def test_the_guide_names_every_hook_and_call():

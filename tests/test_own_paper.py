@@ -21,7 +21,7 @@ from bentpipe.papers import claims, loading
 from bentpipe.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[1]
-GUIDE = ROOT / "docs" / "guides" / "own-paper.md"
+GUIDE = ROOT / "docs" / "guides" / "reproduce-paper.md"
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_the_page_on_the_index_has_no_relative_links():
     links = ["".join(link) for link in re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", found)]
     assert all(link.startswith(("https://", "#")) for link in links)
     assert "https://raw.githubusercontent.com/a/b/v1.2.3/docs/assets/logo.svg" in links
-    assert "https://github.com/a/b/blob/v1.2.3/docs/guides/emulate.md#a-proxy-on-the-way" in links
+    assert "https://github.com/a/b/blob/v1.2.3/docs/guides/install.md#platforms" in links
     assert absolute(found, "https://github.com/a/b", "1.2.3") == found
 
 

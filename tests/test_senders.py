@@ -20,10 +20,10 @@ from validation import senders as measured
 pytestmark = pytest.mark.timeout(600)
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ROOT / "docs" / "senders"
+PAGES = ROOT / "docs" / "congestion-controls"
 ENTRIES = senders.registry()
 NAMES = [entry.name for entry in ENTRIES]
-GUIDE = (ROOT / "docs" / "guides" / "own-sender-in-rust.md").read_text()
+GUIDE = (ROOT / "docs" / "guides" / "custom-congestion-control-in-rust.md").read_text()
 
 
 def test_registry_schema_pages_and_command_line_agree():

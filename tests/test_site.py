@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from tools.docs import cards, equations, titles
+from tools.docs import cards, equations, redirects, titles
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
-@pytest.mark.parametrize(("folder", "topic"), [("senders", "cc"), ("functions", "middlebox")])
+@pytest.mark.parametrize(("folder", "topic"), [("congestion-controls", "cc"), ("middleboxes", "middlebox")])
 def test_each_page_is_in_one_family_and_has_a_title(folder, topic):
     named = [name for names in titles.FOLDERS[folder].values() for name in names]
     assert sorted(named) == sorted(page.stem for page in (DOCS / folder).glob("*.md") if page.stem != "index")
@@ -20,14 +20,14 @@ def test_each_page_is_in_one_family_and_has_a_title(folder, topic):
 
 
 def test_a_title_replaces_the_key_and_keeps_the_text():
-    path = "senders/westwood-plus.md"
+    path = "congestion-controls/westwood-plus.md"
     text = (DOCS / path).read_text()
     made = titles.titled(path, text)
     assert made.startswith("# Westwood+\n")
     assert made.partition("\n")[2] == text.partition("# westwood-plus\n")[2]
     assert titles.titled("guides/install.md", "# Install\n") == "# Install\n"
     with pytest.raises(SystemExit, match=r"bbr1\.md has no title"):
-        titles.titled("senders/bbr1.md", "no heading\n")
+        titles.titled("congestion-controls/bbr1.md", "no heading\n")
 
 
 def characters(text: str) -> str:
@@ -35,7 +35,10 @@ def characters(text: str) -> str:
     return re.sub(r"[^\w()\[\],;:+/|]", "", text)
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("senders/*.md")) + sorted(DOCS.glob("functions/*.md")), ids=str)
+PAGES = [page for folder in titles.FOLDERS for page in sorted((DOCS / folder).glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
 def test_equations_keep_every_character(page):
     for found in equations.BLOCK.finditer(page.read_text()):
         shown = unescape(re.sub(r"<[^>]*>", "", equations.block(found.group(1))))
@@ -61,3 +64,19 @@ def test_a_card_averages_goodput_over_round_trips():
     # Not above the rate of the link by more than the data that waited for one repair.
     assert max(values) < 1.5 * 20e6
     assert len(cards.card(result).axes) == 1
+
+
+def test_each_old_address_leads_to_a_page(tmp_path):
+    class Config:
+        docs_dir, site_dir = DOCS, tmp_path
+
+    redirects.on_post_build(Config)
+    found = redirects.moved(DOCS)
+    assert len(found) > len(redirects.MOVED)
+    for old, new in found.items():
+        assert (DOCS / new).is_file()
+        assert not (DOCS / old).exists()
+        page = tmp_path / old.removesuffix("index.md").removesuffix(".md") / "index.html"
+        (url,) = set(re.findall(r'href="([^"]*)"', page.read_text()))
+        target = (page.parent / url).resolve().relative_to(tmp_path)
+        assert str(target) == redirects.folder(new)

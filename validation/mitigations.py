@@ -62,9 +62,9 @@ MITIGATIONS = [
         "Larger segments",
         "RFC 2488 §3.1",
         "tcp.smss",
-        "Path MTU discovery finds the largest packet of the path. Windows grow by segments, so larger segments "
-        "grow faster, and headers cost less. Over GEO, without losses here, the headers matter most. In low "
-        "orbit the growth after each handover does.",
+        "Path MTU discovery finds the largest packet of the path. Windows grow by segments, so larger "
+        "segments grow faster, and headers cost less. Over GEO, without losses here, the headers matter most, "
+        "in low orbit the growth after each handover.",
         {"536 B": {"tcp.smss": "536 B"}, "1460 B": {"tcp.smss": "1460 B"}},
         sets=NO_OVERSHOOT,
     ),
@@ -102,13 +102,13 @@ MITIGATIONS = [
         "Loss recovery",
         "RFC 2488 §4.1 and §4.4, RFC 2760 §3.3",
         "tcp.cc, tcp.recovery",
-        "Losses come in bursts of 30 ms, every three seconds on average: about fifty segments over GEO. NewReno "
-        "repairs one loss per round trip, which for a whole burst is worse than Reno's timeout. SACK repairs a "
-        "burst in one or two round trips, without a timeout over GEO. Goodput hardly shows this: every burst "
-        "takes half of the window in either case, and a sender that waits for the timer meets fewer. RACK also "
-        "finds lost retransmissions, and avoids timeouts in low orbit. Proportional rate reduction (RFC 9937) "
-        "never sends half a window at once, and its recoveries are shorter. Here it gets less because it meets "
-        "more bursts: some hit its smooth sending while another sender is idle for half a round trip.",
+        "Losses come in bursts of 30 ms, every three seconds on average: about fifty segments over GEO. "
+        "NewReno repairs one loss per round trip, which for a whole burst is worse than Reno's timeout. SACK "
+        "repairs a burst in one or two round trips. Goodput hardly shows this: every burst takes half of the "
+        "window in either case, and a sender that waits for the timer meets fewer. RACK also finds lost "
+        "retransmissions, and avoids timeouts in low orbit. Proportional rate reduction (RFC 9937) has "
+        "shorter recoveries, but meets more bursts: some hit its smooth sending while another sender is idle "
+        "for half a round trip.",
         {
             "tahoe": {"tcp.cc": "tahoe"},
             "reno": {"tcp.cc": "reno"},
@@ -187,16 +187,16 @@ MITIGATIONS = [
         "Ending slow start",
         "RFC 2760 §3.2.4, RFC 3742, RFC 9406",
         "tcp.slow_start",
-        "Slow start grows until the queue overflows, and learns of it a round trip later. That costs hundreds of "
-        "packets, which SACK repairs in a few round trips. It leaves half of path and queue together, enough to "
-        "fill a path whose queue is as long as itself. Ending slow start earlier therefore saves losses and "
-        "waiting, not time: the first minute over GEO is as good with the standard. Limited slow start takes "
-        "most of that minute to reach the same window. HyStart leaves a window below the capacity of the path, "
-        "which then grows by a segment per round trip. HyStart++ comes too late to prevent the overflow. It is "
-        "ahead because it counts bytes and so doubles in fewer round trips. Hoe's estimate equals the capacity "
-        "of the path if the spacing of ACKs is exact. Processing times of hosts blur it, more on faster links. "
-        "In low orbit all except HyStart++ leave a smaller window than the overshoot does, and so less when the "
-        "first handover halves it.",
+        "Slow start grows until the queue overflows, and learns of it a round trip later. That costs hundreds "
+        "of packets, which SACK repairs in a few round trips, and leaves half of path and queue together: "
+        "enough to fill a path whose queue is as long as itself. Ending slow start earlier therefore saves "
+        "losses and waiting, not time. Limited slow start takes most of the first minute over GEO to reach "
+        "the same window. HyStart leaves a window below the capacity of the path, which then grows by a "
+        "segment per round trip. HyStart++ comes too late to prevent the overflow. It is ahead because it "
+        "counts bytes and so doubles in fewer round trips. Hoe's estimate equals the capacity of the path if "
+        "the spacing of ACKs is exact. Processing times of hosts blur it, more on faster links. In low orbit "
+        "all except HyStart++ leave a smaller window than the overshoot does, and so less when the first "
+        "handover halves it.",
         {
             "standard": {},
             "limited": {"tcp.slow_start": "limited"},
@@ -228,9 +228,9 @@ MITIGATIONS = [
         "Loss differentiation",
         "RFC 2760 §3.3.3",
         "tcp.verdict",
-        "`always-link-error` is a bound: its sender treats no loss as congestion. No loss classifier can gain "
-        "more than this difference, at one packet lost in ten thousand and, in low orbit, at the handovers. It "
-        "is large on both paths, because both hold large windows.",
+        "`always-link-error` treats no loss as congestion: no loss differentiation can gain more than this "
+        "difference, at one packet lost in ten thousand and, in low orbit, at the handovers. It is large on "
+        "both paths, because both hold large windows.",
         {"congestion": {}, "bound": {"tcp.verdict": "always-link-error"}},
         sets={**ERRORS, **NO_OVERSHOOT},
     ),
@@ -275,11 +275,11 @@ MITIGATIONS = [
         "Sharing between connections",
         "RFC 2760 §3.8, RFC 9040",
         "tcp.sharing",
-        "Transfers of 10 MB use a new connection each, which begins with the threshold of the one before. Over "
-        "GEO that is half of the window that overflowed the queue: slow start ends below it, and only the first "
-        "transfer loses packets, but the others take as long as without sharing. In low orbit much is lost. A "
-        "handover halves the threshold, transfers without a loss do not raise it, and so it falls from handover "
-        "to handover. A remembered threshold helps only if losses show the size of the path.",
+        "Transfers of 10 MB use a new connection each, which begins with the threshold of the one before. "
+        "Over GEO that is half of the window that overflowed the queue: only the first transfer loses "
+        "packets, but the others take as long as without sharing. In low orbit much is lost: handovers halve "
+        "the threshold again and again, and transfers without a loss do not raise it. A remembered threshold "
+        "helps only if losses show the size of the path.",
         {"off": {}, "on": {"tcp.sharing": "on"}},
         metric="fct",
         sets={
@@ -293,12 +293,12 @@ MITIGATIONS = [
         "RFC 2760 §3.9, RFC 3449 §2, RFC 5690",
         "tcp.ack.every",
         "A return link of 50 kbit/s has room for 156 ACKs per second. Its queue drops the others, and the "
-        "remaining ones wait in it. The round trip over GEO is twice as long, so a window that would fill the "
+        "remaining ones wait in it: the round trip over GEO is twice as long, so a window that would fill the "
         "path fills half of it. Acknowledging every eighth segment shortens that queue. The window must then "
-        "grow by bytes, not by ACKs. In low orbit, with a short round trip, the wait matters even more. With ACK "
-        "congestion control (RFC 5690) the sender detects dropped ACKs and asks the receiver to send fewer. In "
-        "low orbit that is better than any fixed number. Over GEO it learns in round trips of half a second and "
-        "more, while ACKs wait.",
+        "grow by bytes, not by ACKs. In low orbit the wait matters even more. With ACK congestion control "
+        "(RFC 5690) the sender detects dropped ACKs and asks the receiver to send fewer. In low orbit that is "
+        "better than any fixed number. Over GEO it learns in round trips of half a second and more, while "
+        "ACKs wait.",
         {
             "every 2nd": {},
             "every 4th": {"tcp.ack.every": "4"},

@@ -2,7 +2,7 @@
 
 The parts are the window over time on the paths `geo` and `leo`, goodput over the loss rate in `s1` and `s2`, and the
 sharing with `sack` and with a flow of the same kind. The numbers go into `validation/data/senders.json`, the figures
-into `docs/senders`. Each congestion control takes ten seconds of a core.
+into `docs/congestion-controls`. Each congestion control takes ten seconds of a core.
 
     python -m validation.senders            # congestion controls without numbers
     python -m validation.senders NAME ...   # these again; `all` for every one
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.single.run_result import RunResult
 
-FIGURES = Path(__file__).resolve().parent.parent / "docs" / "senders"
+FIGURES = Path(__file__).resolve().parent.parent / "docs" / "congestion-controls"
 
 REFERENCES = ("sack", "reno")
 """References in each figure: Reno's window with the recovery of most others, and Reno itself."""

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from html import escape
 
-FOLDERS = ("senders/", "functions/")
+FOLDERS = ("congestion-controls/", "middleboxes/")
 """Folders of `docs` in which blocks of `text` are equations."""
 
 BLOCK = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)

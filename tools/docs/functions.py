@@ -1,4 +1,4 @@
-"""Makes a page for each middlebox, `docs/functions/NAME.md`, and the list of all."""
+"""Makes a page for each middlebox, `docs/middleboxes/NAME.md`, and the list of all."""
 
 from __future__ import annotations
 
@@ -84,4 +84,4 @@ def pages() -> dict[str, str]:
     """All pages by their path below `docs`."""
     numbers = kept.load("functions")
     made = {f"{each['name']}.md": page(each, numbers.get(each["name"])) for each in entries()}
-    return {f"functions/{name}": text for name, text in (made | {"index.md": index(numbers)}).items()}
+    return {f"middleboxes/{name}": text for name, text in (made | {"index.md": index(numbers)}).items()}

@@ -8,7 +8,7 @@ from tools.docs.regions import put
 from validation import kept
 from validation.proxies import SIZES
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "functions" / "proxies.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "middleboxes" / "proxies.md"
 
 
 def cells(times_s: list[float | None]) -> str:
@@ -36,4 +36,4 @@ def causes() -> str:
 def pages() -> dict[str, str]:
     """The page with its tables, by path below `docs`."""
     page = put(PAGE.read_text(encoding="utf-8"), "table", table())
-    return {"functions/proxies.md": put(page, "causes", causes())}
+    return {"middleboxes/proxies.md": put(page, "causes", causes())}

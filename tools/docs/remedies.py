@@ -84,9 +84,9 @@ longer come. STP has Reno's window. At one in a hundred it is a little behind SA
 From one in ten on it is ahead, since a lost retransmission needs no timeout. BBR v3 takes more than 2 % of losses for
 congestion, which explains all of its fall: with a threshold of 90 % it has the best goodput up to 30 %, without any
 middlebox. Only unusually many losses lower the rate of WTCP. It comes next and is the best at 50 %. It pays with a
-tenth of a clean link; [its page](../senders/wtcp.md) shows what is left for other senders. REFWA Plus retransmits all
-outstanding data and never backs off, so its timeouts are short. From one in ten on it is ahead of every scheme to
-which the paper compares it.
+tenth of a clean link; [its page](../congestion-controls/wtcp.md) shows what is left for other senders. REFWA Plus
+retransmits all outstanding data and never backs off, so its timeouts are short. From one in ten on it is ahead of every
+scheme to which the paper compares it.
 
 TCP-Peach+ beats it for two separate reasons. At 20 % it has 52 %, and 20 % with the recovery of NewReno in place of
 SACK. Without copies of data in its probe segments, which is Peach with SACK, it has 18 %, and without both 7 %. The

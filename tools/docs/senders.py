@@ -1,4 +1,4 @@
-"""Makes a page for each congestion control: `docs/senders/NAME.md`, and the index."""
+"""Makes a page for each congestion control: `docs/congestion-controls/NAME.md`, and the index."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ The table has the goodput in Mbit/s of each congestion control alone, with the s
 (20 Mbit/s, 120 s) and `leo` (100 Mbit/s) have no losses of the link. `s1` (ten flows, 10 Mbit/s) loses one packet in a
 thousand, and the geostationary `s2` (100 Mbit/s) one in 10,000. A high goodput may be unfair. The last column is the
 share of the goodput in `s1` beside an equal number of flows of `sack`: 50 % is fair. See
-[`bentpipe mix`](../guides/compare-senders.md#let-them-share).
+[`bentpipe mix`](../guides/compare-congestion-controls.md#let-them-share).
 
 """
 
@@ -268,8 +268,8 @@ def index(entries: list[Entry], numbers: dict[str, Numbers]) -> str:
         text += f"| [{entry.name}]({entry.name}.md) | {summary(entry.name)} | {recovery(entry.name)} | "
         shared = _cell(known["shared s1"]["share"], 0.01) if "shared s1" in known else ""
         text += " | ".join(_cell(cell, 1e6) for cell in cells) + f" | {shared} |\n"
-    text += "\nCustom congestion controls: [in Python](../guides/own-sender.md), "
-    text += "[in Rust](../guides/own-sender-in-rust.md).\n"
+    text += "\nCustom congestion controls: [in Python](../guides/custom-congestion-control.md),\n"
+    text += "[in Rust](../guides/custom-congestion-control-in-rust.md).\n"
     return text
 
 
@@ -279,4 +279,4 @@ def pages() -> dict[str, str]:
     if missing := [entry.name for entry in entries if entry.name not in numbers]:
         raise SystemExit(f"error: not measured: {', '.join(missing)}; run: python -m validation.senders")
     made = {f"{entry.name}.md": page(entry, numbers) for entry in entries} | {"index.md": index(entries, numbers)}
-    return {f"senders/{name}": text for name, text in made.items()}
+    return {f"congestion-controls/{name}": text for name, text in made.items()}

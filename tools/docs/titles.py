@@ -77,14 +77,14 @@ MIDDLEBOXES = {
     "More": {"own": "Custom middlebox", "costs": "Costs"},
 }
 
-FOLDERS = {"senders": CONGESTION_CONTROLS, "functions": MIDDLEBOXES}
+FOLDERS = {"congestion-controls": CONGESTION_CONTROLS, "middleboxes": MIDDLEBOXES}
 """Families of the pages of each folder of `docs`."""
 
-SECTIONS = {"Congestion controls": "senders", "Middleboxes": "functions"}
+SECTIONS = {"Congestion controls": "congestion-controls", "Middleboxes": "middleboxes"}
 """Folder of each section of the navigation in mkdocs.yml that this hook fills."""
 
 # Titles of the lists of each folder.
-INDEXES = {"senders/index.md": "Congestion controls", "functions/index.md": "Middleboxes"}
+INDEXES = {"congestion-controls/index.md": "Congestion controls", "middleboxes/index.md": "Middleboxes"}
 
 
 def listed(folder: str) -> list[str | dict[str, list[dict[str, str]]]]:

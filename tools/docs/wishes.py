@@ -114,7 +114,7 @@ HSWA = """## Enhanced HSWA with further inputs
 
 The conclusion of the paper says that more parameters can be added to the formula of the window, for results with many
 connections. It names none. Three parameters that a sender or its administrator can know are settings of
-[`enhanced-hswa`](../senders/enhanced-hswa.md), off by default:
+[`enhanced-hswa`](../congestion-controls/enhanced-hswa.md), off by default:
 
 - `connections`: how many share the link, as an oracle knows. Each grows by that part of the increment.
 - `queue_target`: a queueing delay, the round trip over the least one. The closer to it, the less is added; a loss
@@ -135,10 +135,10 @@ product; errors per packet; 5 replications of 60 s, starts within a second. Mean
 BEEN = """## Copies of reported segments
 
 REFWA Plus cites go-back-N with multicopy retransmission: each retransmission is sent several times at once. On
-[BEEN's](../functions/been.md) path each report of a damaged packet may bring `tcp.report_copies` copies. They are sent
-once more when all of them were reported: with an error rate of p none of n arrives with the probability p^n. Packets of
-500 B on the uplink of 1.5 Mbit/s, windows of 20 packets, errors per packet; 10 replications of 100 s. Means with 95 %
-intervals. `python -m validation.wishes` measures it again.
+[BEEN's](../middleboxes/been.md) path each report of a damaged packet may bring `tcp.report_copies` copies. They are
+sent once more when all of them were reported: with an error rate of p none of n arrives with the probability p^n.
+Packets of 500 B on the uplink of 1.5 Mbit/s, windows of 20 packets, errors per packet; 10 replications of 100 s. Means
+with 95 % intervals. `python -m validation.wishes` measures it again.
 
 ![Goodput and information efficiency by copies](been/copies.png)
 

@@ -94,8 +94,12 @@ fn the_settings_that_they_suggest_are_accepted() {
 fn examples_in_documents_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut examples = 0;
-    for page in ["README.md", "docs/guides/first-scenario.md", "docs/guides/compare-senders.md", "docs/concepts/sky.md"]
-    {
+    for page in [
+        "README.md",
+        "docs/guides/first-scenario.md",
+        "docs/guides/compare-congestion-controls.md",
+        "docs/concepts/sky.md",
+    ] {
         let text = std::fs::read_to_string(root.join(page)).unwrap();
         for example in text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
             let scenario = load(page, example, &[]).scenario;
