@@ -206,8 +206,9 @@ def _problem(what: Problem | str) -> Problem:
 
 
 class SkyError(BentpipeError, ValueError):
-    """An invalid place, constellation, file of element sets or number of a sky. The text gives the value and the
-    reason.
+    """An invalid place, constellation, file of element sets or number of a sky.
+
+    The text gives the value and the reason.
     """
 
 
@@ -231,14 +232,16 @@ class SenderError(BentpipeError, RuntimeError):
 
 
 class ClusterError(BentpipeError, RuntimeError):
-    """The cluster of a sweep has disappeared. Finished runs are in the store, and the text has the command that
-    continues.
+    """The cluster of a sweep has disappeared.
+
+    Finished runs are in the store, and the text has the command that continues.
     """
 
 
 class PaperError(BentpipeError, ValueError):
-    """A paper's folder is invalid, or a measure of the paper failed. The text has the file, the claim and the
-    remedy.
+    """A paper's folder is invalid, or a measure of the paper failed.
+
+    The text has the file, the claim and the remedy.
     """
 
 

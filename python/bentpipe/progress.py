@@ -77,8 +77,9 @@ class Progress:
 
     @property
     def label(self) -> str:
-        """Write the state: `1,200 of 2,000 runs, 800 reused, 4 running, 85 runs/s`; for a single run, the simulated
-        time.
+        """Write the state of the work.
+
+        Such as `1,200 of 2,000 runs, 800 reused, 4 running, 85 runs/s`; for a single run, the simulated time.
         """
         if self.doing:
             return self.doing if self.total == 1 else f"{self.doing}, {self.done + 1} of {self.total}"

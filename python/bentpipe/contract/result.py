@@ -141,8 +141,9 @@ class Result(ABC):
         """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all content as plain data, fit for JSON: `provenance`, `statements`, `notes`, `table`, `differences`,
-        more.
+        """Return all content as plain data, fit for JSON.
+
+        The keys are `provenance`, `statements`, `notes`, `table`, `differences` and more.
         """
         return {
             "provenance": dict(self._provenance()),

@@ -385,8 +385,9 @@ def _what(metric: Metric, difference: Difference) -> str:
 
 
 def _amount(difference: Difference, metric: Metric) -> str:
-    """Write an amount: `31.2 % (±4.1 %)`, `3.1 times (+1.23 Mbit/s, ±0.04 Mbit/s)`, or for medians `31.2 % (28.0 to
-    36.1 %)`.
+    """Write an amount with its interval.
+
+    `31.2 % (±4.1 %)`, `3.1 times (+1.23 Mbit/s, ±0.04 Mbit/s)`, or for medians `31.2 % (28.0 to 36.1 %)`.
 
     It is in the metric's unit if the base is zero.
     """

@@ -27,7 +27,7 @@ MARGIN = 'a share of the other\'s value such as "2 %", or a value in the unit of
 
 
 class Question(NamedTuple):
-    """The question of a test in one metric, if it is not the usual question: is there a difference?"""
+    """The question of a test in one metric, if it is not the usual question whether there is a difference."""
 
     sides: Sides
     is_more_better: bool

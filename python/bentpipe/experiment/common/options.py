@@ -1,5 +1,6 @@
-"""Checks the options of a comparison. Needs no statistics, so mistakes are reported immediately and before any
-output.
+"""Checks the options of a comparison.
+
+Needs no statistics, so mistakes are reported immediately and before any output.
 """
 
 from __future__ import annotations
