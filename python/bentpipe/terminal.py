@@ -14,7 +14,7 @@ import sys
 from typing import IO, Any
 
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\udc80-\udc9f]")
-"""Control characters except tab and newline; these characters as bytes of a file name; `Bidi_Control` of Unicode."""
+"""Control characters except tab and newline, their bytes in file names, and `Bidi_Control` of Unicode."""
 ESCAPE = "\x1b["
 """Start of a colour code."""
 

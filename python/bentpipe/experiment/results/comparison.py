@@ -198,7 +198,7 @@ class Comparison(Result):
         """Paired differences `of` less `other` of each metric, for all pairs; with `against`, only for pairs with it.
 
         Columns `metric`, `unit`, `of`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
-        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean), `effect` (Hedges'
+        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean). Further columns are `effect` (Hedges'
         g_z), `magnitude` (the effect in a word), `p`, `p_adjusted` (over all tests of the
         metric) and `is_shown` (`p_adjusted` below 1 - confidence). With the median as statistic, the columns are
         `median` and `median_pct`, and `effect` is Cliff's delta.
@@ -359,7 +359,7 @@ class Comparison(Result):
             `intervals` shows the mean or median and interval of each name, and the single runs. `ratio` shows the
             ratios to `against`. `cwnd` repeats the first replication and shows the congestion window of each name.
         metric : str, optional
-            As in `compare`. The default is the metric of the statements.
+            Metric as in `compare`. The default is the metric of the statements.
         size, title, labels : optional
             Width and height in inches, a title instead of the scenario's title, and labels of the axes:
             `{"x": ..., "y": ...}`.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 FAR = 2.0
-"""Effect in standard deviations. Replications are few if only larger differences can be shown."""
+"""Effect in standard deviations. Replications are few if they can show only larger differences."""
 NOTES_MAX = 8
 """Number of listed notes on the points of a grid."""
 

@@ -413,7 +413,7 @@ class Mix(Result):
         metric : str, optional
             One of `QUANTITIES`, or a metric of flows: the chart is `intervals`.
         size, title, labels : optional
-            As in `Comparison.plot`. Labels need a single panel.
+            Arguments as in `Comparison.plot`. Labels need a single panel.
 
         Raises
         ------

@@ -352,7 +352,7 @@ class Sweep(Result):
         said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
         if sender_of(self.points, self.keys) is not None:
             said += self._contrasted(what.name)
-        # If only cases vary, the comparisons with the best already give this.
+        # With one setting, the comparisons with the best already give this.
         is_said = self.against is None and len(self._compared(what.name).settings) == 1
         return said + ([] if is_said else self.best(what.name)) + self._unknown(what.name)
 
@@ -435,7 +435,7 @@ class Sweep(Result):
         metric : str, optional
             Metric of the figure. The default is the first reported metric.
         size, title, labels : optional
-            As in `Comparison.plot`.
+            Arguments as in `Comparison.plot`.
 
         Raises
         ------

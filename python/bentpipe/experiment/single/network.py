@@ -78,7 +78,7 @@ class Network:
     Parameters
     ----------
     scenario : Scenario, dict, path or name
-        As in `bentpipe.run`. It needs a flow with `app = "port"`.
+        The scenario, as in `bentpipe.run`. It needs a flow with `app = "port"`.
     seed : int, optional
         Seed of the run. The default is the scenario's seed.
 

@@ -77,7 +77,7 @@ class RunResult(Result):
     Attributes
     ----------
     flows, links, drops : polars.DataFrame
-        One row per flow; per link and direction; per place, flow and cause of loss.
+        Tables with a row per flow, a row per link and direction, and a row per place, flow and cause of loss.
     completions, transfers, datagrams : polars.DataFrame
         Flows with several transfers: one row per flow and class of sizes, and one per transfer, up to a limit. Flows of
         datagrams: one row each.
@@ -433,7 +433,7 @@ class RunResult(Result):
         start, end : float, optional
             The part of the run to show, simulated seconds. The default is the whole run.
         size, title, labels : optional
-            As in `Comparison.plot`. The label `y` needs a figure of one series.
+            Arguments as in `Comparison.plot`. The label `y` needs a figure of one series.
 
         Returns
         -------
@@ -506,7 +506,8 @@ class RunResult(Result):
         Raises
         ------
         BentpipeError
-            As in `series`; several flows or links and no name; or an invalid `after` or `confidence`.
+            As in `series`. Also raised for several flows or links without a name, and for an invalid `after` or
+            `confidence`.
         """
         from bentpipe.experiment.single.settled import settled
 

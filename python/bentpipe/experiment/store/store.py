@@ -383,7 +383,7 @@ class Store:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """While no other process writes the Parquet files."""
+        """Exclude other processes that write the Parquet files."""
         lock = FileLock(self.folder / OWNERS / _WRITING)
         try:
             lock.acquire(timeout=SOON_S)
@@ -399,7 +399,7 @@ class Store:
         logging.getLogger("bentpipe").warning(f"waiting for {self._others()} to write to {self.folder}{how_long} ...")
 
     def _others(self) -> str:
-        """Other processes that use the store."""
+        """Name other processes that use the store."""
         names = [path.name for path in (self.folder / OWNERS).iterdir() if path.name not in (_WRITING, self._owner)]
         numbers = sorted({name.partition("-")[0] for name in names if "-" in name and self._is_alive(name)})
         if not numbers:
@@ -408,7 +408,7 @@ class Store:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Report failures of the disk and damaged content in one way."""
+        """Report failures of the disk and damaged content in one form."""
         with self._on_disk():
             try:
                 yield
@@ -419,7 +419,7 @@ class Store:
 
     @contextmanager
     def _on_disk(self) -> Iterator[None]:
-        """What can go wrong with a disk, said in one way."""
+        """Report failures of the disk in one form."""
         try:
             yield
         except sqlite3.Error as error:
@@ -451,7 +451,7 @@ class Store:
         return {name for (name,) in self._index.execute("select name from sqlite_master")}
 
     def _of_others(self) -> dict[str, Any] | None:
-        """What there is to know of the runs that are here, if another simulator gave them."""
+        """Describe the runs here, if they are from another version of the simulator."""
         if not self._tables():
             return None
         form = self._noted("form")
@@ -467,17 +467,17 @@ class Store:
                 f"{self.folder} has {aside.said(others)}, and another process is adding to them\n"
                 "  wait for it, or choose another folder"
             )
-        # What is in the journal goes into the index; one that was made just now has nothing in it.
+        # The journal's content goes into the index. A new journal is empty.
         self._index.execute("pragma journal_mode = delete")
         is_empty = not self._tables()
         self._index.close()
         if is_empty:
             (self.folder / INDEX).unlink()
-        # The index last: until it is gone, whoever comes after a crash goes on with this.
+        # The index last: until it has moved, a process after a crash continues with it.
         aside.put(self.folder, others, [*self._parquet_files(), self.folder / FAILURES, self.folder / INDEX])
 
     def _begin_to_live(self) -> None:
-        """Have a lock that ends with the process, whatever ends it, and clear away after those that died."""
+        """Hold a lock that ends with the process in any case, and clear up after processes that died."""
         for path in (self.folder / OWNERS).iterdir():
             if path.name != _WRITING and not self._is_alive(path.name):
                 path.unlink(missing_ok=True)
@@ -508,7 +508,7 @@ class Store:
         return sorted(path for path in self.folder.glob("*.parquet") if not path.name.startswith("."))
 
     def _frames(self, tables: Sequence[str] | None = None, ids: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
-        """All tables of all runs, or some."""
+        """Make all tables of all runs, or some of them."""
         import polars as pl
 
         query, chosen = "select id, parameters, record, checksum from runs", ""
