@@ -126,4 +126,4 @@ def _wrong(name: str, given: Any, expected: str, error: type[BentpipeError] = Be
 
 
 SHOWN_MAX = 80
-"""Number of letters of a value in an error."""
+"""Maximum number of letters of a value in an error."""

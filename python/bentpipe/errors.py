@@ -11,7 +11,7 @@ from typing import Any
 from bentpipe.terminal import visible
 
 SHOWN_MAX = 50
-"""Number of problems that the text of an error lists. The rest are counted."""
+"""Maximum number of problems that the text of an error lists. The rest are counted."""
 
 Spelling = Callable[[str, Any, str], str]
 """Spells a parameter from its name, its value (None for only the name) and the sign between them."""

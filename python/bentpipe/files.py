@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PROVENANCE = "provenance.json"
 SHOWN_MAX = 200
-"""Number of letters of a name in an error."""
+"""Maximum number of letters of a name in an error."""
 
 
 @contextmanager

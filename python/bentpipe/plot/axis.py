@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TICKS_MAX = 7
-"""Number of values that are written at the axis. Above it, round values are."""
+"""Maximum number of values that are all written at the axis. Of more values, round ones are written."""
 TICK_LETTERS = 5
 SPAN = 4
 """Least ratio of the values of a log axis. In a smaller range, ratios and differences look alike."""

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 RATES = ("goodput", "goodput_active", "throughput")
 """Metrics that the rate of the bottleneck limits."""
 LABEL_LETTERS = 44
-"""Number of letters in a line of a label. Longer lines would be cut off."""
+"""Maximum number of letters in a line of a label. Longer lines would be cut off."""
 LINES_MAX = 4
-"""Number of windows in a panel. More saw teeth look alike."""
+"""Maximum number of windows in a panel. More saw teeth look alike."""
 
 
 def comparison_figure(comparison: Comparison, metric: str) -> Figure:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PANELS_MAX = 12
 COLUMNS_MAX = 12
-"""Number of cells in a row with readable numbers."""
+"""Maximum number of cells in a row with readable numbers."""
 DARK, LIGHT = "#0a0a0a", "#fafafa"
 """Ink on cells. Pages replace black by the colour of their text, and remove white."""
 LETTER = 0.06

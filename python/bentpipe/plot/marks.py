@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 MARKS_MAX = 200
-"""Number of marks. More marks would be a solid line."""
+"""Maximum number of marks. More marks would be a solid line."""
 
 
 def mark(panels: Sequence[Axes], scenario: Scenario, end_s: float) -> str:

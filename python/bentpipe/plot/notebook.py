@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     """Heads, rows, and the number of text columns."""
 
 ROWS_MAX = 20
-"""Number of rows of a table on the page. The table has all rows, perhaps thousands."""
+"""Maximum number of rows of a table on the page. The table has all rows, perhaps thousands."""
 
 
 def page(

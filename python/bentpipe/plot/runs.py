@@ -26,7 +26,7 @@ PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_by
 """Series that `run_figure` draws if they were recorded, in this order, with their titles."""
 
 LABEL_LETTERS = 48
-"""Number of letters in a line below the axis of time."""
+"""Maximum number of letters in a line below the axis of time."""
 LEGEND_MAX = 8
 LINKS_MAX = 3
 

@@ -30,16 +30,16 @@ LAND, SEA, SHORE = "#e8e6df", "#f7fafc", "0.55"
 MANY = 2000
 """Least number of satellites for which each is only a dot and links are faint."""
 PATHS_MAX = 300
-"""Number of paths above which a figure shows only their median and range."""
+"""Maximum number of paths with a line each. A figure of more paths shows their median and range."""
 BINS = 200
 NAMED_MAX = 8
-"""Number of satellites whose names are on a map."""
+"""Maximum number of satellites whose names are on a map."""
 EDGE = 130
 """Longitude in degrees beyond which a name on the outer side would leave the map."""
 CROWD = 60
-"""Number of passes that a reader can distinguish."""
+"""Maximum number of passes that a reader can distinguish."""
 TICKS_MAX = 45
-"""Number of places that are named beside a heat map. Above it, some are."""
+"""Maximum number of places that are all named beside a heat map. Of more places, some are named."""
 
 
 def map_figure(found: Map) -> Figure:

@@ -44,7 +44,7 @@ FAR = 3.0
 ROOM = 1.15
 """Least end of the axis relative to the rate of a link, so that the name fits above the line."""
 TITLE_LETTERS = 56
-"""Number of letters in a line of the title."""
+"""Maximum number of letters in a line of the title."""
 LEGEND_WIDTH, LEGEND_LINE = 60, 9
 """Letters that fit above a panel, and the letters that a line with its gaps takes."""
 SIZE_MAX = 100.0

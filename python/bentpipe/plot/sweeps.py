@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES_MAX = 12
-"""Number of lines in one panel with colours and dashes. More lines need panels."""
+"""Maximum number of lines in one panel with colours and dashes. More lines need panels."""
 NAMED_MAX = 14
-"""Number of distinct lines. Above it, only the highest and the lowest are named in a cloud of lines."""
+"""Maximum number of distinct lines. Above it, only the highest and the lowest are named in a cloud of lines."""
 PANELS_MAX = 15
 BAND_MIN = 16
-"""Number of values above which intervals are bands. Bars would hide the lines."""
+"""Minimum number of values for which intervals are bands. Bars would hide the lines."""
 ROWS_MAX = 60
 OVER = 1.6
 """End of the axis, relative to the largest mean. Intervals of very few runs may be many times as wide as all values."""

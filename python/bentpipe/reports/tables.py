@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS_MAX = 100
-"""Number of rows in LaTeX and on the page. The CSV file has all rows."""
+"""Maximum number of rows in LaTeX and on the page. The CSV file has all rows."""
 
 _LATEX = {
     "\\": r"\textbackslash{}",

@@ -45,7 +45,7 @@ SIZE_MAX = 16 * 1024 * 1024
 """Largest size of a scenario file in bytes. A larger file is certainly no scenario."""
 
 SHOWN_MAX = 200
-"""Number of shown letters of an impossible name."""
+"""Maximum number of shown letters of an impossible name."""
 STDIN = "-"
 """The name of the standard input."""
 SHIPPED = Path(__file__).parent / "shipped"

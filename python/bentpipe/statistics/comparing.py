@@ -29,7 +29,7 @@ _MIDDLES: dict[str, Callable[[Values], np.floating]] = {"mean": np.mean, "median
 TIMES_FROM_PCT = 100
 """Statements give a factor from this difference on, in percent."""
 RANGE_MIN = 3
-"""Number of neighbouring conditions that are named as a range."""
+"""Minimum number of neighbouring conditions that are named as a range."""
 
 
 class Shares(NamedTuple):

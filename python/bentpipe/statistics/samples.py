@@ -34,7 +34,7 @@ K = TypeVar("K")
 ESTIMATORS: dict[str, Callable[[Values, float], Estimate | Interval]] = {"mean": estimate, "median": median}
 """Estimators by the names in `judgement.STATISTICS`."""
 NAMED_MAX = 8
-"""Number of cases that a note names."""
+"""Maximum number of cases that a note names."""
 
 
 class AtLeast(Estimate):

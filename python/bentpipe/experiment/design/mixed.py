@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bentpipe.statistics.judgement import Judgement
 
 PLANS_KEPT = 4
-"""Number of kept plans of days of the sky. A replication needs one plan for all its runs."""
+"""Maximum number of kept plans of days of the sky. A replication needs one plan for all its runs."""
 
 
 class Mixed(Design["Mix"]):

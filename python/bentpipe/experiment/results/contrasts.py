@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LETTERS_MAX = 300
 """A longer statement about many settings is replaced by counts."""
 EQUALS_MAX = 3
-"""Number of named points among those that are not shown to be worse than the best."""
+"""Maximum number of named points among those that are not shown to be worse than the best."""
 
 
 @dataclass(frozen=True)

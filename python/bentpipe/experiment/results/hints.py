@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FAR = 2.0
 """Effect in standard deviations. Replications are few if they can show only larger differences."""
 NOTES_MAX = 8
-"""Number of listed notes on the points of a grid."""
+"""Maximum number of listed notes on the points of a grid."""
 
 
 def of_points(points: Sequence[Point], *, is_grid: bool) -> list[str]:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 FORM = "bentpipe experiment"
 SHOWN_MAX = 60
-"""Number of points in a table of a notebook."""
+"""Maximum number of points in a table of a notebook."""
 SHARED = 6
 """Number of values in `facts` of a point whose replications share a scenario. Other points also have a digest per
 run.

@@ -45,7 +45,7 @@ CONGESTION = ("queue-overflow", "early-drop", "forced-drop", "push-out", "policy
 PROXIES = ("split", "satpep", "spoof")
 """Middleboxes that acknowledge data themselves with their own window, and repair losses behind them."""
 CHANGES_MOST = 8
-"""Number of changes of a link's key that are listed. More changes are counted."""
+"""Maximum number of listed changes of a link's key. More changes are counted."""
 SHARE_LEAST = 0.05
 """Least share of the time for a limit in the summary."""
 LIMITS = (

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.1
 """Least share of the time for a part to get a remedy."""
 MOST = 6
-"""Number of remedies that are tried, those for the largest parts first. Each is one run."""
+"""Maximum number of remedies that are tried, those for the largest parts first. Each is one run."""
 NAMED = 0.1
 """Least change, as a share, for another kind of flow to be named."""
 HELPS = 0.02
