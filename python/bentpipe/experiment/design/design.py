@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 KEPT_SCENARIOS = 1024
-"""Maximum number of scenarios of points and days that are kept for runs with another seed. One takes tens of kilobytes."""
+"""Maximum number of scenarios that are kept for runs with another seed. One takes tens of kilobytes."""
 
 
 @dataclass(frozen=True)
