@@ -249,7 +249,7 @@ class Comparison(Result):
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
-        """Notes on the scenarios, and hints on what the replications cover and can show."""
+        """Notes on the scenarios, and hints on the coverage and power of the replications."""
         fairness = hints.of_fairness([self.scenario], self.asked)
         fairness += self.judgement.notes([*map(named, self.asked)])
         if self.sweep is None:

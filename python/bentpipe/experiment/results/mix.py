@@ -364,7 +364,7 @@ class Mix(Result):
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
-        """Notes on the scenario, and hints on what the replications cover and can show."""
+        """Notes on the scenario, and hints on the coverage and power of the replications."""
         facts: Mapping[str, Any] = {} if self.sweep is None else self.sweep.facts
         tests = TESTS * len(self.names)
         return [

@@ -302,7 +302,7 @@ class Sweep(Result):
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
-        """Notes on the scenarios of the points, and hints on what the replications cover and can show."""
+        """Notes on the scenarios of the points, and hints on the coverage and power of the replications."""
         facts, replications = self.facts, max(self.points["replications"].to_list())
         contrasts = self.contrasts(self.metrics[0]) if replications > 1 else []
         # Without congestion controls or cases, each point is compared with the best point.
