@@ -359,7 +359,7 @@ class Middlebox:
 
     @property
     def queue_packets(self) -> int:
-        """Packets in the queue of the link by which the packet would leave, without the packet in transmission."""
+        """Packets in the queue of the packet's next link, without the packet in transmission."""
 
     @property
     def queue_bytes(self) -> int:
@@ -660,7 +660,10 @@ def drill(text: str, through_codec: bool) -> list[tuple[str, tuple[int, str] | N
     """
 
 def kernel_drill(texts: list[str]) -> list[list[tuple[str, str, int | None, str, str | None]]]:
-    """Run cases on the kernel's TCP; return title, verdict, line, text, way of Linux; `ValueError` as in `drill`."""
+    """Run cases on the kernel's TCP; return title, verdict, line, text and way of Linux.
+
+    An invalid script raises `ValueError`, as in `drill`.
+    """
 
 def build_info() -> dict[str, str]: ...
 

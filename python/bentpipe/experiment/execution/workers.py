@@ -191,7 +191,7 @@ def _deaf() -> Iterator[None]:
 
 
 class Cluster(_Queue):
-    """Workers of `dask.distributed`: local, or of a scheduler. If a worker dies, its current runs are lost."""
+    """Workers of `dask.distributed`: local, or of a scheduler. A worker that dies loses only its current work."""
 
     def __init__(self, address: str | None, count: int = 0) -> None:
         super().__init__()
