@@ -2,7 +2,7 @@
 
     python cluster.py PROCESS FILE
 
-Writes the address of the scheduler into FILE, and ends when PROCESS does.
+Writes the address of the scheduler into FILE, and ends when PROCESS ends.
 """
 
 import logging
@@ -24,7 +24,7 @@ def serve(process, file):
         silence_logs=logging.CRITICAL + 1,
         memory_limit=0,
     ) as cluster:
-        # In one step, so that no reader sees half of it.
+        # In one step, so that no reader sees half of the text.
         written = file.with_suffix(".new")
         written.write_text(cluster.scheduler_address.removeprefix("tcp://"))
         written.rename(file)

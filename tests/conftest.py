@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures for all tests."""
 
 import itertools
 import json
@@ -20,25 +20,25 @@ from bentpipe.experiment.execution import workers
 from bentpipe.experiment.single import task
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell has it ignored for what it starts in the background. Programs that tests interrupt would inherit that.
+    # A shell ignores it for processes in the background. Programs that tests interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def small():
-    """Path of a scenario with two flows that takes milliseconds to run."""
+    """Return the path of a scenario with two flows that takes milliseconds to run."""
     return Path(__file__).parent / "small.toml"
 
 
 @pytest.fixture(scope="module")
 def lossy():
-    """Text of a scenario of two seconds over a link that loses packets. A test file that needs cases adds them."""
+    """Return the text of a scenario of two seconds over a link that loses packets. Test files add cases to it."""
     return (Path(__file__).parent / "lossy.toml").read_text()
 
 
 @pytest.fixture
 def written(lossy, tmp_path, monkeypatch):
-    """Name of a file with that text, in the working directory, which is the test's own."""
+    """Return the name of a file with that text, in the working directory of the test."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.toml").write_text(lossy)
     return "file.toml"
@@ -58,7 +58,7 @@ def invoked():
 
 @pytest.fixture
 def begun(monkeypatch):
-    """The seeds of runs that are begun from here on."""
+    """Record the seeds of runs that begin from here on."""
     seeds = []
 
     def execute(scenario, seed, *rest):
@@ -71,7 +71,7 @@ def begun(monkeypatch):
 
 @pytest.fixture(scope="session")
 def namespaces():
-    """Skip the test where this system allows no emulation."""
+    """Skip the test if this system allows no emulation."""
     path = {"from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms"}
     try:
         bp.emulate({"duration": "1 s", "link": {"l": path}, "flow": {"f": {"from": "a", "to": "b"}}}, ["true"])
@@ -80,12 +80,12 @@ def namespaces():
 
 
 STARTED = []
-"""Programs that outlive the process that started them, kept from the collector, which would complain of that."""
+"""Programs that outlive their parent process, kept from the garbage collector, which would warn."""
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
-    """Address for `--on` of a cluster that all processes of this session share; it ends with the session."""
+    """Return the address for `--on` of a cluster that all processes of this session share. It ends with the session."""
     pytest.importorskip("distributed")
     is_one_of_several = "PYTEST_XDIST_WORKER" in os.environ
     own = tmp_path_factory.getbasetemp()
@@ -105,7 +105,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def shortened():
-    """Words of a command with these options: in place of those that it has, or added."""
+    """Return the words of a command with these options: they replace its options or are added."""
 
     def with_options(words, options):
         words = list(words)

@@ -1,4 +1,4 @@
-"""Comparing senders: the statistics against numbers worked out by hand, and the same whatever the threads."""
+"""Comparisons: the statistics against manual calculations, and equal results for any number of threads."""
 
 import io
 import json
@@ -21,7 +21,7 @@ from bentpipe.statistics.estimates import estimate
 
 
 def by_hand(small, **values):
-    """A comparison in which the goodput of each sender in each replication is given."""
+    """Make a comparison from the goodput of each case in each replication."""
     runs = [
         {"of": cc, "replication": k, "seed": 3 + k} | dict.fromkeys(COLUMNS.values(), 1.0) | {"goodput_bps": value}
         for cc, column in values.items()
@@ -65,7 +65,7 @@ def test_holm_by_hand():
 
 
 def test_differences_are_taken_in_pairs(small):
-    # The channel makes each replication differ by 100, the senders by 1, 2 and 3: only pairs can show it.
+    # The channel makes each replication differ by 100, the cases by 1, 2 and 3. Only pairs can show the difference.
     comparison = by_hand(small, one=[100, 200, 300], other=[101, 202, 303])
     rows = comparison.differences.filter(pl.col("metric") == "goodput").to_dicts()
     assert len(rows) == 1
@@ -182,7 +182,7 @@ def test_an_interrupted_comparison_has_the_complete_replications(small, monkeypa
     count = iter(range(100))
 
     def outcome(tables):
-        # The fifth run: two replications of two senders are complete.
+        # The fifth run: two replications of two cases are complete.
         if next(count) == 4:
             raise KeyboardInterrupt
         return finish(tables)
@@ -203,7 +203,7 @@ def test_an_interrupted_comparison_goes_on_from_its_store(small, tmp_path, begun
         bp.compare(bp.load(small), **asked, progress=stop)
     before = len(begun)
     whole = bp.compare(bp.load(small), **asked)
-    # One more may have been under way when it was stopped.
+    # One more run may have been in progress at the stop.
     assert before >= 5
     assert len(begun) <= 17
     assert whole.runs.equals(bp.compare(bp.load(small), ["reno", "tahoe"], replications=8).runs)
@@ -303,7 +303,7 @@ def test_settings_of_a_sender_are_settings_of_a_scenario(small):
 
 
 def parts_of(do):
-    """The result of so many replications, and by their number, those that could be had on the way."""
+    """Return the result of this many replications, and the partial results by their number of replications."""
     seen = {}
 
     def look(progress):

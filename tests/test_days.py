@@ -40,7 +40,7 @@ def test_replications_have_days_and_runs_of_one_have_the_same(compared):
     assert compared.has_days
     times = [compared.values(name, "completion") for name in CC]
     assert len({round(float(value), 5) for value in times[0]}) == 3
-    # Both senders meet the same day: the paths are equally long.
+    # Both cases meet the same day: the paths are equally long.
     assert times[0] == pytest.approx(times[1], rel=0.02)
 
 
@@ -76,7 +76,7 @@ def test_stores_name_runs_by_their_day(tmp_path):
     assert read.runs.equals(first.runs)
     assert read.has_days
     assert read.notes == first.notes
-    # Other runs: those that share a day.
+    # Other runs: all have the same day.
     shared = bp.compare(scenario(**{"sky.day": 0}), ["reno"], **asked)
     assert shared.runs["completion_s"][0] == first.runs["completion_s"][0]
     assert bp.Sweep.load(folder, verb="compare").runs.height == 3
@@ -103,7 +103,7 @@ def test_sweeps_and_mixes_have_days_too(tmp_path):
 
 
 def test_a_day_without_a_path_is_refused_with_the_remedy(tmp_path):
-    # One satellite is over London for minutes, not at the instants of other days.
+    # One satellite is over London for minutes, but not at the same time on other days.
     def over(node):
         shell = f"planes = 1, per_plane = 1, altitude_km = 1200, inclination = 60, anomaly = 64.6, node = {node}"
         found = SKY.replace('"starlink-shell-1"', f"{{ shells = [{{ {shell} }}] }}").replace('"New York"', '"Paris"')

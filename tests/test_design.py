@@ -1,4 +1,4 @@
-"""Designs whose replications have their own scenarios, and designs that drop points on the way."""
+"""Designs whose replications have their own scenarios, and designs that drop points during the experiment."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ RATES = ["1 Mbit/s", "2 Mbit/s", "4 Mbit/s", "8 Mbit/s"]
 
 
 def trace(replication):
-    """Another trace of the link's rate for each replication."""
+    """Return another trace of the link's rate for each replication."""
     return {"points": [["0 s", RATES[replication % 4]], ["1 s", RATES[(replication + 1) % 4]]]}
 
 
@@ -48,7 +48,7 @@ class Traced(Plain):
 
 
 class Rungs(Traced):
-    """Successive halving: the better half of the arms goes on after each rung."""
+    """Successive halving: the better half of the arms continues after each rung."""
 
     rungs = (2, 4, 8)
 
@@ -74,7 +74,7 @@ def traced(kind=Traced, names=("reno", "cubic"), replications=4, **settings):
 
 
 def alone(cc, replication):
-    """The completion time of a run that has the same scenario and seed."""
+    """Return the completion time of a run with the same scenario and seed."""
     scenario = bp.Scenario(PATH).with_sets({"tcp.cc": cc, "link.sat.rate": trace(replication)})
     return bp.run(scenario, seed=scenario.seed + replication).estimate("completion").value
 
@@ -127,7 +127,7 @@ def test_rungs_stop_half_of_the_arms_each():
     assert sorted(counts) == [2, 2, 4, 8]
     best = counts.index(8)
     assert sweep.runs.filter(pl.col("point") == best)["replication"].to_list() == list(range(8))
-    # No arm that stopped at a rung was better there than an arm that went on.
+    # No arm that stopped at a rung was better there than an arm that continued.
     values = [list(each) for each in sweep.values("completion").values()]
     at_first = [sum(each[:2]) / 2 for each in values]
     stopped = [at_first[index] for index, count in enumerate(counts) if count == 2]

@@ -1,4 +1,4 @@
-"""A sender that fails most never wins: what did not complete is counted, and nothing looks like a mean that is none."""
+"""A case that fails most never wins: incomplete work is counted, and bounds do not look like means."""
 
 import json
 
@@ -24,7 +24,7 @@ COMPLETION = METRICS["completion"]
 FCT = METRICS["fct"]
 NAN = np.nan
 
-# 3 MB at 2 Mbit/s take 12.5 s: some senders complete in 16 s, some do not.
+# 3 MB at 2 Mbit/s take 12.5 s: some congestion controls complete in 16 s, some do not.
 SCENARIO = {
     "title": "A tight deadline",
     "duration": "16 s",
@@ -45,7 +45,7 @@ CC = ["reno", "santa-cruz", "bbr3"]
 
 
 def completed(*values, had=20.0):
-    """Completion times; NaN for a run that did not complete in the time that it had."""
+    """Make a sample of completion times, with NaN for a run that did not complete within `had`."""
     array = np.array(values, dtype=float)
     return Sample(array, np.full(len(array), had), (~np.isnan(array)).astype(float), np.ones(len(array)))
 
@@ -73,7 +73,7 @@ def by_hand(metric="completion", against=None, **values):
 def test_a_mean_of_which_some_did_not_complete_is_a_bound_over_all_of_them():
     found = completed(10, NAN, 12, NAN).estimate()
     assert isinstance(found, AtLeast)
-    # (10 + 20 + 12 + 20) / 4, not (10 + 12) / 2; and a bound has no interval.
+    # (10 + 20 + 12 + 20) / 4, not (10 + 12) / 2. A bound has no interval.
     assert found == (4, 15.5, None, None, 2)
     assert not isinstance(completed(10, 12).estimate(), AtLeast)
     # The median: half of the runs completed after at most 12 s and half after at least 20 s.
@@ -82,7 +82,7 @@ def test_a_mean_of_which_some_did_not_complete_is_a_bound_over_all_of_them():
 
 
 def test_fisher_by_hand():
-    # 10 of 10 against 4 of 10: C(10, 4) / C(20, 14) twice, as the other end is as far.
+    # 10 of 10 against 4 of 10: C(10, 4) / C(20, 14) twice, as the other tail is equally far.
     assert fisher(10, 10, 4, 10) == pytest.approx(2 * 210 / 38760)
     assert fisher(5, 5, 0, 5) == pytest.approx(2 / 252)
     assert fisher(0, 10, 0, 10) == fisher(3, 10, 3, 10) == 1
@@ -92,7 +92,7 @@ def test_fisher_by_hand():
 def test_who_completes_less_never_comes_first():
     samples = {"lucky": completed(5, NAN, NAN), "slow": completed(19, 19, 19), "none": completed(NAN, NAN, NAN)}
     assert ranked(samples, COMPLETION) == ["slow", "lucky", "none"]
-    # Equal shares: then the time, in which those that did not complete count with what they had.
+    # With equal shares, the time decides. Incomplete runs count with their duration.
     assert ranked({"a": completed(5, NAN), "b": completed(4, NAN)}, COMPLETION) == ["b", "a"]
     assert ranked({"a": Sample.of(np.array([NAN])), "b": completed(NAN)}, COMPLETION) == ["b"]
 
@@ -109,7 +109,7 @@ def test_shares_and_times_have_a_test_each_and_are_corrected_together():
     (found,) = differences([(completed(*[10.0] * 10), completed(*[NAN] * 6, *[12.0] * 4))])
     assert found.shares.p == pytest.approx(fisher(10, 10, 4, 10))
     assert found.shares[:4] == (Counts(10, 10), Counts(4, 10), 6, 0)
-    # The times: four pairs that all differ by 2 s, with p = 0, so the shares are the last to be corrected.
+    # The times: four pairs that all differ by 2 s, with p = 0, so the shares are corrected last.
     assert (found.value, found.replications) == (-2, 4)
     assert found.shares.p_adjusted == pytest.approx(found.shares.p)
     assert found.p_adjusted == 0
@@ -138,7 +138,7 @@ def test_shares_and_times_have_a_test_each_and_are_corrected_together():
             "no difference can be shown in how often a and b complete: in 4 of 4 replications against 3 of 4; of those "
             "that both completed (3), a is faster than b in completion: 47.4 % (±7.6 %) less time",
         ),
-        # One pair is no comparison.
+        # One pair is not enough for a comparison.
         (
             completed(10, NAN),
             completed(20, NAN),
@@ -177,7 +177,7 @@ def test_conditions_at_which_one_fails_are_not_judged_by_its_time():
 
 
 def test_the_best_in_truth_is_rarely_among_those_that_are_shown_to_be_worse():
-    """Eight points, of which one is best by little: it is shown to be worse than another in at most 5 % of sweeps."""
+    """Eight points, one slightly better: it is shown to be worse than another in at most 5 % of sweeps."""
     generator = np.random.default_rng(1)
     wrong = 0
     for _ in range(400):
@@ -191,7 +191,7 @@ def test_replications_of_several_conditions_are_one_sample():
     assert joined([completed(1, NAN), completed(2)]).counts == Counts(2, 3)
 
 
-# In the product
+# In results
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +260,7 @@ def test_the_figure_marks_what_did_not_complete(comparison):
     # An arrow for each bound.
     assert len([text for text in axes.texts if getattr(text, "arrow_patch", None)]) == 2
     assert "open: at least this" in figure.get_suptitle()
-    # Nobody completes: still a figure, as nothing would say nothing.
+    # No run completes, and there is still a figure.
     assert by_hand(a=[None, None], b=[None, None]).plot().axes
 
 
@@ -351,7 +351,7 @@ def test_the_report_marks_what_did_not_complete_and_has_means_before_differences
     assert heads == sorted(heads)
     assert html.index("Means at all points") < html.index("<h2>From the best") < html.index("<h2>Differences</h2>")
     assert "&gt; 16.0 (0 of 6)" in html
-    # What is written on cells keeps its colour on a page, whatever the colour of its text.
+    # Text on cells keeps its colour on a page, for any colour of the page's text.
     assert "fill: #fafafa" in html
     assert "fill: #0a0a0a" in html
     assert "the time that it had" in html

@@ -87,7 +87,7 @@ def test_where_hosts_alone_are_random_the_intervals_say_so():
     assert noted(notes(), JITTER)
     assert not noted(notes(**{"link.sat.error": {"kind": "packet", "rate": 1e-3}}), JITTER)
     assert not noted(notes(**{"flow.f.start": {"uniform": ["0 s", "1 s"]}}), JITTER)
-    # One of the two draws when it probes.
+    # One of the two draws random numbers when it probes.
     assert not noted(bp.compare(bp.loads(PLAIN), ["reno", "bbr3"], replications=5).notes, JITTER)
     assert not noted(bp.compare(bp.loads(PLAIN), ["reno", "cubic"], replications=1).notes, JITTER)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, and congestion controls in Python that do not return: nobody has to wait for them."""
+"""Ctrl-C, also during congestion controls in Python that do not return: users need not wait for them."""
 
 import os
 import signal
@@ -13,11 +13,11 @@ import bentpipe as bp
 from bentpipe.errors import Interrupted
 from bentpipe.experiment.execution.execution import AHEAD
 
-# They wait for other processes, or are many runs.
+# These tests wait for other processes, or have many runs.
 pytestmark = pytest.mark.timeout(600)
 
 PATIENCE_S = 120
-"""How long to wait for what must happen. No test depends on how long it takes."""
+"""Longest wait for an event, in seconds. No test depends on its duration."""
 HOP = """
     duration = "5 s"
     link.sat = { from = "gw", to = "term", rate = "2 Mbit/s", delay = "20 ms" }
@@ -46,7 +46,7 @@ COMMANDS = {
 
 @pytest.fixture
 def hanging(tmp_path):
-    """Begins a command in whose hook a sender hangs, and gives its process once it hangs."""
+    """Start a command whose congestion control hangs in a hook, and return its process once it hangs."""
     processes = []
 
     def begin(command, body):
@@ -96,7 +96,7 @@ def test_a_second_ctrl_c_ends_what_cannot_be_interrupted(hanging, command, tmp_p
         command, "try:\n                time.sleep(1000)\n            except BaseException:\n                pass"
     )
     process.send_signal(signal.SIGINT)
-    # Signals that come at once are one: the second is sent until it was heard.
+    # Simultaneous signals are one. The second is sent until the process reacts.
     end_s = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < end_s:
         try:
@@ -113,14 +113,14 @@ def test_a_second_ctrl_c_ends_what_cannot_be_interrupted(hanging, command, tmp_p
 
 
 class Dying:
-    """Ctrl-C comes where Python ignores what is raised, as in callbacks of its garbage collector."""
+    """An object that raises Ctrl-C where Python ignores exceptions, as in callbacks of its garbage collector."""
 
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
 
 
 def sweep(path, progress):
-    # Points are counted before there is anything to interrupt.
+    # The points are counted before the first run.
     vary, progress_of = {"seed": list(range(20))}, lambda each: each.running and progress()
     return bp.sweep(path, vary, replications=1, jobs=1, progress=progress_of)
 
@@ -197,7 +197,7 @@ def test_outside_of_the_main_thread_nothing_is_done_about_ctrl_c(command, hop):
 
 
 def test_an_interrupt_within_an_exec_keeps_the_exit_status(tmp_path):
-    """CPython ends by a signal after one, also if it was caught, as where SciPy is being loaded."""
+    """CPython ends by a signal after an interrupt in `exec`, even if it was caught, such as while SciPy is loaded."""
     begin = "import sys\nfrom bentpipe import __main__ as main\n"
     caught = "try:\n    exec('raise KeyboardInterrupt')\nexcept KeyboardInterrupt:\n    pass\n"
     codes = []

@@ -1,4 +1,4 @@
-"""One judgement: a comparison, its report, its store read again and the command that repeats it say the same."""
+"""One judgement: a comparison, its report, its loaded store and the command that repeats it agree."""
 
 import json
 import os
@@ -26,7 +26,7 @@ tcp.initial_window = "10 segments"
 """
 NAMES = ("newreno", "sack", "westwood", "veno")
 TABLES = 40 if os.environ.get("BENTPIPE_ALL") else 16
-"""Random comparisons: each has a report, whose figures take most of the time."""
+"""Number of random comparisons. Each has a report, whose figures take most of the time."""
 ASKED = {
     "defaults": {"cc": NAMES, "replications": 5},
     "median": {"cc": NAMES[:3], "replications": 7, "statistic": "median", "confidence": 0.8, "correction": "none"},
@@ -48,7 +48,7 @@ def ran(lossy):
 
 
 def invented(ran, rng):
-    """A comparison with other values, some of them missing, and a judgement by lot."""
+    """Make a comparison with random values, some of them missing, and a random judgement."""
     values = np.random.default_rng(rng.randrange(2**32)).normal(1e6, rng.choice([0, 1e4, 2e5]), ran.sweep.runs.height)
     better = np.array([1 + 0.1 * rng.random() * NAMES.index(name) for name in ran.sweep.runs["tcp.cc"]])
     missing = np.array([rng.random() < rng.choice([0, 0.1]) for _ in values])
@@ -78,7 +78,7 @@ def test_a_report_says_what_its_comparison_says(ran):
         of_goodput = comparison.differences.filter(pl.col("metric") == "goodput")
         for column in ("of", "other", "replications", "p", "p_adjusted", "is_shown", "effect"):
             assert table.data[column].to_list() == of_goodput[column].to_list(), column
-        # The ranking shows no difference that the table does not show.
+        # The ranking shows only differences that the table shows.
         worse = {NAMES[each.point] for each in reporter.ranking("goodput") if each.is_worse}
         best, *_ = comparison.order("goodput")
         pairs = {frozenset(row[:2]) for row in of_goodput.filter("is_shown").select("of", "other").iter_rows()}
@@ -88,7 +88,7 @@ def test_a_report_says_what_its_comparison_says(ran):
 
 
 def arguments(asked):
-    """Options of the command line."""
+    """Write the options of the command line."""
     options = []
     for name, value in asked.items():
         if name == "cases":

@@ -1,4 +1,4 @@
-"""Lists of names: the same in Python and at the command line, in a fresh process as well as later."""
+"""Lists of names: equal in Python and on the command line, in a fresh process and later."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ def listed(topic):
 
 
 def fresh(code):
-    """Returns the words that a new process prints."""
+    """Return the words that a new process prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.split()
 

@@ -1,4 +1,4 @@
-"""Every column is a metric, of a run or of one flow or link; ratios; figures of one's own; numbers of NumPy."""
+"""Every column is a metric, of a run or of one flow or link; also ratios, custom figures and numbers of NumPy."""
 
 import math
 
@@ -103,7 +103,7 @@ def test_metrics_of_flows_and_links_are_what_the_tables_have(scenario, compariso
     for name, value in expected.items():
         assert comparison.values("cubic", name)[1] == pytest.approx(value), name
         assert run.estimate(name).value == pytest.approx(value), name
-    # Headers are 40 B of a packet of 1500 B, or of one without data.
+    # Headers are 40 B of a packet of 1500 B, or of a packet without data.
     wire = sent + 40 * flows["sent_packets"].sum()
     assert comparison.values("cubic", "overhead")[1] == pytest.approx(100 * (1 - delivered / wire), abs=0.1)
 
@@ -121,13 +121,13 @@ def test_errors_per_packet_are_those_of_the_link(scenario):
 
 
 def test_a_flow_that_lost_nothing_has_no_loss_of_another_one(scenario):
-    # The files begin too late to lose anything; the other flow does not.
+    # The files begin too late to lose packets. The other flow loses some.
     late = scenario.with_sets({"duration": "10 s", "flow.file.start": "9.99 s"})
     assert bp.run(late).estimate("lost:file").value == 0
 
 
 def test_a_metric_that_was_not_asked_for_says_how_to_get_it(comparison, scenario):
-    # The table of flows is there.
+    # The run has the table of flows.
     assert comparison.estimate("reno", "rtt_p95:bulk").value > 0
     with pytest.raises(BentpipeError, match="which was not kept") as error:
         comparison.estimate("reno", "jitter:bulk")
@@ -165,7 +165,7 @@ def test_a_mix_has_metrics_of_each_senders_flows(scenario):
         found.values("reno", "queue_p95")
 
 
-# What did not come to its end
+# Incomplete work
 
 
 def test_a_flow_that_does_not_complete_has_a_bound_and_is_counted(scenario):
@@ -284,7 +284,7 @@ def test_the_rate_of_the_bottleneck_stands_in_figures_of_goodput(scenario, compa
     assert texts == ["down.forward: 1.00 Mbit/s"]
     assert [text.get_text() for text in comparison.plot(metric="goodput").axes[0].texts] == texts
     assert not comparison.plot(metric="overhead").axes[0].texts
-    # Questions and answers have different ones.
+    # Requests and answers have different bottlenecks.
     assert bp.load("web-on-geo").bottleneck() is None
 
 

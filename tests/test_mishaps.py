@@ -1,4 +1,4 @@
-"""Mishaps: disks that are full, names that are too long, terminals that are narrow, words of other tools."""
+"""Mishaps: full disks, long names, narrow terminals, and words of other tools."""
 
 import errno
 import json
@@ -36,7 +36,7 @@ def process(*args, env=(), **given):
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """A disk that takes files and none of their content."""
+    """Simulate a disk that accepts files but not their content."""
 
     def refused(_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -181,7 +181,7 @@ def test_narrow_terminals_keep_names_and_values(small, width):
     wide, narrow = (cli("run", small, env={"COLUMNS": str(columns)}).stdout for columns in (120, width))
     assert max(map(len, narrow.splitlines())) <= width
     assert set(wide.split()) == set(narrow.split())
-    # Each block begins with what its rows are of.
+    # Each block begins with the subject of its rows.
     heads = [line for line in narrow.splitlines() if re.match(r"(flow|link|where) ", line)]
     assert len(heads) > 3
     for command in (["compare", "--cc", "reno,sack"], ["mix", "--cc", "reno,sack"]):
@@ -260,7 +260,7 @@ def test_a_pipe_without_a_writer_is_refused(tmp_path):
                 read()
             said.append(str(refused.value))
 
-    # In a thread: what waits for a writer waits for ever.
+    # In a thread, because a reader without a writer waits for ever.
     waiting = threading.Thread(target=load, daemon=True)
     waiting.start()
     waiting.join(30)

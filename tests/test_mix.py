@@ -1,4 +1,4 @@
-"""Senders in one run: who takes part, that nobody has an advantage, and what is said of the shares."""
+"""Several congestion controls in one run: the flows that take part, equal conditions, and the statements on shares."""
 
 import json
 
@@ -25,13 +25,13 @@ def plan(*senders, scenario="geo", cases=None):
 
 
 def transports(scenario):
-    """By name of a flow, what it has: of the scenario, and its own."""
+    """Return the transport of each flow by name: of the scenario, and its own."""
     content = scenario.to_dict()
     return {name: {**content["tcp"], **flow.get("tcp", {})} for name, flow in content["flow"].items()}
 
 
 def by_hand(**goodput):
-    """A mix in which goodput and goodput among the own kind of each sender in each replication are given."""
+    """Make a mix from the goodput of each case in each replication, in the mix and among its own kind."""
     rows, count = [], len(next(iter(goodput.values()))[0])
     total = np.sum([here for here, _ in goodput.values()], axis=0)
     for name, (here, own) in goodput.items():
@@ -194,7 +194,7 @@ def test_a_mix_can_be_kept_and_read_back(small, tmp_path, begun):
         read = bp.Mix.load(tmp_path / place)
         assert read.to_dict() == whole.to_dict()
         assert read.scenario_of(1).digest == whole.scenario_of(1).digest
-    # What is there is not run again.
+    # Runs in the store are not repeated.
     more = mix(small, ["cubic", "vegas"], replications=4, store=tmp_path / "store")
     assert len(begun) == count + 3
     assert more.runs.equals(mix(small, ["cubic", "vegas"], replications=4).runs)

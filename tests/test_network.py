@@ -1,4 +1,4 @@
-"""The open network: packets of one's own through a simulated path."""
+"""Open network: packets of the caller through a simulated path."""
 
 import _thread
 import math
@@ -26,12 +26,12 @@ REAL = {"from": "gw", "to": "term", "app": "port"}
 
 
 def geo(flows=None, **more):
-    """A lossy geostationary hop."""
+    """Make a lossy geostationary hop."""
     return bp.Scenario({"duration": "10 s", "link": {"sat": SAT}, "flow": flows or {"real": REAL}, **more})
 
 
 def drive(net, end_s=None, on_delivery=lambda packet: None):
-    """Runs event by event, so that what leaves can be answered at once; all that left and all that was lost."""
+    """Run event by event, so that deliveries can be answered immediately; return all delivered and lost packets."""
     end_s = net.scenario.duration_s if end_s is None else end_s
     delivered, lost = [], []
     for _ in range(100_000):
@@ -66,7 +66,8 @@ def test_an_echo_returns_the_bytes_and_each_lost_packet_is_reported_with_its_cau
     assert 100 < len(returned) < 250
     assert {packet.size for packet in [*delivered, *lost]} == {1228}
     assert not any(packet.is_marked for packet in delivered)
-    # Two ways of 260 ms, a millisecond at the far end, and the time to send 1228 B at 2 Mbit/s twice.
+    # Two propagation delays of 260 ms, a millisecond at the far end, and twice the transmission time of 1228 B at 2
+    # Mbit/s.
     for content, packet in returned.items():
         assert packet.at_s - sent[content] >= 0.521 + 2 * 1228 * 8 / 2e6 - 1e-9
         assert packet.entered_s > sent[content] + 0.26
@@ -74,7 +75,7 @@ def test_an_echo_returns_the_bytes_and_each_lost_packet_is_reported_with_its_cau
     for packet in lost:
         key = (packet.where, packet.cause)
         counts[key] = counts.get(key, 0) + 1
-        # What errors hit is lost at the node that reads it.
+        # A corrupted packet is lost at the node that reads it.
         assert packet.port == {"sat.forward": here, "term": here, "sat.reverse": there, "gw": there}[packet.where]
         assert packet.at_s >= packet.entered_s
     drops = net.finish().drops
@@ -123,7 +124,7 @@ def test_wakeups_and_arrivals_are_exact_after_hours_when_a_float_has_not_every_p
     here, _ = net.ports("real")
 
     def answer(packet):
-        # Each takes another time to send, in picoseconds.
+        # Each has another transmission time, in picoseconds.
         net.inject(packet.at_s, packet.port, packet.data + b"x")
 
     net.inject(149_970 / 3.001, here, b"x")
@@ -311,7 +312,7 @@ def test_ctrl_c_is_heard_while_time_goes_on_and_the_network_can_go_on():
     is_over = threading.Event()
 
     def press():
-        # While the core works, which it does without the interpreter's lock, no other thread may use the network.
+        # The core works without the interpreter's lock. Meanwhile no other thread may use the network.
         try:
             while not is_over.is_set():
                 _ = net.now_s
@@ -336,7 +337,7 @@ def test_ctrl_c_is_heard_while_time_goes_on_and_the_network_can_go_on():
 
 
 class Pressed(bp.CongestionControl):
-    """Ctrl-C comes in the middle of a hook, once."""
+    """A congestion control that receives Ctrl-C in a hook, once."""
 
     presses = 1
 

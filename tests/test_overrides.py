@@ -1,4 +1,4 @@
-"""Overrides of a scenario: those without an effect are refused, and middleboxes are not removed by accident."""
+"""Overrides of a scenario: overrides without an effect are refused, and middleboxes are not removed by accident."""
 
 import pytest
 from click.testing import CliRunner

@@ -1,4 +1,4 @@
-"""Results of a run that goes on: they are those of an interrupted run, and change nothing."""
+"""Results of a run in progress: they equal those of an interrupted run, and do not change the run."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_a_run_is_the_same_whether_its_result_is_asked_for_or_not(name):
     assert same(last, alone) == []
     delivered = [part.summary["delivered_packets"][0] for part in parts]
     assert delivered == sorted(delivered)
-    # Series are the beginning of those at the end.
+    # Partial series are the beginning of the final series.
     for series in ("goodput_bps", "cwnd_bytes"):
         rows = before[-1].series(series)
         assert rows.height > 0

@@ -1,4 +1,4 @@
-"""Captures of simulated runs: what the hosts saw, and nothing that changes the run."""
+"""Captures of simulated runs: the packets of the hosts, and an unchanged run."""
 
 import shutil
 import subprocess

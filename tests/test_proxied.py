@@ -1,4 +1,4 @@
-"""Functions of the network for real packets: a proxy that splits connections, reports of packets too large."""
+"""Middleboxes for real packets: a proxy that splits connections, reports of packets that are too large."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ delay = "5 ms"
 error = { kind = "packet", rate = 0.005 }
 """
 
-# What it gets it returns as a digest, once the sender has nothing more to send.
+# It returns a digest of its input, once the sender has no more data.
 SERVER = """
 import hashlib, socket
 with socket.create_server(("", 7000), family=socket.AF_INET6, dualstack_ipv6=True) as server:
@@ -103,9 +103,9 @@ def place(tmp_path, monkeypatch):
 
 
 def carry(place, text, count, capfd, family="AF_INET", **more):
-    """What the client says of `count` bytes that it sent, after a check of the digest, and the emulation."""
+    """Return the client's report on `count` bytes that it sent, after a check of the digest, and the emulation."""
     (place / "path.toml").write_text(text)
-    # Not the same in any two places.
+    # Different in any two places.
     data = b"".join(hashlib.sha256(str(at).encode()).digest() for at in range(count // 32))
     (place / "data").write_bytes(data)
     command = [sys.executable, "client.py", "data", family]
@@ -120,7 +120,7 @@ def carry(place, text, count, capfd, family="AF_INET", **more):
 def test_10_mb_cross_a_split_proxy_through_loss_reordering_and_duplication(place, capfd):
     rough = PATH.replace('[link.far]\nfrom = "gateway"', '[link.far]\nfrom = "sat"') + ROUGH
     said, found = carry(place, rough, 10_000_000, capfd, cc="cubic", pcap="path.pcapng", seed=4)
-    # The server sees the client's own address.
+    # The server sees the client's address.
     assert said["address"].endswith("10.77.0.2")
     near, far = found.spoken
     assert [near[key] for key in ("host", "peer", "cc")] == ["gateway", "user", "cubic"]
@@ -164,6 +164,6 @@ def test_a_sender_of_linux_finds_the_mtu_of_its_path(place, capfd, family, middl
     text = PATH.replace('middlebox = [{ kind = "split", listener = { cc = "bbr3" } }]', middlebox)
     text = text.replace('delay = "20 ms"', 'delay = "20 ms"\nmtu = { size = "1300 B" }')
     said, found = carry(place, text, 640_000, capfd, family=family)
-    # Behind a proxy it is the proxy that has to.
+    # Behind a proxy, the proxy adapts to the smaller MTU.
     assert said["mtu"] == (1500 if middlebox else 1300)
     assert found.result.drops.filter(cause="too-big")["packets"].sum() > 0

@@ -43,7 +43,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(*words: str) -> str:
-    """The output of the command, which refuses these words."""
+    """Return the output of the command, which refuses these words."""
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 2, done.output
     return done.output
@@ -57,7 +57,7 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        # Without the option that they change, they would change nothing.
+        # Options without the option that they change.
         ((*SKY, "--apart", "links"), "--apart has no effect without --disjoint"),
         ((*SKY, "--stretch", "2"), "has no effect without --gateway"),
         ((*BUDGET, "--eirp", "30", "--antenna", "2"), "has no effect without --scintillation"),

@@ -1,4 +1,4 @@
-"""Reports of sweeps: the page, figures and tables as files, and where they say they are from."""
+"""Reports of sweeps: the page, figures and tables as files, and their provenance."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def texts(folder):
 
 
 class Checker(HTMLParser):
-    """Every element is closed, ids are unique, references lead somewhere, and nothing is fetched."""
+    """Checks that every element is closed, ids are unique, references have targets, and no file is fetched."""
 
     VOID = ("meta",)
 
@@ -168,7 +168,7 @@ def test_equal_stores_have_equal_reports(tmp_path):
         swept(tmp_path / name, {"tcp.cc": ["reno", "sack"], **RATES}, jobs=jobs)
     one, other = (texts(report(tmp_path / name).folder) for name in ("one", "other name"))
     assert one == other
-    # Again in place of the old one, whatever was left there.
+    # The new report replaces the old one, with any old files.
     (tmp_path / "one" / "report" / "figures" / "old.png").write_text("")
     assert texts(report(tmp_path / "one").folder) == one
 
@@ -282,7 +282,7 @@ def test_the_command_makes_the_same_store_and_report_again(written, tmp_path, gr
     assert texts(tmp_path / "it's a file.sweep" / "report") == texts(first.folder)
     again, before = bp.Sweep.load("it's a file.sweep"), bp.Sweep.load("first")
     assert again.runs.equals(before.runs)
-    # As one would type it, where that is possible.
+    # As a user would type it, if that is possible.
     if grid not in ("file", "step"):
         assert "sweep.vary" not in command
 
@@ -320,7 +320,7 @@ def test_the_command_names_the_file_of_a_sender_of_ones_own(written, tmp_path, g
         assert done.exit_code == 0, done.output
     assert begun == [], "all of it is there already"
     assert json.loads((first.folder / "provenance.json").read_text()) == made
-    # Another file is another sender, although its name is the same.
+    # Another file is another congestion control, although its name is the same.
     (tmp_path / "mine.py").write_text(STEADY.replace("20", "30"))
     for part in made["command"].split(" && "):
         assert CliRunner().invoke(app, shlex.split(part)[1:]).exit_code == 0
@@ -345,7 +345,7 @@ def test_where_no_command_can_name_a_sender_that_is_said(tmp_path):
 
 
 def test_the_command_for_a_scenario_that_was_in_no_file(tmp_path, monkeypatch):
-    # Not the resolved scenario: in that, what follows from the sender would no longer follow.
+    # Not the resolved scenario: its values no longer depend on the congestion control.
     swept(tmp_path / "s", {"tcp.cc": ["newreno", "sack"], "case": ["plain", "small_&_<b>"], **RATES})
     first = report(tmp_path / "s")
     made = json.loads((first.folder / "provenance.json").read_text())
@@ -425,7 +425,7 @@ def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
         done = CliRunner().invoke(app, ["report", *map(str, arguments)])
         assert done.exit_code == 2
         assert done.stderr == text
-    # Root may write anywhere, so the rights themselves would prove nothing.
+    # Root may write anywhere, so permissions would prove nothing.
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK or path != tmp_path / "s")
     done = CliRunner().invoke(app, ["report", str(tmp_path / "s")])
     assert done.exit_code == 2
@@ -555,7 +555,7 @@ def test_a_single_run_has_no_interval_in_the_figure(tmp_path):
     assert all(len(bars.get_segments()) == 0 for bars in axes.collections)
 
 
-# Pages, whatever they are about.
+# Pages of any kind of result.
 
 
 def test_a_page_is_made_of_parts():

@@ -29,7 +29,7 @@ MADE = {
     "mix": lambda file: bp.mix(file, ["reno", "sack"], replications=3, jobs=1),
     "sweep": lambda file: bp.sweep(file, VARIED, replications=3, metric="rtt", jobs=1),
 }
-"""A result of each verb, from a file."""
+"""Code that makes a result of each function, from a file."""
 
 
 def classes(of=Result):

@@ -1,4 +1,4 @@
-"""The drawings of the Python rooms are true, and their arrows go up only."""
+"""The drawings of the Python rooms are true, and their arrows only go up."""
 
 import ast
 from pathlib import Path
@@ -8,12 +8,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "bentpipe"
 DRAWINGS = ("python/bentpipe", "python/bentpipe/experiment")
-# The package itself: what users import, and nothing inside may.
+# The package: users import it, and modules inside must not.
 FACADE = "bentpipe"
 
 
 def drawn(of):
-    """By room, in the order of the drawing, the rooms that it imports."""
+    """Return the rooms that each room imports, in the order of the drawing."""
     text = (ROOT / "docs" / "develop" / "architecture.md").read_text(encoding="utf-8")
     drawings = [each.split("```")[0].splitlines() for each in text.split("```house\n")[1:]]
     ((_, *lines),) = [each for each in drawings if each[0] == of]
@@ -22,7 +22,7 @@ def drawn(of):
 
 
 def room_of(parts):
-    """`papers.packs` is a room of its own: what is in it may be anyone's."""
+    """Return the room of a module. `papers.packs` is a separate room, as its content may be from other people."""
     return "papers.packs" if parts[:2] == ("papers", "packs") else parts[0] if parts else FACADE
 
 
@@ -31,7 +31,7 @@ def is_for_types(node):
 
 
 def imported(tree):
-    """Every module that is loaded, also inside functions; what is for type checkers loads nothing."""
+    """List every module that is loaded, also inside functions. Imports for type checkers load nothing."""
     found, open_ = set(), [tree]
     while open_:
         node = open_.pop()
@@ -47,7 +47,7 @@ def imported(tree):
 
 
 def arrows(of):
-    """By room, the rooms of the same folder that it imports."""
+    """Return the rooms of the same folder that each room imports."""
     folder = ROOT / of
     whole = (FACADE, *folder.relative_to(PACKAGE).parts)
     modules = {path: path.relative_to(folder).with_suffix("").parts for path in folder.rglob("*.py")}
@@ -83,7 +83,7 @@ def test_nothing_inside_imports_the_package_itself_but_the_packs_of_papers():
 
 
 def test_only_the_command_line_writes_error_before_a_text():
-    """A caller who shows the text of an exception would show it twice."""
+    """A caller who shows the text of an exception would show the word twice."""
     edge = {"__main__.py", "cli/excerpt.py"}
     found = [
         (str(path.relative_to(PACKAGE)), node.value)

@@ -1,4 +1,4 @@
-"""Running, and keeping what came out."""
+"""Runs, and their saved results."""
 
 import json
 from dataclasses import replace
@@ -203,7 +203,7 @@ def test_a_run_without_series_has_no_figure(small):
 
 
 def test_a_run_without_series_is_repeated_for_its_figure(small, caplog, tmp_path):
-    # Commands of other tests may have hushed it.
+    # Commands of other tests may have changed the level.
     caplog.set_level("WARNING", logger="bentpipe")
     plain = bp.run(small, seed=7)
     again = [axes.lines[0].get_xydata().tolist() for axes in plain.plot().axes]
@@ -311,7 +311,7 @@ def test_a_run_keeps_the_contract_of_results_as_one_replication(result, small, t
     seed = result.seed
     compared = bp.compare(small, ["newreno"], replications=1)
     own = bp.run(small, cc="newreno", seed=seed)
-    # The same numbers as a comparison of one replication, whether read back or not.
+    # The same numbers as in a comparison of one replication, before and after loading.
     own.save(tmp_path / "run")
     for run in (own, bp.RunResult.load(tmp_path / "run")):
         assert run.runs.equals(compared.runs.drop("of"))
@@ -346,7 +346,7 @@ def test_run_takes_overrides_and_shows_a_bar_on_request(capsys, monkeypatch):
     found = bp.run("geo", sets, progress=True)
     assert found.scenario == bp.load("geo", sets)
     assert capsys.readouterr().err == "", "no terminal"
-    # Rich takes any output for a terminal then.
+    # Rich then treats any output as a terminal.
     monkeypatch.setenv("FORCE_COLOR", "1")
     bp.run("geo", sets, progress=True)
     assert "simulated 3 s" in capsys.readouterr().err
@@ -358,7 +358,7 @@ def test_a_run_without_series_is_run_again_for_its_figure():
     found = bp.run("geo", {"duration": "3 s"})
     assert len(found.plot(title="again").axes) == 3
     assert not found.recorded
-    # A page in a notebook does not wait for that, and packets of real programs cannot be had again.
+    # A page in a notebook does not wait for a figure, and packets of real programs cannot be repeated.
     assert "<img" not in found._repr_html_()
     with pytest.raises(BentpipeError, match="no time series to draw"):
         replace(found, notes=("real packets came from programs",)).plot()

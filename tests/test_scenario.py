@@ -1,4 +1,4 @@
-"""Reading scenarios: what is accepted, and what is said about what is not."""
+"""Scenarios: valid files, and the errors of invalid ones."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def test_traces_are_read_from_beside_the_scenario(small, tmp_path):
     assert scenario.to_dict()["link"]["down"]["rate"]["points"] == [["0 s", "1 Mbit/s"], ["5 s", "500 kbit/s"]]
     assert bp.loads(path.read_text(), folder=tmp_path) == scenario
     assert pickle.loads(pickle.dumps(scenario)).with_seed(4).seed == 4
-    # What is resolved needs the file no longer.
+    # A resolved scenario does not need the file any more.
     resolved = scenario.resolved()
     (tmp_path / "traces" / "down.csv").write_text("time_s,rate_mbps\n0,fast\n")
     assert bp.loads(resolved) == scenario

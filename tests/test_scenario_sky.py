@@ -49,7 +49,7 @@ def ship():
 
 
 def delays_of_links(scenario, flow, time_s):
-    """Sum of the delays on the route of a flow, as the simulator has them."""
+    """Sum the delays on the route of a flow, as in the simulator."""
     network = scenario.network()
     found = next(each for each in network["flows"] if each["flow"] == flow)
     route = found["route"]
@@ -64,7 +64,7 @@ def test_constellations_places_and_flows(sky):
     (shell,) = sky.constellations
     assert (shell.name, len(shell.satellites)) == ("starlink-shell-1", 1584)
     assert sky["starlink-shell-1"] is shell
-    # In the order of the flows, which is that of their names.
+    # In the order of the flows, which is the order of their names.
     assert sky.places["place"].to_list() == ["New York", "London"]
     assert sky.places["latitude_deg"].to_list() == pytest.approx([40.7, 51.5], abs=0.1)
     assert sky.flows == {"back": ("New York", "London"), "f": ("New York", "London")}
@@ -96,7 +96,7 @@ def test_handovers_are_changes_of_the_satellite_of_a_place(sky):
     assert set(table.columns) == {"time_s", "place", "constellation", "before", "satellite"}
     assert table.height >= 4
     assert (table["before"] != table["satellite"]).all()
-    # The lot of Starlink changes at multiples of 15 s.
+    # The allocation of Starlink changes at multiples of 15 s.
     assert (table["time_s"] % 15 < 1e-6).all() or ((table["time_s"] - table["time_s"][0]) % 15 < 1e-6).all()
     row = table.row(0, named=True)
     end = "from" if row["place"] == sky.flows["f"][0] else "to"
@@ -118,7 +118,7 @@ def test_keyframes_are_positions_in_the_frame_of_the_earth(sky):
     # London is north of the equator at 0 degrees east.
     x, y, z = frames.places_km[0, 1]
     assert (x > 3000, abs(y) < 100, z > 4000) == (True, True, True)
-    # Satellites move, places do not.
+    # Satellites move; places do not.
     assert (frames.places_km[0] == frames.places_km[-1]).all()
     assert np.linalg.norm(frames.satellites_km[1] - frames.satellites_km[0], axis=1).min() > 15 * 6
 
@@ -186,7 +186,7 @@ def test_a_scenario_without_a_sky_says_so():
     with pytest.raises(ScenarioError, match="has no sky") as error:
         bp.load("geo").sky()
     assert "such as ship" in str(error.value)
-    # A resolved scenario has links in its place.
+    # A resolved scenario has links in place of the sky.
     with pytest.raises(ScenarioError, match="has links instead"):
         bp.loads(bp.loads(SKY).resolved()).sky()
 

@@ -1,4 +1,4 @@
-"""One-sided tests and margins: as scipy's, and carried from call and command line to sentences, report and command."""
+"""One-sided tests and margins: equal to scipy, and carried from call and command line to sentences and reports."""
 
 import shlex
 from dataclasses import replace
@@ -24,7 +24,7 @@ def judged(one, other, metric=GOODPUT, **judgement):
 
 
 def by_scipy(values, statistic):
-    """One-sided p of a middle above zero."""
+    """Return the one-sided p of a mean or median above zero."""
     if statistic == "mean":
         return stats.ttest_1samp(values, 0, alternative="greater").pvalue
     above, below = int((values > 0).sum()), int((values < 0).sum())
@@ -82,7 +82,7 @@ def test_an_end_of_a_one_sided_interval_decides_as_the_test_does():
 
 
 def test_false_answers_are_as_rare_as_promised():
-    """At the edge of the margin, one answer in twenty is a false yes."""
+    """At the edge of the margin, at most one answer in twenty is a false yes."""
     rng = np.random.default_rng(5)
     for sides, true in (("not-worse", -2.0), ("better", 2.0), ("worse", -2.0)):
         other = rng.normal(100, 3, (2000, 10))

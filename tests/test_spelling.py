@@ -1,4 +1,4 @@
-"""Errors of the library name parameters of the call, those of the command line its options."""
+"""Errors of the library name parameters of the call; errors of the command line name its options."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DROPPED = ("progress", "size", "pcap", "store", "folder")
 
 
 def refusals():
-    """Verbs with one wrong argument each."""
+    """Return functions with one wrong argument each."""
     for verb, usual in VERBS.items():
         parameters = inspect.signature(verb).parameters
         given = {name: value for name, value in usual.items() if name in parameters}
@@ -62,8 +62,8 @@ def test_errors_of_verbs_speak_python(verb, given, name):
 
 
 def refused(verb, given):
-    """The text of the error, if there is one."""
-    # Python itself refuses values of some other types.
+    """Return the text of the error, or None."""
+    # Python refuses values of some other types.
     with suppress(TypeError, ValueError, AttributeError, OSError):
         try:
             verb(**given)
@@ -135,7 +135,7 @@ def test_braces_in_a_value_are_no_parameters():
 
 
 def test_no_error_of_the_library_is_written_with_an_option():
-    """The command line's grammar of overrides is its own."""
+    """The command line has a separate grammar of overrides."""
     found = []
     for path in PACKAGE.rglob("*.py"):
         if path.relative_to(PACKAGE).as_posix().startswith(("cli/", "scenario/overrides.py")):

@@ -1,4 +1,4 @@
-"""Tests of `why` without a time: the parts add up and name the flow that fills a queue; the first advice helps."""
+"""Tests of `why` without a time: the parts add up, the queue names its flow, and the first remedy helps."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""Statistics against numbers worked out by hand, documented examples, and what intervals promise."""
+"""Statistics against manual calculations, documented examples, and the coverage of intervals."""
 
 import numpy as np
 import polars as pl
@@ -30,7 +30,7 @@ def coverage(intervals, truth):
 
 
 def paired_samples(rng, count):
-    """One and another sender with means 12 and 10, and what the channel adds to both."""
+    """Draw two cases with means 12 and 10, and the common effect of the channel on both."""
     channel = rng.normal(size=count)
     return 12 + channel + rng.normal(size=count), 10 + channel + rng.normal(size=count)
 
@@ -66,7 +66,7 @@ def test_bootstrap_intervals_repeat_byte_for_byte():
     first = median(one, 0.95), ratio_of_means(one, other, 0.95)
     np.random.default_rng(4).normal(size=100)
     assert (median(one, 0.95), ratio_of_means(one, other, 0.95)) == first
-    # In whatever batches the resampling is done.
+    # Independent of the batches of the resampling.
     assert median(np.append(one, NAN), 0.95) == first[0]
 
 
@@ -98,7 +98,7 @@ def test_medians_of_little():
 
 
 def test_a_median_among_equal_values_has_an_interval():
-    # Leaving any one value out does not change the median: there is no acceleration.
+    # The median is the same without any one value: there is no acceleration.
     found = median(numbers(1, 2, 2, 2, 2, 2, 3, 3), 0.95)
     assert found.low <= 2 <= found.high
     assert np.isfinite([found.low, found.high]).all()
@@ -112,7 +112,7 @@ def test_sign_test_by_hand():
 
 
 def test_pairs_are_resampled_together():
-    # The channel decides nearly all; the ratio is 1.2 in each pair, nearly.
+    # The channel decides nearly everything. The ratio is nearly 1.2 in each pair.
     channel = np.array([1, 5, 20, 2, 9, 40, 3, 15, 7, 30], dtype=float)
     one = 1.2 * channel * (1 + 0.01 * np.array([1, -1, 1, -1, 1, -1, 1, -1, 1, -1]))
     apart = ratio_of_means(one, channel, 0.95, is_paired=False)
@@ -127,7 +127,7 @@ def test_ratios_of_little():
     assert ratio_of_means(numbers(3, NAN), numbers(NAN, 2), 0.95) == (0, None, None, None, None, 0)
     assert ratio_of_means(numbers(1, 2), numbers(0, 0), 0.95) == (2, None, None, None, None, 0)
     assert ratio_of_medians(numbers(4, 4), numbers(2, 2, 2), 0.95, is_paired=False) == (2, 2, 2, 2, None, 0)
-    # A divisor that may be zero bounds nothing.
+    # A divisor that may be zero gives no bounds.
     found = ratio_of_means(np.arange(8.0), numbers(-1, 2, 3, 4, 5, 6, 7, 8), 0.95)
     assert found.value is not None
     assert found.low is found.high is None
@@ -176,7 +176,7 @@ def test_effects_without_spread_or_values():
     ("delta", "word"), [(0.1, "negligible"), (0.2, "small"), (0.4, "medium"), (0.5, "large"), (-0.6, "large")]
 )
 def test_magnitudes_in_words(delta, word):
-    # A shift by s of the values 0 to 99 makes delta 1 - (1 - s / 100)², nearly.
+    # A shift by s of the values 0 to 99 makes delta nearly 1 - (1 - s / 100)².
     values = np.arange(100.0)
     shifted = values + np.sign(delta) * (1 - np.sqrt(1 - abs(delta))) * 100
     assert cliff(shifted, values).value == pytest.approx(delta, abs=0.02)
@@ -208,7 +208,8 @@ def test_corrections_by_name():
 
 
 def test_mser_by_hand():
-    # Without the 9, ten values have the sum of squares 2.5: 2.5 / 10² = 0.025; without the next, 20/9 / 9² = 0.0274.
+    # Without the 9, ten values have the sum of squares 2.5: 2.5 / 10² = 0.025. Without the next value: 20/9 / 9² =
+    # 0.0274.
     found = mser(np.arange(11.0), numbers(9, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2), batch=1)
     assert found == (1, 1.5, 1, 10, "")
 
@@ -216,7 +217,7 @@ def test_mser_by_hand():
 def test_mser_finds_a_known_transient():
     rng = np.random.default_rng(8)
     times = 0.1 * np.arange(1, 2001)
-    # Slow start, as it were: from 0 to 100 in 300 values.
+    # As in slow start: from 0 to 100 in 300 values.
     values = np.minimum(times / 30, 1) * 100 + rng.normal(0, 5, 2000)
     found = mser(times, values)
     assert 250 <= found.removed <= 350
@@ -243,13 +244,13 @@ def test_mser_of_a_constant_series_keeps_all():
 
 
 def test_a_fixed_warm_up():
-    # Values stand at the ends of their intervals: the one at 2 s is about the time before.
+    # Values have the times of their intervals' ends: the value at 2 s is about the time before.
     assert fixed(numbers(1, 2, 3, 4), numbers(9, 9, 1, 2), 2) == (3, 1.5, 2, 2, "")
     assert fixed(numbers(1, 2), numbers(1, 2), 2) == (None, None, 2, 0, "there is nothing after 2 s")
 
 
 def test_batch_means_by_hand():
-    # Batches 1 to 10: mean 5.5, s = 3.027650, t(9, 0.975) = 2.262157. Rising all the time: 57.75 / 82.5.
+    # Batches 1 to 10: mean 5.5, s = 3.027650, t(9, 0.975) = 2.262157. Always rising: 57.75 / 82.5.
     found, correlation, note = batch_means(np.repeat(np.arange(1.0, 11), 2), 0.95)
     assert found.mean == 5.5
     assert found.half_width == pytest.approx(2.262157 * 3.027650 / 10**0.5, abs=1e-5)
@@ -261,7 +262,7 @@ def test_batch_means_cover_what_they_promise_where_single_values_do_not():
     rng = np.random.default_rng(10)
     count, hits, naive, noted = 400, [], [], 0
     for _ in range(count):
-        # Each value is 0.9 of the one before, and something new: correlated over some ten values.
+        # Each value is 0.9 of the value before, plus noise: the correlation lasts about ten values.
         values = np.empty(2000)
         last = rng.normal() / (1 - 0.81) ** 0.5
         for place, new in enumerate(rng.normal(size=2000)):
@@ -288,7 +289,7 @@ def test_a_value_that_holds_is_averaged_over_time():
     times, values = levels(numbers(0, 1.5), numbers(2, 4), 1, 3)
     assert times.tolist() == [1, 2, 3]
     assert values.tolist() == [2, 3, 4]
-    # The first value comes at 0.7: the interval from 1 on is the first that is known.
+    # The first value is at 0.7, so the interval from 1 on is the first known interval.
     assert levels(numbers(0.7), numbers(5), 1, 3.2)[0].tolist() == [2, 3]
     assert levels(np.empty(0), np.empty(0), 1, 3)[0].size == 0
     assert levels(numbers(2.5), numbers(5), 1, 3)[0].size == 0
@@ -336,7 +337,7 @@ def test_what_has_no_steady_part_is_said(small):
         result.steady("cwnd_bytes", flow="bulk")
 
 
-# Words
+# Sentences
 
 
 def difference(percent, half_width=None, *, shown=True, count=10, statistic="mean", high=None):
@@ -416,7 +417,7 @@ def test_directions_of_several_conditions_in_words():
 
 
 def test_medians_in_words():
-    # Not symmetric, so both ends are said.
+    # Not symmetric, so the sentence has both ends.
     found = difference(31, 3, statistic="median", high=39)
     assert statement("a", "b", found, GOODPUT) == "a gets 31.0 % (28.0 to 39.0 %) more goodput (median) than b"
     below = difference(-31, 8, statistic="median", high=-28)
@@ -455,7 +456,7 @@ def by_hand(small, statistic="mean", correction="holm", **values):
 
 
 def test_medians_are_not_moved_by_one_run(small):
-    # One replication of `a` went wrong: it hides in the means what the medians show.
+    # One replication of `a` failed: in the means it hides the difference that the medians show.
     a, b = [110, 121, 109, 120, 111, 119, 110, 120, 0.0], [100, 110, 100, 110, 100, 110, 100, 110, 100]
     means, medians = by_hand(small, a=a, b=b), by_hand(small, "median", a=a, b=b)
     assert means.statements == ["no difference in goodput can be shown between b and a"]

@@ -1,4 +1,4 @@
-"""Sweeps: the same runs as alone, once each, on any number of workers, as many as are asked for."""
+"""Sweeps: the same results as single runs, each run once, on any number of workers, with the requested replications."""
 
 import json
 import time
@@ -20,7 +20,7 @@ from bentpipe.scenario import overrides
 from bentpipe.statistics.estimates import estimate
 
 PATIENCE_S = 120
-"""How long to wait for what must happen. No test depends on how long it takes."""
+"""Longest wait for an event, in seconds. No test depends on its duration."""
 RATES = {"link.down.error.rate": [0.002, 0.01]}
 
 
@@ -76,7 +76,7 @@ def test_without_a_store_nothing_is_written(small, tmp_path, monkeypatch):
         ({}, 0),
         ({"vary": {"link.down.error.rate": [0.002, 0.005, 0.01]}}, 4),
         ({"replications": 7}, 6),
-        # One of the two is the sender of before.
+        # One of the two congestion controls has run before.
         ({"vary": {**RATES, "tcp.cc": ["newreno", "sack"]}}, 8),
         ({"vary": {"link.down.error.rate": [0.01]}}, 0),
         ({"tables": ["links"]}, 8),
@@ -91,7 +91,7 @@ def test_a_wider_grid_reuses_what_is_there(small, tmp_path, begun, wider, new):
     assert len(begun) == new
     assert result.missing == 0
     if len(wider.get("vary", RATES)["link.down.error.rate"]) > 1:
-        # What was there before leaves no trace.
+        # Earlier runs leave no trace.
         bp.sweep(small, **{**asked, **wider}, store=tmp_path / "other")
         assert files(tmp_path / "store") == files(tmp_path / "other")
 
@@ -128,7 +128,7 @@ def test_a_seed_can_be_varied_and_no_two_points_share_runs(small, begun, tmp_pat
     ):
         bp.sweep(small, {"seed": [1, 2]}, replications=2, store=tmp_path / "store")
     assert not (tmp_path / "store").exists()
-    # Other senders have other runs.
+    # Other congestion controls have other runs.
     together = [{"seed": [1, 2], "tcp.cc": ["reno", "sack"]}]
     assert bp.sweep(small, together=together, replications=2).runs.height == 4
     assert bp.sweep(small, {"seed": [1, 2]}, replications=1).runs.height == 2
@@ -147,10 +147,10 @@ def test_until_goes_on_until_the_interval_is_narrow_enough(small, tmp_path):
     assert counts[0] < counts[1]
     for count, found in zip(counts, result.estimates("goodput"), strict=True):
         assert found.replications == count
-        # 5, 8, 12, 18, 27 ...: looked at a few times only.
+        # 5, 8, 12, 18, 27 ...: only a few checks.
         assert count in (5, 8, 12, 18, 27, 41, 62, 93, 140)
         assert (found.high - found.low) / 2 <= 0.05 * found.value
-    # Started again, there is nothing to do.
+    # A second sweep has nothing to do.
     told = []
     bp.sweep(small, vary, **asked, store=tmp_path / "one", progress=lambda progress: told.append(progress))
     assert (told[-1].done, told[-1].reused) == (0, sum(counts))
@@ -166,7 +166,7 @@ def test_until_does_not_go_beyond_its_cap(small):
 
 
 def test_until_gives_up_on_what_has_no_value(small):
-    # There are no transfers of which a mean could be known better.
+    # Without transfers, no mean can become more precise.
     asked = {"replications": 2, "replications_max": 50, "until": {"metric": "fct", "half_width": "1 %"}}
     assert bp.sweep(small, RATES, **asked).points["replications"].to_list() == [2, 2]
 
@@ -182,7 +182,7 @@ def test_nineteen_of_twenty_intervals_hold_the_mean_although_it_is_looked_at_man
         found = estimate(values, 0.95)
         assert found.half_width <= 0.02 * found.mean
         held.append(found.low <= 1 <= found.high)
-    # With 1000 of them, 93 % may be seen for 94.4 %, and 95 % for less than 96.4 %.
+    # In 1000 intervals, a coverage of 94.4 % may be observed as 93 %, and one of 95 % as up to 96.4 %.
     assert 0.93 <= np.mean(held) <= 0.964
 
 
@@ -200,9 +200,9 @@ def test_a_run_that_fails_is_listed_and_the_rest_goes_on(small, tmp_path, unluck
     ]
     assert [found.replications for found in result.estimates("goodput")] == [2, 2]
     assert bp.Sweep.load(tmp_path / "store").failures == result.failures
-    # Those of one sweep are not those of another.
+    # A sweep does not have the failures of another sweep.
     assert bp.sweep(small, {"tcp.cc": ["reno"]}, replications=1, store=tmp_path / "store").failures == []
-    # It is tried again, and nothing else.
+    # Only the failed run is tried again.
     begun.clear()
     unlucky.clear()
     result = bp.sweep(small, RATES, replications=3, store=tmp_path / "store")
@@ -239,11 +239,11 @@ def test_an_error_that_is_no_failure_of_a_run_ends_the_sweep_and_keeps_what_is_d
     monkeypatch.undo()
     told = []
     bp.sweep(small, RATES, replications=10, store=tmp_path / "store", progress=lambda progress: told.append(progress))
-    # Before it, the five first seeds of both points.
+    # The first five seeds of both points came before.
     assert told[-1].reused >= 10
 
 
-# What is said
+# Statements
 
 
 def test_the_command_says_how_far_it_came_and_what_can_be_said(small, tmp_path):
@@ -282,7 +282,7 @@ def test_an_interrupt_keeps_every_run_that_has_ended(small, tmp_path, begun):
     ended = []
 
     def stop(progress):
-        # When many have ended that nobody has taken yet.
+        # When many runs have ended that are not yet collected.
         if progress.running and not ended:
             end_s = time.monotonic() + PATIENCE_S
             while len(begun) < 2:
@@ -293,7 +293,7 @@ def test_an_interrupt_keeps_every_run_that_has_ended(small, tmp_path, begun):
 
     with pytest.raises(Interrupted) as interrupted:
         bp.sweep(small, {"seed": list(range(20))}, replications=1, jobs=1, store=tmp_path / "s", progress=stop)
-    # One thread: when a run is begun, all before it have ended.
+    # One thread: when a run begins, all earlier runs have ended.
     assert interrupted.value.result.runs.height >= ended[0] - 1
     assert bp.Sweep.load(tmp_path / "s").runs.height == interrupted.value.result.runs.height
 
@@ -336,7 +336,7 @@ def test_conditions_are_an_axis_whose_levels_have_their_names_everywhere(small, 
     assert result.points.select("tcp.cc", "case").sort("tcp.cc", "case").rows() == [
         *(("newreno", "clear"), ("newreno", "heavy rain"), ("sack", "clear"), ("sack", "heavy rain"))
     ]
-    # Each level is the scenario with its settings over it.
+    # Each level is the scenario with its settings.
     rain = bp.sweep(bp.load(small).with_sets(CONDITIONS["heavy rain"]), {"tcp.cc": ["newreno", "sack"]}, replications=3)
     in_rain = result.runs.filter(pl.col("case") == "heavy rain").sort("run")
     assert in_rain.select("run", "goodput_bps").equals(rain.runs.sort("run").select("run", "goodput_bps"))
@@ -354,7 +354,7 @@ def test_conditions_alone_are_compared_with_each_other(small):
 
 
 def test_a_condition_that_sets_what_varies_is_refused(small):
-    """Which of them held would not be seen."""
+    """The effective value would be invisible."""
     for vary in ({"link.down.delay": ["10 ms", "20 ms"]}, {"link.down": [{}, {}]}):
         with pytest.raises(ScenarioError, match=r"case heavy rain sets link\.down") as refused:
             bp.sweep(small, vary, cases=CONDITIONS)

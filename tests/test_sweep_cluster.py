@@ -1,4 +1,4 @@
-"""Sweeps on `dask.distributed`, with a real scheduler and workers in processes of their own."""
+"""Sweeps on `dask.distributed`, with a real scheduler and workers in separate processes."""
 
 import json
 import os
@@ -21,11 +21,11 @@ from bentpipe.experiment.single import task
 
 pytest.importorskip("distributed")
 
-# They wait for other processes, or are many runs.
+# These tests wait for other processes, or have many runs.
 pytestmark = pytest.mark.timeout(600)
 
 PATIENCE_S = 120
-"""How long to wait for what must happen. No test depends on how long it takes."""
+"""Longest wait for an event, in seconds. No test depends on its duration."""
 RATES = {"link.down.error.rate": [0.002, 0.01]}
 DASK = [sys.executable, "-m", "dask"]
 
@@ -35,11 +35,11 @@ def files(store):
 
 
 def wait_until(is_so, what, process=None, look_s=0.01):
-    """Look again and again; a process that ends before cannot bring it about any more."""
+    """Poll until a condition holds. Fail if the process ends before."""
     end_s = time.monotonic() + PATIENCE_S
     while not is_so():
         has_ended = process is not None and process.poll() is not None
-        # It may have ended because it is so.
+        # The process may have ended because the condition holds.
         assert not has_ended or is_so(), f"a process ended with {process.returncode} before {what}"
         assert time.monotonic() < end_s, f"not in {PATIENCE_S} s: {what}"
         time.sleep(look_s)
@@ -53,7 +53,7 @@ def free_port():
 
 @contextmanager
 def programs(folder):
-    """Starts programs, and ends them."""
+    """Start programs, and end them."""
     running = []
 
     def start(*command):
@@ -72,13 +72,13 @@ def programs(folder):
 
 @pytest.fixture
 def started(tmp_path):
-    """Starts programs, and ends them with the test."""
+    """Start programs, and end them with the test."""
     with programs(tmp_path) as start:
         yield start
 
 
 def start_scheduler(started, folder):
-    """A scheduler without workers, and its address."""
+    """Start a scheduler without workers, and return its address."""
     port, at = free_port(), folder / "scheduler.json"
     options = ["--host", "127.0.0.1", "--port", port, "--no-dashboard", "--scheduler-file", at]
     process = started(*DASK, "scheduler", *options)
@@ -88,14 +88,14 @@ def start_scheduler(started, folder):
 
 @pytest.fixture(scope="module")
 def scheduler(tmp_path_factory):
-    """The address of a scheduler, to which each test brings its workers."""
+    """Return the address of a scheduler. Each test starts its workers."""
     folder = tmp_path_factory.mktemp("scheduler")
     with programs(folder) as start:
         yield start_scheduler(start, folder)[1]
 
 
 def start_worker(started, scheduler, *python):
-    """A worker with one thread, without anybody who would start it again."""
+    """Start a worker with one thread that nothing restarts."""
     command = python or DASK
     options = ["--nthreads", 1, "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
     return started(*command, "worker", scheduler, *options)
@@ -122,7 +122,10 @@ def test_a_cluster_gives_the_same_bytes_although_a_worker_is_killed(small, tmp_p
 
 
 def wait_until_workers(scheduler, count):
-    """Until it has these and no others, as those of the test before, which it may not miss at once."""
+    """Wait until the scheduler has exactly these workers.
+
+    It notices late that workers of an earlier test have ended.
+    """
     from distributed import Client
 
     with Client(scheduler, set_as_default=False) as client:
@@ -157,7 +160,7 @@ def test_local_workers_listen_on_loopback_only_and_leave_nothing_behind(small, t
         return sweep.poll() is not None
 
     try:
-        # To look at all processes and their sockets takes longer than the runs.
+        # Checking all processes and their sockets takes longer than the runs.
         wait_until(has_ended, "the sweep ends", look_s=0.2)
         output, errors = sweep.communicate(timeout=PATIENCE_S)
     finally:
@@ -165,7 +168,7 @@ def test_local_workers_listen_on_loopback_only_and_leave_nothing_behind(small, t
     assert sweep.returncode == 0, errors
     assert len(family) >= 3
     assert hosts == {"127.0.0.1"}
-    # Nothing but our own line.
+    # Only the line of bentpipe.
     assert [line for line in errors.splitlines() if line] == [errors.splitlines()[-1]]
     assert errors.splitlines()[-1].startswith("40 of 40 runs, ")
     assert "best in goodput at" in output
@@ -183,7 +186,7 @@ def of(pid):
 
 
 def is_at_work(process):
-    """Whether it has not ended; it may end while we ask."""
+    """Whether the process has not ended. It may end during the question."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -215,7 +218,7 @@ def test_ctrl_c_ends_local_workers_too(small, tmp_path):
             sweep,
         )
         family = of(sweep.pid)
-        # As a terminal does: to all of them.
+        # To all of them, as a terminal does.
         for process in family:
             process.send_signal(signal.SIGINT)
         _, errors = sweep.communicate(timeout=PATIENCE_S)
@@ -231,7 +234,7 @@ def test_ctrl_c_ends_local_workers_too(small, tmp_path):
 def done(store):
     try:
         return bp.Sweep.load(store).runs.height
-    except BentpipeError:  # It was not yet begun.
+    except BentpipeError:  # The sweep had not begun.
         return 0
 
 
@@ -264,7 +267,7 @@ def test_a_scheduler_that_disappears_ends_with_what_was_kept_and_the_command_tha
     assert found, errors
     assert found[2] == str(store)
     assert int(found[1]) == done(store) > 2
-    # A shell takes the command, and it has the options.
+    # A shell accepts the command, and it has the options.
     words = shlex.split(found[3])
     assert words[:2] == ["bentpipe", "sweep"]
     assert words[-2:] == ["--store", str(store)]

@@ -1,4 +1,4 @@
-"""What can be wrong with the store of a sweep: it is said clearly, and nothing is lost."""
+"""Faults of the store of a sweep: clear errors, and no lost runs."""
 
 import logging
 import os
@@ -41,7 +41,7 @@ def files(store):
 
 @pytest.fixture
 def store(small, tmp_path):
-    """The folder of a sweep that is done."""
+    """Return the folder of a finished sweep."""
     sweep(small, tmp_path / "store")
     return tmp_path / "store"
 
@@ -100,7 +100,7 @@ def test_a_place_that_does_not_exist_is_said_before_there_is_a_store(small, tmp_
 
 @pytest.fixture
 def upgraded(store, monkeypatch):
-    """A store of ten runs that another simulator made."""
+    """Make a store of ten runs from another version of the simulator."""
     monkeypatch.setattr(_core, "RESULTS", _core.RESULTS + 1)
     return store
 
@@ -122,7 +122,7 @@ def test_runs_of_another_simulator_are_named_and_kept_and_not_used(small, upgrad
     folder = f"results-{_core.RESULTS - 1}"
     versions = [bp.__version__]
     assert result.facts["aside"] == [{"results": _core.RESULTS - 1, "runs": 10, "versions": versions, "folder": folder}]
-    # Those are as they were, and ours are as if there had been no others.
+    # The old runs are unchanged, and the new runs are as in an empty store.
     assert files(upgraded / folder) == before
     sweep(small, tmp_path / "other")
     assert files(upgraded) == files(tmp_path / "other")
@@ -189,7 +189,7 @@ def test_a_metric_that_was_added_leaves_old_stores_readable(small, store, monkey
     monkeypatch.setitem(COLUMNS, "new", "new_metric")
     outcome = measure.outcome
     monkeypatch.setattr(measure, "outcome", lambda tables: {**outcome(tables), "new": 1.0})
-    # Without a new number of results, which a test refuses:
+    # Without a new number of results, which a test refuses.
     assert bp.Sweep.load(store).runs["new_metric"].to_list() == [None] * 10
     monkeypatch.setattr(_core, "RESULTS", _core.RESULTS + 1)
     assert said(bp.Sweep.load, store).startswith(f"{store} has {OTHERS}, and ")
@@ -311,7 +311,7 @@ def test_another_table_does_not_cost_those_that_are_kept(small, store, begun):
 
 
 def sweep_in(opened, small, vary=VARY, **asked):
-    """In a store that is open already, whose files are written by who opened it."""
+    """Sweep in an open store. The caller writes its files."""
     grid = Grid(bp.load(small).with_sets(arguments(vary, **{"replications": 5, "tables": ["flows"], **asked})))
     with closing(workers.workers(None, 1)) as place:
         Execution(grid).run(opened, place)
@@ -325,7 +325,7 @@ def test_what_another_process_adds_while_the_files_are_written_is_written_next_t
             seen.append(path)
             sweep_in(other, small, tables=["links"])
             sweep_in(other, small, replications=6)
-            # Runs that are there, by another name.
+            # Existing runs with another name.
             sweep_in(other, small, {"link.down.error.rate": [0.002], "tcp.cc": ["newreno"]})
         replace(path, data, mark)
 
@@ -343,7 +343,7 @@ def test_what_another_process_adds_while_the_files_are_written_is_written_next_t
 
 
 def test_many_workers_are_given_their_runs_at_once(tmp_path):
-    # More than a statement of any build of SQLite can have as parameters.
+    # More than the parameters that a statement of any build of SQLite can have.
     names = [f"r1-{k:016x}-1" for k in range(300_000)]
     with stores.Store(tmp_path / "store") as one, stores.Store(tmp_path / "store") as other:
         assert one.claim(names, len(names), []).mine == names
@@ -358,12 +358,12 @@ def test_nothing_begun_in_a_store_is_said(tmp_path):
     )
 
 
-# Below: what needs a file system of its own, which a namespace of users gives without privileges.
+# The tests below need a separate file system. A user namespace gives it without privileges.
 
 
 @pytest.fixture
 def mounted():
-    """Runs a shell script in which `mount` works."""
+    """Run a shell script in which `mount` works."""
 
     def run(script, *args):
         return subprocess.run(
@@ -400,7 +400,7 @@ def test_a_full_disk_is_said_and_what_was_finished_is_kept(small, tmp_path, moun
         f"\nerror: {tmp_path}/disk/store cannot be written: no space left on device\n"
         "  every run that was kept before is safe; make room and start again\n"
     )
-    # With more room it goes on.
+    # With more room the sweep continues.
     vary = {"link.down.error.rate": [0.002, 0.01]}
     told = []
     bp.sweep(
@@ -432,7 +432,7 @@ def test_a_store_without_permission_to_write_is_said_and_can_be_read(small, stor
 
 
 def test_a_store_whose_writer_was_killed_is_read_where_nothing_can_be_written(small, store, mounted):
-    # What was not yet written into the Parquet files is in the journal of the index.
+    # Rows that are not yet in the Parquet files are in the journal of the index.
     script = (
         "import os, sys, bentpipe as bp\n"
         "from bentpipe.experiment.store import store\n"
@@ -472,7 +472,7 @@ def test_an_index_of_another_kind_is_left_alone(small, tmp_path):
 
 
 def forged(name):
-    """Statements that put into an index what bentpipe never writes, each with a right checksum."""
+    """Return statements that put invalid content into an index, each with a correct checksum."""
     whole = "update runs set record = ?1, checksum = ?2 where id = (select min(id) from runs)"
     records = {
         "empty": b"",
@@ -505,7 +505,7 @@ def test_a_store_with_content_of_another_form_is_damaged(small, store, name):
     with closing(sqlite3.connect(store / "index.sqlite")) as index, index:
         index.execute(*forged(name))
     calls = [lambda: bp.Sweep.load(store), lambda: report(store), lambda: sweep(small, store)]
-    # Some readers do not look there, and a sweep notes itself as begun.
+    # Some readers do not read this content, and a sweep records its start.
     skipped = {"tables": 2, "form": 0}.get(name, 0)
     for call in calls[skipped:-1] if name.startswith("begun") else calls[skipped:]:
         assert " is damaged: " in said(call)
@@ -546,7 +546,7 @@ sys.stdin.readline()
 
 @pytest.fixture
 def locking(store):
-    """Another process that writes to the store until it reads a line."""
+    """Hold a write lock on the store in another process until it reads a line."""
     line = [sys.executable, "-c", LOCK, str(store / "index.sqlite")]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         other.stdout.readline()
@@ -556,7 +556,7 @@ def locking(store):
 
 def test_who_waits_for_another_process_says_so_at_once(small, store, caplog, monkeypatch, locking):
     monkeypatch.setattr(stores, "SOON_S", 0.1)
-    # A command with --quiet in another test has raised it.
+    # A command with --quiet in another test has raised the level.
     caplog.set_level(logging.WARNING, logger="bentpipe")
 
     def let_go(record):

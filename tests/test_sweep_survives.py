@@ -1,4 +1,4 @@
-"""Sweeps that are killed, interrupted, or share a store: nothing finished is lost, and nothing is done twice."""
+"""Sweeps that are killed, interrupted, or share a store: no finished run is lost, and no run is repeated."""
 
 import json
 import os
@@ -16,20 +16,20 @@ import pytest
 
 import bentpipe as bp
 
-# They wait for other processes, or are many runs.
+# These tests wait for other processes, or have many runs.
 pytestmark = pytest.mark.timeout(600)
 
 PATIENCE_S = 120
-"""How long to wait for what must happen. No test depends on how long it takes."""
+"""Longest wait for an event, in seconds. No test depends on its duration."""
 WATCHED = Path(__file__).with_name("watched.py")
 RATES = [0.001 * (1 + k) for k in range(20)]
 ALL = bool(os.environ.get("BENTPIPE_ALL"))
 KILLS, REPLICATIONS = (10, 100) if ALL else (4, 40)
-"""How often a long sweep is killed, and how long it is."""
+"""Number of kills of a long sweep, and its number of replications."""
 
 
 class Watched:
-    """A sweep on the command line, in a process of its own, that writes down what it begins. See `watched.py`."""
+    """A sweep on the command line in a separate process that logs the runs it begins. See `watched.py`."""
 
     def __init__(self, folder, scenario, *options, **asked):
         self.log = folder / "begun.txt"
@@ -50,25 +50,25 @@ class Watched:
         self.process.communicate()
 
     def begun(self):
-        """Names of the runs that were begun so far, by all processes with this notebook."""
+        """Return the names of the runs begun so far, by all processes with this log."""
         return [line.split()[1] for line in self.log.read_text().splitlines()] if self.log.exists() else []
 
     def wait_for(self, runs):
-        """Until so many runs were begun."""
+        """Wait until this many runs have begun."""
         self.wait_until(lambda: len(self.begun()) >= runs, f"{runs} runs begun")
 
     def wait_until(self, is_so, what):
-        """Look again and again, and say what the process said if it ends before."""
+        """Poll until a condition holds. Report the output of the process if it ends before."""
         end_s = time.monotonic() + PATIENCE_S
         while not is_so():
             has_ended = self.process.poll() is not None
-            # It may have ended because it is so.
+            # The process may have ended because the condition holds.
             assert not has_ended or is_so(), f"ended before {what}: {self.end()}"
             assert time.monotonic() < end_s, f"not in {PATIENCE_S} s: {what}"
             time.sleep(0.005)
 
     def end(self):
-        """What it said, when it ends."""
+        """Wait for the end, and return the output."""
         output, errors = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, output, errors
 
@@ -80,7 +80,7 @@ def grid(points, replications):
 
 
 def undisturbed(small, tmp_path, points, replications):
-    """The files of a sweep that nothing happens to."""
+    """Return the files of an undisturbed sweep."""
     vary = {"link.down.error.rate": [float(f"{rate:.3g}") for rate in RATES[:points]]}
     bp.sweep(small, vary, replications=replications, tables=["drops"], store=tmp_path / "undisturbed")
     return files(tmp_path / "undisturbed")
@@ -91,13 +91,13 @@ def files(store):
 
 
 def index(store):
-    """What is committed, and what is claimed."""
+    """Return the committed and the claimed runs."""
     if not (store / "index.sqlite").exists():
         return set(), set()
     connection = sqlite3.connect(store / "index.sqlite")
     try:
         return tuple({id_ for (id_,) in connection.execute(f"select id from {table}")} for table in ("runs", "claims"))
-    except sqlite3.OperationalError:  # It was killed before there were tables.
+    except sqlite3.OperationalError:  # The process was killed before the tables existed.
         return set(), set()
     finally:
         connection.close()
@@ -110,7 +110,7 @@ def test_a_long_sweep_killed_again_and_again_is_that_of_an_undisturbed_one(small
     kept_before = set()
     for _ in range(KILLS):
         moment = draw.randrange(120)
-        # It does not get far beyond, and never to the end, however slow the test is to kill it.
+        # The sweep never reaches its end, however slow the test is to kill it.
         with Watched(tmp_path, small, *options, hold=moment + 60) as sweep:
             before = len(sweep.begun())
             sweep.wait_for(before + moment)
@@ -129,7 +129,7 @@ def test_a_long_sweep_killed_again_and_again_is_that_of_an_undisturbed_one(small
     assert all(times - 1 <= in_flight[run] for run, times in begun.items())
     assert pl.read_parquet(sweep.store / "runs.parquet")["run"].n_unique() == 20 * REPLICATIONS
     assert files(sweep.store) == undisturbed(small, tmp_path, 20, REPLICATIONS)
-    # Nor do the dead leave anything behind.
+    # Killed processes leave no files.
     assert sorted(path.name for path in sweep.store.iterdir()) == [
         "drops.parquet",
         "index.sqlite",
@@ -181,7 +181,7 @@ def test_what_a_process_that_died_was_doing_is_done_by_the_other(small, tmp_path
         dying.wait_for(2)
         held = index(dying.store)[1]
         with Watched(tmp_path, small, *options) as other:
-            # It does all else, and waits for these.
+            # It does all other runs, and waits for these.
             other.wait_until(lambda: len(index(other.store)[0]) == 40 - len(held), "all else done")
             assert set(other.begun()[2:]).isdisjoint(held)
             assert other.process.poll() is None
@@ -193,7 +193,7 @@ def test_what_a_process_that_died_was_doing_is_done_by_the_other(small, tmp_path
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(small, tmp_path):
     options = grid(4, 50)
     with Watched(tmp_path, small, *options, hold=60) as sweep:
-        # Both workers hold a run, so that two were begun that do not end.
+        # Both workers hold a run, so that two runs have begun that do not end.
         sweep.wait_for(62)
         sweep.wait_until(lambda: len(index(sweep.store)[0]) == 60, "60 runs kept")
         sweep.process.send_signal(signal.SIGINT)

@@ -13,7 +13,7 @@ import bentpipe as bp
 from bentpipe.errors import ScenarioError
 from bentpipe.terminal import HIDDEN, visible
 
-# They wait for other processes, or are many runs.
+# These tests wait for other processes, or have many runs.
 pytestmark = pytest.mark.timeout(600)
 
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
@@ -27,7 +27,7 @@ def bentpipe(*args, **given):
 
 
 def hidden(done):
-    """Characters that a terminal would act on, except our colours."""
+    """Return the characters that a terminal would act on, except the colours of bentpipe."""
     text = OURS.sub("", (done.stdout + done.stderr).decode(errors="surrogateescape"))
     return HIDDEN.findall(text)
 
@@ -119,7 +119,7 @@ COMMANDS = [
 )
 def test_no_command_writes_what_a_terminal_acts_on(evil, args):
     done = bentpipe(*args, cwd=evil, env={**os.environ, "FORCE_COLOR": "1", "NO_COLOR": ""})
-    # Of an error in a file of one's own it is shown.
+    # An error in a custom file has a traceback.
     assert b"Traceback" not in done.stderr or "own.py:Own" in args
     assert hidden(done) == []
     assert (done.stdout + done.stderr).strip()
@@ -133,7 +133,7 @@ def test_our_own_colours_pass(small):
         done = bentpipe(*args, env=env)
         text = (done.stdout + done.stderr).decode()
         assert "\x1b[1m" in text or "\x1b[36m" in text, args
-        # The mark is gone.
+        # The mark has disappeared.
         assert max(len(number) for code in OURS.findall(text) for number in re.findall(r"\d+", code)) <= 3
 
 

@@ -51,7 +51,7 @@ def test_a_window_that_was_made_by_hand():
     assert found["silence"].longest_s == (6.0, 8.0)
     assert found["link-busy"].longest_s == (3.0, 5.0)
     assert sum(part.share for part in found.parts) == pytest.approx(1.0)
-    # A part of it.
+    # A part of a window.
     assert times(divided("f", 5.5, 6.5, [5.0, 6.0], [6, 7], [10], [1.0])) == pytest.approx(
         dict.fromkeys(PARTS, 0.0) | {"recovery": 0.5, "silence": 0.5}
     )

@@ -1,4 +1,4 @@
-"""Flows that make many transfers, and datagrams: their tables, how they are printed and compared."""
+"""Flows with many transfers, and datagrams: their tables, output and comparison."""
 
 import polars as pl
 import pytest

@@ -1,4 +1,4 @@
-"""What senders took their losses for, and what is told of a time of a run."""
+"""Loss differentiation of senders, and explanations of a time of a run."""
 
 import json
 import re
@@ -85,7 +85,7 @@ def test_a_story_of_an_outage_and_of_an_application_with_nothing_to_send():
     told = bp.run(quiet).why("f", start=4, end=12)
     assert "sat is down for 3.00 s" in str(told)
     assert "the retransmission timer expires for the data at" in str(told)
-    # The timer expires since what answers was lost when the outage began, and what is sent then is lost after that.
+    # The timer expires because the ACKs were lost when the outage began. Its retransmission is lost, too.
     first = next(at for at, each in enumerate(told.happenings) if each.kind == "timeout")
     assert "no packet of it was lost, but 9 packets without data, such as ACKs, since" in told.happenings[first].text
     lost = told.of_kind("loss")

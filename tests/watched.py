@@ -1,10 +1,10 @@
-"""The command line with a notebook: every run that is begun is written down, and a test can hold or kill it there.
+"""Runs the command line with a log of every run that begins, where a test can hold or kill it.
 
     python watched.py '{"log": "begun.txt", ...}' sweep FILE ...
 
-- `log`: a line `PROCESS RUN` for each run that is begun.
-- `hold`: after so many runs here, hold each one until told to stop.
-- `meet`: hold every run until so many processes have begun one.
+- `log`: a line `PROCESS RUN` for each run that begins.
+- `hold`: after this many runs here, hold each run until it is stopped.
+- `meet`: hold every run until this many processes have begun a run.
 - `die`: `[name, number, "before" or "after"]`: kill this process at that call of this method of the store.
 """
 
@@ -17,11 +17,11 @@ import time
 from pathlib import Path
 
 PATIENCE_S = 600
-"""How long to hold a run before that is an error: longer than any test waits, so that nothing is left behind by one."""
+"""Longest time to hold a run before an error, in seconds: longer than any test waits, so no process stays behind."""
 
 
 def watch(asked):
-    """Put the notebook in."""
+    """Install the log."""
     from bentpipe.experiment.execution import workers
     from bentpipe.experiment.single import task
     from bentpipe.experiment.store import store
@@ -43,7 +43,7 @@ def watch(asked):
 
 
 def wait_until(is_so, what):
-    """Look again and again: what is waited for is done by other processes, or by whoever sends a signal."""
+    """Poll until a condition holds. Other processes, or the sender of a signal, bring it about."""
     end_s = time.monotonic() + PATIENCE_S
     while not is_so():
         if time.monotonic() > end_s:
@@ -52,12 +52,12 @@ def wait_until(is_so, what):
 
 
 def processes(log):
-    """How many have begun a run."""
+    """Count the processes that have begun a run."""
     return len({line.split()[0] for line in log.read_text().splitlines()})
 
 
 def kill_at(kind, name, number, when):
-    """Let a method kill its process."""
+    """Make a method kill its process."""
     method = getattr(kind, name)
     calls = itertools.count(1)
 
@@ -74,7 +74,7 @@ def kill_at(kind, name, number, when):
 
 
 def write_down(log, line):
-    """In one piece, whoever else is writing."""
+    """In one piece, even if other processes write."""
     file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(file, line.encode())
     os.close(file)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# What there is, and where, says `__init__.pyi`. It is loaded when first used: the command line must answer at once, and
-# tables and statistics take long to import. So does reading it, for processes that never do: those of an emulation.
+# `__init__.pyi` lists the public names and their modules. Each module is loaded when first used: the command line must
+# answer immediately, and tables and statistics take long to import. The list is also read on first use, for processes
+# that never need it, such as those of an emulation.
 @cache
 def _attached() -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     import lazy_loader

@@ -1,4 +1,4 @@
-"""Where the command `bentpipe` and `python -m bentpipe` begin."""
+"""Entry of the command `bentpipe` and of `python -m bentpipe`."""
 
 import codecs
 import errno
@@ -8,9 +8,9 @@ import sys
 
 
 def main() -> None:
-    """Run the command line. Ctrl-C while it is still being loaded, and a full disk, end it without a traceback."""
+    """Run the command line. Ctrl-C during loading, and a full disk, end it without a traceback."""
     try:
-        # All of ours is loaded here, where Ctrl-C is heard.
+        # All modules of bentpipe are loaded here, where Ctrl-C is handled.
         from bentpipe import terminal
 
         codecs.register_error("bentpipe", _degraded)
@@ -20,11 +20,11 @@ def main() -> None:
         try:
             app()
         except SystemExit:
-            # Later, while Python ends, a failure would be a traceback.
+            # A later failure, while Python ends, would be a traceback.
             sys.stdout.flush()
             raise
     except KeyboardInterrupt:
-        # As in `cli`, which may not have been loaded.
+        # As in `cli`, which may not be loaded.
         _end_interrupted()
         sys.exit(INTERRUPTED)
     except SystemExit as end:
@@ -34,24 +34,24 @@ def main() -> None:
     except OSError as error:
         from bentpipe import files
 
-        # What is still in the buffer would fail again while Python ends.
+        # Text in the buffer would fail again while Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno == errno.EPIPE:
-            # The reader wants no more, as with `| head`.
+            # The reader has closed the pipe, as in `| head`.
             sys.exit(1)
         print(f"error: the output cannot be written: {files.reason(error)}", file=sys.stderr)
         sys.exit(2)
 
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as in shells."""
 
 
 def _end_interrupted() -> None:
-    """Keep the exit status: another Ctrl-C while Python ends would kill the process, and so would Python itself.
+    """Keep the exit status: another Ctrl-C while Python ends, or Python itself, would kill the process.
 
-    CPython ends by SIGINT after a `KeyboardInterrupt` that left an `exec`, even if it was caught, such as while SciPy
-    is loaded. The next `exec` makes it forget that.
+    CPython ends by SIGINT after a `KeyboardInterrupt` that left an `exec`, even if it was caught. This occurs while
+    SciPy is loaded. The next `exec` resets it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     exec("")
@@ -61,12 +61,12 @@ ASCII = {"±": "+-", "µ": "u", "…": "...", "–": "-", "×": "x"}
 
 
 def _degraded(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What a terminal gets that cannot show a letter: another one, or its number as JSON and TOML write it."""
+    """Replace a letter that the terminal cannot show: by another letter, or by its number as in JSON and TOML."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letter = error.object[error.start]
     if "\udc80" <= letter <= "\udcff":
-        # A byte of a file's name, which leaves as it came.
+        # A byte of a file name, which is written unchanged.
         return letter.encode("utf-8", "surrogateescape"), error.start + 1
     return ASCII.get(letter, f"\\u{ord(letter):04x}"), error.start + 1
 

@@ -43,23 +43,23 @@ if sys.platform == "linux":
     __all__ += ["Emulation", "end_with_parent", "isolate", "simulated_cc"]
 
 RESULTS: int
-"""Which results this simulator gives: equal numbers, scenarios (by their digest) and seeds, equal results."""
+"""Number of results of this simulator. Equal numbers, scenarios (by digest) and seeds have equal results."""
 
 @final
 class Init:
-    """What a congestion control starts from."""
+    """Initial values of a congestion control."""
 
     @property
     def now_s(self) -> float:
-        """The present, seconds of simulated time."""
+        """Current simulated time, seconds."""
 
     @property
     def rtt_s(self) -> float | None:
-        """Round-trip time that the handshake or an earlier connection showed, seconds."""
+        """Round-trip time of the handshake or an earlier connection, seconds."""
 
     @property
     def seed(self) -> int:
-        """For what is chosen at random; two connections have different ones."""
+        """Seed for random choices. Two connections have different seeds."""
 
     @property
     def smss(self) -> int:
@@ -71,11 +71,11 @@ class Init:
 
     @property
     def ssthresh(self) -> float:
-        """Initial slow start threshold, bytes; infinite: none."""
+        """Initial slow start threshold, bytes; infinite without one."""
 
 @final
 class AckSample:
-    """What one ACK of new data taught."""
+    """Data of one ACK that acknowledges new data."""
 
     @property
     def newly_acked(self) -> int:
@@ -87,7 +87,7 @@ class AckSample:
 
     @property
     def rtt_s(self) -> float | None:
-        """Time from the sending of the newest acknowledged segment to this ACK, seconds; None if it was sent twice."""
+        """Time from the transmission of the newest acknowledged segment to this ACK, seconds; None if retransmitted."""
 
 @final
 class PathState:
@@ -95,7 +95,7 @@ class PathState:
 
     @property
     def now_s(self) -> float:
-        """The present, seconds of simulated time."""
+        """Current simulated time, seconds."""
 
     @property
     def smss(self) -> int:
@@ -107,7 +107,7 @@ class PathState:
 
     @property
     def snd_nxt(self) -> int:
-        """Offset of the next new byte (SND.NXT); what the ACK at hand lets go is not sent yet."""
+        """Offset of the next new byte (SND.NXT). Data that the current ACK releases is not sent yet."""
 
     @property
     def flight_size(self) -> int:
@@ -115,11 +115,11 @@ class PathState:
 
     @property
     def ssthresh_base(self) -> int:
-        """What a reaction to loss takes its share of, bytes: FlightSize or min(cwnd, rwnd), as configured."""
+        """Base of the window reduction after a loss, bytes: FlightSize or min(cwnd, rwnd), as configured."""
 
     @property
     def ssthresh_unit(self) -> int:
-        """Ssthresh is a whole number of these, bytes."""
+        """Unit of ssthresh, bytes: ssthresh is a multiple of it."""
 
     @property
     def srtt_s(self) -> float | None:
@@ -131,54 +131,54 @@ class PathState:
 
     @property
     def header_len(self) -> int:
-        """Headers of a full segment, IP's included, bytes."""
+        """Headers of a full segment, including IP, bytes."""
 
     def half(self) -> int:
         """max(base / 2, 2 SMSS), bytes: RFC 5681 eq. (4)."""
 
     def half_as_ssthresh(self) -> int:
-        """`half` as it is kept in ssthresh, bytes."""
+        """Value of `half` when kept in ssthresh, bytes."""
 
     def share(self, part: float) -> float:
-        """That part of the base, 0 to 1, in bytes; at least 2 SMSS (RFC 8511 §3)."""
+        """Return this part of the base, 0 to 1, in bytes; at least 2 SMSS (RFC 8511 §3)."""
 
     def as_ssthresh(self, bytes: float) -> int:
-        """Bytes as they are kept in ssthresh."""
+        """Convert bytes to a value that ssthresh can hold."""
 
 @final
 class Congestion:
-    """Why the window is reduced: a loss that is blamed on congestion, or marks."""
+    """Reason for a window reduction: a loss attributed to congestion, or ECN marks."""
 
     @property
     def is_ecn(self) -> bool:
-        """The receiver told of marks. Nothing is missing."""
+        """Whether the receiver reported ECN marks. No data is missing."""
 
     @property
     def beta(self) -> float | None:
-        """For marks, the part of the window that is left, if the scenario says so (RFC 8511)."""
+        """Part of the window that is kept after ECN marks, if the scenario sets it (RFC 8511)."""
 
     def left(self, after_loss: float = 0.5) -> float:
-        """The part of the window that is left, where a loss leaves `after_loss`."""
+        """Return the part of the window that is kept, where a loss keeps `after_loss`."""
 
 @final
 class Delivery:
-    """What one ACK taught of delivery and loss, also during recovery."""
+    """Data of one ACK on delivery and loss, also during recovery."""
 
     @property
     def newly_delivered(self) -> int:
-        """Bytes that this ACK showed to have arrived. Each byte counts once."""
+        """Bytes that this ACK first reported as arrived. Each byte counts once."""
 
     @property
     def delivered(self) -> int:
-        """All of them so far, bytes."""
+        """Bytes delivered so far."""
 
     @property
     def newly_lost(self) -> int:
-        """Bytes that this ACK showed to be lost."""
+        """Bytes that this ACK first showed to be lost."""
 
     @property
     def lost(self) -> int:
-        """Bytes ever declared lost."""
+        """Bytes declared lost so far."""
 
     @property
     def in_flight(self) -> int:
@@ -186,15 +186,15 @@ class Delivery:
 
     @property
     def is_cwnd_limited(self) -> bool:
-        """As in `AckSample`."""
+        """Whether the window limited sending, as in `AckSample`."""
 
     @property
     def is_repairing(self) -> bool:
-        """Losses are being repaired, by recovery or in the slow start after a timeout."""
+        """Whether losses are being repaired, by recovery or in the slow start after a timeout."""
 
     @property
     def one_way_delay_s(self) -> float | None:
-        """How long the newest segment took, by both ends' clocks, seconds; only with timestamps (RFC 7323)."""
+        """One-way delay of the newest segment by the clocks of both hosts, seconds; only with timestamps (RFC 7323)."""
 
     @property
     def receiver_clock_ms(self) -> int | None:
@@ -206,42 +206,42 @@ class Delivery:
 
     @property
     def interval_s(self) -> float | None:
-        """The time over which the rate was measured, seconds."""
+        """Time over which the rate was measured, seconds."""
 
     @property
     def rtt_s(self) -> float | None:
-        """Round-trip time of the transmission that the rate sample is of, seconds; None if it was sent twice."""
+        """Round-trip time of the transmission of the rate sample, seconds; None if it was retransmitted."""
 
     @property
     def is_app_limited(self) -> bool:
-        """The application, not the path, limited what was sent: the rate is a lower bound."""
+        """Whether the application, not the path, limited sending: the rate is a lower bound."""
 
     @property
     def flight_before(self) -> int | None:
-        """Bytes in flight when that transmission left, itself included."""
+        """Bytes in flight when the sampled packet left, including it."""
 
     @property
     def prior_delivered(self) -> int | None:
-        """Bytes delivered when that transmission left."""
+        """Bytes delivered when the sampled packet left."""
 
 @final
 class Packet:
-    """A packet as a node sees it."""
+    """A packet at a node."""
 
     window: int | None
     """The window field of its TCP header, before scaling, 0 to 65535; None in a datagram."""
 
     @property
     def flow(self) -> str:
-        """The name of its flow."""
+        """Name of its flow."""
 
     @property
     def connection(self) -> int:
-        """A number of its connection, or of the datagrams of its flow, equal in both directions."""
+        """Number of its connection, or of the datagrams of its flow; equal in both directions."""
 
     @property
     def is_to_sender(self) -> bool:
-        """Whether it travels from the receiver of its flow to the sender: acknowledgements of a transfer do."""
+        """Whether it travels from the receiver of its flow to the sender, like the ACKs of a transfer."""
 
     @property
     def is_to_receiver(self) -> bool:
@@ -249,15 +249,15 @@ class Packet:
 
     @property
     def is_datagram(self) -> bool:
-        """Whether it belongs to no connection; then it has no `seq`, `ack` and `window`."""
+        """Whether it belongs to no connection. It then has no `seq`, `ack` and `window`."""
 
     @property
     def size(self) -> int:
-        """Bytes, headers included."""
+        """Size in bytes, headers included."""
 
     @property
     def payload(self) -> int:
-        """Bytes of payload."""
+        """Payload in bytes."""
 
     @property
     def seq(self) -> int | None:
@@ -269,7 +269,7 @@ class Packet:
 
     @property
     def sender(self) -> PacketSender | None:
-        """The end of its connection that sent it, for `notify`; may be kept. None in a datagram."""
+        """The endpoint of its connection that sent it, for `notify`; may be kept. None in a datagram."""
 
     @property
     def ack(self) -> int | None:
@@ -277,11 +277,11 @@ class Packet:
 
     @property
     def sack(self) -> list[tuple[int, int]]:
-        """Ranges of sequence numbers that its receiver holds beyond `ack`, as first and last plus one (RFC 2018 §3)."""
+        """Ranges of sequence numbers that the receiver holds beyond `ack`, as first and last plus one (RFC 2018 §3)."""
 
     @property
     def is_bare_ack(self) -> bool:
-        """Whether it acknowledges and does nothing else."""
+        """Whether it only acknowledges."""
 
     @property
     def is_syn(self) -> bool:
@@ -301,101 +301,101 @@ class Packet:
 
     @property
     def is_ce(self) -> bool:
-        """Whether it is marked: congestion experienced."""
+        """Whether it has the ECN mark *congestion experienced*."""
 
     def mark_ce(self) -> bool:
-        """Mark it, if its sender supports ECN; returns whether it is."""
+        """Set its ECN mark if its sender supports ECN; return whether it is marked."""
 
 @final
 class PacketSender:
-    """The end of a connection that sent a packet. Equal for all its packets, and a key of dictionaries."""
+    """Endpoint of a connection that sent a packet. Equal for all its packets, and usable as a key of dicts."""
 
     @property
     def flow(self) -> str:
-        """The name of its flow."""
+        """Name of its flow."""
 
     @property
     def connection(self) -> int:
-        """The number of its connection, as `Packet.connection`."""
+        """Number of its connection, as in `Packet.connection`."""
 
     def __hash__(self) -> int: ...
 
 @disjoint_base
 class Middlebox:
-    """What a function of the network may ask and call."""
+    """Methods and attributes of a middlebox."""
 
     def __new__(cls) -> Self: ...
     def on_packet(self, packet: Packet) -> None:
-        """A packet passes, in either direction; those of the node's own hosts do, too."""
+        """Handle a packet that passes, in either direction, including packets of the node's hosts."""
 
     def on_timer(self) -> None:
-        """The instant that `set_timer` named has come."""
+        """Handle the instant of `set_timer`."""
 
     def on_corrupted(self, packet: Packet) -> None:
-        """A corrupted packet has reached the node, which drops it after this hook. Its header can be trusted.
+        """Handle a corrupted packet. The node drops it after this hook. Its header is correct.
 
-        Only nodes of kind `processing` check packets, and only packets that would go on from there. A `bent-pipe` node
+        Only nodes of kind `processing` check packets, and only packets that they would forward. A `bent-pipe` node
         forwards corrupted packets, and a host drops them. The packet cannot be changed, forwarded or held.
         """
 
     @property
     def now_s(self) -> float:
-        """The present, seconds of simulated time."""
+        """Current simulated time, seconds."""
 
     @property
     def next_change_s(self) -> float | None:
-        """The instant of the next scheduled change at this node, seconds, later than `now_s`; None: there is none.
+        """Time of the next scheduled change at this node, seconds, later than `now_s`; None without one.
 
-        A change: a link from or to the node goes away or comes back, or a route through the node changes.
+        A change is the absence or return of a link from or to the node, or a new route through the node.
         """
 
     @property
     def node(self) -> str:
-        """Where it stands."""
+        """Node of the middlebox."""
 
     @property
     def seed(self) -> int:
-        """For what is chosen at random; two functions have different ones."""
+        """Seed for random choices. Two middleboxes have different seeds."""
 
     @property
     def queue_packets(self) -> int:
-        """Packets in front of the link by which the packet would leave, the one being sent not included."""
+        """Packets in the queue of the packet's next link, without the packet in transmission."""
 
     @property
     def queue_bytes(self) -> int:
-        """Their bytes, headers included."""
+        """Bytes in the queue of that link, headers included."""
 
     def drop(self) -> None:
-        """The packet is lost; `drops` counts it as `policy`."""
+        """Drop the packet; `drops` counts it as `policy`."""
 
     def send_back(self) -> None:
-        """The packet turns round."""
+        """Send the packet back."""
 
     def consume(self) -> None:
-        """The packet has reached its end here. It counts as delivered."""
+        """End the packet's path here. It counts as delivered."""
 
     def delay(self, seconds: float) -> None:
-        """The packet goes on after so many seconds."""
+        """Forward the packet after this time."""
 
     def hold(self) -> int:
-        """The packet stays here; `release` and `discard` take what this returns."""
+        """Hold the packet here; return its handle for `release` and `discard`."""
 
     def release(self, handle: int) -> None:
-        """A packet that was held goes on now."""
+        """Forward a held packet now."""
 
     def discard(self, handle: int) -> None:
-        """A packet that was held is lost."""
+        """Drop a held packet."""
 
     def duplicate(self) -> None:
-        """A copy of the packet sets out, in front of it."""
+        """Send a copy of the packet before it."""
 
     def segment_size(self, bytes: int) -> None:
-        """Ask the end that sent the packet for segments of so many bytes of payload; a message travels there."""
+        """Request segments of this payload from the endpoint that sent the packet. The message travels there."""
 
     def notify(
         self, sender: PacketSender | Packet, ranges: Iterable[tuple[int, int]], ber: float | None = None
     ) -> None:
-        """Report corrupted data to the end of a connection that sent them, as BEEN and backward ETEN do.
+        """Report corrupted data to the endpoint that sent it, like BEEN and backward ETEN.
 
         Each range travels in its own datagram of 76 bytes, which queues and may be lost. With
         `tcp.error_reports = "resend"` the sender retransmits the ranges, and with `tcp.packet_size` it chooses its
@@ -404,21 +404,21 @@ class Middlebox:
         Parameters
         ----------
         sender : PacketSender or Packet
-            `packet.sender`, or a packet that this end has sent.
+            `packet.sender`, or a packet that this endpoint has sent.
         ranges : iterable of (int, int)
             Sequence numbers, first and last plus one, such as `[packet.data_range]`. At most 65535 bytes each; empty
             ranges are skipped.
         ber : float, optional
-            The error rate of the link, 0 to 1, per byte or per bit as the sender's `packet_size.unit` has it. Without
-            ranges it is reported alone.
+            The error rate of the link, 0 to 1, per byte or per bit, as in the sender's `packet_size.unit`. Without
+            ranges, the report has only this rate.
         """
 
     def set_timer(self, at_s: float | None) -> None:
-        """Have `on_timer` called at this instant, seconds; the one before is forgotten. None: not at all."""
+        """Call `on_timer` at this instant, seconds, instead of the earlier instant. None cancels the timer."""
 
 @disjoint_base
 class CongestionControl:
-    """Hooks that a class inherits: those of Reno, or of the congestion control in `extends`."""
+    """Hooks that a class inherits: from Reno, or from the congestion control in `extends`."""
 
     cwnd: float
     ssthresh: float
@@ -428,70 +428,69 @@ class CongestionControl:
         """Become a copy of an object of this class."""
 
     def on_ack(self, ack: AckSample, path: PathState) -> None:
-        """New data were acknowledged outside loss recovery. Reno: slow start, then a segment per window."""
+        """Handle an ACK of new data outside loss recovery. Reno: slow start, then a segment per window."""
 
     def on_congestion(self, why: Congestion, path: PathState) -> None:
-        """A loss episode begins, or marks were seen; at most once per window of data. Reno: half of the window."""
+        """Handle the start of a loss episode, or ECN marks, at most once per window. Reno: half of the window."""
 
     def on_rto(self, first: bool, path: PathState) -> None:
-        """The retransmission timer expired; `first` is false for repeated timeouts of the same segment.
+        """Handle a retransmission timeout; `first` is false for repeated timeouts of the same segment.
 
-        Those must not lower ssthresh again (RFC 5681 §3.1). Reno: slow start from one segment.
+        Repeated timeouts must not lower ssthresh again (RFC 5681 §3.1). Reno: slow start from one segment.
         """
 
     def on_delivery(self, delivery: Delivery, path: PathState) -> None:
-        """An ACK told of something delivered, in recovery or not. Only gathered for classes that override this."""
+        """Handle an ACK that reports deliveries, in recovery or not. Called only for classes that override it."""
 
     def on_recovery_exit(self, path: PathState) -> None:
-        """All is repaired that was outstanding when the losses were found."""
+        """Handle the end of recovery: all data outstanding at the detection of the losses is repaired."""
 
     def on_resume(self, path: PathState) -> None:
-        """Data are about to be sent while nothing is outstanding."""
+        """Handle the restart of sending after a pause without outstanding data."""
 
     def on_error_report(self, start: int | None, end: int | None, error_rate: float | None, path: PathState) -> None:
-        """A node reported a corrupted range of outstanding data, the error rate of a link, or both.
+        """Handle a node's report of a corrupted range of outstanding data, the error rate of a link, or both.
 
-        `start` and `end` are offsets in the data, bytes, as `path.snd_una`; `end` is the last byte plus one. Both are
-        None in a report without a range. `error_rate` is 0 to 1 in the unit of the node that estimates, or None. The
-        hook comes before the retransmission. With `tcp.error_reports = "ignore"` it comes, too.
+        `start` and `end` are offsets in the data, bytes, like `path.snd_una`; `end` is the last byte plus one. Both are
+        None in a report without a range. `error_rate` is 0 to 1 in the unit of the estimating node, or None. The hook
+        precedes the retransmission. It is also called with `tcp.error_reports = "ignore"`.
         """
 
     def on_smss(self, smss: int) -> None:
-        """The segment size changed, bytes."""
+        """Handle a new segment size, bytes."""
 
     def limit_cwnd(self, max: float) -> None:
-        """Recovery or idle restart asks that the window be at most `max` bytes now."""
+        """Limit the window to `max` bytes now, for recovery or an idle restart."""
 
     def set_window(self, cwnd: float, ssthresh: float) -> None:
         """Continue with exactly this window and threshold, bytes."""
 
     def pacing_rate(self) -> float | None:
-        """The rate at which to send, bit/s, headers included; None: as the scenario has it. Asked after each hook."""
+        """Return the sending rate, bit/s, headers included; None: as in the scenario. Called after each hook."""
 
     def undo(self, before: CongestionControl) -> None:
-        """What looked like congestion was none: go on as `before` it."""
+        """Undo a reduction after a spurious reaction: continue as `before` it."""
 
     def slow_start(self, ack: AckSample, path: PathState) -> int:
-        """Slow start's part in an ACK, as the scenario has it. With `extends` it raises TypeError.
+        """Apply slow start to an ACK, as configured in the scenario. With `extends` it raises TypeError.
 
-        Returns how many of its bytes are left to congestion avoidance: none while slow start goes on or the window is
-        not used.
+        Returns the bytes left to congestion avoidance: 0 while slow start continues or the window is unused.
         """
 
     def increase(self, bytes: int, path: PathState) -> None:
-        """Congestion avoidance by additive increase, as the scenario has it, for so many bytes acknowledged.
+        """Apply additive increase to acknowledged bytes, as configured in the scenario.
 
         With `extends` it raises TypeError.
         """
 
     def add(self, bytes: float) -> None:
-        """So many bytes more, fractions included. Never more than doubles."""
+        """Add bytes to the window, fractions included. The window at most doubles."""
 
     def reduce(self, ssthresh: float, cwnd: float) -> None:
-        """Congestion: the new threshold and window, bytes."""
+        """Set a new threshold and window after congestion, bytes."""
 
     def restart(self, ssthresh: float | None = None) -> None:
-        """A timeout: slow start from one segment. `ssthresh`: the new threshold, bytes, if it changes."""
+        """Restart slow start from one segment after a timeout. `ssthresh`: the new threshold, bytes, if it changes."""
 
 @final
 class Scenario:
@@ -518,14 +517,14 @@ class Scenario:
     def network(self) -> str: ...
     def cases(self) -> list[str]: ...
     def acting(self, key: str) -> list[str]:
-        """The keys that act in the place of this one, if it has no effect; none if it has one."""
+        """Return the keys that act in place of a key without effect; empty if the key has an effect."""
 
     def case(self, name: str, sets: list[tuple[str, str]]) -> Scenario: ...
     def sweep(self) -> str | None: ...
     def point(self, positions: list[int]) -> Scenario: ...
     def warnings(self) -> list[Problem]: ...
     def sky(self, reached: Callable[[float], object] | None = None) -> dict[str, Any]:
-        """Constellations, pairs of places and paths, if it `has_sky`."""
+        """Return constellations, pairs of places and paths, if it `has_sky`."""
 
     @property
     def title(self) -> str: ...
@@ -536,7 +535,7 @@ class Scenario:
     @property
     def digest(self) -> str: ...
     def on_day(self, day: int) -> Scenario:
-        """The scenario on a day of the sky, if it `has_days`."""
+        """Return the scenario on a day of the sky, if it `has_days`."""
 
     @property
     def notes(self) -> list[str]: ...
@@ -562,7 +561,7 @@ class Run:
     def interrupt(self) -> None: ...
     def finish(self) -> Tables: ...
     def so_far(self) -> Tables:
-        """The tables up to now. The run does not change."""
+        """Return the tables up to now. The run does not change."""
 
     @property
     def is_done(self) -> bool: ...
@@ -576,11 +575,11 @@ class Network:
     def __new__(cls, scenario: Scenario, seed: int | None = None) -> Network: ...
     @property
     def flows(self) -> list[tuple[str, str, str]]:
-        """Name and both nodes of each flow that has ports. Of the first they are ports 0 and 1, and so on."""
+        """Return name and both nodes of each flow that has ports. The first flow has ports 0 and 1, and so on."""
 
     def inject(self, at_s: float, port: int, size: int, header_len: int, data: bytes) -> None: ...
     def run_until(self, until_s: float, events: int) -> bool:
-        """Go on to an instant, but handle no more than about so many events; whether it was reached."""
+        """Run to an instant, with at most about `events` events; return whether the instant was reached."""
 
     def drain(self) -> list[tuple[float, int, float, int, bool, bytes]]: ...
     def drain_lost(self) -> list[tuple[float, int, float, str, str, int, bytes]]: ...
@@ -589,13 +588,13 @@ class Network:
     def now_s(self) -> float: ...
     @property
     def next_wakeup_s(self) -> float:
-        """Infinite: nothing happens any more."""
+        """Return the time of the next event, seconds; infinite without events."""
 
 @final
 class Emulation:
-    """Hosts, with the network between them in real time. Only on Linux, as all that is about emulation.
+    """Hosts with a network between them in real time. Only on Linux, like all emulation.
 
-    `pcap` names files, with `{host}` for a host's name, and says how many bytes of a packet they have; None: all.
+    `pcap` has the names of files, with `{host}` for a host's name, and the captured bytes of a packet; None: all.
     """
 
     def __new__(
@@ -611,54 +610,60 @@ class Emulation:
     @property
     def hosts(self) -> list[str]: ...
     def speak(self, host: int, service: str, file: str | None, port: int, peer: int | None, secret: int) -> None:
-        """The TCP of a host is ours from now on; with `peer` it connects to that host's port, otherwise it listens."""
+        """Use the simulated TCP for a host. With `peer` it connects to that host's port, otherwise it listens."""
 
     def spoken(self) -> dict[str, list[Any]]: ...
     def proxied(self) -> dict[str, list[Any]]:
-        """Connections of proxies, with the columns of `spoken`."""
+        """Return the connections of proxies, with the columns of `spoken`."""
 
     @property
     def passed(self) -> list[tuple[str, str]]:
-        """Node and kind of functions that let real packets pass as they are."""
+        """Return node and kind of middleboxes that let real packets pass unchanged."""
 
     def enter(self, host: int) -> None:
         """Move this process to a host."""
 
     def enter_as_program(self, host: int) -> None:
-        """Move this process, which is about to become a program, to a host for ever; it can change nothing outside."""
+        """Move this process, which will become a program, to a host for ever. It can change nothing outside."""
 
     def run(self, slice_s: float, process: int | None) -> str:
-        """Go on for so many seconds, or until a process ends: `slice`, `ended`, or `over` with the scenario."""
+        """Run for some seconds, or until a process ends; return `slice`, `ended`, or `over` with the scenario."""
 
     def outside(self) -> dict[str, Any]: ...
     def finish(self) -> Tables: ...
 
 def end_with_parent(parent: int | None = None) -> bool:
-    """End when the parent ends; whether it is still there."""
+    """End this process with its parent; return whether the parent still exists."""
 
 def simulated_cc(name: str) -> str:
-    """Bentpipe's name of a congestion control of the kernel."""
+    """Return bentpipe's name of a congestion control of the kernel."""
 
 def isolate() -> bool:
-    """Leave the namespaces of the machine; whether real-time priority was given."""
+    """Leave the namespaces of the machine; return whether real-time priority was granted."""
 
 def schema() -> str: ...
 def choices() -> str: ...
 def dictionary() -> str: ...
 def quantity(text: str) -> tuple[float, str] | None:
-    """A number with a unit, in `s`, `bit/s`, `B`, `m`, `deg`, `1` or a unit of its own; None: it is no such text."""
+    """Read a number with a unit: `s`, `bit/s`, `B`, `m`, `deg`, `1` or another; None for other texts."""
 
 def hooks() -> tuple[list[str], list[str]]:
-    """What a congestion control, and a function of the network, may override."""
+    """List the methods that a congestion control, and a middlebox, may override."""
 
 def conformance_scripts() -> list[tuple[str, str]]:
-    """Name and text of each."""
+    """List name and text of each script."""
 
 def drill(text: str, through_codec: bool) -> list[tuple[str, tuple[int, str] | None]]:
-    """Cases, each with line and text of its first difference; `ValueError` of such a pair if it cannot be read."""
+    """Run cases; return line and text of the first difference of each.
+
+    An invalid script raises `ValueError` with such a pair.
+    """
 
 def kernel_drill(texts: list[str]) -> list[list[tuple[str, str, int | None, str, str | None]]]:
-    """Cases of scripts on the kernel's TCP: title, verdict, line, text, way of Linux; `ValueError` as `drill`."""
+    """Run cases on the kernel's TCP; return title, verdict, line, text and way of Linux.
+
+    An invalid script raises `ValueError`, as in `drill`.
+    """
 
 def build_info() -> dict[str, str]: ...
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def texts(name: str, given: Any) -> list[str]:
-    """Several texts.
+    """Check several texts.
 
     Raises
     ------
     BentpipeError
-        Another type.
+        The value has another type.
     """
     found = list(given) if hasattr(given, "__iter__") and not isinstance(given, (bytes, bytearray)) else None
     if found is None or not all(isinstance(each, str) for each in found):
@@ -27,12 +27,12 @@ def texts(name: str, given: Any) -> list[str]:
 
 
 def text(name: str, given: Any) -> str:
-    """One text.
+    """Check one text.
 
     Raises
     ------
     BentpipeError
-        Another type or value.
+        The value or its type is invalid.
     """
     if not isinstance(given, str):
         raise _wrong(name, given, "a text")
@@ -40,12 +40,12 @@ def text(name: str, given: Any) -> str:
 
 
 def mapping(name: str, given: Any, expected: str) -> Mapping[str, Any]:
-    """A dict.
+    """Check a dict.
 
     Raises
     ------
     BentpipeError
-        Another type or value.
+        The value or its type is invalid.
     """
     if not hasattr(given, "items"):
         raise _wrong(name, given, expected)
@@ -62,12 +62,12 @@ def number(
     of: str = "",
     error: type[BentpipeError] = BentpipeError,
 ) -> float:
-    """A finite number within bounds, of a unit.
+    """Check a finite number within bounds, with a unit.
 
     Raises
     ------
     BentpipeError
-        Another type or value; `error` is raised.
+        The value or its type is invalid; `error` is raised.
     """
     try:
         found = math.nan if isinstance(given, (str, bytes)) else float(given)
@@ -79,12 +79,12 @@ def number(
 
 
 def whole(name: str, given: Any, least: int, most: int, *, error: type[BentpipeError] = BentpipeError) -> int:
-    """A whole number within bounds.
+    """Check a whole number within bounds.
 
     Raises
     ------
     BentpipeError
-        Another type or value; `error` is raised.
+        The value or its type is invalid; `error` is raised.
     """
     try:
         found = operator.index(given)
@@ -98,12 +98,12 @@ def whole(name: str, given: Any, least: int, most: int, *, error: type[BentpipeE
 def only_with(
     name: str, given: Any, usual: Any, other: str, has_other: bool, *, error: type[BentpipeError] = BentpipeError
 ) -> None:
-    """Refuse an argument that has no effect without another one.
+    """Refuse an argument that has no effect without another argument.
 
     Raises
     ------
     BentpipeError
-        It is given, and the other one is not; as a subclass, if there is one.
+        It is given without the other argument; `error` is raised.
     """
     if given != usual and not has_other:
         names = dict.fromkeys((name, other))
@@ -126,4 +126,4 @@ def _wrong(name: str, given: Any, expected: str, error: type[BentpipeError] = Be
 
 
 SHOWN_MAX = 80
-"""Letters of a value in an error."""
+"""Maximum number of letters of a value in an error."""

@@ -1,4 +1,4 @@
-"""What there is to choose from and what the columns mean, as the core knows it."""
+"""Catalogue of choices and of the meanings of columns, from the core."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 def schema() -> dict[str, Any]:
     """JSON Schema of the scenario file, for editors and forms.
 
-    `x-origin` is the source of a default, `x-quantity` the kind of amount of a text with a unit: time, rate, size and
-    so on. `x-groups` of a large table has its keys in titled groups, in the order of a form.
+    `x-origin` is the source of a default. `x-quantity` is the kind of a quantity: time, rate, size and others.
+    `x-groups` of a large table has its keys in titled groups, in the order of a form.
 
     Returns
     -------
     dict
-        A new one for each call.
+        A new dict for each call.
     """
     return dict(json.loads(_core.schema()))
 
 
 @cache
 def cc_keys() -> tuple[str, ...]:
-    """Keys of a scenario that name the congestion control of all flows, such as `tcp.cc`: one per transport."""
+    """Return the keys of a scenario for the congestion control of all flows, such as `tcp.cc`: one per transport."""
     content = schema()
     kinds = {each.get("$ref", "").rpartition("/")[2]: name for name, each in content["properties"].items()}
     return tuple(
@@ -41,26 +41,26 @@ def cc_keys() -> tuple[str, ...]:
 
 
 def compared_keys() -> tuple[str, ...]:
-    """Keys whose values are compared with each other where they vary in a sweep; other keys are the conditions."""
+    """Return the keys whose varied values a sweep compares with each other. Other keys are the conditions."""
     return (*cc_keys(), "case")
 
 
 def choices() -> dict[str, list[dict[str, str]]]:
-    """What can be named in a scenario.
+    """Return the names that a scenario can use, with their documentation.
 
     Returns
     -------
     dict
         Topic (`cc`, `recovery`, `verdict`, `ecn`, `pacing`, `queue`, `error`, `app`, `middlebox`) to a list of dicts
-        with `name`, `summary` (one line) and `doc`, all that is said about it in Markdown: for a congestion control its
-        source, its equations and, by headings, when it helps; for others what they are and each of their keys.
+        with `name`, `summary` (one line) and `doc` (Markdown). The `doc` of a congestion control has its source,
+        equations and use. Other topics have a description and their keys.
     """
     return dict(json.loads(_core.choices()))
 
 
 @cache
 def dictionary() -> dict[str, list[dict[str, Any]]]:
-    """Every column of every table and every series: dicts with `name`, `unit` and `meaning` (do not change them).
+    """Return every column of all tables and series: dicts with `name`, `unit` and `meaning` (do not change them).
 
     Returns
     -------
@@ -78,11 +78,11 @@ RENAMED = {
     "mark_reductions": "ecn_reductions",
     "mark_reduction": "ecn_reduction",
 }
-"""Columns and events that had other names before, and what they are called now."""
+"""Former names of columns and events, with their new names."""
 
 
 def unit(table: str, column: str) -> str:
-    """Unit of a column; `KeyError` if there is no such column, with the nearest name."""
+    """Return the unit of a column. For an unknown column, raise `KeyError` with the nearest name."""
     units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[table]}
     if column not in units:
         raise KeyError(unknown(column, f"a column of {table}", units))
@@ -90,15 +90,15 @@ def unit(table: str, column: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is nearest to a name; None if none is near."""
-    # Names of senders are written in all manners elsewhere: CUBIC, BBRv3.
+    """Return the known name that is nearest to a name; None if none is near."""
+    # Other sources write names of congestion controls in many ways: CUBIC, BBRv3.
     by_letters = {each.lower(): each for each in known}
     found = get_close_matches(RENAMED.get(str(name), str(name)).lower(), by_letters, n=1, cutoff=0.5)
     return by_letters[found[0]] if found else None
 
 
 def unknown(name: str, what: str, known: Iterable[str]) -> str:
-    """The text for a name that is not known: all known ones and the nearest."""
+    """Write the text for an unknown name: all known names and the nearest."""
     known = list(known)
     meant = nearest(name, known)
     hint = f"; did you mean {meant!r}?" if meant else ""

@@ -1,4 +1,4 @@
-"""What can go wrong, for callers who want to catch it."""
+"""Errors and interrupts that callers can catch."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 from bentpipe.terminal import visible
 
 SHOWN_MAX = 50
-"""Problems in the text of an error; the rest are counted."""
+"""Maximum number of problems that the text of an error lists. The rest are counted."""
 
 Spelling = Callable[[str, Any, str], str]
-"""Spells a parameter: its name, its value (None: the name alone), and the sign between them."""
+"""Spells a parameter from its name, its value (None for only the name) and the sign between them."""
 
 
 class Word(str):
@@ -24,7 +24,7 @@ class Word(str):
 
 
 def argument(name: str, value: Any, sign: str = "=") -> str:
-    """Spell a parameter as in a call: `jobs=2`, `against=NAME`, or its name alone."""
+    """Spell a parameter as in a call: `jobs=2`, `against=NAME`, or only its name."""
     if value is None:
         return name
     return f"{name}{sign}{value if isinstance(value, Word) else repr(value)}"
@@ -42,22 +42,22 @@ def spelled(text: str, asked: Mapping[str, Any], spelling: Spelling) -> str:
         return spelling(name, asked[name], sign or "=")
 
     names = "|".join(map(re.escape, asked))
-    # In one pass: a value may have braces, too.
+    # In one pass: a value may contain braces, too.
     return re.sub(rf"\{{({names})( = )?\}}", of, text) if asked else text
 
 
 class BentpipeError(Exception):
-    """Base of all errors that bentpipe raises on purpose; its text is for people.
+    """Base of all errors that bentpipe raises on purpose. Its text is for people.
 
-    The command line writes `error:` before it. Hidden characters of names and values are numbers in it.
+    The command line writes `error:` before the text. Hidden characters of names and values are numbers.
 
     Parameters
     ----------
     *parts
         Text, with `{name}` in the place of a parameter of the call.
     **asked
-        The value of each of these parameters; None for the name alone. The text for callers has `name=value`, that of
-        the command line the option.
+        The value of each of these parameters; None for only the name. The text for callers has `name=value`, and the
+        text of the command line has the option.
     """
 
     def __init__(self, *parts: object, **asked: Any) -> None:
@@ -68,38 +68,39 @@ class BentpipeError(Exception):
         return self.text()
 
     def text(self, begin: str = "", spelling: Spelling = argument) -> str:
-        """The text after a beginning, with parameters in a spelling."""
+        """Return the text after a beginning, with parameters in a spelling."""
         return visible(begin + spelled(super().__str__(), self.asked, spelling))
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a scenario.
+    """One problem of a scenario.
 
     Attributes
     ----------
     message : str
-        What is wrong, with the key and its value.
+        The fault, with its key and value.
     key : str
-        The dotted key concerned, such as `link.sat.rate`; empty where the whole is.
+        The dotted key, such as `link.sat.rate`; empty if the problem concerns the whole scenario.
     value : str, int, float, bool or None
-        What stands at the key; None if nothing does, or a table or a list. Long text is cut.
+        The value of the key; None for a missing value, a table or a list. Long text is cut.
     expected : str
-        What would have been right, in words; may be empty.
+        Description of valid values; may be empty.
     known : tuple of str
-        The names that would have been right, where it must be one of them.
+        The valid names, if the value must be one of them.
     suggestion : str
-        What was probably meant: a name, a value or a line such as `app = { kind = "file", size = ... }`; may be empty.
+        The value that was probably intended: a name, a value or a line such as `app = { kind = "file", size = ... }`;
+        may be empty.
     place : str
-        For messages: `FILE:LINE:COLUMN`, or the option of the command line, `--set KEY`. The text for callers has the
-        parameter instead: `sets["KEY"]`.
+        Place in messages: `FILE:LINE:COLUMN`, or the option of the command line, `--set KEY`. The text for callers has
+        the parameter instead: `sets["KEY"]`.
     file : str or None
-        Path or name of the text, if the problem stands in one. So do the four numbers.
+        Path or name of the text that contains the problem. None, like the four numbers, if no text contains it.
     line, column, end_line, end_column : int or None
-        Its first character, and the one behind its last; both count from 1. Lines of more than 1000 bytes are counted
-        in bytes.
+        The first character, and the character after the last; all count from 1. Columns of lines above 1000 bytes are
+        counted in bytes.
     severity : "error" or "warning"
-        Whether the scenario cannot be run, or can, and this is a note or hint on it (`Scenario.warnings`).
+        `error` if the scenario cannot run; `warning` for notes and hints (`Scenario.warnings`).
     """
 
     message: str
@@ -117,14 +118,14 @@ class Problem:
     severity: str = "error"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
+        """Return all attributes as plain data, fit for JSON."""
         return {**asdict(self), "known": list(self.known)}
 
     def __str__(self) -> str:
         return self.text()
 
     def text(self, spelling: Spelling = argument) -> str:
-        """The message, its place, and the expected values."""
+        """Return the message, its place, and the expected values."""
         meant = self.suggestion if " = " in self.suggestion else f'"{self.suggestion}"'
         more = [
             *([f"known: {', '.join(self.known)}"] if self.known else []),
@@ -141,7 +142,7 @@ _PARAMETERS = {"set": "sets", "vary": "vary", "until": "until"}
 
 
 def _in_call(place: str) -> str:
-    """The place of a problem for callers in Python, who gave the parameter of an option."""
+    """Name the place of a problem for Python callers, by the parameter of the option."""
     found = _OPTION.fullmatch(place)
     if found is None:
         return place
@@ -149,21 +150,21 @@ def _in_call(place: str) -> str:
 
 
 class ScenarioError(BentpipeError, ValueError):
-    """A scenario, or a request about one, makes no sense. The text lists all problems, with their places.
+    """An invalid scenario, or an invalid request about a scenario. The text lists all problems with their places.
 
     Parameters
     ----------
     *what : Problem or str
-        What is wrong; of a text, the first line is the message, and the rest what is expected.
+        The problem. If it is a text, its first line is the message, and the rest is the expectation.
     where : str
-        What all of it is about, as a last line.
+        The subject of all problems, as a last line.
     **asked
         Parameters that the text names, as for `BentpipeError`.
 
     Attributes
     ----------
     problems : tuple of Problem
-        Everything that is wrong, in the order of the file; at least one.
+        All problems in the order of the file; at least one.
     """
 
     def __init__(self, *what: Problem | str, where: str = "", **asked: Any) -> None:
@@ -184,12 +185,12 @@ class ScenarioError(BentpipeError, ValueError):
     def changed(
         self, change: Callable[[Problem], Problem] = lambda each: each, where: str | None = None
     ) -> ScenarioError:
-        """The error with each problem changed, or with another last line; its parameters stay."""
+        """Return the error with each problem changed, or with another last line. Its parameters stay."""
         problems = map(change, map(_problem, self.args))
         return ScenarioError(*problems, where=self.where if where is None else where, **self.asked)
 
     def text(self, begin: str = "", spelling: Spelling = argument) -> str:
-        """All problems, each after this beginning, and how many they are."""
+        """Return all problems, each after this beginning, and their number."""
         count = len(self.problems)
         lines = [f"{begin}{problem.text(spelling)}" for problem in self._problems(spelling)[:SHOWN_MAX]]
         lines += [f"... and {count - SHOWN_MAX} more"] if count > SHOWN_MAX else []
@@ -205,43 +206,52 @@ def _problem(what: Problem | str) -> Problem:
 
 
 class SkyError(BentpipeError, ValueError):
-    """A place, constellation, file of element sets or number of a sky makes no sense. The text says which and why."""
+    """An invalid place, constellation, file of element sets or number of a sky.
+
+    The text gives the value and the reason.
+    """
 
 
 class NetworkError(BentpipeError, ValueError):
-    """An open network was asked for what it cannot do, such as a packet in its past. It has not changed."""
+    """An impossible request to an open network, such as a packet in its past. The network has not changed."""
 
 
 class EmulationError(BentpipeError, RuntimeError):
-    """Real programs could not be run over a scenario: the system does not allow it, or one did not start."""
+    """Real programs could not run over a scenario: the system forbids it, or a program did not start."""
 
 
 class RunError(BentpipeError, RuntimeError):
-    """A simulation failed: a bug in bentpipe. The text says how to see it again."""
+    """A simulation failed: a bug in bentpipe. The text explains how to reproduce it."""
 
 
 class SenderError(BentpipeError, RuntimeError):
-    """A congestion control, or a function of the network, in Python failed, and the run with it.
+    """A congestion control or middlebox in Python failed, and the run with it.
 
     The text has the simulated time and the traceback.
     """
 
 
 class ClusterError(BentpipeError, RuntimeError):
-    """The cluster of a sweep is gone. Finished runs are in the store, and the text has the command that continues."""
+    """The cluster of a sweep has disappeared.
+
+    Finished runs are in the store, and the text has the command that continues.
+    """
 
 
 class PaperError(BentpipeError, ValueError):
-    """A paper's folder makes no sense, or a measure of it failed. The text has the file, the claim and the remedy."""
+    """A paper's folder is invalid, or a measure of the paper failed.
+
+    The text has the file, the claim and the remedy.
+    """
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended the work early; the text says how far it was, and in which class in Python, if in one.
+    """Ctrl-C ended the work early. The text has the progress, and the Python class that was running, if any.
 
     Attributes
     ----------
     result : RunResult, Comparison or None
-        What was finished until then; None if nothing was.
+        The finished part of the work; None without any.
     """
 
     def __init__(self, message: str, make_result: Callable[[], Any] = lambda: None, *, where: str = "") -> None:
@@ -250,5 +260,5 @@ class Interrupted(KeyboardInterrupt):
 
     @cached_property
     def result(self) -> Any:
-        # Made when asked for: who pressed Ctrl-C should not wait for tables.
+        # Made on demand: a user who pressed Ctrl-C should not wait for tables.
         return self._make_result()

@@ -1,4 +1,4 @@
-"""Files and folders of results that appear whole or not at all, and how a disk that refuses them is reported."""
+"""Files and folders of results that appear whole or not at all, and reports of disk errors."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 PROVENANCE = "provenance.json"
 SHOWN_MAX = 200
-"""Letters of a name in an error."""
+"""Maximum number of letters of a name in an error."""
 
 
 @contextmanager
 def writing(place: str | os.PathLike[str]) -> Iterator[None]:
-    """Report what goes wrong when a place is written in one way.
+    """Report errors of writing a place in one form.
 
     Raises
     ------
     BentpipeError
-        The disk is full, the folder is gone or write-protected, the name is too long, or the like.
+        The disk is full, the folder is missing or write-protected, the name is too long, or another error.
     """
     try:
         yield
@@ -43,12 +43,12 @@ def writing(place: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def reading(place: str | os.PathLike[str]) -> Iterator[None]:
-    """Report a place that does not have what bentpipe wrote there in one way.
+    """Report damaged content of a place in one form.
 
     Raises
     ------
     BentpipeError
-        A part is missing, or has another form than all that bentpipe writes.
+        A part is missing, or has a form that bentpipe never writes.
     """
     try:
         yield
@@ -63,32 +63,32 @@ def reading(place: str | os.PathLike[str]) -> Iterator[None]:
 
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""Errors that content of another form leads to."""
+"""Errors that content of another form causes."""
 
 
 def damaged(place: str | os.PathLike[str], error: BaseException) -> BentpipeError:
-    """For a place whose content bentpipe never writes."""
+    """Return the error for a place whose content bentpipe never writes."""
     why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return BentpipeError(f"{place} is damaged: {why}\n  put a copy back, or do the runs again in another folder")
 
 
 def reason(error: OSError) -> str:
-    """What the system says, in small letters and without its number."""
+    """Return the message of the system, in small letters and without its number."""
     text = error.strerror or str(error)
     return text[:1].lower() + text[1:]
 
 
 def replace(path: str | os.PathLike[str], data: bytes, mark: str = "") -> None:
-    """Write a file under a temporary name beside its own, then rename it: an older file stays until this one is whole.
+    """Write a file under a temporary name, then rename it. An older file stays until the new file is whole.
 
-    The temporary name is `.NAME.MARK.new`; by default, the mark is the number of the process.
+    The temporary name is `.NAME.MARK.new`. The default of the mark is the number of the process.
 
     Raises
     ------
     OSError
-        It cannot be written. The older file is as it was, and nothing is left behind.
+        It cannot be written. The older file is unchanged, and no temporary file stays.
     """
-    # A link stays a link: what it leads to is replaced.
+    # A link stays a link: its target is replaced.
     place = Path(os.path.realpath(path))
     # A name may be as long as the system allows.
     fresh = place.with_name(f".{place.name[:40]}.{mark or os.getpid()}.new")
@@ -103,7 +103,7 @@ def replace(path: str | os.PathLike[str], data: bytes, mark: str = "") -> None:
 
 
 def replace_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, and the folder that it is in: the old one stays until the new one is whole."""
+    """Write a text file, and create its folder. The old file stays until the new file is whole."""
     with writing(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         replace(path, text.encode())
@@ -130,7 +130,7 @@ def write(
 def put(
     folder: str | os.PathLike[str], form: str, fill: Callable[[Path], object], *, provenance: Mapping[str, Any]
 ) -> None:
-    """Let a result folder be filled under a temporary name beside it, then put it in place of an older result."""
+    """Fill a result folder under a temporary name beside it, then put it in place of an older result."""
     with writing(folder):
         place = Path(folder).absolute()
     refuse_unless_free(place)
@@ -156,15 +156,18 @@ def put(
 
 
 def parquet(table: pl.DataFrame) -> bytes:
-    """A table as the content of a Parquet file. Polars has errors of its own for a full disk, so it does not write."""
+    """Return a table as the content of a Parquet file.
+
+    Polars does not write the file, because it reports a full disk in its own way.
+    """
     content = io.BytesIO()
-    # In one piece, as pieces show in the file.
+    # In one piece, because pieces are visible in the file.
     table.rechunk().write_parquet(content)
     return content.getvalue()
 
 
 def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
-    """Raise unless the place is empty or holds an older result, which may be replaced."""
+    """Refuse a place unless it is empty or has an older result, which may be replaced."""
     place = Path(folder)
     with writing(place):
         is_free = not _is_there(place) or (place.is_dir() and not any(place.iterdir()))
@@ -174,7 +177,7 @@ def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
 
 
 def refuse_unless_writable_folder(folder: str | os.PathLike[str]) -> None:
-    """Raise unless files can be written into this folder, which may have to be made first."""
+    """Refuse a folder unless files can be written into it; it may not exist yet."""
     place = Path(folder)
     with writing(place):
         if not _is_there(place):
@@ -184,7 +187,7 @@ def refuse_unless_writable_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def _is_there(place: Path) -> bool:
-    """Whether there is something; a name that cannot be one, as it is too long, is an error."""
+    """Whether the place exists. An impossible name, such as a long one, is an error."""
     try:
         place.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -199,7 +202,7 @@ def _refuse_unless_makeable(place: Path) -> None:
 
 
 def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
-    """Raise unless a file can be written there: its folder exists, and the file may be made or replaced."""
+    """Refuse a file unless it can be written: its folder exists, and the file can be made or replaced."""
     place = Path(path)
     with writing(place):
         if place.is_dir():
@@ -215,19 +218,19 @@ def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
 
 
 def is_no_sweep(folder: str | os.PathLike[str]) -> BentpipeError:
-    """For a place that should be the store of a sweep."""
+    """Return the error for a place that should be the store of a sweep."""
     if not os.path.lexists(folder):
         return BentpipeError(f"there is no folder {folder}\n  expected the folder of `bentpipe sweep` or a store")
     return BentpipeError(f"{folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote")
 
 
 def _why_not(folder: Path) -> str:
-    """Why no file can be made in a folder; empty if one can."""
+    """Return the reason why no file can be made in a folder; empty if one can be made."""
     if not os.path.lexists(folder):
         return f"there is no folder {folder}"
     if not folder.is_dir():
         return f"{folder} is no folder"
-    # Permissions do not tell everything: some file systems take no files from anybody.
+    # Permissions are not enough: some file systems reject files from all users.
     try:
         with tempfile.TemporaryFile(dir=folder):
             return ""
@@ -238,7 +241,7 @@ def _why_not(folder: Path) -> str:
 
 
 def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:
-    """The provenance of a result folder of this form."""
+    """Return the provenance of a result folder of this form."""
     if form_of(Path(folder)) != form:
         raise BentpipeError(f"{Path(folder)} is not the result of a {form}")
     with reading(folder):
@@ -246,12 +249,12 @@ def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:
 
 
 def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
-    """One table of a result folder.
+    """Read one table of a result folder.
 
     Raises
     ------
     BentpipeError
-        It is damaged.
+        The table is damaged.
     """
     forks.refuse()
     import polars as pl
@@ -265,7 +268,7 @@ def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
 
 
 def form_of(place: Path) -> str | None:
-    """The form of the result in a folder; None if there is none."""
+    """Return the form of the result in a folder; None without a result."""
     try:
         content = json.loads((place / PROVENANCE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -275,11 +278,11 @@ def form_of(place: Path) -> str | None:
 
 
 HOST = "{host}"
-"""Where a name of captures has the name of a host."""
+"""Place of the host's name in a name of captures."""
 
 
 def captures(pcap: str | os.PathLike[str]) -> str:
-    """The name of captures, with `{host}` in the place of the host's name.
+    """Return the name of captures, with `{host}` in the place of the host's name.
 
     >>> captures("geo.pcapng"), captures("{host}-of-geo")
     ('geo-{host}.pcapng', '{host}-of-geo.pcapng')
@@ -287,7 +290,7 @@ def captures(pcap: str | os.PathLike[str]) -> str:
     Raises
     ------
     BentpipeError
-        The name is that of a folder, or its folder does not exist.
+        The name is the name of a folder, or its folder does not exist.
     """
     given = os.fsdecode(pcap)
     place = Path(given)
@@ -315,7 +318,7 @@ def captures(pcap: str | os.PathLike[str]) -> str:
 
 
 def capture_of(pcap: str | os.PathLike[str], host: str) -> Path:
-    """The file of a host, of those that a capture has.
+    """Return the file of a host in a capture.
 
     >>> capture_of("geo.pcapng", "ground/1").as_posix()
     'geo-ground_1.pcapng'

@@ -1,7 +1,7 @@
 """Forked processes: a process whose parent has made tables cannot make any.
 
-Polars, which makes them, has threads. A fork copies the process without its threads, so that a child would wait for
-them for ever; Polars has no way to start them again. Such a child gets an error with the remedy, and does not hang.
+Polars, which makes tables, has threads. A fork copies the process without its threads, so a child would wait for them
+for ever. Polars cannot start them again. Such a child gets an error with the remedy, and does not hang.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from bentpipe.errors import BentpipeError
 
 TASKS = Path("/proc/self/task")
 THREAD = "polars-0"
-"""The first of the threads that Polars starts when they are needed. Those that it has from the start are not missed."""
+"""Name of the first thread that Polars starts on demand. Threads that Polars has from the start are not needed."""
 
 
 class _State:
     had_threads = False
-    """Of this process, at its last fork."""
+    """Whether this process had the threads at its last fork."""
     is_broken = False
     """Whether threads were lost."""
 
 
 def refuse() -> None:
-    """Raise in a process that cannot make tables any more.
+    """Raise an error in a process that cannot make tables any more.
 
     Raises
     ------
     BentpipeError
-        Its parent had made some before the fork.
+        Its parent had made tables before the fork.
     """
     if _State.is_broken:
         raise BentpipeError(
@@ -45,7 +45,7 @@ def _look() -> None:
 
 
 def _has_threads() -> bool:
-    """Whether Polars has started its threads. On systems that do not list threads: whether it is loaded."""
+    """Whether Polars has started its threads. On systems that do not list threads: whether Polars is loaded."""
     try:
         return any((task / "comm").read_text(encoding="utf-8").strip() == THREAD for task in TASKS.iterdir())
     except OSError:

@@ -1,4 +1,4 @@
-"""Numbers for people: SI prefixes, as many digits as matter."""
+"""Numbers for people: SI prefixes and significant digits."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _PREFIXES = {
 }
 MISSING = "-"
 MOST_DIGITS = 5
-"""Of a mean with an interval."""
+"""Most digits of a mean with an interval."""
 SMALL = 0.01
-"""Below this, settings are written with an exponent: 1e-3."""
+"""Settings below this value are written with an exponent: 1e-3."""
 
 
 def scale(values: Iterable[float | None], unit: str) -> tuple[float, str]:
-    """The divisor and the unit in which the largest of these values is easy to read.
+    """Choose the divisor and the unit in which the largest of these values is easy to read.
 
     >>> scale([9_510_000, 12_000], "bit/s")
     (1000000.0, 'Mbit/s')
@@ -31,16 +31,16 @@ def scale(values: Iterable[float | None], unit: str) -> tuple[float, str]:
     prefixes = _PREFIXES.get(unit, ((1, "" if unit == "1" else unit),))
     if largest == 0:
         return prefixes[0] if unit == "s" else prefixes[-1]
-    # 999.9 of a unit shows as 1000, which is easier to read as 1.00 of the next.
+    # 999.9 of a unit shows as 1000. 1.00 of the next unit is easier to read.
     return next((prefix for prefix in prefixes if largest >= 0.9995 * prefix[0]), prefixes[-1])
 
 
 def column(
     values: Sequence[float | None], unit: str, among: Iterable[float | None] | None = None
 ) -> tuple[list[str], str]:
-    """Texts that line up under each other, and their unit: that of the largest of these values, or of those `among`.
+    """Write values in one unit, aligned: the unit of the largest of these values, or of `among`.
 
-    What is too small for the digits shown is not zero.
+    Values too small for the shown digits are not written as zero.
 
     >>> column([9_510_000, 12_000, None], "bit/s")
     (['9.51', '0.01', '-'], 'Mbit/s')
@@ -64,7 +64,7 @@ def column(
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """One value with its unit.
+    """Write one value with its unit.
 
     >>> quantity(9_510_000, "bit/s")
     '9.51 Mbit/s'
@@ -76,7 +76,7 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def mean_and_margin(mean: float, half_width: float | None) -> tuple[str, str | None]:
-    """A mean and the half width of its interval, with the digits that the half width allows.
+    """Write a mean and the half width of its interval, with the digits that the half width allows.
 
     >>> mean_and_margin(9.5123, 0.0342)
     ('9.512', '0.034')
@@ -87,16 +87,16 @@ def mean_and_margin(mean: float, half_width: float | None) -> tuple[str, str | N
     """
     if half_width is None:
         return f"{mean:.{_digits(abs(mean))}f}", None
-    # Two digits of the half width; the mean to the same place, but with no more digits than people read.
+    # The half width has two digits. The mean ends at the same place, but has no more digits than people read.
     digits = _digits(half_width) - 1 if half_width > 0 else _digits(abs(mean))
     digits = min(max(digits, 0), 4, _digits(max(abs(mean), half_width), most=MOST_DIGITS))
-    # A small half width is not none, unless it is only what the arithmetic rounds: one of the last place covers it.
+    # A small half width is shown as one of the last place, unless it is only rounding of the arithmetic.
     is_hidden = 1e-9 * abs(mean) < half_width < 0.5 * 10**-digits
     return f"{mean:.{digits}f}", f"{10.0**-digits if is_hidden else half_width:.{digits}f}"
 
 
 def interval(value: float | None, low: float | None, high: float | None, *, is_bound: bool = False) -> str:
-    """A value with its interval, for one cell of a table.
+    """Write a value with its interval, for one cell of a table.
 
     >>> interval(9.5123, 9.4781, 9.5465), interval(None, None, None), interval(18.4, None, None, is_bound=True)
     ('9.512 ±0.034', '-', '> 18.4')
@@ -115,7 +115,7 @@ def interval(value: float | None, low: float | None, high: float | None, *, is_b
 
 
 def setting(value: Any) -> str:
-    """A value of a key, as people write it.
+    """Write a value of a key as people write it.
 
     >>> setting(0.001), setting(10.0), setting("1 bdp"), setting(None)
     ('1e-3', '10', '1 bdp', '-')
@@ -130,7 +130,7 @@ def setting(value: Any) -> str:
 
 
 def exponent(value: float) -> str:
-    """A number with an exponent.
+    """Write a number with an exponent.
 
     >>> exponent(0.001), exponent(0.0125), exponent(0.0)
     ('1e-3', '1.25e-2', '0')
@@ -140,7 +140,7 @@ def exponent(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share, 0 to 1.
+    """Write a share from 0 to 1 in percent.
 
     >>> percent(0.923), percent(0.004), percent(0.0)
     ('92 %', '<1 %', '0 %')
@@ -149,7 +149,7 @@ def percent(share: float) -> str:
 
 
 def count_mean(number: float, what: str) -> str:
-    """A mean number of things.
+    """Write a mean number of things.
 
     >>> count_mean(1.0, "round trip"), count_mean(4.24, "round trip")
     ('1 round trip', '4.2 round trips')
@@ -159,7 +159,7 @@ def count_mean(number: float, what: str) -> str:
 
 
 def count(number: int, what: str) -> str:
-    """A number of things.
+    """Write a number of things.
 
     >>> count(1, "flow"), count(1200, "flow")
     ('1 flow', '1,200 flows')
@@ -168,7 +168,7 @@ def count(number: int, what: str) -> str:
 
 
 def short_key(key: str, keys: Sequence[str]) -> str:
-    """The end of a key that tells it from the others.
+    """Return the shortest end of a key that differs from the others.
 
     >>> short_key("link.up.error.rate", ["link.up.error.rate", "tcp.cc"])
     'rate'
@@ -182,7 +182,7 @@ def short_key(key: str, keys: Sequence[str]) -> str:
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -> str:
-    """A table for a notebook; the first so many columns are text, the others numbers.
+    """Write a table for a notebook. The first `texts` columns are text, the others numbers.
 
     >>> html_table(["flow", "cc"], [["<a>", "reno"]], texts=2)
     '<table><tr><th>flow</th><th>cc</th></tr><tr><td>&lt;a&gt;</td><td>reno</td></tr></table>'
@@ -197,7 +197,7 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -
 
 
 def _digits(value: float, most: int = 3) -> int:
-    """Decimals of a value with this number of significant digits."""
+    """Count the decimals of a value with this number of significant digits."""
     if value == 0 or not math.isfinite(value):
         return 0
     return min(max(most - 1 - math.floor(math.log10(value)), 0), 6)

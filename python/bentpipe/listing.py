@@ -39,7 +39,7 @@ def metrics() -> pl.DataFrame:
     polars.DataFrame
         A row per metric: `name`, `unit`, `meaning`, `better` (`more`, `less`, or empty), `of`, `is_of_one`, `table`.
         The unit `1` is a count or ratio. `of` is the kind of object in `NAME:OBJECT`, such as a flow; `is_of_one` is
-        true if the metric needs it. `table` is the table of each run that is kept for the metric; it may be empty.
+        true if the metric needs an object. `table` is the table of each run that the metric needs; it may be empty.
 
     Examples
     --------
@@ -56,8 +56,8 @@ def series() -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row per series: `name`, `unit`, `meaning`, `of` (`flow` or `link`), and `is_sampled`: whether it has a row per
-        `record.interval`, or one per change.
+        A row per series: `name`, `unit`, `meaning`, `of` (`flow` or `link`), and `is_sampled`: true for a row per
+        `record.interval`, false for a row per change.
 
     Examples
     --------
@@ -69,12 +69,12 @@ def series() -> pl.DataFrame:
 
 
 def scenario_rows() -> list[dict[str, Any]]:
-    """The rows of `scenarios`."""
+    """Return the rows of `scenarios`."""
     return [{"name": name, "meaning": title} for name, title in shipped().items()]
 
 
 def metric_rows() -> list[dict[str, Any]]:
-    """The rows of `metrics`."""
+    """Return the rows of `metrics`."""
     whole = METRICS | of_tables()
     only = {name: each for name, each in of_one().items() if name not in whole}
     return [_metric_row(each, is_of_one=each.name in only) for each in (*whole.values(), *only.values())]
@@ -90,7 +90,7 @@ def _metric_row(metric: Metric, *, is_of_one: bool) -> dict[str, Any]:
 
 
 def series_rows() -> list[dict[str, Any]]:
-    """The rows of `series`."""
+    """Return the rows of `series`."""
     recorded: list[dict[str, Any]] = [
         {
             "name": each["name"],
@@ -106,7 +106,7 @@ def series_rows() -> list[dict[str, Any]]:
 
 
 def _table(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    # Loaded here, as the command line lists without tables.
+    # Imported here: the command line lists without tables.
     import polars as pl
 
     return pl.DataFrame(rows)

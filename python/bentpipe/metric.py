@@ -1,4 +1,4 @@
-"""What senders are compared by: one number per run, and what is kept besides to say what it is of."""
+"""Metrics of comparisons: one number per run, and the table columns that they need."""
 
 from __future__ import annotations
 
@@ -16,104 +16,104 @@ if TYPE_CHECKING:
 
 
 class Source(NamedTuple):
-    """Where a metric is from that is not kept of every run: a table of the run, which is then kept."""
+    """Source of a metric that is not kept of every run: a table of the run, which is then kept."""
 
     table: str
     column: str
-    """Of the table; of what is worked out from several columns, the name of the metric."""
+    """Column of the table; the name of the metric, if it is computed from several columns."""
     how: str
-    """What is taken of the rows: `sum`, `mean`, `max`, `min`, or `ratio` where it is worked out."""
+    """Aggregation of the rows: `sum`, `mean`, `max`, `min`, or `ratio` for computed metrics."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One way to judge a run, or one flow or link of it."""
+    """A metric of a run, or of one flow or link."""
 
     name: str
     column: str
-    """Name in tables."""
+    """Column name in tables."""
     unit: str
     is_more_better: bool
     meaning: str
     source: Source | None = None
-    """None if it is kept of every run."""
+    """Source of its values; None if it is kept of every run."""
     of: str = ""
-    """The flow or link that it is of; empty if it is of the whole run."""
+    """The flow or link of the metric; empty for the whole run."""
     is_judged: bool = True
-    """Whether more or less of it is better; if not, the largest comes first."""
+    """Whether more or less of it is better. If not, the largest comes first."""
 
     @property
     def base(self) -> str:
-        """Its name without that of the flow or link."""
+        """Name without the flow or link."""
         return self.name.partition(":")[0]
 
     @property
     def title(self) -> str:
-        """For headings."""
+        """Title for headings."""
         title = _TITLES.get(self.base, self.base.replace("_", " ").capitalize())
         return f"{title} of {self.of}" if self.of else title
 
     @property
     def label(self) -> str:
-        """For axes."""
+        """Label of axes."""
         return self.meaning if self.source is None else self.title
 
     @property
     def slug(self) -> str:
-        """Its name as a part of names of files."""
+        """Name as a part of file names."""
         return re.sub(r"[^\w.-]", "-", self.name)
 
     @property
     def ends(self) -> tuple[str, str]:
-        """What the first and the last in order are."""
+        """Words for the first and the last in order."""
         return ("best", "worst") if self.is_judged else ("largest", "smallest")
 
     @property
     def is_completion(self) -> bool:
-        """Whether it is a time that a run or flow may not have because it did not complete."""
+        """Whether it is a time that is missing for runs or flows that did not complete."""
         return self.base in ("completion", "completion_rx", "completion_acked")
 
     @property
     def is_of_transfers(self) -> bool:
-        """Whether it is of the transfers that finished, among many in a run."""
+        """Whether it is about the finished transfers among many in a run."""
         return self.base.partition("_")[0] in ("fct", "slowdown")
 
     @property
     def is_counted(self) -> bool:
-        """Whether it says how many completed."""
+        """Whether it counts completed work."""
         return self.is_completion or self.is_of_transfers or self.base == "unfinished"
 
     @property
     def bound(self) -> str:
-        """Column of what a completion time is at least."""
+        """Column of the lower bound of a completion time."""
         return _beside("completion_bound_s", self.of)
 
     @property
     def finished(self) -> str:
-        """Column of how many transfers finished."""
+        """Column of the number of finished transfers."""
         return _beside("transfers_finished", self.of)
 
     @property
     def unfinished(self) -> str:
-        """Column of how many did not."""
+        """Column of the number of unfinished transfers."""
         return _beside("transfers_unfinished", self.of)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of tables of runs that it needs."""
+        """Columns that it needs in tables of runs."""
         if self.is_completion:
             return (self.column, self.bound)
         return (self.column, self.finished, self.unfinished) if self.is_of_transfers else (self.column,)
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Of a run, those that have to be kept for it."""
+        """Tables of a run that it needs."""
         if self.source is None:
             return ()
-        # Of a flow that did not complete, the time that it had is until the end of the run.
+        # The time of a flow that did not complete is until the end of the run.
         if self.is_completion:
             return (self.source.table, "summary")
-        # Drops do not name the flows and links that lost nothing.
+        # Drops do not name flows and links without losses.
         return ("drops", "flows", "links") if self.source.table == "drops" else (self.source.table,)
 
 
@@ -169,12 +169,15 @@ METRICS = {
 }
 
 BESIDE = {"completion_bound": "completion_bound_s", "finished": "transfers_finished"}
-"""What tables of runs have besides the metrics, by name the column: what the mean completion time is at least where not
-every transfer completed, and how many transfers the times of transfers are of."""
+"""Columns of tables of runs besides the metrics, by name.
+
+They are a lower bound of the mean completion time if not every transfer completed, and the number of finished
+transfers.
+"""
 COLUMNS = {metric.name: metric.column for metric in METRICS.values()} | BESIDE
 
 TRANSFERS = ("fct", "fct_p95", "slowdown", "unfinished")
-"""The metrics of flows that make several transfers; there is none of them in a run without such flows."""
+"""Metrics of flows with several transfers. Runs without such flows lack them."""
 
 _MORE, _LESS, _NEITHER = (True, True), (False, True), (True, False)
 """`is_more_better` and `is_judged`."""
@@ -210,7 +213,7 @@ _DECLARED = (
     ("datagrams", "mean", _LESS, "delay_mean_s delay_p50_s delay_p95_s delay_p99_s jitter_s"),
     ("datagrams", "min", _LESS, "delay_min_s"),
 )
-"""Columns that are metrics by themselves: what is taken of the rows where it is of several flows or links."""
+"""Columns that are metrics, with their aggregation over several flows or links."""
 _WORKED_OUT = (
     ("resent", "flows", "%", _LESS, "100 x bytes retransmitted / bytes sent"),
     ("tcp_efficiency", "flows", "%", _MORE, "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2)"),
@@ -234,22 +237,22 @@ _WORKED_OUT = (
     ("unheeded", "flows", "1", _LESS, "Packets lost to congestion that were taken for errors"),
     ("unfinished", "completions", "1", _LESS, "Transfers under way at the end, or failed"),
 )
-"""Metrics that are worked out from sums over several columns: name, table, unit, which is better, meaning."""
+"""Metrics computed from sums over several columns: name, table, unit, better direction, meaning."""
 _NAMES = {
     ("flows", "rtt_p50_s"): "rtt",
-    # Not to be taken for their number.
+    # Different from the number of timeouts.
     ("flows", "timeout_s"): "timeout_time",
     ("flows", "error_timeout_s"): "error_timeout_time",
     ("completions", "failed"): "transfers_failed",
     ("completions", "duration_mean_s"): "fct",
     ("completions", "slowdown_mean"): "slowdown",
     ("completions", "size_mean_bytes"): "size_mean",
-    # There are such of flows and of the whole run, too.
+    # Flows and the whole run have a metric of this name, too.
     ("datagrams", "lost_packets"): "datagrams_lost",
     ("links", "marked_packets"): "link_marks",
     ("links", "queue_max_bytes"): "queue_max",
 }
-"""Names of metrics that are not those of their columns without the unit."""
+"""Names of metrics that differ from their columns without the unit."""
 _MEANINGS = {
     "fct_min": "Least time of transfers",
     "fct_p50": "Median time of transfers",
@@ -270,7 +273,7 @@ _MEANINGS = {
     "goodput_active": "Goodput from the first packet to the completion or the end of the run",
     "ssthresh_end": "Slow start threshold at the end of the latest connection",
 }
-"""Of columns whose meaning is told by that of another column."""
+"""Columns whose meaning is that of another column."""
 NOT_METRICS = {
     "flows": ("tcp_efficiency_pct", "information_efficiency"),
     "completions": ("unfinished",),
@@ -287,34 +290,34 @@ NOT_METRICS = {
         "slowdown_mean",
     ),
 }
-"""Columns that are metrics by another name: worked out, kept of every run, or the same as in `flows`."""
+"""Columns that are metrics by another name: computed, kept of every run, or the same as in `flows`."""
 ENTITIES = {"flows": "flow", "links": "link", "completions": "flow", "datagrams": "flow", "drops": "flow or link"}
-"""What a row of a table is of."""
+"""Subject of a row of each table."""
 _TAKEN = {"sum": "sum", "mean": "mean", "max": "largest", "min": "least"}
 
 
 def name_of(table: str, column: str) -> str:
-    """What the metric of a column is called."""
+    """Return the name of the metric of a column."""
     plain = re.sub("_(s|bps|bytes|pct)$", "", column)
     return _NAMES.get((table, column), re.sub("^(duration|transfer)_", "fct_", plain))
 
 
 @cache
 def of_tables() -> dict[str, Metric]:
-    """By name, the metrics of a whole run that are not kept of every run, and need a table of it."""
+    """Return the metrics of a whole run, by name, that need a table because they are not kept of every run."""
     found = {each.name: each for each in _of_rows(("summary", "flows", "links", "completions", "datagrams"))}
-    # A run has no such time if one of its flows has no end.
+    # A run does not have this time if one of its flows has no end.
     return {name: each for name, each in found.items() if name not in METRICS and not each.is_completion}
 
 
 @cache
 def of_one() -> dict[str, Metric]:
-    """By name, the metrics that a flow or link can have, as `NAME:FLOW` or `NAME:LINK`."""
+    """Return the metrics that a flow or link can have, by name, as `NAME:FLOW` or `NAME:LINK`."""
     return {each.name: each for each in _of_rows(("flows", "links", "completions", "datagrams", "drops"))}
 
 
 def _of_rows(tables: Sequence[str]) -> list[Metric]:
-    """The first of each name, in the order of the tables."""
+    """Return the first metric of each name, in the order of the tables."""
     found: dict[str, Metric] = {}
     for table in tables:
         defined = {entry["name"]: entry for entry in dictionary()[table]}
@@ -347,26 +350,26 @@ def _of_rows(tables: Sequence[str]) -> list[Metric]:
 
 
 def _column(name: str, unit: str) -> str:
-    """With the unit, as names of columns have it."""
+    """Add the unit to a name, as in names of columns."""
     return name + {"s": "_s", "B": "_bytes", "bit/s": "_bps", "%": "_pct"}.get(unit, "")
 
 
 def known() -> dict[str, Metric]:
-    """Every metric of a whole run."""
+    """Return every metric of a whole run."""
     return METRICS | of_tables()
 
 
 VERDICTS = ("needless", "unheeded")
-"""The metrics of what senders took their losses for."""
+"""Metrics of the loss differentiation of senders."""
 
 
 def named(name: str) -> Metric:
-    """The metric of this name: `goodput` of the run, `goodput:web` of a flow, `queue_p95:sat.forward` of a link.
+    """Return the metric of a name: `goodput` of the run, `goodput:web` of a flow, `queue_p95:sat.forward` of a link.
 
     Raises
     ------
     BentpipeError
-        There is none of this name.
+        Unknown name.
     """
     base, colon, of = arguments.text("metric", name).partition(":")
     if not colon:
@@ -392,7 +395,7 @@ def _entity(base: str) -> str:
 
 
 def matching(of: str, names: Iterable[str]) -> list[str]:
-    """The flows or links that a name means: itself or both directions; else those of an entry with `count`.
+    """Return the flows or links of a name: itself or both directions, else the flows of an entry with `count`.
 
     >>> matching("web", ["web1", "web2", "webcam"]), matching("sat", ["sat.forward", "sat.reverse"])
     (['web1', 'web2'], ['sat.forward', 'sat.reverse'])
@@ -406,12 +409,12 @@ def matching(of: str, names: Iterable[str]) -> list[str]:
 
 
 def check_of(metric: Metric, flows: Sequence[str], links: Sequence[str]) -> None:
-    """Whether a scenario has the flow or link that a metric is of.
+    """Check that a scenario has the flow or link of a metric.
 
     Raises
     ------
     BentpipeError
-        It has not; the text has all names and the nearest.
+        The scenario lacks it. The text has all names and the nearest.
     """
     if not metric.of:
         return
@@ -422,7 +425,7 @@ def check_of(metric: Metric, flows: Sequence[str], links: Sequence[str]) -> None
 
 
 def named_point(row: Mapping[str, Any], keys: Sequence[str], shown: Sequence[str] | None = None) -> str:
-    """A point as people say it: `sack, queue 1 bdp, rate 1e-3`; only some of its keys if these are given."""
+    """Name a point as people do: `sack, queue 1 bdp, rate 1e-3`; only some of its keys if these are given."""
     return ", ".join(
         formatting.setting(row[key])
         if key in compared_keys()
@@ -432,6 +435,6 @@ def named_point(row: Mapping[str, Any], keys: Sequence[str], shown: Sequence[str
 
 
 def jain(values: Sequence[float]) -> float | None:
-    """Jain, Chiu and Hawe 1984: 1 if all are equal, 1 / n if one has all; None if all are 0."""
+    """Return Jain's index (Jain, Chiu and Hawe 1984): 1 if all are equal, 1 / n if one has all; None if all are 0."""
     squares = len(values) * sum(value * value for value in values)
     return sum(values) ** 2 / squares if squares else None

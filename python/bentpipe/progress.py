@@ -1,4 +1,4 @@
-"""The progress of work: one class for every verb, and bars that show it on terminals and in notebooks."""
+"""Progress of work: one class for every verb, and bars that show it on terminals and in notebooks."""
 
 from __future__ import annotations
 
@@ -22,62 +22,65 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 APPEARS_AFTER_S = 1.0
-"""A bar for shorter work would only flicker."""
+"""Shortest duration of work that gets a bar, in seconds. A bar for shorter work would only flicker."""
 EVERY_S = 0.2
-"""So often a bar in a notebook changes: each change is a message to the page."""
+"""Interval between changes of a bar in a notebook, in seconds. Each change is a message to the page."""
 
 
 @dataclass
 class Progress:
-    """How far an experiment is. The same object is passed each time, and changes."""
+    """The state of an experiment. The same object is passed each time, and changes."""
 
     total: int = 0
-    """Runs that are wanted; with `until` it grows."""
+    """Requested runs. The number grows with `until`."""
     reused: int = 0
-    """Of these, runs that were in the store already."""
+    """Requested runs that were already in the store."""
     done: int = 0
     """Runs that ended since the beginning, here or in another process that shares the store."""
     failed: int = 0
     running: int = 0
     under_way: float = 0.0
-    """Of runs that go on in this process, how much is done, in runs."""
+    """Finished part of the runs that continue in this process, in runs."""
     simulated_s: float | None = None
-    """Of a single run, the simulated time that it has reached."""
+    """Simulated time of a single run so far, in seconds."""
     doing: str = ""
-    """What is at hand: of `reproduce`, whose runs are claims and figures, one of them."""
+    """The current claim or figure of `reproduce`, which counts claims and figures as its runs."""
     began_s: float = field(default_factory=time.monotonic)
     make_result: Callable[[], Any] = field(default=lambda: None, repr=False)
 
     def result(self) -> Any:
-        """What there is so far, as the verb returns it at the end: a `RunResult`, `Sweep`, `Comparison` or `Mix`.
+        """The result so far, as the verb returns it at the end: a `RunResult`, `Sweep`, `Comparison` or `Mix`.
 
-        It is made when asked for, which takes as long as it does at the end, and changes nothing of the work. Ask
-        within the callable that was passed as `progress`, in its thread. The result of a run that goes on has its
-        tables and series up to `simulated_s`, and `stop` is `interrupted`. A comparison or mix has none before all have
-        finished a replication. `reproduce` has no part of a result.
+        It is made on demand. This takes as long as at the end and does not change the work. Read it within the callable
+        that was passed as `progress`, in its thread. The result of an unfinished run has its tables and series up to
+        `simulated_s`, and its `stop` is `interrupted`. A comparison or mix has no result before all cases have finished
+        a replication. `reproduce` has no partial result.
         """
         return self.make_result()
 
     @property
     def left(self) -> int:
-        """Runs that are wanted and have not ended."""
+        """Number of requested runs that have not ended."""
         return self.total - self.reused - self.done - self.failed
 
     @property
     def share(self) -> float:
-        """How much of the work is done, 0 to 1."""
+        """Finished share of the work, 0 to 1."""
         return min((self.total - self.left + self.under_way) / self.total, 1.0) if self.total else 0.0
 
     @property
     def left_s(self) -> float | None:
-        """How long the rest will take, by what has been done since the beginning; None if nothing has."""
+        """Estimated remaining time in seconds, from the work done since the beginning; None before any work is done."""
         done = self.done + self.failed + self.under_way
         elapsed_s = time.monotonic() - self.began_s
         return elapsed_s / done * (self.left - self.under_way) if done > 0 else None
 
     @property
     def label(self) -> str:
-        """Such as `1,200 of 2,000 runs, 800 reused, 4 running, 85 runs/s`; for a single run, the simulated time."""
+        """Write the state of the work.
+
+        Such as `1,200 of 2,000 runs, 800 reused, 4 running, 85 runs/s`; for a single run, the simulated time.
+        """
         if self.doing:
             return self.doing if self.total == 1 else f"{self.doing}, {self.done + 1} of {self.total}"
         if self.simulated_s is not None:
@@ -91,13 +94,13 @@ class Progress:
         return text + (f", {rate:.3g} runs/s" if rate else "")
 
     def __str__(self) -> str:
-        """The label, and the time that is left."""
+        """Write the label and the remaining time."""
         left_s = self.left_s
         return self.label + (f", {clock(left_s)} left" if left_s and self.left else "")
 
 
 def clock(seconds: float) -> str:
-    """Such as `9 s`, `12:30` or `3:04:05`."""
+    """Write a duration: `9 s`, `12:30` or `3:04:05`."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -105,19 +108,19 @@ def clock(seconds: float) -> str:
 
 
 Watch = Callable[[Progress], object]
-"""A callable that is called now and then with the state of the work."""
+"""A callable that receives the state of the work several times a second."""
 Wish = Watch | bool | None
-"""The values of `progress`."""
+"""Values of the parameter `progress`."""
 
 
 def watched(wish: Wish) -> AbstractContextManager[Watch | None]:
-    """The callable that a verb calls with its progress, if any: the given callable, or a bar.
+    """Choose the callable that a verb calls with its progress: the given callable, a bar, or none.
 
     Parameters
     ----------
     wish : callable, bool or None
         True: a bar, in a notebook or on the terminal. False: none. None: a bar in a notebook, for work of more than a
-        second. Parts of work that is watched, or not, show no bar by themselves.
+        second. Parts of larger work never show their own bar.
     """
     if callable(wish):
         return _open(nullcontext(wish))
@@ -130,8 +133,8 @@ def watched(wish: Wish) -> AbstractContextManager[Watch | None]:
 
 @contextmanager
 def telling(watch: Watch | None, doing: str) -> Iterator[None]:
-    """Show what is done within, where a bar is shown: the core does it in one step, and reports nothing meanwhile."""
-    # A callable of the user's is called by the user's thread only.
+    """Show the name of a step while it lasts, if a bar is shown. The core does the step at once, without reports."""
+    # Only the user's thread calls the user's callable.
     if watch is None or not getattr(watch, "is_bar", False):
         yield
         return
@@ -151,7 +154,7 @@ def telling(watch: Watch | None, doing: str) -> Iterator[None]:
 
 
 class _Open:
-    """Works that have begun and not ended."""
+    """Work that has begun and not ended."""
 
     count = 0
 
@@ -167,19 +170,19 @@ def _open(bar: AbstractContextManager[Watch | None]) -> Iterator[Watch | None]:
 
 
 def is_notebook() -> bool:
-    """Whether this is the kernel of a notebook."""
-    # A notebook has loaded it.
+    """Whether this process is the kernel of a notebook."""
+    # A notebook has loaded IPython.
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 class Bar(ABC):
-    """A bar for work that takes a while: a context that is called with a `Progress`."""
+    """A bar for long work: a context that is called with a `Progress`."""
 
     is_bar = True
-    """Other callables are called by the caller's thread only."""
+    """Only the caller's thread calls other callables."""
     every_s = 0.0
-    """How often it changes at most."""
+    """Least interval between changes, in seconds."""
 
     def __init__(self, appears_after_s: float) -> None:
         self._next_s = time.monotonic() + appears_after_s
@@ -199,15 +202,15 @@ class Bar(ABC):
 
     @abstractmethod
     def show(self, progress: Progress) -> None:
-        """Show how far it is."""
+        """Show the progress."""
 
     @abstractmethod
     def hide(self) -> None:
-        """Leave nothing behind."""
+        """Remove the bar."""
 
 
 class TerminalBar(Bar):
-    """On the error output, if that is a terminal."""
+    """A bar on the error output, if that is a terminal."""
 
     _bar: RichProgress | None = None
 
@@ -227,7 +230,7 @@ class TerminalBar(Bar):
 
 
 class NotebookBar(Bar):
-    """Below the cell of a notebook."""
+    """A bar below the cell of a notebook."""
 
     every_s = EVERY_S
     _shown: Any = None
@@ -256,7 +259,7 @@ def _rich() -> RichProgress:
 
     label = TextColumn("{task.description}", markup=False)
     columns = (label, BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
-    # Labels have names of scenarios in them, and are made visible.
+    # Labels contain names of scenarios, so they are made visible.
     console = Console(file=terminal.as_it_is(sys.stderr))
     if not console.is_terminal:
         # Otherwise older versions of Rich print a new line for a disabled bar.

@@ -1,8 +1,8 @@
-"""Text for terminals: our colours pass, all other control characters become visible.
+"""Text for terminals: bentpipe's colours pass, and all other control characters become visible.
 
-Scenarios, traces, stores and names of files come from others. A control character among them could change what is on
-the screen, and a direction mark the order of letters. So the command line prints through a `Terminal`,
-which writes these characters as numbers, in the form of JSON and TOML, so that both stay valid.
+Scenarios, traces, stores and names of files come from other people. A control character in them could change the
+screen, and a direction mark could change the order of letters. So the command line prints through a `Terminal`, which
+writes these characters as numbers in the form of JSON and TOML. Both formats stay valid.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import sys
 from typing import IO, Any
 
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\udc80-\udc9f]")
-"""Control characters except tab and newline, also as bytes of a file's name; `Bidi_Control` of Unicode."""
+"""Control characters except tab and newline, their bytes in file names, and `Bidi_Control` of Unicode."""
 ESCAPE = "\x1b["
-"""The beginning of colour codes."""
+"""Start of a colour code."""
 
 
 def visible(text: str) -> str:
-    r"""Text with numbers in the place of hidden characters.
+    r"""Replace hidden characters by numbers.
 
     >>> print(visible("\x1b[31mred \u202etxt"))
     \u001b[31mred \u202etxt
@@ -29,9 +29,9 @@ def visible(text: str) -> str:
 
 
 class Terminal(io.TextIOWrapper):
-    """A stream that makes hidden characters visible. Colour codes with the mark pass."""
+    """A stream that makes hidden characters visible. Colour codes pass if they contain the mark."""
 
-    # A secret number as a parameter of the code: functions that strip or measure colours still find a colour.
+    # A secret number as a parameter of the code. Functions that strip or measure colours still recognise the code.
     mark = f"{ESCAPE}{int.from_bytes(os.urandom(8), 'big')};"
 
     def write(self, text: str) -> int:
@@ -39,12 +39,12 @@ class Terminal(io.TextIOWrapper):
         return len(text)
 
     def write_as_it_is(self, text: str) -> int:
-        """Write text that has been made visible, with codes of any kind."""
+        """Write text that is visible already, with codes of any kind."""
         return super().write(text)
 
 
 class _AsItIs:
-    """A terminal, for who makes text visible before it is coloured."""
+    """A terminal for callers that make text visible before they colour it."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -55,40 +55,40 @@ class _AsItIs:
 
 
 def as_it_is(stream: IO[str]) -> IO[str]:
-    """The stream for codes of any kind; text of others is to go through `visible` first."""
-    # While a bar is shown, Rich has put itself before the stream.
+    """Return the stream for codes of any kind. Pass text of other people through `visible` first."""
+    # Rich replaces the stream while it shows a bar.
     stream = getattr(stream, "rich_proxied_file", stream)
     return _AsItIs(stream) if isinstance(stream, Terminal) else stream  # type: ignore[return-value]
 
 
 def marked(text: str) -> str:
-    """Text that was coloured, so that a `Terminal` lets the colours pass."""
+    """Mark coloured text so that a `Terminal` lets the colours pass."""
     return text.replace(ESCAPE, Terminal.mark) if isinstance(sys.stdout, Terminal) else text
 
 
 def guard(errors: str) -> None:
-    """Print through a `Terminal` from now on, with this handler for letters that its encoding does not have.
+    """Print through a `Terminal` from now on, with this handler for letters that its encoding lacks.
 
-    If the output was closed before the start, printing is an error; if the error output was, errors are dropped.
+    If the output was closed before the start, printing is an error. If the error output was closed, errors are dropped.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            # Otherwise the next file that is opened would get what is printed. Nothing can be written to this one.
+            # Otherwise the next file that is opened would receive the printed text. This file cannot be written.
             os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
     sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = _guarded(sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False), errors)
     if isinstance(sys.stdout, Terminal):
-        # By this name others find out how wide a terminal is.
+        # Other libraries find the width of the terminal by this name.
         sys.__stdout__ = sys.stdout  # type: ignore[misc]
-    # To print an error is no error.
+    # Printing an error never fails.
     sys.stderr = _guarded(sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"), errors)
 
 
 def _guarded(stream: Any, errors: str) -> Any:
     if type(stream) is not io.TextIOWrapper:
-        # Somebody else's, who will want it back.
+        # The stream of another library, which will restore it.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=errors)
         return stream

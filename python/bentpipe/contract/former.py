@@ -1,4 +1,4 @@
-"""Former names of attributes: they are refused with the name that each has now."""
+"""Former names of attributes: they are refused, with the new name of each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NoReturn
 
 
 class Former:
-    """An attribute that has another name now: `senders = Former("names")`."""
+    """An attribute that was renamed: `senders = Former("names")`."""
 
     def __init__(self, now: str) -> None:
         self._now = now

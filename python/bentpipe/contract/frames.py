@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Rows = Iterable[Mapping[str, Any]]
     Keys = Mapping[str, Any]
-    """By key that varies, the type of its values."""
+    """Types of values by varied key."""
 
 REAL = pl.Float64
 WHOLE = pl.Int64
@@ -34,7 +34,7 @@ class Measured(Protocol):
 
 
 def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.DataFrame:
-    """A `Result.table` of rows of `table_row`, to which the values of the keys were added."""
+    """Make a `Result.table` from rows of `table_row` with added values of the keys."""
     schema = {
         "of": pl.String,
         **(keys or {}),
@@ -71,7 +71,7 @@ def estimate_row(found: Estimate | Interval, counts: Counts, judgement: Judgemen
 
 
 def differences(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.DataFrame:
-    """A `Result.differences` of rows of `difference_row`, to which the values of the keys were added."""
+    """Make a `Result.differences` from rows of `difference_row` with added values of the keys."""
     middle = judgement.statistic
     schema = {
         "metric": pl.String,
@@ -93,5 +93,5 @@ def differences(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> p
 
 
 def difference_row(metric: Measured, of: str, other: str, found: Difference) -> dict[str, Any]:
-    """One difference, `of` less `other`."""
+    """Make the row of one difference, `of` less `other`."""
     return {"metric": metric.name, "unit": metric.unit, "of": of, "other": other, **found.to_dict()}

@@ -1,4 +1,4 @@
-"""The common part of all reports: a page, with its figures and tables as files."""
+"""Common part of all reports: a page, with its figures and tables as files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Report:
     figures, tables : list of Path
         Each figure as SVG and PNG, each table as CSV and LaTeX.
     statements : list of str
-        Sentences about each metric; in numbers, where they are about many settings.
+        Sentences about each metric; counts, if they are about many settings.
     """
 
     folder: Path
@@ -41,7 +41,7 @@ class Report:
     statements: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, fit for JSON."""
+        """Return plain data, fit for JSON."""
         return {
             "page": str(self.page),
             "figures": list(map(str, self.figures)),
@@ -51,7 +51,7 @@ class Report:
 
 
 class Reporter(ABC):
-    """A page with its figures and tables."""
+    """Writer of a page with its figures and tables."""
 
     def __init__(self, provenance: Provenance) -> None:
         self.provenance = provenance
@@ -86,15 +86,15 @@ class Reporter(ABC):
 
     @abstractmethod
     def page(self) -> Page:
-        """Also collects the figures, the tables and the sentences."""
+        """Make the page, and collect its figures, tables and sentences."""
 
     def scenario(self) -> Section:
-        """The section of the resolved scenario."""
+        """Make the section of the resolved scenario."""
         text = Code(self.provenance.scenario)
         return Section("Scenario", [Folded("The scenario with every default filled in", [text], "scenario")])
 
     def picture(self, file: str, drawing: Drawing, meaning: str, of: str, what_is_drawn: str) -> Picture:
-        """A figure, which becomes a file as well."""
+        """Make a figure, which becomes a file as well."""
         drawn = figures.Drawn.of(drawing.figure, str(self.provenance))
         self.figures[file] = drawn
         caption = f"{meaning}: {what_is_drawn}."

@@ -1,4 +1,4 @@
-"""The contract that the results of all experiments share."""
+"""Contract that the results of all experiments share."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class Result(ABC):
-    """The result of an experiment: tables of runs and of estimates, sentences, figures, and a folder to keep it."""
+    """Result of an experiment: tables of runs and of estimates, sentences, figures, and a folder to keep it."""
 
     charts: ClassVar[tuple[str, ...]] = ()
-    """Names of the figures that `plot` draws; the first is the default."""
+    """Names of the figures that `plot` draws. The first is the default."""
     names: Sequence[str]
     """The names in the column `of` of tables: congestion controls, cases, or points of a grid."""
     runs: pl.DataFrame
-    """A row per run."""
+    """Table with a row per run."""
     notes: Sequence[str]
     """Notes and hints for the reader of the tables, one line each."""
 
@@ -45,12 +45,12 @@ class Result(ABC):
     @property
     @abstractmethod
     def table(self) -> pl.DataFrame:
-        """A row for each of `names` and each metric, with intervals."""
+        """Table with a row for each of `names` and each metric, with intervals."""
 
     @property
     @abstractmethod
     def differences(self) -> pl.DataFrame:
-        """Differences between what was compared, with intervals; without rows where nothing was."""
+        """Table of differences between names, with intervals; without rows if nothing was compared."""
 
     @property
     @abstractmethod
@@ -63,14 +63,14 @@ class Result(ABC):
         Parameters
         ----------
         of : str
-            One of `names`. With a single name it may be left out: `estimate("goodput")`.
+            One of `names`. It may be left out if there is only one: `estimate("goodput")`.
         metric : str, optional
-            See `bentpipe list metrics`; `fct:web` of a flow.
+            See `bentpipe list metrics`; `fct:web` for a flow.
 
         Raises
         ------
         BentpipeError
-            There is no such name, metric, flow or link.
+            Unknown name, metric, flow or link.
         """
         if metric is not None:
             return self._estimate(self._named(of), metric)
@@ -92,17 +92,17 @@ class Result(ABC):
         Parameters
         ----------
         chart : str, optional
-            One of `charts`; by default the first.
+            One of `charts`. The default is the first.
         metric : str, optional
-            Metric of the figure; by default that of the statements.
+            Metric of the figure. The default is the metric of the statements.
         size, title, labels : optional
-            Width and height in inches, a title instead of that of the scenario, and labels of the axes:
+            Width and height in inches, a title instead of the scenario's title, and labels of the axes:
             `{"x": ..., "y": ...}`.
 
         Raises
         ------
         BentpipeError
-            No such chart or metric, or nothing to draw.
+            Unknown chart or metric, or no data to draw.
         """
         from bentpipe.plot.style import dressed
 
@@ -117,31 +117,34 @@ class Result(ABC):
 
     @abstractmethod
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write it into a folder, from which `load` reads it."""
+        """Write the result into a folder. `load` reads it."""
 
     def report(self, folder: str | os.PathLike[str]) -> Report:
-        """Write a page that opens anywhere, with its figures and tables as files, into a folder.
+        """Write a page that opens in any browser into a folder, with its figures and tables as files.
 
         Raises
         ------
         BentpipeError
-            The folder cannot be written, or there is something else in it.
+            The folder cannot be written, or contains other files.
         """
         files.refuse_unless_free(folder)
         return self._reporter().write(Path(folder))
 
     @abstractmethod
     def command(self) -> str:
-        """Write the command that makes it again, for a shell.
+        """Return the shell command that repeats the result.
 
         Raises
         ------
         BentpipeError
-            No command does, with the reason.
+            No command repeats it; the text gives the reason.
         """
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON: `provenance`, `statements`, `notes`, `table`, `differences`, more."""
+        """Return all content as plain data, fit for JSON.
+
+        The keys are `provenance`, `statements`, `notes`, `table`, `differences` and more.
+        """
         return {
             "provenance": dict(self._provenance()),
             "statements": self.statements,
@@ -165,7 +168,7 @@ class Result(ABC):
 
     @abstractmethod
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
-        """Estimate a metric of a name that there is."""
+        """Estimate a metric of a known name."""
 
     @abstractmethod
     def _figure(self, chart: str, metric: str | None) -> Figure:
@@ -184,13 +187,13 @@ class Result(ABC):
         return {}
 
     def _named(self, of: str) -> str:
-        """One of `names`."""
+        """Check that a name is one of `names`."""
         if arguments.text("of", of) not in self.names:
             raise BentpipeError(unknown(of, f"a name of this {self._kind}", self.names))
         return of
 
     def _chart(self, chart: str | None) -> str:
-        """One of `charts`."""
+        """Check that a chart is one of `charts`."""
         if chart is None:
             return self.charts[0]
         if arguments.text("chart", chart) in self.charts:
@@ -209,8 +212,8 @@ class Result(ABC):
 
 
 def column_shown(head: str, unit: str, found: Sequence[Estimate | Interval]) -> list[str]:
-    """A column of values with their intervals, all in one unit, which is in its head."""
-    # scipy, which this loads, is not needed for a single run.
+    """Make a column of values with their intervals, all in one unit, which is in its head."""
+    # A single run does not need scipy, which this module imports.
     from bentpipe.statistics.samples import AtLeast
 
     divisor, text = scale([each.value for each in found], unit)

@@ -1,4 +1,4 @@
-"""The report of a result that has tables and figures, but no runs to list: sentences, figures, tables."""
+"""Report of a result that has tables and figures, but no list of runs: sentences, figures, tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bentpipe.reports.provenance import Provenance
 
     Tables = Mapping[str, tuple[str, pl.DataFrame]]
-    """By name of the file: the heading and the data."""
+    """The heading and the data, by name of the file."""
 
 
 class OfTables(Reporter):
@@ -42,7 +42,7 @@ class OfTables(Reporter):
             try:
                 drawing = Drawing(self.result.plot(chart), [])
             except BentpipeError:
-                # Nothing to draw; the sentences say why.
+                # No data to draw; the sentences give the reason.
                 continue
             first.append(self.picture(chart, drawing, chart.capitalize(), self.provenance.title, "as computed"))
         sections = [Section(title, [self._tabled(name, data)]) for name, (title, data) in self.more.items()]

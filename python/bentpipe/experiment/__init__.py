@@ -1,1 +1,1 @@
-"""Experiments: what is run, where it is run, what is kept of it, and what can be said of it."""
+"""Experiments: their runs, the execution of runs, the stores and the results."""

@@ -1,4 +1,4 @@
-"""The same scenario with many senders, over the same replications."""
+"""Runs the same scenario with several cases, over the same replications."""
 
 from __future__ import annotations
 
@@ -52,56 +52,55 @@ def compare(
 ) -> Comparison:
     """Run a scenario with several congestion controls, or cases with other settings, and compare the results.
 
-    Replication k uses the seed of the scenario + k for every sender, so that all meet the same channel and their
-    differences can be taken in pairs (common random numbers). Over a `[sky]`, replication k has day k of it: another
-    start, other lots and other rain, the same for every sender. `sky.day = 0` gives all replications the same day.
+    Replication k uses the seed of the scenario + k for every case. So all cases meet the same channel, and differences
+    are paired (common random numbers). Over a `[sky]`, replication k has day k of the sky: another start, other
+    tie-breakers and other rain, the same for every case. `sky.day = 0` gives all replications the same day.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
-        As in `run`. Without `cc` and `cases`, the cases that it has itself (`[case.NAME]`) are compared.
+        As in `run`. Without `cc` and `cases`, the scenario's own cases (`[case.NAME]`) are compared.
     cc : str, class, or sequence of these, optional
-        Names of congestion controls, or `all` (`bentpipe list cc`); for a custom one, a class that extends
-        `CongestionControl`, or `FILE.py:CLASS`. Each takes the place of `[tcp] cc`. A flow that names its own
-        congestion control keeps it.
+        Names of congestion controls, or `all` (`bentpipe list cc`). A custom congestion control is a class that extends
+        `CongestionControl`, or `FILE.py:CLASS`. Each replaces `[tcp] cc`. A flow that names its own congestion control
+        keeps it.
     cases : mapping, optional
-        By name, the values that a case puts over the scenario's, by dotted key:
+        Overrides of each case, by its name and by dotted key:
         `{"halving": {}, "prr": {"tcp.reduction": "prr"}}`.
     replications : int
-        Runs per sender, at most 10000; with one there are no intervals.
+        Runs per case, at most 10000. One replication gives no intervals.
     replications_max, until, tables, store, on : optional
-        See `sweep`: add replications until the intervals are narrow enough, keep tables of each run, keep
-        all runs and continue from there, run elsewhere.
+        See `sweep`: the maximum and the rule for added replications, the kept tables of each run, a store that keeps
+        all runs and continues, and the machine that runs.
     metric : str or sequence of str
         Metrics of the statements: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`,
-        `rtt`, and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows that make several transfers. The tables have
-        all of these. Others (`bentpipe list metrics`), and metrics of one flow or link such as `fct:web` and
-        `queue_p95:sat.forward`, are in the tables where they are named here; of several the first is what the
-        statements are about.
+        `rtt`, and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows with several transfers. The tables have all of
+        these. Other metrics (`bentpipe list metrics`), and metrics of one flow or link such as `fct:web` and
+        `queue_p95:sat.forward`, are in the tables if they are named here. The statements are about the first metric.
     confidence : float
-        Confidence of each interval, and of all the statements together; between 0 and 1.
+        Confidence level of each interval, and of all statements together; between 0 and 1.
     statistic : str
-        `mean`, with Student's intervals, or `median`, with bootstrap intervals and the sign test, for values that are
-        far from normal. Medians need at least six replications at 95 %.
+        `mean`, with Student's intervals, or `median`, with bootstrap intervals and the sign test. Use medians for
+        values far from normal. They need at least six replications at 95 %.
     correction : str
-        For several pairs of senders: `holm` bounds the chance of any false statement, `bh` (Benjamini-Hochberg) the
-        share of false ones, `none` neither.
+        Correction for several pairs of cases. `holm` bounds the probability of any false statement, `bh`
+        (Benjamini-Hochberg) bounds the share of false statements, and `none` bounds neither.
     against : str, optional
-        One of the senders or cases: every other one is compared with it, and with nothing else. If not given, the best
-        is, and the differences are those of all pairs.
+        The baseline: every other case is compared only with it. By default, the baseline of the statements is the best
+        case, and the differences are of all pairs.
     sides : str
-        `two` tests for a difference in either direction, `better` and `worse` whether each one is better or worse than
-        `against`, and `not-worse` whether it is worse by less than `margin`.
+        `two` tests for a difference in either direction. `better` and `worse` test whether each case is better or worse
+        than `against`. `not-worse` tests whether each case is worse by less than `margin`.
     margin : str or float, optional
         The smallest difference that matters: a share of the other's value (`2 %`), or a value in the unit of the metric
-        (`20 ms`). Tests are about differences beyond it. It holds for metrics of its unit.
+        (`20 ms`). Tests are about differences larger than it. It applies to metrics of its unit.
     seed : int, optional
-        Seed of replication 0, instead of the scenario's own.
+        Seed of replication 0. The default is the scenario's seed.
     jobs : int, optional
-        Runs at the same time; all cores if not given. The results do not depend on it.
+        Number of runs at the same time. The default is all cores. The results do not depend on it.
     progress : callable or bool, optional
-        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended. Or
-        whether there is a bar, as for `run`.
+        A callable that receives a `Progress` several times a second; its `result()` covers the runs that have ended. Or
+        whether to show a bar, as in `run`.
 
     Returns
     -------
@@ -110,13 +109,13 @@ def compare(
     Raises
     ------
     ScenarioError
-        An unknown congestion control, a name given twice, no flow that would take it, or an unknown `against`.
+        An unknown congestion control, a name given twice, no flow that could use it, or an unknown `against`.
     BentpipeError
         An unknown metric, statistic or correction, or a number out of bounds.
     SenderError
         A congestion control in Python failed. There is no result.
     Interrupted
-        Ctrl-C; `result` compares the replications that all senders had finished, or is None.
+        Ctrl-C was pressed; `result` compares the replications that all cases had finished, or is None.
     """
     scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
     asked = names_of(metric)

@@ -1,4 +1,4 @@
-"""Different senders in one run."""
+"""Runs several congestion controls in one run."""
 
 from __future__ import annotations
 
@@ -47,42 +47,42 @@ def mix(
 ) -> Mix:
     """Put different congestion controls into one run and compare their shares.
 
-    Every flow of the scenario is there once for each sender, on the same path, with the same application and start: no
-    sender has the shorter path or the larger file. Flows whose transport is the same for all senders, such as those
-    that name their own congestion control, stay as they are and do not count.
+    The mix has a copy of each flow for each case, on the same path, with the same application and start. So no case has
+    a shorter path or a larger file. Flows with the same transport in all cases, such as flows that name their own
+    congestion control, stay unchanged and do not count.
 
-    Replication k uses the seed of the scenario + k, and the senders change places by k, for who is first is chance.
-    Over a `[sky]`, replication k has day k of it, as in `compare`.
-    The same is run with all flows of one kind, kind by kind, for the goodput of each among its own kind.
+    Replication k uses the seed of the scenario + k, and the cases change places by k, because the first place is
+    chance. Over a `[sky]`, replication k has day k of the sky, as in `compare`. The scenario also runs with all flows
+    of one case, case by case, for the goodput of each case among its own kind.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
         See `run`.
     cc : str, class, or iterable of these
-        At least two congestion controls, as in `compare`, each with the loss recovery that belongs to it, or names of
-        cases; `all` stands for every congestion control.
+        At least two congestion controls, as in `compare`, each with its own loss recovery, or names of cases. `all`
+        stands for every congestion control.
     cases : mapping, optional
-        Cases as in `compare`, besides those of the scenario. They may change the transport only.
+        Cases as in `compare`, in addition to the cases of the scenario. They may change only the transport.
     replications : int
-        At most 10000; with one there are no intervals.
+        At most 10000. One replication gives no intervals.
     replications_max, store, on : optional
-        See `sweep`: the most with `until`, keep all runs and continue from there, run elsewhere.
+        See `sweep`: the maximum with `until`, a store that keeps all runs and continues, and the machine that runs.
     until : mapping, optional
-        `{"metric": "share", "half_width": "5 %"}`: go on until one of `QUANTITIES`, or a metric, is known
-        so well for every sender.
+        `{"metric": "share", "half_width": "5 %"}`: add replications until the interval of one of `QUANTITIES`, or of a
+        metric, is this narrow for every case.
     metric : str or sequence of str, optional
-        Further metrics of flows in the tables, besides `QUANTITIES` (`bentpipe list metrics`), over all
-        its flows (`tcp_efficiency`) or its copies of one (`fct:web`).
+        Metrics of flows in the tables, in addition to `QUANTITIES` (`bentpipe list metrics`), over all flows of a case
+        (`tcp_efficiency`) or its copies of one flow (`fct:web`).
     confidence, correction : optional
-        See `compare`; over all tests of all congestion controls.
+        See `compare`. The correction covers all tests of all congestion controls.
     seed : int, optional
-        Seed of replication 0, instead of the scenario's own.
+        Seed of replication 0. The default is the scenario's seed.
     jobs : int, optional
-        Runs at the same time; all cores if not given. The results do not depend on it.
+        Number of runs at the same time. The default is all cores. The results do not depend on it.
     progress : callable or bool, optional
-        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended. Or
-        whether there is a bar, as for `run`.
+        A callable that receives a `Progress` several times a second; its `result()` covers the runs that have ended. Or
+        whether to show a bar, as in `run`.
 
     Returns
     -------
@@ -91,11 +91,12 @@ def mix(
     Raises
     ------
     ScenarioError
-        An unknown sender, fewer than two, a case that changes more than the transport, or no flow that would take part.
+        An unknown case, fewer than two cases, a case that changes more than the transport, or no flow that could take
+        part.
     BentpipeError
         A number out of bounds.
     Interrupted
-        Ctrl-C; `result` has the replications that were finished, or is None.
+        Ctrl-C was pressed; `result` has the finished replications, or is None.
     """
     scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
     options.checked(metric="goodput", replications=replications, jobs=jobs)

@@ -1,4 +1,4 @@
-"""Reports: what an experiment gave as a page, with its figures and tables as files."""
+"""Writes the report of an experiment: a page, with its figures and tables as files."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ FOLDER = "report"
 def report(
     source: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None, *, against: str | None = None
 ) -> Report:
-    """Write what an experiment gave as a page that opens anywhere, with its figures (SVG, PNG) and tables (CSV, LaTeX).
+    """Write the result of an experiment as a page for any browser, with figures (SVG, PNG) and tables (CSV, LaTeX).
 
     Equal results give equal files. An older report is replaced.
 
     Parameters
     ----------
     source : path
-        The store of a sweep, comparison or mix, or what one of them or a run saved; it is only read.
+        The store of a sweep, comparison or mix, or a folder where one of them or a run was saved. It is not changed.
     folder : path, optional
-        Where to write; `report` in the source if not given.
+        Folder of the report. The default is `report` in the source.
     against : str, optional
-        The sender or case of a sweep or comparison that every other one is compared with, instead of what it says.
+        The baseline of a sweep or comparison: a congestion control or case. It replaces the baseline in the source.
 
     Returns
     -------
@@ -46,9 +46,9 @@ def report(
     Raises
     ------
     BentpipeError
-        There is no result in the source, or the folder cannot be written.
+        The source has no result, or the folder cannot be written.
     ScenarioError
-        `against` is no sender or case of the sweep.
+        `against` is not a congestion control or case of the sweep.
     """
     with files.reading(source):
         place = _place(Path(source), folder)
@@ -56,7 +56,7 @@ def report(
 
 
 def _opened(source: str | os.PathLike[str], against: str | None) -> Result:
-    """Open the result in a place."""
+    """Open the result in a folder."""
     if files.form_of(Path(source)) == RUN:
         if against is not None:
             raise ScenarioError(
@@ -71,7 +71,7 @@ def _opened(source: str | os.PathLike[str], against: str | None) -> Result:
 
 
 def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
-    """The folder of the report, which can be written."""
+    """Return the folder of the report, which can be written."""
     if folder is not None:
         files.refuse_unless_free(folder)
         return Path(folder)

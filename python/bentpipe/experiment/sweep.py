@@ -1,4 +1,4 @@
-"""A scenario at every point of a grid."""
+"""Runs a scenario at every point of a grid."""
 
 from __future__ import annotations
 
@@ -47,54 +47,54 @@ def sweep(
     on: str | None = None,
     progress: Wish = None,
 ) -> Sweep:
-    """Run a scenario at every point of a grid, and keep what each run gave.
+    """Run a scenario at every point of a grid, and keep the results of each run.
 
-    The table `[sweep]` of the scenario is the default of the arguments. Replication k of each point has the
-    scenario's seed + k, so that all points meet the same channels, and day k of a `[sky]` (`sky.day = 0`: all the same
-    day). A run that is in the store already is not done again.
+    The table `[sweep]` of the scenario is the default of the arguments. Replication k of each point has the scenario's
+    seed + k, so all points meet the same channels. Over a `[sky]`, it has day k of the sky (`sky.day = 0`: all have the
+    same day). A run that is already in the store is not repeated.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
         See `run`.
     vary : mapping, optional
-        By dotted key, the values that it takes: a list, or a range such as
-        `{"from": 1e-5, "to": 1e-1, "count": 9, "scale": "log"}`. Every value is combined with every value of the
-        others.
+        Values by dotted key: a list, or a range such as
+        `{"from": 1e-5, "to": 1e-1, "count": 9, "scale": "log"}`. Every value is combined with every value of the other
+        keys.
     together : sequence of mappings, optional
-        Keys whose values go together, first with first, second with second.
+        Keys whose values change together, first with first, second with second.
     replications : int, optional
-        Runs of each point, each with its own seed; with `until` the fewest.
+        Runs of each point, each with its own seed. With `until`, the minimum.
     replications_max : int, optional
-        Runs of a point at most.
+        Maximum of runs of a point.
     until : mapping, optional
-        `{"metric": "goodput", "half_width": "2 %"}`: go on with a point until the 95 % interval of the mean is below
-        ± 2 % of it. The number of replications grows in fixed steps, so the result does not depend on timing.
+        `{"metric": "goodput", "half_width": "2 %"}`: add replications of a point until the 95 % interval of the mean is
+        below ± 2 % of the mean. Replications grow in fixed steps, so the result does not depend on timing.
     metric : str or sequence of str, optional
-        Metrics that are reported: those of the whole run (`bentpipe list metrics`), or of one flow or link, such as
-        `fct:web` and `queue_p95:sat.forward`.
+        Reported metrics: of the whole run (`bentpipe list metrics`), or of one flow or link, such as `fct:web` and
+        `queue_p95:sat.forward`.
     tables : sequence of str, optional
-        Tables of each run that are kept besides: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
+        Additional tables to keep of each run: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`.
     confidence, statistic, correction, sides, margin : optional
         The judgement, as in `compare`.
     against : str, optional
-        One of the congestion controls or cases that vary: every other one is compared with it; the best if not given.
+        The baseline: one of the varied congestion controls or cases. The default is the best case.
     cases : mapping, optional
-        Conditions: by name, the values that each puts over the scenario's, as in `compare`, such as
+        Conditions: the overrides of each by name, as in `compare`, such as
         `{"clear": {}, "rain": {"link.sat.error.rate": 1e-4}}`. They are one more axis, `case`, whose levels have these
-        names in tables, sentences and figures. Where congestion controls vary, these are compared in each case;
-        otherwise, the cases are compared with each other.
+        names in tables, sentences and figures. If congestion controls vary, these are compared in each case. Otherwise,
+        the cases are compared with each other.
     store : path, optional
-        A folder; made if it is not there. Without it, nothing is kept but the result.
+        A folder that keeps all runs; created if it does not exist. Without it, only the result exists.
     seed : int, optional
-        Seed of replication 0, instead of the scenario's own.
+        Seed of replication 0. The default is the scenario's seed.
     jobs : int, optional
-        Runs at the same time; all cores if not given.
+        Number of runs at the same time. The default is all cores.
     on : str, optional
-        `local:4` or `dask://HOST:PORT`: do the runs in processes of `dask.distributed`. The results are the same.
+        `local:4` or `dask://HOST:PORT`: execute the runs in processes of `dask.distributed`. The results are the same.
     progress : callable or bool, optional
-        Called several times a second with a `Progress`; its `result()` is the result of the runs that have ended. Or
-        whether there is a bar, as for `run`.
+        A callable that receives a `Progress` several times a second; its `result()` covers the runs that have ended. Or
+        whether to show a bar, as in `run`.
 
     Returns
     -------
@@ -103,12 +103,12 @@ def sweep(
     Raises
     ------
     ScenarioError
-        A point of the grid makes no sense, or there are none. Nothing was run.
+        A point of the grid is invalid, or there are no points. Nothing ran.
     BentpipeError
         An unknown statistic or correction, a confidence out of bounds. Or the store or the cluster cannot be used;
         finished runs are kept.
     Interrupted
-        Ctrl-C; `result` has what was finished, and so has the store.
+        Ctrl-C was pressed; `result` and the store have the finished runs.
     """
     judgement = Judgement(statistic, confidence, correction, sides=sides, margin=margin)
     asked = arguments(

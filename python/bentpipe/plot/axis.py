@@ -1,4 +1,4 @@
-"""The axis of a key that varies: numbers with their unit where its values are numbers, log where they spread so."""
+"""Axis of a varied key: numbers with their unit if its values are numbers, logarithmic if they are spaced so."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TICKS_MAX = 7
-"""Values that are written at the axis themselves; of more, round ones are."""
+"""Maximum number of values that are all written at the axis. Of more values, round ones are written."""
 TICK_LETTERS = 5
 SPAN = 4
-"""Values of a log axis spread over so much at least: of less, ratios and differences are hardly told apart."""
+"""Least ratio of the values of a log axis. In a smaller range, ratios and differences look alike."""
 
 
 def numbers(values: Sequence[Any]) -> tuple[list[float], str] | None:
-    """The values as numbers of one unit; None if they are not.
+    """Convert values to numbers of one unit; return None if they have no common unit.
 
     >>> numbers(["500 kbit/s", "2 Mbit/s"])
     ([500000.0, 2000000.0], 'bit/s')
@@ -39,7 +39,7 @@ def numbers(values: Sequence[Any]) -> tuple[list[float], str] | None:
 
 
 def _number(value: Any) -> tuple[float, str] | None:
-    """A number and the unit that it counts."""
+    """Convert to a number and its unit."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value), "1"
     return _core.quantity(value) if isinstance(value, str) else None
@@ -47,19 +47,19 @@ def _number(value: Any) -> tuple[float, str] | None:
 
 @dataclass(frozen=True)
 class Axis:
-    """Where the values of a key stand on the horizontal axis."""
+    """Places of the values of a key on the horizontal axis."""
 
     key: str
     unit: str
     places: dict[Any, float]
-    """By value as in the table of points, in the unit of the axis."""
+    """Places in the unit of the axis, by value as in the table of points."""
     is_log: bool
     zero: Any
-    """The value that is zero on a log axis, where it stands apart from the others; None if there is none."""
+    """The value that is zero on a log axis, separate from the others; None without one."""
 
     @classmethod
     def of(cls, key: str, values: Sequence[Any]) -> Axis | None:
-        """The axis for these values; None if they are no numbers."""
+        """Make the axis for these values; None if they are not numbers."""
         found = numbers(values)
         if found is None:
             return None
@@ -70,12 +70,12 @@ class Axis:
         if is_log and (scaled == 0).any():
             zero = values[int(np.flatnonzero(scaled == 0)[0])]
             positive = np.unique(scaled[scaled > 0])
-            # As far from the others as these are from each other, but far enough to be seen apart.
+            # As far from the others as these are from each other, but far enough to look separate.
             scaled[scaled == 0] = positive[0] / max(float(np.exp(np.median(np.diff(np.log(positive))))), 3.0)
         return cls(key, unit, dict(zip(values, scaled.tolist(), strict=True)), is_log, zero)
 
     def dress(self, axes: Axes) -> None:
-        """Scale, ticks and their texts."""
+        """Set the scale, ticks and their texts."""
         from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
         if self.is_log:
@@ -104,19 +104,19 @@ class Axis:
         axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
 
     def _texts(self, places: Sequence[float]) -> list[str]:
-        """Numbers at ticks; if one needs an exponent, all below 1 have it."""
+        """Write numbers at ticks. If one needs an exponent, all below 1 have it."""
         rounded = [float(f"{place:.6g}") for place in places]
         zero = None if self.zero is None else self.places[self.zero]
         texts = [formatting.setting(value) for value in rounded]
         if any("e" in text for text in texts):
-            # As `formatting.setting`, for larger ones, too.
+            # As in `formatting.setting`, also for larger numbers.
             texts = [
                 text if value >= 1 else formatting.exponent(value) for text, value in zip(texts, rounded, strict=True)
             ]
         return ["0" if place == zero else text for place, text in zip(places, texts, strict=True)]
 
     def _is_wide(self) -> bool:
-        """Whether no two values of a linear axis are so close that their texts would touch."""
+        """Whether the texts of a linear axis do not touch."""
         places = np.sort(list(self.places.values()))
         return len(places) < 2 or float(np.diff(places).min()) >= np.ptp(places) / 8
 

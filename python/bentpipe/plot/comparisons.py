@@ -1,4 +1,4 @@
-"""Figures of comparisons: a row per sender, or their windows over time."""
+"""Figures of comparisons: a row per case, or windows over time."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 RATES = ("goodput", "goodput_active", "throughput")
 """Metrics that the rate of the bottleneck limits."""
 LABEL_LETTERS = 44
-"""Of a line of a label: longer ones would be cut off."""
+"""Maximum number of letters in a line of a label. Longer lines would be cut off."""
 LINES_MAX = 4
-"""Windows in a panel: more saw teeth cannot be told apart."""
+"""Maximum number of windows in a panel. More saw teeth look alike."""
 
 
 def comparison_figure(comparison: Comparison, metric: str) -> Figure:
-    """Mean or median and confidence interval of each sender, with the single runs as faint dots.
+    """Draw mean or median and confidence interval of each case, with the single runs as faint dots.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
     Raises
     ------
     BentpipeError
-        No such metric, or no run has it.
+        Unknown metric, or no run has it.
     """
     what = named(metric)
     if not comparison.order(what.name):
@@ -78,7 +78,7 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
 
 
 def ratio_figure(comparison: Comparison, metric: str) -> Figure:
-    """How many times as much each sender has as the baseline, with its interval.
+    """Draw the ratio of each case to the baseline, with its interval.
 
     Raises
     ------
@@ -109,13 +109,13 @@ def ratio_figure(comparison: Comparison, metric: str) -> Figure:
 
 
 def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> Figure:
-    """Congestion window over time, a line per sender: of its flow, or the mean of its flows that are active.
+    """Draw congestion windows over time, a line per case: of its flow, or the mean of its active flows.
 
     Parameters
     ----------
     comparison : Comparison
     results : mapping
-        A run of each sender with the series `cwnd_bytes`.
+        A run of each case with the series `cwnd_bytes`.
     """
     names = list(results)
     parts = [names[first : first + LINES_MAX] for first in range(0, len(names), LINES_MAX)]
@@ -139,9 +139,9 @@ def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> 
 
 
 def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
-    """Draw mean, interval and single runs of each sender into given axes, for figures of several comparisons.
+    """Draw mean, interval and single runs of each case into given axes, for figures of several comparisons.
 
-    Where not every run completed, the mean is only known to be larger than what is drawn: an open mark with an arrow.
+    If not every run completed, the mean is larger than the drawn value: an open mark with an arrow.
     """
     what = named(metric)
     samples = [comparison.sample(name, what.name) for name in comparison.names]
@@ -167,7 +167,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
                 margins = [[(each.value - each.low) / divisor], [(each.high - each.value) / divisor]]
             axes.errorbar(each.value / divisor, place, xerr=margins, fmt="o", color=colour, capsize=3, markersize=4)
     if any(isinstance(each, AtLeast) for each in found):
-        # For the arrows, which the axis does not know of.
+        # For the arrows, which the axis does not include.
         axes.margins(x=0.1)
     if what.base in RATES:
         draw_rate(axes, comparison.scenarios.values() or [comparison.scenario], divisor, "x")

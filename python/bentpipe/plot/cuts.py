@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 CUT = "_cut"
 """Label of the marks: an underscore keeps it out of legends."""
 EXPLAINED = "triangles: the interval goes on"
-"""For the caption of a figure that has such marks."""
+"""Text for the caption of a figure that has such marks."""
 
 
 def mark_cuts(axes: Axes) -> bool:
-    """Draw a triangle on the frame where an error bar or band goes on beyond it; returns whether there is one.
+    """Draw a triangle where an error bar or band continues beyond the frame; return whether one was drawn.
 
     The limits of the axes must be set.
     """
@@ -30,7 +30,7 @@ def mark_cuts(axes: Axes) -> bool:
 
 
 def _cuts(axes: Axes) -> Iterator[tuple[str, int, tuple[float, float], Any]]:
-    """Axis, side (0: low), place and colour of each end beyond the frame."""
+    """List axis, side (0: low), place and colour of each end beyond the frame."""
     from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.colors import to_rgba
 

@@ -1,4 +1,4 @@
-"""Heat maps of sweeps: the mean in each cell of two axes, a panel for each sender or value of the other keys."""
+"""Heat maps of sweeps: the mean in each cell of two axes, a panel for each case or value of the other keys."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 PANELS_MAX = 12
 COLUMNS_MAX = 12
-"""Cells beside each other in which a number can be read."""
+"""Maximum number of cells in a row with readable numbers."""
 DARK, LIGHT = "#0a0a0a", "#fafafa"
-"""On cells. Not black and white, which pages turn into the colour of their text and of nothing."""
+"""Ink on cells. Pages replace black by the colour of their text, and remove white."""
 LETTER = 0.06
-"""Inches of a letter at an axis."""
+"""Width of a letter at an axis, in inches."""
 RATIO = 30
-"""Of the largest to the smallest mean, from where on colours are logarithmic."""
+"""Ratio of the largest to the smallest mean above which colours are logarithmic."""
 
 
 def axes_of(points: pl.DataFrame, keys: Sequence[str]) -> tuple[str, str, list[str]] | None:
-    """Keys across, up, and of the panels; None where there are no two axes besides the senders."""
+    """Choose the keys of the axes and of the panels; None if there are no two axes besides the cases."""
     values = {key: points[key].n_unique() for key in keys if points[key].n_unique() > 1}
-    # What another key decides is no axis.
+    # A key that another key decides is not an axis.
     free: list[str] = []
     for key in values:
         if not any(points.select(other, key).n_unique() == values[other] for other in free):
@@ -54,10 +54,10 @@ def axes_of(points: pl.DataFrame, keys: Sequence[str]) -> tuple[str, str, list[s
 
 
 def draw_map(sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval]) -> Drawing | None:
-    """The mean of a metric over two keys; None where there are no two axes.
+    """Draw the mean of a metric over two keys; return None without two axes.
 
-    Colours are cividis, for any kind of colour vision, and bright is better. A cell with `>` and hatching is a bound:
-    not every run of it completed.
+    Colours are cividis, for any kind of colour vision. Bright is better. A cell with `>` and hatching is a bound: not
+    all its runs completed.
 
     Raises
     ------
@@ -102,7 +102,7 @@ class _Mapper:
             WIDTH if beside == 1 and width <= COLUMNS_MAX // 2 else WIDE, 0.9 + rows * (0.35 + 0.27 * height)
         )
         grid = figure.subplots(rows, beside, sharex=True, sharey=True, squeeze=False)
-        # Of a panel, without the axis on the left and the scale of colours.
+        # Width of a panel, without the axis on the left and the scale of colours.
         self.width = (figure.get_figwidth() - 1.3) / beside
         cells = self._cells()
         norm = self._norm()
@@ -148,7 +148,7 @@ class _Mapper:
                 continue
             colour = colours(norm(each.value / self.divisor))
             is_bound = isinstance(each, AtLeast)
-            # Dark or light, whatever is read better on it (luminance, ITU-R BT.709).
+            # The better readable ink (luminance, ITU-R BT.709).
             ink = DARK if np.dot(colour[:3], (0.2126, 0.7152, 0.0722)) > 0.45 else LIGHT
             axes.add_patch(
                 Rectangle(
@@ -193,11 +193,11 @@ class _Mapper:
 
 
 def _tick(value: Any) -> str:
-    """A value of a key, with three digits: steps of a logarithmic range have many."""
+    """Write a value of a key with three digits: steps of a logarithmic range have many."""
     return plain(formatting.setting(float(f"{value:.3g}") if isinstance(value, float) else value))
 
 
 def _ordered(values: list[Any]) -> list[Any]:
-    """Numbers by their size, all else as asked for."""
+    """Sort numbers by size, and keep the order of other values."""
     found = numbers(values)
     return values if found is None else [value for _, value in sorted(zip(found[0], values, strict=True))]

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 MARKS_MAX = 200
-"""More would be a solid line."""
+"""Maximum number of marks. More marks would be a solid line."""
 
 
 def mark(panels: Sequence[Axes], scenario: Scenario, end_s: float) -> str:
-    """Draw ticks at handovers and grey spans for outages into every panel; returns the text for the axis of time."""
+    """Draw ticks at handovers and grey spans for outages into every panel; return the text for the axis of time."""
     content: Any = scenario.to_dict()
     changes = sorted({_seconds(change["time"]) for change in content.get("at", ())} | set(_steps(content, end_s)))
     changes = [at_s for at_s in changes if 0 < at_s < end_s]
@@ -40,7 +40,7 @@ def mark(panels: Sequence[Axes], scenario: Scenario, end_s: float) -> str:
 
 
 def _sides(content: Mapping[str, Any], key: str) -> Iterator[Any]:
-    """The values of a key of links, of whichever direction."""
+    """List the values of a key of links, in both directions."""
     for link in content["link"].values():
         for part in (link, link.get("forward", {}), link.get("reverse", {})):
             if isinstance(part.get(key), dict):
@@ -48,7 +48,7 @@ def _sides(content: Mapping[str, Any], key: str) -> Iterator[Any]:
 
 
 def _steps(content: Mapping[str, Any], end_s: float) -> Iterator[float]:
-    """The instants at which the delay of a link jumps: another satellite."""
+    """List the instants when the delay of a link jumps: another satellite."""
     for profile in _sides(content, "delay"):
         if isinstance(profile.get("points"), list) and profile.get("interpolate") == "hold":
             period_s = _seconds(profile["every"]) if "every" in profile else end_s

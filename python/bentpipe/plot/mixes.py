@@ -1,4 +1,4 @@
-"""Figures of senders that share a run: shares, goodput, and the windows of all flows."""
+"""Figures of cases that share a run: shares, goodput, and the windows of all flows."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.mix import Mix
 
 LOOKS = (*DASHES, "-.", ":")
-"""Kinds of lines, so that four times as many senders as colours can be told apart."""
+"""Kinds of lines. With them, four times as many cases as colours are distinct."""
 LEGEND_COLUMNS = 4
 THIN = 8
-"""With more flows than these, lines are thin."""
+"""Number of flows above which lines are thin."""
 
 
 def mix_figure(mix: Mix, chart: str = "all", metric: str = "goodput") -> Figure:
-    """Shares, goodput and windows below each other, or one of them.
+    """Draw shares, goodput and windows below each other, or one of them.
 
     Parameters
     ----------
     mix : Mix
     chart, metric : str
-        As in `Mix.plot`.
+        Arguments as in `Mix.plot`.
     """
     drawn = list(_CHARTS) if chart == "all" else [chart]
     heights = [
@@ -84,7 +84,7 @@ def _intervals(axes: Axes, mix: Mix, metric: str) -> None:
 
 
 def _draw(axes: Axes, mix: Mix, metric: str, ring: str | None = None) -> str:
-    """Draw means with intervals and single runs, and another metric as rings; returns the unit."""
+    """Draw means with intervals and single runs, and another metric as rings; return the unit."""
     kinds = [(metric, True), *([(ring, False)] if ring else [])]
     values = [mix.values(name, kind) for kind, _ in kinds for name in mix.names]
     known = [float(value) for each in values for value in each if not np.isnan(value)]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     Rows = tuple[Sequence[str], Sequence[Sequence[str]], int]
-    """Heads, rows, and how many columns are text."""
+    """Heads, rows, and the number of text columns."""
 
 ROWS_MAX = 20
-"""Rows of a table, of which there may be thousands; all of them are in the table itself."""
+"""Maximum number of rows of a table on the page. The table has all rows, perhaps thousands."""
 
 
 def page(
@@ -28,7 +28,7 @@ def page(
     said: Iterable[str] = (),
     *draw: Callable[[], Figure],
 ) -> str:
-    """HTML of a result; without a figure where there is nothing to draw."""
+    """Write a result as HTML; without a figure if there is no data to draw."""
     text = f"<p><b>{escape(head)}</b></p>" if head else ""
     text += "".join(formatting.html_table(names, rows, texts) for names, rows, texts in tables)
     text += "".join(f"<p>{escape(sentence)}</p>" for sentence in said)
@@ -47,7 +47,7 @@ def _picture(draw: Callable[[], Figure]) -> str:
 
 
 def rows_of(frame: pl.DataFrame, most: int = ROWS_MAX) -> Rows:
-    """The first rows of a table."""
+    """Return the first rows of a table."""
     texts = 0
     for kind in frame.dtypes:
         if kind.is_numeric():

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from bentpipe.plot.traces import Line
 
 PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
-"""Series that `run_figure` draws, in this order, if they were recorded, and what it calls them."""
+"""Series that `run_figure` draws if they were recorded, in this order, with their titles."""
 
 LABEL_LETTERS = 48
-"""Of a line below the axis of time."""
+"""Maximum number of letters in a line below the axis of time."""
 LEGEND_MAX = 8
 LINKS_MAX = 3
 
 
 def run_figure(result: RunResult) -> Figure:
-    """Time series of a run, one panel each for those of `PANELS` that were recorded.
+    """Draw the recorded time series of `PANELS`, one panel each.
 
     Raises
     ------
@@ -68,7 +68,10 @@ def _averaging(result: RunResult, names: list[str]) -> str:
 
 
 def _intervals(result: RunResult) -> int:
-    """Intervals over which rates are averaged: none is shorter than a round trip, in which data come in bursts."""
+    """Count the intervals over which rates are averaged.
+
+    Each is at least a round trip, in which data comes in bursts.
+    """
     from bentpipe.plot.traces import RATES
 
     longest: float = result.flows["rtt_p50_s"].max() or 0.0  # type: ignore[assignment]
@@ -76,10 +79,10 @@ def _intervals(result: RunResult) -> int:
 
 
 def _shown(result: RunResult, name: str) -> list[str]:
-    """The flows, or the links, that a panel shows."""
+    """Return the flows, or the links, that a panel shows."""
     table = result.recorded[name]
     if "link" in table.columns:
-        # Most links of a network have empty queues; those that matter have the largest.
+        # Most links of a network have empty queues. The links with the largest queues matter.
         largest = table.group_by("link").agg(largest=_max(name)).sort("largest", "link", descending=[True, False])
         matters = largest["largest"] >= 0.1 * (largest["largest"].max() or 0)  # type: ignore[operator]
         return largest.filter(matters)["link"].head(LINKS_MAX).to_list()
@@ -92,7 +95,7 @@ def _draw(axes: Axes, result: RunResult, name: str, shown: list[str], has_legend
 
     table = result.recorded[name]
     entity = "link" if "link" in table.columns else "flow"
-    # A flow has its colour in every panel.
+    # A flow has the same colour in every panel.
     places = [result.scenario.flow_names.index(each) for each in shown] if entity == "flow" else range(len(shown))
     ends = _spans(result, shown) if entity == "flow" else [(0.0, math.inf)] * len(shown)
     drawn = [
@@ -103,7 +106,7 @@ def _draw(axes: Axes, result: RunResult, name: str, shown: list[str], has_legend
     divisor, unit = formatting.scale([largest_value], unit_of("series", name))
     is_many = len(shown) > LEGEND_MAX
     for place, each, (times, values) in zip(places, shown, drawn, strict=True):
-        # Many lines cannot be told apart, so they are one cloud, and their mean is the line.
+        # Many lines look alike, so they are one cloud, and their mean is the line.
         colour = COLOURS[place % len(COLOURS)] if not is_many else "0.7"
         axes.plot(
             times,
@@ -128,7 +131,7 @@ def _draw(axes: Axes, result: RunResult, name: str, shown: list[str], has_legend
 
 
 def windows(result: RunResult) -> Line:
-    """Congestion window over time: of the only flow, or the mean of those that are active."""
+    """Return the congestion window over time: of the only flow, or the mean of the active flows."""
     from bentpipe.plot import traces
 
     table = result.series("cwnd_bytes")
@@ -148,7 +151,7 @@ def _line(rows: pl.DataFrame, name: str, end_s: float, result: RunResult) -> Lin
 
 
 def _holds(name: str) -> bool:
-    """Between two rows of a series that is recorded on change, the value does not change."""
+    """Whether a series is recorded on change, so that its value holds between two rows."""
     return name == "cwnd_bytes"
 
 
@@ -157,7 +160,7 @@ def _is_rate(name: str) -> bool:
 
 
 def _spans(result: RunResult, flows: Sequence[str]) -> list[tuple[float, float]]:
-    """From when to when each of the flows was active."""
+    """Return the active time of each flow."""
     rows = {row["flow"]: row for row in result.flows.iter_rows(named=True)}
     return [(rows[flow]["start_s"], rows[flow]["start_s"] + (rows[flow]["completion_s"] or math.inf)) for flow in flows]
 

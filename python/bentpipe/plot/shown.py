@@ -1,6 +1,7 @@
-"""Figures that show themselves in notebooks.
+"""Figures that notebooks show.
 
-Matplotlib's own do so only if pyplot made them, or after `%matplotlib inline`. Not imported before a figure is drawn.
+Notebooks show matplotlib's figures only if pyplot made them, or after `%matplotlib inline`. This module is imported
+when the first figure is drawn.
 """
 
 from __future__ import annotations
@@ -14,24 +15,24 @@ from bentpipe.plot.style import style
 
 if TYPE_CHECKING:
     Png = tuple[bytes, dict[str, int]]
-    """A picture, and how large it is shown."""
+    """A picture and its shown size."""
 
 PIXELS = 120
-"""Of a notebook, for an inch: the text of figures is then as large as that of cells."""
+"""Pixels of a notebook per inch. The text of figures is then as large as the text of cells."""
 SHARPNESS = 2
-"""Dots for each of them: screens have more than they say."""
+"""Dots per pixel: screens have more dots than they report."""
 
 
 class Figure(figure.Figure):
-    """A figure of matplotlib that notebooks show as it is."""
+    """A figure of matplotlib that notebooks show."""
 
     def _repr_png_(self) -> Png:
-        """The picture, for IPython."""
+        """Return the picture, for IPython."""
         return png(self)
 
 
 def png(figure: figure.Figure) -> Png:
-    """Any figure of matplotlib as a notebook shows it."""
+    """Draw any figure of matplotlib as a notebook shows it."""
     content = io.BytesIO()
     with style():
         figure.savefig(content, format="png", dpi=PIXELS * SHARPNESS)

@@ -1,4 +1,4 @@
-"""Figures of the sky: maps of the Earth, and a path or passes over time."""
+"""Figures of the sky: maps of the Earth, and paths or passes over time."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 LAND, SEA, SHORE = "#e8e6df", "#f7fafc", "0.55"
 MANY = 2000
-"""Of so many satellites, each is a mere dot, and links are left faint."""
+"""Least number of satellites for which each is only a dot and links are faint."""
 PATHS_MAX = 300
-"""Of more paths, a figure shows the median and the range of what they have."""
+"""Maximum number of paths with a line each. A figure of more paths shows their median and range."""
 BINS = 200
 NAMED_MAX = 8
-"""Satellites whose names are on a map."""
+"""Maximum number of satellites whose names are on a map."""
 EDGE = 130
-"""Degrees from which on a name on the outer side would leave the map."""
+"""Longitude in degrees beyond which a name on the outer side would leave the map."""
 CROWD = 60
-"""Passes that can be told apart."""
+"""Maximum number of passes that a reader can distinguish."""
 TICKS_MAX = 45
-"""Places whose names are beside a heat map; of more, some are."""
+"""Maximum number of places that are all named beside a heat map. Of more places, some are named."""
 
 
 def map_figure(found: Map) -> Figure:
-    """Satellites, links and the path at an instant."""
+    """Draw satellites, links and the path at an instant."""
     with style():
         figure, axes = _world()
         at = {name: (east, north) for name, north, east, _ in found.satellites.iter_rows()}
@@ -97,7 +97,7 @@ def _told(found: Map) -> str:
 
 
 def coverage_figure(found: Coverage, chart: str, meaning: str) -> Figure:
-    """A map of how many satellites are in view."""
+    """Draw a map of the number of satellites in view."""
     from matplotlib import colormaps
     from matplotlib.colors import BoundaryNorm, Normalize
 
@@ -134,7 +134,7 @@ def coverage_figure(found: Coverage, chart: str, meaning: str) -> Figure:
 
 
 def path_figure(found: SkyPath) -> Figure:
-    """Delay, hops and elevations of a path over time."""
+    """Draw delay, hops and elevations of a path over time."""
     from matplotlib.ticker import MaxNLocator
 
     with style():
@@ -199,7 +199,7 @@ def path_figure(found: SkyPath) -> Figure:
 
 
 def matrix_figure(found: SkyPaths, column: str, meaning: str, unit: str) -> Figure:
-    """A heat map of all pairs, places from west to east; pairs without a path are blank."""
+    """Draw a heat map of all pairs, with places from west to east. Pairs without a path are blank."""
     from matplotlib import colormaps
 
     with style():
@@ -213,7 +213,7 @@ def matrix_figure(found: SkyPaths, column: str, meaning: str, unit: str) -> Figu
         grid = np.full((len(places), len(places)), np.nan)
         for start, end, value in zip(table["from"], table["to"], values / divisor, strict=True):
             grid[rank[start], rank[end]] = grid[rank[end], rank[start]] = value
-        # A square as large as names need, and the bar beside it.
+        # A square that fits the names, and the bar beside it.
         side = min(max(3.0, 0.13 * len(places)), 5.2)
         figure = sheet(side + 2.0, side + 1.2)
         axes = figure.subplots()
@@ -237,7 +237,7 @@ def matrix_figure(found: SkyPaths, column: str, meaning: str, unit: str) -> Figu
 
 
 def passes_figure(found: Passes) -> Figure:
-    """When satellites pass, how high, and how many are in view."""
+    """Draw the times and elevations of passes, and the number of satellites in view."""
     from matplotlib.ticker import MaxNLocator
 
     with style():
@@ -255,7 +255,7 @@ def passes_figure(found: Passes) -> Figure:
         height.set_ylim(0, 90)
         height.set_yticks([0, 30, 60, 90])
         height.set_ylabel("highest elevation (°)")
-        # What is in view when the span ends does not set then.
+        # Satellites in view at the end of the span do not set then.
         down = down[down < (end - begin) / divisor]
         times = np.concatenate((rise, down))
         order = np.argsort(times, kind="stable")
@@ -275,7 +275,7 @@ def passes_figure(found: Passes) -> Figure:
 
 
 def budget_figure(found: Budget) -> Figure:
-    """Fade and Es/N0 by percentage of the year, a line for each elevation; thresholds of DVB-S2."""
+    """Draw fade and Es/N0 by percentage of the year, a line for each elevation; thresholds of DVB-S2."""
     with style():
         figure, (fade, signal) = blank(2, 4.6)
         for number, (angle, rows) in enumerate(found.availability.group_by("elevation_deg", maintain_order=True)):
@@ -292,7 +292,7 @@ def budget_figure(found: Budget) -> Figure:
         signal.set_xlim(float(percents.min()), float(percents.max()))
         signal.set_xticks([0.001, 0.01, 0.1, 1, 5], ["0.001", "0.01", "0.1", "1", "5"])
         signal.set_xlabel("time (% of the year)")
-        # Below the most robust modulation and code there is nothing.
+        # Below the most robust modulation and coding there is no data.
         low, high = signal.get_ylim()
         low = max(low, float(found.modcods["es_n0_db"].to_numpy().min()) - 3)
         high = max(high, low + 6)
@@ -313,7 +313,7 @@ def budget_figure(found: Budget) -> Figure:
 
 @cache
 def coastlines() -> Lines:
-    """Rings of degrees east and north."""
+    """Read rings of degrees east and north."""
     text = (resources("bentpipe.plot") / "coastlines.txt").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     return [
@@ -322,14 +322,14 @@ def coastlines() -> Lines:
 
 
 def _world(*, is_filled: bool = True, height: float = 3.9) -> tuple[Figure, Axes]:
-    """A map of the Earth, degrees east and north at the same scale."""
+    """Draw a map of the Earth, degrees east and north at the same scale."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     figure = sheet(WIDE, height)
     axes = figure.subplots()
     if is_filled:
-        # Together, so that a lake in a ring is none of its land.
+        # Together, so that a lake in a ring is not filled as land.
         land = Path.make_compound_path(*(Path(ring) for ring in coastlines()))
         axes.set_facecolor(SEA)
         axes.add_patch(PathPatch(land, facecolor=LAND, edgecolor=SHORE, linewidth=0.4, zorder=1))
@@ -343,7 +343,7 @@ def _world(*, is_filled: bool = True, height: float = 3.9) -> tuple[Figure, Axes
 
 
 def _draw(axes: Axes, pairs: list[tuple[Any, Any]], **look: Any) -> None:
-    """Great circles between points, broken where they leave the map."""
+    """Draw great circles between points, broken where they leave the map."""
     from matplotlib.collections import LineCollection
 
     lines = [piece for a, b in pairs for piece in _great_circle(a, b)]
@@ -351,7 +351,7 @@ def _draw(axes: Axes, pairs: list[tuple[Any, Any]], **look: Any) -> None:
 
 
 def _great_circle(a: tuple[float, float], b: tuple[float, float]) -> Lines:
-    """Points along it, some degrees apart; in two or more pieces where it crosses the edge of the map."""
+    """Compute points along a great circle, some degrees apart; in pieces if it crosses the edge of the map."""
     ends = [_unit(*a), _unit(*b)]
     angle = float(np.arccos(np.clip(ends[0] @ ends[1], -1, 1)))
     if not 1e-9 < angle < np.pi - 1e-9:
@@ -365,7 +365,7 @@ def _great_circle(a: tuple[float, float], b: tuple[float, float]) -> Lines:
     unrolled = np.degrees(np.unwrap(np.radians(east)))
     turns = np.round((unrolled - east) / 360)
     for cut in [*(np.flatnonzero(np.diff(turns)) + 1), len(east)]:
-        # One point more on either side, beyond the edge, so that the line reaches it.
+        # One more point on either side, beyond the edge, so that the line reaches it.
         first, last = max(start - 1, 0), min(cut + 1, len(east))
         pieces.append(np.column_stack((unrolled[first:last] - 360 * turns[start], north[first:last])))
         start = cut
@@ -378,7 +378,7 @@ def _unit(east: float, north: float) -> NDArray[np.float64]:
 
 
 def _curve(axes: Axes, times: Any, values: Any, colour: str, *, is_crowded: bool, **look: Any) -> None:
-    """Values over time; of more than can be seen, the median and all that lies around it."""
+    """Draw values over time; if they are crowded, their median and range."""
     if not is_crowded:
         axes.plot(times, values, color=colour, **look)
         return
@@ -390,7 +390,7 @@ def _curve(axes: Axes, times: Any, values: Any, colour: str, *, is_crowded: bool
 
 
 def _lone(column: Any) -> NDArray[np.float64]:
-    """Numbers, NaN for none."""
+    """Convert to numbers, with NaN for None."""
     return column.cast(float).fill_null(float("nan")).to_numpy()  # type: ignore[no-any-return]
 
 

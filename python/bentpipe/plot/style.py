@@ -1,4 +1,4 @@
-"""The house style of figures: column width, colours that everyone can tell apart, files that are equal if they are."""
+"""House style of figures: column width, colours for all kinds of vision, and reproducible files."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".svg", ".pdf")
 
 WIDTH = 3.5
-"""Inches: one column of a paper."""
+"""Width of one column of a paper, in inches."""
 WIDE = 7.0
-"""Inches: both columns."""
+"""Width of both columns, in inches."""
 
-# Okabe and Ito, "Color universal design", 2008: told apart with any kind of colour vision. Yellow is left out, it is
-# too faint for lines on white.
+# Okabe and Ito, "Color universal design", 2008: distinct for any kind of colour vision. Without yellow, which is too
+# faint for lines on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--")
 
@@ -38,29 +38,29 @@ DASHES = ("-", "--")
 Size = tuple[float, float]
 """Width and height in inches."""
 Labels = Mapping[str, str]
-"""Of the axes, by `x` and `y`."""
+"""Labels of the axes, by `x` and `y`."""
 FAR = 3.0
-"""So many times as far as what is drawn, the rate of a link would only squeeze it."""
+"""Ratio of the link rate to the end of the axis above which the rate is left out, as it would squeeze the data."""
 ROOM = 1.15
-"""Least end of the axis over the rate of a link: the name is above the line."""
+"""Least end of the axis relative to the rate of a link, so that the name fits above the line."""
 TITLE_LETTERS = 56
-"""Of a line of the title."""
+"""Maximum number of letters in a line of the title."""
 LEGEND_WIDTH, LEGEND_LINE = 60, 9
-"""Letters that fit above a panel, and as how many of them a line with its gaps counts."""
+"""Letters that fit above a panel, and the letters that a line with its gaps takes."""
 SIZE_MAX = 100.0
-"""Inches; more is certainly a slip of the finger, and takes gigabytes."""
+"""Largest size in inches. A larger size is probably a typing mistake, and takes gigabytes."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure, and what its reader must know besides."""
+    """A figure, with notes for its reader."""
 
     figure: Figure
     notes: list[str]
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Refuse a place where no figure can be written, before any work is done for it."""
+    """Refuse a place where no figure can be written, before any work."""
     _check_ending(path)
     refuse_unless_writable(path)
 
@@ -72,14 +72,14 @@ def _check_ending(path: str | os.PathLike[str]) -> None:
 
 
 def save(figure: Figure, path: str | os.PathLike[str], note: str = "", dpi: int = 300) -> None:
-    """Write a figure; the ending of the name decides the kind. Equal figures are equal files.
+    """Write a figure. The ending of the name is its format. Equal figures are equal files.
 
-    An older file stays as it is until the new one is whole.
+    An older file stays unchanged until the new file is whole.
 
-    The note goes into the file's own description, where it stays with the figure. Pixels of an inch matter to PNG only.
+    The note goes into the file's description, and stays with the figure. `dpi` has an effect only on PNG.
     """
     _check_ending(path)
-    # Without these the file would contain the time of its making.
+    # Otherwise the file would contain the time of its creation.
     ending = Path(path).suffix.lower()
     about: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[ending]
     if note:
@@ -92,7 +92,7 @@ def save(figure: Figure, path: str | os.PathLike[str], note: str = "", dpi: int 
 
 
 def dressed(figure: Figure, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
-    """The figure with a size, title and labels of one's own.
+    """Give a figure another size, title and labels.
 
     Parameters
     ----------
@@ -100,14 +100,14 @@ def dressed(figure: Figure, size: Size | None = None, title: str | None = None, 
     size : (float, float), optional
         Width and height in inches.
     title : str, optional
-        Instead of title and sample; empty for none.
+        Title that replaces title and sample; empty for none.
     labels : mapping, optional
-        `x` and `y`: what the axes are called.
+        Labels of the axes, by `x` and `y`.
 
     Raises
     ------
     BentpipeError
-        A size that is none, another key than `x` and `y`, or a figure whose panels have different such labels.
+        The size is invalid, a key is not `x` or `y`, or the panels of the figure have different labels.
     """
     if size is not None:
         width, height = size
@@ -126,7 +126,7 @@ def dressed(figure: Figure, size: Size | None = None, title: str | None = None, 
 
 
 def _relabel(figure: Figure, which: str, text: str) -> None:
-    # What stands beside all panels is a text of the figure.
+    # A label of all panels is a text of the figure.
     whole = getattr(figure, f"_sup{which}label", None)
     if whole is not None:
         whole.set_text(text)
@@ -139,12 +139,12 @@ def _relabel(figure: Figure, which: str, text: str) -> None:
 
 
 def headed(title: str, sample: str) -> str:
-    """The title of a scenario, if it has one, above the sample that a figure shows."""
+    """Write the title of a scenario, if it has one, above the sample of a figure."""
     return f"{plain(textwrap.fill(title, TITLE_LETTERS))}\n{sample}".lstrip("\n")
 
 
 def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: Literal["x", "y"]) -> None:
-    """A line at the rate of the bottleneck, where all flows of all scenarios have the same one: goodput ends there."""
+    """Draw a line at the rate of the bottleneck, if all flows of all scenarios have the same: goodput ends there."""
     found = {scenario.bottleneck() for scenario in scenarios}
     if len(found) != 1 or None in found:
         return
@@ -152,7 +152,7 @@ def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: 
     from matplotlib.patheffects import withStroke
 
     line: dict[str, Any] = {"color": "0.4", "linestyle": ":", "linewidth": 0.9}
-    # Goodput close to the rate runs below the line; an edge keeps the name apart from lines that cross it.
+    # Goodput close to the rate is below the line. An edge separates the name from lines that cross it.
     edge = [withStroke(linewidth=1.5, foreground="white")]
     text: dict[str, Any] = {"fontsize": 6, "color": "0.4", "textcoords": "offset points", "path_effects": edge}
     name = plain(f"{link}: {formatting.quantity(rate_bps, 'bit/s')}")
@@ -169,55 +169,55 @@ def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: 
 
 
 def sheet(width: float, height: float) -> Figure:
-    """An empty figure; its sizes in inches."""
+    """Make an empty figure, with its size in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     from bentpipe.plot.shown import Figure
 
-    # Figure objects, not pyplot: the caller's figures and backend are left alone.
+    # Figure objects, not pyplot: the caller's figures and backend stay unchanged.
     made = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(made)
     return made
 
 
 def blank(panels: int, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of one column's width, its height in inches, with panels below each other that share their x axis."""
+    """Make a figure with the width of a column, its height in inches, and stacked panels that share their x axis."""
     made = sheet(WIDTH, height)
     grid = made.subplots(panels, 1, sharex=True, squeeze=False)
     return made, list(grid[:, 0])
 
 
 def nothing_of(metric: str) -> BentpipeError:
-    """What is wrong where no run has the metric: axes without anything would look like a result."""
+    """Return the error for a metric that no run has: empty axes would look like a result."""
     return BentpipeError(f"there is no {metric} in any of the runs\n  nothing can be drawn")
 
 
 def style() -> AbstractContextManager[None]:
-    """In here, all that is drawn is in the house style."""
+    """Draw in the house style within this context."""
     from matplotlib import rc_context
 
     return rc_context(STYLE)
 
 
 def plain(text: str) -> str:
-    """Text of the user's, in which a dollar sign is a dollar sign."""
+    """Escape text of the user, so that a dollar sign is a dollar sign."""
     return text.replace("$", r"\$")
 
 
 def spread(items: list[Any], most: int) -> list[Any]:
-    """At most `most` of the items, spaced evenly from the first to the last."""
+    """Return at most `most` of the items, spaced evenly from the first to the last."""
     if len(items) <= most:
         return items
     return [items[round(at * (len(items) - 1) / (most - 1))] for at in range(most)]
 
 
 def label(what: str, unit: str) -> str:
-    """Of an axis; without a unit, only what it is."""
+    """Write the label of an axis, with its unit if it has one."""
     return f"{what} ({unit})" if unit else what
 
 
 def legend_above(axes: Axes, most: int = 4) -> None:
-    """A legend above the panel, where it hides no data, in as many columns as fit."""
+    """Draw a legend above the panel, where it hides no data, in as many columns as fit."""
     texts = axes.get_legend_handles_labels()[1]
     longest = max(map(len, texts), default=0)
     columns = max(1, min(most, int(LEGEND_WIDTH // (longest + LEGEND_LINE))))
@@ -225,7 +225,7 @@ def legend_above(axes: Axes, most: int = 4) -> None:
 
 
 def at_least(axes: Axes, x: float, y: float, colour: Any, along: Literal["x", "y"], size: float = 4) -> None:
-    """A value that is only known to be larger than this: an open mark, and an arrow along the axis of the value."""
+    """Draw a lower bound: an open mark, and an arrow along the axis of the value."""
     axes.plot(x, y, "o", color=colour, markerfacecolor="none", markersize=size, markeredgewidth=0.8, zorder=3)
     axes.annotate(
         "",

@@ -1,4 +1,4 @@
-"""Figures of sweeps: mean and interval over the key that varies most, a line per combination of the others."""
+"""Figures of sweeps: mean and interval over the key with most values, a line per combination of the others."""
 
 from __future__ import annotations
 
@@ -30,35 +30,34 @@ if TYPE_CHECKING:
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES_MAX = 12
-"""In one panel with colours and dashes; more need panels."""
+"""Maximum number of lines in one panel with colours and dashes. More lines need panels."""
 NAMED_MAX = 14
-"""Lines that are told apart; of more, the highest and the lowest are named in a cloud of all."""
+"""Maximum number of distinct lines. Above it, only the highest and the lowest are named in a cloud of lines."""
 PANELS_MAX = 15
 BAND_MIN = 16
-"""From so many values on, intervals are bands: bars would hide the lines."""
+"""Minimum number of values for which intervals are bands. Bars would hide the lines."""
 ROWS_MAX = 60
 OVER = 1.6
-"""Intervals of very few runs may be many times as wide as all that is measured: the axis ends at this times the largest
-mean."""
+"""End of the axis, relative to the largest mean. Intervals of very few runs may be many times as wide as all values."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which key is shown how."""
+    """Assignment of keys to axes, colours, dashes and panels."""
 
     x: Axis | None
-    """None if no key is numeric: then there is a row per combination."""
+    """Horizontal axis; None if no key is numeric. Then there is a row per combination."""
     colour: str | None
     dash: str | None
     panels: list[str]
     values: dict[str, list[Any]]
-    """Of each key, in the order of the grid."""
+    """Values of each key, in the order of the grid."""
     along: dict[str, str] = field(default_factory=dict)
-    """Keys that are not shown, as another one decides them."""
+    """Keys that are not shown because another key decides them."""
 
     @classmethod
     def of(cls, points: pl.DataFrame, keys: Sequence[str], senders: Sequence[str]) -> Layout:
-        """For the points of a grid."""
+        """Make the layout for the points of a grid."""
         values = {key: points[key].unique(maintain_order=True).to_list() for key in keys}
         axes = {key: Axis.of(key, values[key]) for key in keys if len(values[key]) > 1}
         numeric = [key for key in keys if axes.get(key) is not None and (key != "seed" or len(keys) == 1)]
@@ -93,9 +92,9 @@ class Layout:
 
 
 def sweep_figure(sweep: Sweep, metric: str) -> Figure:
-    """Mean or median and interval over the numeric key with most values, a line per combination of the others.
+    """Draw mean or median and interval over the numeric key with most values, a line per combination.
 
-    Where no key is numeric, a row per combination.
+    If no key is numeric, the figure has a row per combination.
 
     Parameters
     ----------
@@ -105,13 +104,13 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
     Raises
     ------
     BentpipeError
-        No such metric, or no run has it.
+        Unknown metric, or no run has it.
     """
     return draw_sweep(sweep, named(metric), sweep.estimates(metric)).figure
 
 
 def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval]) -> Drawing:
-    """The same with the estimates of all points, and with notes."""
+    """Draw the figure of a sweep from the estimates of all points, with notes."""
     if all(each.value is None for each in estimates):
         raise nothing_of(what.name)
     with style():
@@ -129,7 +128,7 @@ class _Drawer:
     def draw(self) -> Drawing:
         figure = self._rows() if self.layout.x is None else self._lines(self.layout.x)
         title = plain(textwrap.fill(self.sweep.title, 56 if figure.get_figwidth() <= WIDTH else 112))
-        # A long title takes nothing from the panels.
+        # A long title takes no space from the panels.
         figure.set_figheight(figure.get_figheight() + 0.14 * title.count("\n"))
         figure.suptitle(f"{title}\n{self._sample()}".lstrip("\n"), x=0.02, ha="left")
         return Drawing(figure, self.notes)
@@ -173,7 +172,7 @@ class _Drawer:
         for at, axes in enumerate(grid.flat):
             if at >= len(shown):
                 axes.set_visible(False)
-            # Below a gap in the last row the axis above it has to have the numbers.
+            # If the last row has a gap, the axis above it needs the numbers.
             elif at + columns >= len(shown):
                 axes.tick_params(labelbottom=True)
         x.dress(grid[0, 0])
@@ -186,13 +185,13 @@ class _Drawer:
         if len(shown) == 1:
             grid[0, 0].set(xlabel=label(plain(x.key), x.unit), ylabel=what)
         else:
-            # The legend takes the place of the empty lines: both stand at the lower edge.
+            # The legend takes the place of the empty lines: both are at the lower edge.
             figure.supxlabel(label(plain(x.key), x.unit) + "\n" * lines, fontsize=8)
             figure.supylabel(what, fontsize=8)
         return figure
 
     def _found(self, x: Axis) -> dict[tuple[Any, Any, Any], list[tuple[float, Estimate | Interval, Any]]]:
-        """By panel, colour and dash, the points of the line."""
+        """Return the points of each line, by panel, colour and dash."""
         found: dict[tuple[Any, Any, Any], list[tuple[float, Estimate | Interval, Any]]] = {}
         columns = [self.sweep.points[key].to_list() for key in (x.key, *self.layout.panels)]
         colours, dashes = (
@@ -218,7 +217,7 @@ class _Drawer:
             }
             if is_named:
                 drawn |= {"marker": self._marker(colour), "markersize": 3, "markeredgewidth": 0}
-            # What is zero on a log axis has no neighbours.
+            # A value that is zero on a log axis has no neighbours.
             for part in _parts(line, x.zero):
                 places = np.array([place for place, _, _ in part])
                 means, lows, highs = (
@@ -233,7 +232,7 @@ class _Drawer:
                 for place, mean, is_open in zip(places, means, open_, strict=True):
                     if is_open:
                         at_least(axes, place, mean, drawn["color"], "y", size=3)
-                # Of a single run there is no interval, not even one of no width.
+                # A single run has no interval, not even one without width.
                 has = ~np.isnan(lows)
                 if self._is_band():
                     axes.fill_between(places, lows, highs, color=drawn["color"], alpha=0.18, linewidth=0)
@@ -256,7 +255,7 @@ class _Drawer:
         axes.grid()
 
     def _named(self) -> set[Any] | None:
-        """Where there are too many lines to be told apart, the highest and the lowest; None if all can be."""
+        """Choose the highest and the lowest of too many lines; None if all lines are distinct."""
         key = self.layout.colour
         if key is None or len(self.layout.values[key]) <= NAMED_MAX or self._ramp() is not None:
             return None
@@ -268,7 +267,7 @@ class _Drawer:
         return {order[0], order[-1]}
 
     def _ramp(self) -> Axis | None:
-        """The scale of the colours, if they stand for more numbers than there are colours."""
+        """Return the scale of the colours, if there are more numbers than colours."""
         key = self.layout.colour
         if key is None or len(self.layout.values[key]) <= len(COLOURS):
             return None
@@ -309,7 +308,10 @@ class _Drawer:
         return f"{formatting.short_key(key, self.sweep.keys)} {formatting.setting(value)}"
 
     def _limits(self) -> tuple[float, float]:
-        """Of the axis of the metric: from zero, unless the differences are small; no further up than the means need."""
+        """Choose the limits of the metric's axis.
+
+        It begins at zero, unless the differences are small, and ends where the means need it.
+        """
         means = [each.value / self.divisor for each in self.estimates if each.value is not None]
         ends = [each.high / self.divisor for each in self.estimates if each.high is not None]
         lows = [each.low / self.divisor for each in self.estimates if each.low is not None]
@@ -323,11 +325,11 @@ class _Drawer:
         return bottom - room, highest + room
 
     def _what(self, width: int) -> str:
-        """What is measured, in lines of so many letters; the unit stays with the last word."""
+        """Write the metric in lines of this width; the unit stays with the last word."""
         return textwrap.fill(label(plain(self.what.label), self.unit).replace(" (", "\u00a0("), width)
 
     def _legend(self, figure: Figure) -> int:
-        """What colours and dashes mean; its number of lines."""
+        """Draw the meaning of colours and dashes; return the number of lines."""
         from matplotlib.lines import Line2D
 
         layout, ramp = self.layout, self._ramp()
@@ -355,7 +357,7 @@ class _Drawer:
         return _legend(figure, entries)
 
     def _entry(self, key: str, value: Any) -> str:
-        # Names of senders say themselves what they are.
+        # Names of congestion controls need no key.
         return str(value) if isinstance(value, str) and value[:1].isalpha() else self._setting(key, value)
 
     def _bar(self, figure: Figure, ramp: Axis) -> None:
@@ -401,7 +403,7 @@ class _Drawer:
                 if each.low is not None and each.high is not None:
                     ends = (each.value - each.low, each.high - each.value)
                     margins = [[end / self.divisor] for end in ends]
-                # Senders below each other, so that none hides another.
+                # Cases below each other, so that none hides another.
                 height = at + (0.0 if len(senders) == 1 else 0.5 * (place / (len(senders) - 1) - 0.5))
                 if isinstance(each, AtLeast):
                     at_least(axes, each.value / self.divisor, height, COLOURS[place % len(COLOURS)], "x", size=3.5)
@@ -468,7 +470,7 @@ class _Drawer:
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, Any]]) -> int:
-    """Below all panels, where it hides no data, in as many columns as fit. Its number of lines."""
+    """Draw a legend below all panels, where it hides no data, in as many columns as fit; return its number of lines."""
     if not entries:
         return 0
     widths = [0.05 * len(text) + 0.35 for text, _ in entries]
@@ -485,7 +487,7 @@ def _legend(figure: Figure, entries: Sequence[tuple[str, Any]]) -> int:
 
 
 def _colours() -> Any:
-    """For numbers: cividis, for any kind of colour vision, without the end that is faint on white."""
+    """Return the colours of numbers: cividis, for any kind of colour vision, without the end that is faint on white."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
@@ -493,7 +495,7 @@ def _colours() -> Any:
 
 
 def _columns(panels: int, last: int) -> int:
-    """Panels beside each other: as many as the last key has values, if these fit."""
+    """Count the panels in a row: as many as the last key has values, if these fit."""
     if panels <= 3:
         return 1
     if panels == 4:
@@ -502,7 +504,7 @@ def _columns(panels: int, last: int) -> int:
 
 
 def _parts(line: list[tuple[float, Any, Any]], zero: Any) -> Iterator[list[tuple[float, Any, Any]]]:
-    """The line without what is apart, and what is apart."""
+    """List the parts of a line: its connected points, and the separate point."""
     if zero is None:
         yield line
         return
@@ -512,19 +514,19 @@ def _parts(line: list[tuple[float, Any, Any]], zero: Any) -> Iterator[list[tuple
 
 
 def _write_out(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Numbers at an axis as they are, not as a distance from another number."""
+    """Write full numbers at an axis, not distances from another number."""
     axes.ticklabel_format(axis=which, useOffset=False, scilimits=(-4, 7))
 
 
 def _lonely(values: Any) -> Any:
-    """Which values have no neighbours to draw a line or a band to."""
+    """Mark the values without neighbours for a line or a band."""
     has = ~np.isnan(values)
     beside = np.concatenate([[False], has, [False]])
     return has & ~beside[:-2] & ~beside[2:]
 
 
 def _share(axis: Axis, place: float) -> float:
-    """Where a place is between the ends of an axis, from 0 to 1."""
+    """Return a place between the ends of an axis, from 0 to 1."""
     low, high = min(axis.places.values()), max(axis.places.values())
     if axis.is_log:
         return float(np.log(place / low) / np.log(high / low))

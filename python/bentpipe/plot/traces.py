@@ -1,4 +1,4 @@
-"""What the lines of a figure go through, computed from time series."""
+"""Points of the lines of a figure, computed from time series."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     Line = tuple[Numbers, Numbers]
 
 RATES = 120
-"""Intervals over which rates are averaged."""
+"""Number of intervals over which rates are averaged."""
 GRID = 600
-"""Instants at which the mean of many lines is taken."""
+"""Number of instants at which the mean of many lines is computed."""
 
 
 def line(rows: pl.DataFrame, name: str) -> Line:
-    """Times and values as recorded."""
+    """Return times and values as recorded."""
     return rows["time_s"].to_numpy(), rows[name].to_numpy()
 
 
 def held(rows: pl.DataFrame, name: str, end_s: float) -> Line:
-    """Values of each change; the last value holds to the end."""
+    """Return the values of each change. The last value holds to the end."""
     times, values = line(rows, name)
     if len(times) == 0 or times[-1] >= end_s:
         return times, values
@@ -35,9 +35,9 @@ def held(rows: pl.DataFrame, name: str, end_s: float) -> Line:
 
 
 def rates(rows: pl.DataFrame, name: str, end_s: float, intervals: int = RATES) -> Line:
-    """Rates of equal intervals, averaged over intervals that can be seen: data arrives in bursts.
+    """Average rates over equal, visible intervals, because data arrives in bursts.
 
-    Each rate stands at the end of its interval.
+    Each rate has the time of its interval's end.
     """
     times, values = line(rows, name)
     if len(times) <= intervals:
@@ -48,7 +48,7 @@ def rates(rows: pl.DataFrame, name: str, end_s: float, intervals: int = RATES) -
 
 
 def mean(lines: Sequence[Line], spans: Sequence[tuple[float, float]], end_s: float, *, holds: bool) -> Line:
-    """The mean at each instant over the lines in whose span it is. A value holds until the next one, or moves to it."""
+    """Average the lines that are in their span at each instant. A value holds until the next one, or moves to it."""
     times = np.linspace(0, end_s, GRID)
     total, count = np.zeros(GRID), np.zeros(GRID)
     for (have, values), (first, last) in zip(lines, spans, strict=True):

@@ -1,1 +1,1 @@
-"""Reports: pages that open anywhere, with figures and tables that say where they are from."""
+"""Reports: pages for any browser, with figures and tables that have their provenance."""

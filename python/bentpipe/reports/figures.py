@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure that will not change any more, and its SVG."""
+    """A figure that will not change any more, with its SVG."""
 
     figure: Figure
     svg: str
 
     @classmethod
     def of(cls, figure: Figure, note: str = "") -> Drawn:
-        """The note goes into the files' own descriptions, where it stays with them."""
+        """Draw a figure. The note goes into the descriptions of the files, and stays with them."""
         with style():
             # Placing the parts takes longer than drawing them, and is the same for each kind of file.
             figure.draw_without_rendering()
@@ -35,21 +35,21 @@ class Drawn:
         return cls(figure, out.getvalue())
 
     def write(self, folder: Path, name: str, note: str = "") -> None:
-        """As SVG and PNG."""
+        """Write SVG and PNG."""
         (folder / f"{name}.svg").write_text(self.svg, encoding="utf-8")
         save(self.figure, folder / f"{name}.png", note)
 
 
 def inline(drawn: Drawn, name: str, about: str) -> str:
-    """SVG for a page: no headers, ids of its own, black as whatever colour the page's text has, and no white.
+    """Return SVG for a page: no headers, unique ids, black as the colour of the page's text, and no white.
 
     Parameters
     ----------
     drawn : Drawn
     name : str
-        Of letters and digits; other figures on the page have other names.
+        Unique name on the page, of letters and digits.
     about : str
-        What is to be seen, for who cannot see it.
+        Description for readers who cannot see the figure.
     """
     text = drawn.svg
     text = text[text.index("<svg") :]
@@ -66,7 +66,7 @@ def inline(drawn: Drawn, name: str, about: str) -> str:
         f'<svg role="img" aria-label="{escape(about)}" class="{"wide" if width > 4 else "column"}" fill="currentColor" '
         'stroke-linejoin="round" stroke-linecap="butt" '
     )
-    # Its size is the page's business; its shape is in the view box.
+    # The page decides its size. The view box has its shape.
     first, rest = text.split(">", 1)
     first = re.sub(r' (?:width|height|version|xmlns(?::\w+)?)="[^"]*"', "", first.removeprefix("<svg"))
     return f"{head}{first.strip()}>{rest}".replace("xlink:href", "href") + "\n"

@@ -1,6 +1,6 @@
-"""A page that opens anywhere: one file, no scripts, nothing fetched; for screens, phones, dark rooms and paper.
+"""A page for any browser: one file, without scripts and downloads; for screens, phones, dark mode and paper.
 
-What it looks like is in `templates`.
+`templates` has its appearance.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bentpipe.reports.tables import Table
 
     Block: TypeAlias = "Text | Points | Code | Folded | Picture | Tabled"
-    """What a section is made of."""
+    """Parts of a section."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Code:
-    """Text that is shown as it is: a command, a file."""
+    """Text that is shown unchanged: a command, a file."""
 
     kind: ClassVar = "code"
     text: str
@@ -48,7 +48,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Folded:
-    """What only some readers want to see."""
+    """Content for some readers, folded by default."""
 
     kind: ClassVar = "folded"
     summary: str
@@ -58,7 +58,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with its caption and where it is from."""
+    """A figure with its caption and provenance."""
 
     kind: ClassVar = "picture"
     svg: str
@@ -68,7 +68,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Tabled:
-    """A table with its caption and where it is from."""
+    """A table with its caption and provenance."""
 
     kind: ClassVar = "tabled"
     table: Table
@@ -84,12 +84,12 @@ class Section:
     blocks: Sequence[Block] = field(default_factory=list)
     anchor: str = ""
     html: str = ""
-    """A section that was rendered before, which is taken as it is."""
+    """HTML of a section that is already rendered, which is used unchanged."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """All of it."""
+    """A whole page."""
 
     title: str
     lead: str
@@ -97,13 +97,13 @@ class Page:
     foot: str = ""
 
     def html(self) -> str:
-        """The whole file."""
+        """Write the whole file."""
         return _templates().get_template("page.html.j2").render(page=self)
 
 
 @cache
 def _templates() -> Environment:
-    # What is not marked as safe is escaped.
+    # Text that is not marked as safe is escaped.
     return Environment(
         loader=PackageLoader("bentpipe.reports"),
         autoescape=True,

@@ -1,1 +1,1 @@
-"""Scenarios: the files that describe a network and its traffic, and those that come with bentpipe."""
+"""Scenarios: the files that describe a network and its traffic, and the bundled scenarios."""

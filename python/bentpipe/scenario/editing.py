@@ -1,4 +1,4 @@
-"""Changing the text of a scenario and nothing else in it: comments, order and spaces stay."""
+"""Changes a value in the text of a scenario. Comments, order and spaces stay."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _STEP = re.compile(r'"([^"]+)"|([^".]+)')
 
 
 def edited(text: str, key: str, literal: str) -> str:
-    """TOML text with another value at a dotted key.
+    """Return TOML text with another value at a dotted key.
 
     Parameters
     ----------
     text : str
-        It need not be a valid scenario, only TOML.
+        TOML text; it may be an invalid scenario.
     key : str
-        Such as `link.sat.rate`; entries of lists count from 0: `at.0.time`. Tables that are missing are added.
+        Dotted key, such as `link.sat.rate`. Entries of lists count from 0: `at.0.time`. Missing tables are added.
     literal : str
-        As after `--set KEY=`: a value of TOML, or else text.
+        Value as after `--set KEY=`: a value of TOML, or text.
 
     Raises
     ------
     ScenarioError
-        The text is not TOML, or the key is no path or leads below a single value.
+        The text is not TOML, or the key is not a path or leads below a single value.
     """
     try:
         document = tomlkit.parse(text)
@@ -60,7 +60,7 @@ def edited(text: str, key: str, literal: str) -> str:
 
 
 def _value(literal: str) -> Item:
-    """A value of TOML, or else the text itself; dates are text, as in all that scenarios have."""
+    """Read a value of TOML, or else return the text. Dates are text, as in all scenarios."""
     try:
         value = tomlkit.value(literal)
     except (TOMLKitError, ValueError):

@@ -1,6 +1,6 @@
-"""How the command line writes overrides of a scenario and what varies, and which keys there are.
+"""Grammar of overrides and varied values on the command line, and the known keys.
 
-One grammar: `--set`, `--case` and `--vary` are all made of `KEY=VALUE`, several of them with semicolons between them.
+`--set`, `--case` and `--vary` share one grammar: `KEY=VALUE`, with semicolons between several.
 `node.NAME.middlebox+=VALUE` is short for `node.NAME.middlebox.append=VALUE`, and `-=` for `remove`.
 """
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def until(text: str | None) -> dict[str, str] | None:
-    """`METRIC=SHARE` of `--until`, as in the table `[sweep]`."""
+    """Convert `METRIC=SHARE` of `--until` to the form of the table `[sweep]`."""
     if text is None:
         return None
     ((metric, share),) = _assigned([text], "--until", "a metric and a share of its mean, such as goodput=2%")
@@ -38,14 +38,14 @@ def until(text: str | None) -> dict[str, str] | None:
 
 
 def pairs(sets: Sequence[str], seed: int | None = None, tables: Collection[str] = ()) -> list[tuple[str, Any]]:
-    """`KEY=VALUE` each, of `--set`, and the seed.
+    """Split each `KEY=VALUE` of `--set`, and add the seed.
 
-    `tables` are those besides a run that the command reads: `case`, `sweep`.
+    `tables` are additional tables that the command reads: `case`, `sweep`.
 
     Raises
     ------
     ScenarioError
-        A value would have no effect: another one replaces it, or the command does not read its table.
+        A value would have no effect: another value replaces it, or the command does not read its table.
     """
     found: list[tuple[str, Any]] = [*_assigned(sets, "--set", "KEY=VALUE, such as duration='60 s'")]
     for place, (key, _) in enumerate(found):
@@ -60,7 +60,7 @@ def pairs(sets: Sequence[str], seed: int | None = None, tables: Collection[str] 
 
 
 def effective(sets: Sequence[tuple[str, T]], varied: Collection[str] = ()) -> list[tuple[str, T]]:
-    """The values that no later value replaces, nor a key that varies."""
+    """Return the values that no later value or varied key replaces."""
     return [
         (key, value)
         for place, (key, value) in enumerate(sets)
@@ -70,7 +70,7 @@ def effective(sets: Sequence[tuple[str, T]], varied: Collection[str] = ()) -> li
 
 
 def refuse_replaced(sets: Sequence[tuple[str, Any]], keys: Collection[str], what: str) -> None:
-    """Refuse values of `--set` for keys that something else sets in each run.
+    """Refuse values of `--set` for keys that another option or table sets in each run.
 
     Raises
     ------
@@ -83,13 +83,13 @@ def refuse_replaced(sets: Sequence[tuple[str, Any]], keys: Collection[str], what
 
 
 def common_keys(cases: Iterable[Collection[str]]) -> set[str]:
-    """The keys that each of the cases sets."""
+    """Return the keys that every case sets."""
     found = [set(each) for each in cases]
     return set.intersection(*found) if found else set()
 
 
 def case_keys(text: str, form: str) -> list[list[str]]:
-    """The keys that each case of a scenario file sets, dotted."""
+    """Return the dotted keys that each case of a scenario file sets."""
     content = json.loads(text) if form == "json" else tomllib.loads(text)
     return [[*_dotted(case)] for case in content.get("case", {}).values()]
 
@@ -109,16 +109,16 @@ def _quoted(name: str) -> str:
 
 
 _READERS = {"case": "compare or bentpipe mix", "sweep": "sweep"}
-"""Tables that a run does not read, with the commands that do."""
+"""Tables that a run does not read, with the commands that read them."""
 
 
 def unread(tables: Collection[str]) -> tuple[str, ...]:
-    """The beginnings of keys in tables that a command does not read, which reads these."""
+    """Return the prefixes of keys in tables that a command does not read. It reads `tables`."""
     return tuple(f"{table}." for table in _READERS if table not in tables)
 
 
 def content(scenario: Scenario) -> dict[str, Any]:
-    """A scenario with the names that keys may have: those of its file, where an entry may have a `count`."""
+    """Return the content of a scenario with the entries of its file, which may have a `count`."""
     text, form = scenario.written
     found = scenario.to_dict()
     try:
@@ -138,7 +138,7 @@ def _is_within(key: str, other: str) -> bool:
 
 
 def _is_step(key: str) -> bool:
-    """Whether it changes a list step by step, so that a later one adds to it."""
+    """Whether a key changes a list step by step, so that a later value adds to it."""
     return is_place(key) and not key.endswith(("middlebox", ".replace"))
 
 
@@ -147,7 +147,7 @@ def _no_effect(key: str, why: str, expected: str) -> ScenarioError:
 
 
 def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """`NAME: KEY=VALUE; KEY=VALUE` each; the settings may be missing, and the name, which then is the settings.
+    """Read each `NAME: KEY=VALUE; KEY=VALUE`. Settings may be missing. The default of the name is the settings.
 
     >>> cases(["clear:", "rain: link.sat.delay=260 ms; tcp.dsack=true", "tcp.cc=reno"])
     {'clear': {}, 'rain': {'link.sat.delay': '260 ms', 'tcp.dsack': 'true'}, 'tcp.cc=reno': {'tcp.cc': 'reno'}}
@@ -173,7 +173,7 @@ def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def checked_names(names: Iterable[Any], what: str) -> None:
-    """Refuse what cannot be names of keys or cases, given in Python."""
+    """Refuse invalid names of keys or cases that were given in Python."""
     for name in names:
         if not isinstance(name, str) or not name.strip():
             raise ScenarioError(f"{name!r} is no name of {what}\n  expected text")
@@ -183,7 +183,7 @@ def checked_names(names: Iterable[Any], what: str) -> None:
 
 
 def case_sets(cases: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Any]]:
-    """These cases as values over a scenario; each replaces one of its name.
+    """Convert cases to overrides of a scenario; each replaces the case of its name.
 
     >>> case_sets({"clear": {}, "1.5 dB": {"link.sat.delay": "260 ms"}})
     [('case.clear', {}), ('case."1.5 dB"', {}), ('case."1.5 dB".link.sat.delay', '260 ms')]
@@ -196,9 +196,9 @@ def case_sets(cases: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def varied(texts: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """`KEY=VALUES` each, or `KEY=VALUES; KEY=VALUES` for keys that go together: what varies, and what goes together.
+    """Read `KEY=VALUES`, or `KEY=VALUES; KEY=VALUES` for keys that change together; return both kinds.
 
-    VALUES is a list with commas (`newreno,sack`), a range with its number of values (`1e-5..1e-1:9:log`,
+    VALUES is a list with commas (`newreno,sack`), a range with the number of its values (`1e-5..1e-1:9:log`,
     `1 Mbit/s..9 Mbit/s:5`), or a list or range as in a file.
 
     >>> varied(["tcp.cc=newreno,sack", "tcp.smss=536 B,1460 B; link.l.error.rate=0,1e-3"])
@@ -221,7 +221,7 @@ def varied(texts: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def _assigned(texts: Sequence[str], option: str, expected: str) -> list[tuple[str, str]]:
-    """`KEY=VALUE` each: the key and the value as text."""
+    """Split each `KEY=VALUE` into the key and the value as text."""
     found = []
     for text in texts:
         key, equals, value = text.partition("=")
@@ -232,7 +232,7 @@ def _assigned(texts: Sequence[str], option: str, expected: str) -> list[tuple[st
 
 
 def _spelt_out(key: str, text: str) -> str:
-    """The key of `KEY+=` and `KEY-=`, with the word for it."""
+    """Return the key of `KEY+=` and `KEY-=`, with the word of the operator."""
     path = key[:-1].rstrip()
     if key.endswith(("+", "-")) and is_place(path):
         return f"{path}.{'append' if key.endswith('+') else 'remove'}"
@@ -248,7 +248,7 @@ def _wrong(option: str, text: str, expected: str, key: str = "") -> ScenarioErro
 
 _RANGE = re.compile(r"(?P<from>[^,]+?)\.\.(?P<to>[^,:]+?):(?P<count>\d+)(?P<log>:log)?")
 _NEARLY = re.compile(r"[-+.]?\d[^,\"']*\.\.\s*[-+.]?\d[^,]*")
-"""Two numbers with two points between them: meant as a range, whatever follows."""
+"""Two numbers with two points between them: a range, even with further text."""
 
 
 def _values(key: str, text: str) -> Any:
@@ -266,7 +266,7 @@ def _values(key: str, text: str) -> Any:
 
 
 def _value(text: str) -> Any:
-    """As TOML, or else the text itself."""
+    """Read TOML, or else return the text."""
     try:
         content = tomllib.loads(f"value = {text.strip()}\n")
     except tomllib.TOMLDecodeError:
@@ -276,7 +276,7 @@ def _value(text: str) -> Any:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """Parts between separators that stand in no brackets and no quotes."""
+    """Split at separators outside of brackets and quotes."""
     parts, depth, quote = [""], 0, ""
     for letter in text:
         if quote:
@@ -297,20 +297,20 @@ class Key(NamedTuple):
 
     meaning: str
     values: dict[str, str]
-    """The names that it takes, with what they mean; empty where it takes quantities."""
+    """The names of values, with their meanings; empty for quantities."""
 
 
 def keys(schema: Mapping[str, Any], content: Mapping[str, Any], begin: str = "") -> dict[str, Key]:
-    """The dotted keys that can be set in a scenario and begin like this.
+    """List the dotted keys of a scenario that begin with a text.
 
     Parameters
     ----------
     schema : mapping
         JSON Schema of scenarios.
     content : mapping
-        A scenario, for the names of its links and flows; without it there are none.
+        A scenario, for the names of its links and flows; may be empty.
     begin : str
-        What the keys begin with.
+        Begin of the keys.
 
     >>> link = {"type": "object", "properties": {"rate": {"type": "string"}}}
     >>> schema = {"properties": {"link": {"type": "object", "additionalProperties": link}}}
@@ -342,10 +342,10 @@ def keys(schema: Mapping[str, Any], content: Mapping[str, Any], begin: str = "")
 def _forms(
     node: Mapping[str, Any], kinds: Mapping[str, Any], above: tuple[str, ...]
 ) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...]]]:
-    """The forms that a value can have, without references, and the names that were followed to get there."""
+    """List the forms of a value, without references, and the names of the followed references."""
     if "$ref" in node:
         name = node["$ref"].rpartition("/")[2]
-        # A scenario may stand in its own cases: to go round once is enough.
+        # A scenario may occur in its own cases. One round is enough.
         if name not in above:
             yield from _forms(kinds[name], kinds, (*above, name))
     elif forms := node.get("oneOf", node.get("anyOf")):
@@ -356,7 +356,7 @@ def _forms(
 
 
 def _kind(form: Mapping[str, Any]) -> Any:
-    """The name of a form, if it has one. A table that has a kind can be written as the kind alone."""
+    """Return the name of a form, if it has one. A table with a kind can be written as only the kind."""
     return form.get("properties", {}).get("kind", form).get("const")
 
 
@@ -365,7 +365,7 @@ def _is_value(form: Mapping[str, Any]) -> bool:
 
 
 def _names(form: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What can be written for a form, with its meaning, where that is a name."""
+    """List names that can be written for a form, with their meanings."""
     if form.get("type") == "boolean":
         yield from (("true", ""), ("false", ""))
     elif isinstance(_kind(form), str):

@@ -1,4 +1,4 @@
-"""Scenarios: experiments read from files, text or dicts, checked by the core, never changed."""
+"""Scenarios: experiments from files, text or dicts, checked by the core, immutable."""
 
 from __future__ import annotations
 
@@ -36,14 +36,16 @@ if TYPE_CHECKING:
     from bentpipe.sky.of_scenario import ScenarioSky
 
     AnyScenario: TypeAlias = "Scenario | ScenarioDict | Mapping[str, Any] | str | os.PathLike[str]"
-    """A scenario, its content, a path or a name. With the first of the two mappings, editors complete keys and mypy
-    checks them; the other one is for what comes from elsewhere."""
+    """A scenario, its content, a path or a name.
+
+    With the first mapping type, editors complete keys and mypy checks them. The second type is for other sources.
+    """
 
 SIZE_MAX = 16 * 1024 * 1024
-"""Bytes. A larger scenario file is certainly something else."""
+"""Largest size of a scenario file in bytes. A larger file is certainly no scenario."""
 
 SHOWN_MAX = 200
-"""Letters of a name that cannot be one."""
+"""Maximum number of shown letters of an impossible name."""
 STDIN = "-"
 """The name of the standard input."""
 SHIPPED = Path(__file__).parent / "shipped"
@@ -55,16 +57,15 @@ def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Wish = None
     Parameters
     ----------
     path : path
-        A TOML file, or JSON if the name ends in `.json`. If there is no such file, the name of a scenario that comes
-        with bentpipe (`bentpipe list scenarios`), such as `"s1"`. Traces that it names are read from its folder. `-` is
-        the standard input; traces are then read from the current folder.
+        A TOML file, or JSON if the name ends in `.json`. If the file does not exist, the name of a bundled scenario
+        (`bentpipe list scenarios`), such as `"s1"`. Traces are read from the file's folder. `-` is the standard input.
+        Traces are then read from the current folder.
     sets : mapping or pairs, optional
-        Values to put over those in the file, by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`. A value without an
-        effect is refused. `node.NAME.middlebox.append`, `.prepend`, `.remove` (by kind) and `.replace` change the
-        middleboxes of a node.
+        Overrides by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`. An override without an effect is refused.
+        `node.NAME.middlebox.append`, `.prepend`, `.remove` (by kind) and `.replace` change the middleboxes of a node.
     progress : callable or bool, optional
-        Called now and then with a `Progress` where reading takes long: a long run over a large constellation. Or
-        whether there is a bar, as for `run`.
+        A callable that receives a `Progress` if reading takes long, for example for a long run over a large
+        constellation. Or whether to show a bar, as in `run`.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Wish = None
     Raises
     ------
     ScenarioError
-        The file cannot be read or is not a valid scenario; the text lists all problems with their places.
+        The file cannot be read or is not a valid scenario. The text lists all problems with their places.
     """
     name = os.fspath(path)
     try:
@@ -90,14 +91,14 @@ def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Wish = None
 
 
 def notes_of(scenarios: Iterable[Scenario]) -> list[str]:
-    """The notes of all the scenarios, each once."""
+    """Return the notes of all scenarios, each once."""
     return list(dict.fromkeys(note for scenario in scenarios for note in scenario.notes))
 
 
 def scenario_of(what: AnyScenario, sets: Sets = ()) -> Scenario:
-    """A scenario itself, or made of a dict, or read from a file or by the name of one that comes with bentpipe.
+    """Return a scenario, made from a dict, a file or the name of a bundled scenario if needed.
 
-    With other values at dotted keys, if there are any.
+    `sets` are overrides by dotted key.
     """
     if isinstance(what, Scenario):
         return what.with_sets(sets) if sets else what
@@ -111,27 +112,27 @@ def scenario_of(what: AnyScenario, sets: Sets = ()) -> Scenario:
 
 
 def names_of(names: str | Iterable[str]) -> list[str]:
-    """Names, each once. A text may have several, with commas between them."""
+    """List names, each once. A text may have several, with commas between them."""
     names = names.split(",") if isinstance(names, str) else arguments.texts("names", names)
     return list(dict.fromkeys(filter(None, map(str.strip, names))))
 
 
 def loads(text: str, sets: Sets = (), *, folder: str | os.PathLike[str] | None = None) -> Scenario:
-    """Read a scenario from TOML text; otherwise like `load`. Traces are read from the folder, if there is one."""
+    """Read a scenario from TOML text; otherwise like `load`. Traces are read from the folder, if one is given."""
     return Scenario(text, sets=sets, folder=folder)
 
 
 def check(path: str | os.PathLike[str], sets: Sets = ()) -> str:
-    """The scenario in a file as it would be run: every default filled in, its origin in a comment.
+    """Return the scenario of a file as it would run, with every default and the origin of each in a comment.
 
-    Parameters and errors are those of `load`.
+    Parameters and errors are as in `load`.
     """
     return load(path, sets).resolved()
 
 
 def shipped() -> dict[str, str]:
-    """Name and title of each scenario that comes with bentpipe, sorted by name."""
-    # One line of each: to read and check them whole takes longer than a list may.
+    """Return name and title of each bundled scenario, sorted by name."""
+    # Only the title of each: reading and checking the files takes too long for a list.
     titles = {}
     for path in sorted(SHIPPED.glob("*.toml")):
         with path.open(encoding="utf-8") as file:
@@ -141,12 +142,12 @@ def shipped() -> dict[str, str]:
 
 
 def shipped_text(name: str) -> str:
-    """The text of a scenario that comes with bentpipe.
+    """Return the text of a bundled scenario.
 
     Raises
     ------
     ScenarioError
-        There is none of this name.
+        Unknown name.
     """
     names = [path.stem for path in sorted(SHIPPED.glob("*.toml"))]
     if name not in names:
@@ -155,7 +156,7 @@ def shipped_text(name: str) -> str:
 
 
 class Scenario:
-    """A valid experiment. It cannot be changed; `replace` makes another one.
+    """A valid experiment. It cannot be changed; `replace` makes another scenario.
 
     Parameters
     ----------
@@ -163,36 +164,36 @@ class Scenario:
         Text of a scenario file, or its content: a `ScenarioDict`, whose keys editors complete and mypy checks, or any
         other mapping.
     form : "toml" or "json"
-        How to read a text.
+        Format of a text.
     source : str
-        What messages call the text.
+        Name of the text in messages.
     sets : mapping or pairs
-        Values to put over those in the text, by dotted key.
+        Overrides of the text by dotted key.
     folder : path, optional
-        Where the files are that the scenario names: traces. Without it, it may name none.
+        Folder of the files that the scenario names: traces. Without it, the scenario must not name files.
     case : str, optional
-        One of its cases, instead of itself.
+        The case that replaces the scenario.
     over : mapping or pairs
-        Values to put over the case.
+        Overrides of the case.
     senders : mapping, optional
-        By name, the custom classes that the scenario may name: congestion controls and middleboxes.
+        Custom classes that the scenario may name: congestion controls and middleboxes, by name.
     progress : callable, optional
-        As for `load`; there is no bar.
+        Callable as in `load`, without a bar.
 
     Attributes
     ----------
     title : str
-        For tables and figures.
+        Title for tables and figures.
     duration_s : float
         Simulated seconds after which the run ends.
     seed : int
         Seed of all random streams.
     digest : str
-        Hash of all in the scenario that decides its results: every value that is not the default or is, but not the
-        title, the seed, nor which series are recorded. Equal digests and equal seeds give equal results with every
-        bentpipe that has the same number of results (see `docs/concepts/results.md`).
+        Hash of all values that decide the results, including defaults. It leaves out the title, the seed and the
+        recorded series. Equal digests and seeds give equal results with every bentpipe of the same number of results
+        (see `docs/concepts/results.md`).
     flow_names, link_names : list of str
-        In the order of the result tables.
+        Names in the order of the result tables.
 
     Raises
     ------
@@ -233,40 +234,39 @@ class Scenario:
             self._core = self._core.case(case, self._over)
 
     def replace(self, key: str, value: Any) -> Scenario:
-        """The same scenario with another value at a dotted key: `replace("link.feeder.rate", "5 Mbit/s")`."""
+        """Return the scenario with another value at a dotted key: `replace("link.feeder.rate", "5 Mbit/s")`."""
         return self.with_sets([(key, value)])
 
     def with_sets(self, sets: Sets) -> Scenario:
-        """The same scenario with other values at dotted keys."""
+        """Return the scenario with other values at dotted keys."""
         senders: Senders = {}
         more, is_case = literals(sets, senders), self._case is not None
         return Scenario(
             self._text,
             form=self._form,
             source=self._source,
-            # What is put over a case goes over what the case says.
+            # Overrides of a case come after the settings of the case.
             sets=self._sets if is_case else [*self._sets, *more],
             folder=self._folder,
             case=self._case,
             over=[*self._over, *more] if is_case else [],
-            # One that is given anew takes the place of one that had its name.
+            # A new class replaces an earlier class of the same name.
             senders={**self._senders, **senders},
         )
 
     def with_content(self, content: Mapping[str, Any]) -> Scenario:
-        """A scenario with this content, and with the source, folder and custom classes of this one."""
+        """Make a scenario with this content, and with the source, folder and custom classes of this scenario."""
         return Scenario(content, source=self._source, folder=self._folder, senders=self._senders)
 
     def edited(self, key: str, value: Any) -> str:
-        """Its text with another value at a dotted key; comments, order and all else stay as they are.
+        """Return its text with another value at a dotted key; comments, order and the rest stay unchanged.
 
-        The text is the one that was read (`written`), without the values that were put over it. It is not checked:
-        `loads` does that.
+        The text is `written`, without overrides. It is not checked; `loads` checks it.
 
         Raises
         ------
         ScenarioError
-            There can be no such key, the value cannot stand in a scenario, or the text is JSON.
+            The key is impossible, a scenario cannot contain the value, or the text is JSON.
         """
         from bentpipe.scenario.editing import edited
 
@@ -279,25 +279,26 @@ class Scenario:
         return edited(self._text, key, literals([(key, value)], {})[0][1])
 
     def network(self) -> dict[str, Any]:
-        """Nodes, links and flows as plain data, for drawing.
+        """Return nodes, links and flows as plain data, for drawing.
 
         Returns
         -------
         dict
-            `duration_s`, and three lists of dicts. `nodes`: `node`, `kind`, `middleboxes` (their kinds). `links`,
-            one for each direction: `link`, `from`, `to`; `rate_bps` and `delay_s` over time, each with `times_s`
-            and `values` from there on (`linear`: values in between are interpolated; `period_s`: it begins again
-            after so long, or None); `outage` (None, `spans_s` with `period_s`, or `mean_up_s` and `mean_down_s`
-            where it is random); `away_s`, from when to when the timeline takes it away (None: for good). `flows`:
-            `flow`, `from`, `to`, the links of `route` and `reverse_route` at the start, and what they are later
-            (`routes_later`, `reverse_routes_later`: `time_s` and `route`, None where there is none).
+            `duration_s`, and three lists of dicts: `nodes`, `links` and `flows`. A node has `node`, `kind` and
+            `middleboxes` (their kinds). `links` has an entry for each direction: `link`, `from`, `to`, `rate_bps`,
+            `delay_s`, `outage` and `away_s`. `rate_bps` and `delay_s` have `times_s`, and `values` from these times on.
+            `linear` is whether values in between are interpolated. `period_s` is the time after which the profile
+            repeats, or None. `outage` is None, or has `spans_s` with `period_s`, or has `mean_up_s` and `mean_down_s`
+            if it is random. `away_s` has the begin and end of each absence in the timeline; an end of None is for good.
+            A flow has `flow`, `from`, `to`, and the links of `route` and `reverse_route` at the start. Later routes are
+            in `routes_later` and `reverse_routes_later`, with `time_s` and `route`; an impossible route is None.
         """
         return dict(json.loads(self._core.network()))
 
     def bottleneck(self) -> tuple[str, float] | None:
-        """The link with the lowest rate on the way of every flow, with that rate in bit/s.
+        """The common bottleneck of all flows: the link with the lowest rate on their paths, with its rate in bit/s.
 
-        None if flows have different ones, or the rate or a route changes during the run.
+        It is None if flows have different bottlenecks, or the rate or a route changes during the run.
         """
         network = self.network()
         rates = {link["link"]: link["rate_bps"]["values"] for link in network["links"]}
@@ -313,7 +314,7 @@ class Scenario:
 
     @property
     def cases(self) -> dict[str, Scenario]:
-        """The alternatives that the scenario has (`[case.NAME]`), each whole, in the order of the file."""
+        """Cases of the scenario (`[case.NAME]`), each complete, in the order of the file."""
         return {name: self._as_case(name) for name in self._core.cases()}
 
     def _as_case(self, name: str) -> Scenario:
@@ -323,57 +324,58 @@ class Scenario:
 
     @property
     def case(self) -> str | None:
-        """Which of the cases of what was read it is; None if it is none."""
+        """Name of the case that this scenario is; None if it is not a case."""
         return self._case
 
     @property
     def source(self) -> str:
-        """What it was read from: a path or name, if there was one."""
+        """Path or name of the scenario's source, if it has one."""
         return self._source
 
     @property
     def written(self) -> tuple[str, str]:
-        """The text that it was read from, without what was put over it, and its form: `toml` or `json`."""
+        """Text of the scenario without overrides, and its form: `toml` or `json`."""
         return self._text, self._form
 
     @property
     def senders(self) -> dict[str, Own]:
-        """By name, the classes of one's own that it may name."""
+        """Custom classes that it may name, by name."""
         return dict(self._senders)
 
     @property
     def folder(self) -> str | None:
-        """Where the files are that it names."""
+        """Folder of the files that it names."""
         return self._folder
 
     @property
     def sets(self) -> list[tuple[str, str]]:
-        """The values that were put over what was read, by dotted key, in order."""
+        """Overrides by dotted key, in order."""
         return [*self._sets, *self._over]
 
     def acting(self, key: str) -> list[str]:
-        """The keys that act in the place of a dotted key, if it has no effect here; none if it has one.
+        """Return the keys that act in place of a dotted key without effect; empty if the key has an effect.
 
-        A link's rate has no effect if both directions have their own, a key of `tcp` if each flow has its own.
+        A link's rate has no effect if both directions have their own rate. A key of `tcp` has no effect if each flow
+        has its own value.
         """
         return self._core.acting(key)
 
     def with_seed(self, seed: int) -> Scenario:
-        """The same scenario with another seed."""
+        """Return the scenario with another seed."""
         return self.replace("seed", seed)
 
     def with_series(self, names: str | Iterable[str]) -> Scenario:
-        """The same scenario that also records these time series (`bentpipe list series`)."""
+        """Return the scenario with further recorded time series (`bentpipe list series`)."""
         have = list(self.to_dict().get("record", {}).get("series", []))
         more = [name for name in names_of(names) if name not in have]
         return self.replace("record.series", have + more) if more else self
 
     def resolved(self) -> str:
-        """TOML text with every default filled in and its origin in a comment; reading it gives an equal scenario."""
+        """TOML text with every default and its origin in a comment. Reading it gives an equal scenario."""
         return self._core.to_toml()
 
     def to_dict(self) -> dict[str, Any]:
-        """The resolved scenario as a dict; reading it gives an equal scenario."""
+        """Return the resolved scenario as a dict. Reading it gives an equal scenario."""
         return dict(json.loads(self._core.to_json()))
 
     @property
@@ -394,7 +396,7 @@ class Scenario:
 
     @property
     def hosts(self) -> list[tuple[str, list[str]]]:
-        """Hosts of the flows that have a transport, as `tcp.like` chooses them, each with its congestion controls."""
+        """Hosts of the flows that have a transport, as chosen by `tcp.like`, each with its congestion controls."""
         return self._core.hosts
 
     @property
@@ -403,33 +405,33 @@ class Scenario:
 
     @property
     def notes(self) -> list[str]:
-        """Notes and hints that need no run, such as congestion controls that no buffer bounds; results include them."""
+        """Notes and hints that need no run, such as congestion controls that no buffer bounds. Results include them."""
         return self._core.notes
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """The notes and hints as problems of severity `warning`, each at the key that it is about, if that is known."""
+        """Notes and hints as problems of severity `warning`, each at its key, if the key is known."""
         return tuple(self._core.warnings())
 
     @property
     def has_sky(self) -> bool:
-        """Whether it has `[sky]`, of which its links were made. A resolved scenario has the links instead."""
+        """Whether it has `[sky]`, which makes its links. A resolved scenario has the links instead."""
         return self._core.has_sky
 
     def sky(self, *, progress: Wish = None) -> ScenarioSky:
-        """Constellations, places and paths of `[sky]`, as a run uses them, for looks at them over time.
+        """Return constellations, places and paths of `[sky]`, as a run uses them, at any time.
 
-        Time 0 is the start of the run. Paths are found once more, which takes as long as to read the scenario.
+        Time 0 is the start of the run. Paths are computed again, which takes as long as reading the scenario.
 
         Parameters
         ----------
         progress : callable or bool, optional
-            Progress of the search, like that of `load`.
+            Progress of the computation, as in `load`.
 
         Raises
         ------
         ScenarioError
-            It has no `[sky]`: its links are on the ground, or those of a scenario that is resolved.
+            It has no `[sky]`: its links are on the ground, or it is a resolved scenario.
         """
         from bentpipe.sky.of_scenario import ScenarioSky
 
@@ -443,16 +445,16 @@ class Scenario:
 
     @property
     def flow_kinds(self) -> list[str]:
-        """The kind of the application of each flow: `greedy`, `page`, `datagrams`."""
+        """Kind of the application of each flow: `greedy`, `page`, `datagrams`."""
         return self._core.flow_kinds
 
     @property
     def has_days(self) -> bool:
-        """Whether each replication of an experiment has another day of the sky: `[sky]` is there without `day`."""
+        """Whether each replication of an experiment has another day of the sky: it has `[sky]` without `day`."""
         return self._core.has_days
 
     def on_day(self, day: int) -> Scenario:
-        """The same scenario on a day of the sky, where that is open; otherwise itself."""
+        """Return the scenario on a day of the sky, if its day is open; otherwise itself."""
         return self.replace("sky.day", day) if self.has_days else self
 
     @property
@@ -460,7 +462,7 @@ class Scenario:
         return self._core.link_names
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The core's part cannot be pickled, and the text makes it again.
+        # The core's part cannot be pickled. The text makes it again.
         again = partial(
             Scenario,
             form=self._form,
@@ -512,7 +514,7 @@ def _told(progress: Watch | None) -> Callable[[float], object] | None:
 
 def _find(path: str | os.PathLike[str]) -> Path:
     found, name = Path(path), os.fspath(path)
-    # Path("") is the current folder, which nobody meant.
+    # Path("") would be the current folder.
     if name and found.exists():
         return found
     if (SHIPPED / f"{name}.toml").is_file() and Path(name).name == name:
@@ -526,13 +528,13 @@ def _read(path: Path) -> str:
         raise ScenarioError(f"{path} is a directory\n  expected a scenario file")
     if path.stat().st_size > SIZE_MAX:
         raise ScenarioError(_too_large(path))
-    # One that is already open, such as /dev/stdin or <(...), has a writer; to open another waits for one, for ever.
+    # An open pipe, such as /dev/stdin or <(...), has a writer. Opening another pipe would wait for a writer for ever.
     if path.is_fifo() and not os.path.realpath(path).startswith("/proc/"):
         raise ScenarioError(
             f"{path} is a pipe\n  expected a scenario file, or - for the standard input: ... | bentpipe run -"
         )
     with path.open("rb") as file:
-        # A pipe or device has no size beforehand.
+        # A pipe or device has no known size.
         return _text(file.read(SIZE_MAX + 1), path)
 
 
@@ -554,6 +556,6 @@ def _too_large(path: Path | str) -> str:
 
 
 def _span(profile: Mapping[str, Any], unit: str) -> str:
-    """A value over time by its least and its greatest."""
+    """Write a value over time by its minimum and maximum."""
     least, most = (quantity(value, unit) for value in (min(profile["values"]), max(profile["values"])))
     return least if least == most else f"{least} to {most}"

@@ -1,4 +1,4 @@
-"""Values of Python as a scenario has them: as JSON, and as text that one would type."""
+"""Converts Python values to those of a scenario: as JSON, and as text that a user would type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def to_json(content: Mapping[str, Any], senders: Senders) -> str:
-    """The content of a scenario. Classes become their names, and are put into `senders`."""
+    """Convert the content of a scenario to JSON. Classes become their names, and are put into `senders`."""
     try:
         return json.dumps(content, allow_nan=False, default=lambda value: _noted(value, senders))
     except (TypeError, ValueError) as error:
@@ -37,7 +37,7 @@ def to_json(content: Mapping[str, Any], senders: Senders) -> str:
 
 
 def literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
-    """Values as text. Classes become their names, and are put into `senders`."""
+    """Convert values to text. Classes become their names, and are put into `senders`."""
     try:
         pairs = [(key, value) for key, value in (sets.items() if hasattr(sets, "items") else sets)]
     except (TypeError, ValueError):
@@ -55,7 +55,7 @@ def literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
 
 
 def readable(text: str) -> str:
-    """Text of the command line or a file's name as Unicode: bytes that the locale does not know are read as UTF-8."""
+    """Convert text of the command line or of a file name to Unicode. Bytes unknown to the locale are read as UTF-8."""
     try:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError as error:
@@ -64,7 +64,7 @@ def readable(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy as numbers and lists, other iterables as lists, dates as text."""
+    """Convert numbers and arrays of NumPy to numbers and lists, other iterables to lists, dates to text."""
     if isinstance(value, date):
         return value.isoformat()
     if hasattr(value, "tolist"):
@@ -77,7 +77,7 @@ def _plain(value: Any) -> Any:
 
 
 def _with_classes(key: str, value: Any) -> Any:
-    """`FILE.py:CLASS` as the class, where the key is for one. Never what stands in a scenario file."""
+    """Replace `FILE.py:CLASS` by the class, if the key takes one. Values of scenario files are never replaced."""
     if key == "sweep.together" and isinstance(value, (list, tuple)):
         return [{inner: _with_classes(inner, each) for inner, each in group.items()} for group in value]
     base = loading.base_of(key)
@@ -91,7 +91,7 @@ def _with_classes(key: str, value: Any) -> Any:
 
 
 def _listed(value: Any) -> Any:
-    """A list as typed after `--set`, if a class stands in it."""
+    """Read a list as typed after `--set`, if it contains a class."""
     if not isinstance(value, str) or not value.startswith("["):
         return value
     try:
@@ -102,12 +102,12 @@ def _listed(value: Any) -> Any:
 
 
 def _placed(key: str, value: Any) -> Any:
-    """What stands at a node is a list, also if it is one function."""
+    """Make the middleboxes of a node a list, even a single one."""
     return [value] if isinstance(value, type) and loading.is_place(key) else value
 
 
 def _noted(value: Any, senders: Senders) -> Any:
-    """What JSON cannot hold: a class of one's own, by name; numbers and arrays of NumPy."""
+    """Convert values that JSON cannot hold: custom classes to their names, numbers and arrays of NumPy."""
     if (plain := _plain(value)) is not value:
         return plain
     if not isinstance(value, type):
@@ -119,7 +119,7 @@ def _noted(value: Any, senders: Senders) -> Any:
 
 
 def _literal(key: str, value: Any, senders: Senders) -> str:
-    """A value as one would type it after `--set key=`: text as it is, all else as TOML."""
+    """Write a value as a user would type it after `--set key=`: text unchanged, other values as TOML."""
     if isinstance(value, type):
         return str(_noted(value, senders))
     return value if isinstance(value, str) else _toml(key, value, senders)

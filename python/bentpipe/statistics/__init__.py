@@ -1,6 +1,6 @@
 """Intervals, tests, effect sizes, corrections, and the end of a warm-up.
 
-Each module names its sources, and is loaded when it is first used: `scipy.stats` takes seconds to import.
+Each module names its sources. Modules are loaded when first used, as `scipy.stats` takes seconds to import.
 
 >>> import bentpipe as bp
 >>> bp.statistics.estimates.least(0.95)

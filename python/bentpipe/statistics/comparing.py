@@ -1,4 +1,4 @@
-"""Two samples with equal seeds: what differs, how sure that is, how large it is, and how to say it in plain words."""
+"""Differences between two samples with equal seeds: values, intervals, effect sizes and sentences."""
 
 from __future__ import annotations
 
@@ -27,25 +27,28 @@ if TYPE_CHECKING:
 _MIDDLES: dict[str, Callable[[Values], np.floating]] = {"mean": np.mean, "median": np.median}
 
 TIMES_FROM_PCT = 100
-"""From this difference on, statements give a factor."""
+"""Statements give a factor from this difference on, in percent."""
 RANGE_MIN = 3
-"""As many neighbouring conditions are named by the first and the last."""
+"""Minimum number of neighbouring conditions that are named as a range."""
 
 
 class Shares(NamedTuple):
-    """Which of two completed more, where one of them did not complete everything."""
+    """Counts of replications where either case completed more, if a case did not complete everything."""
 
     one: Counts
     other: Counts
     more: int
-    """Replications in which the first completed more than the other."""
+    """Replications in which the first case completed more than the other."""
     less: int
-    """Replications in which it completed less; in the rest both the same."""
+    """Replications in which the first case completed less. In the rest both completed the same."""
     p: float
-    """Of an exact test: Fisher's, where a replication completes or does not; among transfers, of which those of one run
-    hang together, the sign test over the replications (`more` and `less`)."""
+    """p value of an exact test.
+
+    Fisher's test, if a replication either completes or does not. For transfers, the sign test over the replications
+    (`more` and `less`), as the transfers of one run depend on each other.
+    """
     p_adjusted: float | None
-    """Corrected together with the differences."""
+    """p value corrected together with the differences."""
     is_shown: bool
     """Whether `p_adjusted` is below 1 - confidence."""
 
@@ -54,35 +57,35 @@ class Difference(NamedTuple):
     """A paired difference `one - other`, over the pairs in which both have a value."""
 
     statistic: str
-    """`mean` or `median`: what `value` is of the differences."""
+    """The statistic of the differences: `mean` or `median`."""
     replications: int
     """Pairs with both values."""
     value: float | None
-    """In the unit of the samples; None without any pair."""
+    """Difference in the unit of the samples; None without any pair."""
     low: float | None
-    """Of the interval; None, like `high`, with too few pairs."""
+    """Lower end of the interval; None, like `high`, with too few pairs."""
     high: float | None
     base: float
-    """What percentages are of: the mean or median of `other` over the same pairs, without its sign."""
+    """Base of percentages: the mean or median of `other` over the same pairs, without its sign."""
     p: float | None
-    """Of this difference alone."""
+    """p value of only this difference."""
     p_adjusted: float | None
-    """Corrected for all differences that were asked for together."""
+    """p value corrected for all differences of the same request."""
     effect: Effect
     """Hedges' g_z for means, Cliff's delta for medians."""
     is_shown: bool | None
     """Whether `p_adjusted` is below 1 - confidence; None without a test."""
     shares: Shares | None = None
-    """Where not all was completed; None where all was."""
+    """Completed shares; None if everything was completed."""
     question: Question | None = None
-    """The question of the test; None for the usual one: is there a difference?"""
+    """The question of the test; None for the usual question: is there a difference?"""
 
     def percent(self, value: float | None) -> float | None:
-        """A value, low or high, in percent of the base; None if that is zero."""
+        """Convert a value, low or high, to percent of the base; None if the base is zero."""
         return None if value is None or self.base == 0 else 100 * value / self.base
 
     def to_dict(self) -> dict[str, Any]:
-        """A row of a table."""
+        """Return a row of a table."""
         return {
             "replications": self.replications,
             self.statistic: self.value,
@@ -112,19 +115,19 @@ def differences(
 ) -> list[Difference]:
     """Compare each pair of samples, and correct for all of them.
 
-    Where something was not completed there are two questions: who completed more, and who was faster over the
-    replications that both completed. Each has its test, and both count in the correction.
+    If a case did not complete everything, there are two questions: which case completed more, and which case was faster
+    in replications that both completed. Each question has its test, and both count in the correction.
 
     Parameters
     ----------
     pairs : iterable of (one, other)
-        Each a `Sample`, or an ndarray of shape (n,) with one value per replication, NaN where missing; replication k
-        has the same seed in both, so that what the seed does to both cancels (common random numbers; Law, "Simulation
+        Each a `Sample`, or an ndarray of shape (n,) with one value per replication, NaN where missing. Replication k
+        has the same seed in both, so effects of the seed cancel (common random numbers; Law, "Simulation
         Modeling and Analysis", §11.2).
     judgement : Judgement
-        With the mean as statistic Student's paired t, with the median the sign test and bootstrap intervals.
+        For the mean, the test is Student's paired t. For the median, it is the sign test, with bootstrap intervals.
     metric : Metric, optional
-        The metric of the values. A judgement with sides or a margin needs it, to know which direction is better.
+        The metric of the values. A judgement with sides or a margin needs it to know the better direction.
     """
     samples = [tuple(each if isinstance(each, Sample) else Sample.of(each) for each in pair) for pair in pairs]
     statistic, found, question = judgement.statistic, [], judgement.question(metric)
@@ -181,10 +184,10 @@ def _corrected(shares: Shares, p: float | None, judgement: Judgement) -> Shares:
 
 
 def statement(sender: str, other: str, difference: Difference, metric: Metric) -> str:
-    """What can be said of one difference, such as `sack gets 12.1 % (±1.0 %) more goodput than reno`.
+    """Describe one difference in a sentence, such as `sack gets 12.1 % (±1.0 %) more goodput than reno`.
 
-    Where not all was completed, first who completed more; then, if that cannot be shown, the difference over what both
-    completed.
+    If a case did not complete everything, the sentence first names the case that completed more. If the data does not
+    show this, the sentence describes the difference over transfers or runs that both completed.
     """
     if difference.shares is not None:
         return _statement_of_shares(sender, other, difference, difference.shares, metric)
@@ -220,7 +223,7 @@ def _answers(
     metric: Metric,
     preposition: str,
 ) -> list[str]:
-    """Answer it for several conditions."""
+    """Answer a question with sides or a margin for several conditions."""
     order, what = list(by_condition), _what(metric, next(iter(by_condition.values())))
     is_two = question.sides == "two"
     subject = f"{sender} and {other}" if is_two else sender
@@ -253,7 +256,7 @@ def _statement_of_shares(sender: str, other: str, difference: Difference, shares
 
 
 def _does(metric: Metric) -> str:
-    """What one does more or less of than another."""
+    """Name the quantity that a case does more or less of than another."""
     if is_of_transfers(metric):
         return "finishes {} of its transfers"
     return "completes {} often" if metric.is_completion else f"has a {metric.name} {{}} often"
@@ -262,10 +265,10 @@ def _does(metric: Metric) -> str:
 def sentence(
     sender: str, other: str, by_condition: Mapping[str, Difference], metric: Metric, *, preposition: str = "at"
 ) -> str:
-    """What can be said of the differences under several conditions, in one sentence.
+    """Describe the differences under several conditions in one sentence.
 
-    Such as `westwood gets 31 % (±4 %) more goodput than newreno at 1e-2; no difference can be shown at 1e-5 and 1e-4`.
-    Conditions of which the same can be said are named together; neighbours that begin with a digit as a range.
+    For example `westwood gets 31 % (±4 %) more goodput than newreno at 1e-2; no difference can be shown at 1e-5 and
+    1e-4`. Conditions with the same outcome are named together. Neighbours that begin with a digit are named as a range.
 
     Parameters
     ----------
@@ -273,10 +276,10 @@ def sentence(
         Differences by the name of the condition, in order. Correct for all of them: take them from one call of
         `differences`.
     preposition : str
-        Between an outcome and its conditions.
+        Preposition between an outcome and its conditions.
     """
     order = list(by_condition)
-    # Who completes more often at a condition is not judged by the time of those that did.
+    # Conditions where a case completes more often are not judged by times.
     often = {name: each.shares for name, each in by_condition.items() if each.shares and each.shares.is_shown}
     timed = {name: each for name, each in by_condition.items() if name not in often}
     said = {name: each for name, each in timed.items() if _is_said(each)}
@@ -315,7 +318,7 @@ def sentence(
 
 
 def _held(sender: str, other: str, held: Sequence[Shares], metric: Metric) -> Iterator[str]:
-    """How much was completed where not all was."""
+    """Describe the completed shares, for cases that did not complete everything."""
     if held:
         one, every = (
             Counts(sum(each.done for each in counts), sum(each.due for each in counts))
@@ -341,22 +344,24 @@ def _often(
 
 
 def _is_said(difference: Difference) -> bool:
-    # Of a single run anything may be chance, which is said once; where others did not complete, it is no comparison.
+    # In a single run any difference may be chance, which is noted once. If the other case did not complete, there is no
+    # comparison.
     is_alone = difference.is_shown is None and difference.shares is not None
     return bool(difference.value) and difference.is_shown is not False and not is_alone
 
 
 def _where(difference: Difference) -> str:
-    """The direction: `less`, `more`, or `times` for a factor."""
+    """Choose the direction: `less`, `more`, or `times` for a factor."""
     if (difference.value or 0) <= 0:
         return "less"
     return "times" if (difference.percent(difference.value) or 0) >= TIMES_FROM_PCT else "more"
 
 
 def _worded(metric: Metric, where: str) -> tuple[str, str]:
-    """The form of a first difference, and of further ones after it.
+    """Choose the words of a first difference, and of further differences after it.
 
-    Times are faster or slower, with the share of the time, as `50 % faster` may mean half of the time or two thirds.
+    Times are faster or slower, with the share of the time. Without it, `50 % faster` may mean half or two thirds of the
+    time.
     """
     if metric.unit == "s" and metric.is_judged:
         how, amount = {
@@ -380,13 +385,15 @@ def _what(metric: Metric, difference: Difference) -> str:
 
 
 def _amount(difference: Difference, metric: Metric) -> str:
-    """Such as `31.2 % (±4.1 %)` or `3.1 times (+1.23 Mbit/s, ±0.04 Mbit/s)`, or for medians `31.2 % (28.0 to 36.1 %)`.
+    """Write an amount with its interval.
 
-    In the metric's unit if the base is zero.
+    `31.2 % (±4.1 %)`, `3.1 times (+1.23 Mbit/s, ±0.04 Mbit/s)`, or for medians `31.2 % (28.0 to 36.1 %)`.
+
+    It is in the metric's unit if the base is zero.
     """
     where = _where(difference)
     if where == "times":
-        # The interval is that of the difference: as one of the factor it would leave out how well the base is known.
+        # The interval of the difference. An interval of the factor would leave out the uncertainty of the base.
         factor = 1 + (difference.value or 0) / difference.base
         digits = 2 if factor < 10 else 1 if factor < 100 else 0
         more = ", ".join(_interval(difference, *_scaled(difference, metric.unit)))
@@ -419,7 +426,7 @@ def _interval(difference: Difference, divisor: float, unit: str, sign: int = 1) 
 
 
 def _conditions(names: Sequence[str], order: Sequence[str]) -> str:
-    """`1e-5`, `1e-5 and 1e-3`, `1e-6 to 1e-4`."""
+    """Join names of conditions: `1e-5`, `1e-5 and 1e-3`, `1e-6 to 1e-4`."""
     runs: list[list[str]] = []
     for name in names:
         if runs and order.index(name) == order.index(runs[-1][-1]) + 1:

@@ -1,4 +1,4 @@
-"""Many tests at once: adjusted p values, because among many comparisons some look large by chance."""
+"""Adjusted p values for many tests: among many comparisons some look large by chance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     P = Sequence[float | None]
-    """None where there is no test."""
+    """p values; None where there is no test."""
 
 
 def adjusted(p: P, correction: str) -> list[float | None]:
@@ -17,7 +17,7 @@ def adjusted(p: P, correction: str) -> list[float | None]:
 
 
 def holm(p: P) -> list[float | None]:
-    """Adjust p values so that the chance of any false finding among all of them is kept.
+    """Adjust p values to bound the probability of any false finding among all of them.
 
     References
     ----------
@@ -33,7 +33,7 @@ def holm(p: P) -> list[float | None]:
 
 
 def benjamini_hochberg(p: P) -> list[float | None]:
-    """Adjust p values so that the expected share of false ones among the findings is kept.
+    """Adjust p values to bound the expected share of false findings among the findings.
 
     For independent tests, and for many kinds of positively dependent ones.
 

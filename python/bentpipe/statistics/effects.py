@@ -1,4 +1,4 @@
-"""Effect sizes: how large a difference is against the spread of the runs, however many runs there were."""
+"""Effect sizes: a difference relative to the spread of the runs, independent of the number of runs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 COHEN = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))
-"""Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, §2.2.3; beyond them: large."""
+"""Thresholds of Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, §2.2.3. Values above
+them are large.
+"""
 ROMANO = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))
-"""For Cliff's delta: Romano, Kromrey, Coraggio and Skowronek, Florida Association of Institutional Research, 2006."""
+"""Thresholds of Cliff's delta: Romano, Kromrey, Coraggio and Skowronek, Florida Association of Institutional Research,
+2006.
+"""
 
 
 class Effect(NamedTuple):
-    """An effect size; positive where the first sample is larger."""
+    """An effect size; positive if the first sample is larger."""
 
     kind: str
     value: float | None
-    """None where it does not exist: too few values, or a difference without any spread."""
+    """The effect size; None if it does not exist: too few values, or a difference without any spread."""
     magnitude: str | None
     """`negligible`, `small`, `medium` or `large`; None like `value`."""
 
@@ -31,13 +35,13 @@ class Effect(NamedTuple):
 def hedges_paired(one: Values, other: Values) -> Effect:
     """Mean difference of the pairs over the standard deviation of the differences, corrected for small samples.
 
-    This is Cohen's d_z times Hedges' factor. It says how sure the sign of a difference is from one seed to the next:
-    what the channel does to both senders alike is not in it. So it is often large where `hedges` is not.
+    This is Cohen's d_z times Hedges' factor. It shows how stable the sign of a difference is from seed to seed: common
+    effects of the channel cancel. So it is often large where `hedges` is not.
 
     Parameters
     ----------
     one, other : ndarray, shape (n,)
-        Replication by replication; NaN where missing.
+        One value per replication; NaN where missing.
 
     References
     ----------
@@ -54,7 +58,7 @@ def hedges_paired(one: Values, other: Values) -> Effect:
 def hedges(one: Values, other: Values) -> Effect:
     """Difference of the means over the pooled standard deviation, corrected for small samples: Hedges' g.
 
-    For samples that are not paired; NaN where missing.
+    For unpaired samples; NaN where missing.
 
     References
     ----------
@@ -69,9 +73,10 @@ def hedges(one: Values, other: Values) -> Effect:
 
 
 def cliff(one: Values, other: Values) -> Effect:
-    """Cliff's delta: of all pairs of values, the share where the first is larger less the share where it is smaller.
+    """Cliff's delta: the share of all pairs whose first value is larger, less the share whose first value is smaller.
 
-    Asks for no distribution. 1 means that every value of the first is above every one of the second. NaN is missing.
+    It assumes no distribution. 1 means that every value of the first sample is above every value of the second. NaN is
+    missing.
 
     References
     ----------
@@ -87,7 +92,7 @@ def cliff(one: Values, other: Values) -> Effect:
 
 
 def _hedges(kind: str, differences: Values, spread: float, freedom: int) -> Effect:
-    # With one degree of freedom the factor is 1 / Γ(0) = 0: two pairs know nothing of a spread.
+    # With one degree of freedom the factor is 1 / Γ(0) = 0: two pairs give no information about a spread.
     if freedom < 2:
         return Effect(kind, None, None)
     difference = float(np.mean(differences))
@@ -98,7 +103,7 @@ def _hedges(kind: str, differences: Values, spread: float, freedom: int) -> Effe
 
 
 def _small_sample(freedom: int) -> float:
-    """Hedges 1981, eq. (6e): by this factor a standardised difference is too large on average.
+    """Return the factor that corrects a standardised difference: Hedges 1981, eq. (6e).
 
     >>> round(_small_sample(4), 6)
     0.797885

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bentpipe.metric import Metric
 
-# Needs no SciPy: mistakes are reported at once and before any output.
+# Needs no SciPy, so mistakes are reported immediately and before any output.
 Statistic = Literal["mean", "median"]
 Correction = Literal["holm", "bh", "none"]
 STATISTICS = get_args(Statistic)
@@ -27,20 +27,20 @@ MARGIN = 'a share of the other\'s value such as "2 %", or a value in the unit of
 
 
 class Question(NamedTuple):
-    """The question that a test answers in one metric, where it is not whether there is any difference."""
+    """The question of a test in one metric, if it is not the usual question whether there is a difference."""
 
     sides: Sides
     is_more_better: bool
     is_judged: bool
     margin: float
-    """In the unit of the metric, or a share of the other's value."""
+    """The margin in the unit of the metric, or a share of the other's value."""
     is_share: bool
     text: str
-    """The margin in words; empty for none."""
+    """The margin in words; empty without a margin."""
 
     @property
     def claim(self) -> str:
-        """The answer yes, before the name of the other: `more than 2 % better than`."""
+        """Return the answer yes, before the name of the other: `more than 2 % better than`."""
         up, down = ("better", "worse") if self.is_judged else ("larger", "smaller")
         if self.sides == "not-worse":
             return f"at most {self.text} {down} than"
@@ -50,26 +50,26 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True)
 class Judgement:
-    """Decides whether a difference is shown: one for an experiment, its sentences, tables, report and command.
+    """Decides whether a difference is shown, for an experiment with its sentences, tables, report and command.
 
     Raises
     ------
     BentpipeError
-        No such statistic or correction, or a confidence out of bounds.
+        Unknown statistic or correction, or a confidence out of bounds.
     """
 
     statistic: Statistic = "mean"
-    """Of the replications and of their paired differences."""
+    """Statistic of the replications and of their paired differences."""
     confidence: float = 0.95
-    """Of each interval, and of all statements together."""
+    """Confidence level of each interval, and of all statements together."""
     correction: Correction = "holm"
-    """Of the p values of all differences that are judged together."""
+    """Correction of the p values of all differences that are judged together."""
     against: str | None = None
-    """The baseline of all differences; None for the best."""
+    """The baseline of all differences; None for the best case."""
     sides: Sides = "two"
-    """`two` tests for a difference in either direction, `better` and `worse` in one, against the baseline.
+    """`two` tests for a difference in either direction, `better` and `worse` in one direction, against the baseline.
 
-    `not-worse` tests whether each is worse by less than the margin.
+    `not-worse` tests whether each case is worse by less than the margin.
     """
     margin: str | float | None = None
     """The smallest difference that matters: a share of the other's value, `2 %`, or a value in the metric's unit."""
@@ -93,12 +93,12 @@ class Judgement:
             )
 
     def check(self, metrics: Sequence[Metric]) -> None:
-        """Refuse sides without a baseline, and a margin that fits none of the metrics.
+        """Refuse sides without a baseline, and a margin whose unit fits no metric.
 
         Raises
         ------
         BentpipeError
-            One of these.
+            The sides have no baseline, or the margin fits no metric.
         """
         if self.sides != "two" and self.against is None:
             raise BentpipeError(
@@ -114,7 +114,7 @@ class Judgement:
             )
 
     def question(self, metric: Metric | None) -> Question | None:
-        """The question of a test in a metric; None for the usual one, whether there is a difference."""
+        """Return the question of a test in a metric; None for the usual question, whether there is a difference."""
         if self.is_usual or metric is None:
             return None
         margin, text, is_share = 0.0, "", False
@@ -128,18 +128,18 @@ class Judgement:
         return Question(sides, metric.is_more_better, metric.is_judged, margin, is_share, text)
 
     def notes(self, metrics: Sequence[Metric]) -> list[str]:
-        """Metrics for which the margin is in another unit, as a note for the reader."""
+        """Name the metrics for which the margin has another unit, as a note for the reader."""
         others = [each.name for each in metrics if self.margin is not None and not self._fits(each)]
         return (
             [f"the margin {self.margin} has another unit than {', '.join(others)}: no margin there"] if others else []
         )
 
     def _fits(self, metric: Metric) -> bool:
-        """Whether the margin is one of this metric."""
+        """Whether the margin has the unit of this metric."""
         return self.margin is not None and self._margin()[1] in ("", "%", metric.unit)
 
     def _margin(self) -> tuple[float, str]:
-        """The margin as a number and its unit: `%` of the other's value, or empty for the unit of the metric."""
+        """Return the margin as a number and its unit: `%` of the other's value, or empty for the unit of the metric."""
         text = str(self.margin).strip()
         try:
             found: tuple[float, str] | None = float(text), ""
@@ -151,26 +151,26 @@ class Judgement:
 
     @property
     def is_usual(self) -> bool:
-        """Whether tests ask for any difference, in either direction."""
+        """Whether tests are for any difference, in either direction."""
         return self.sides == "two" and self.margin is None
 
     @property
     def usual(self) -> Judgement:
-        """The same judgement for a difference in either direction, where the data choose which is the best."""
+        """Return the same judgement for a difference in either direction, where the data choose the best case."""
         return self if self.is_usual else replace(self, sides="two", margin=None)
 
     @property
     def interval(self) -> float:
-        """The confidence of intervals of differences; one-sided, each end is a bound at `confidence`."""
+        """Confidence of intervals of differences. If one-sided, each end is a bound at `confidence`."""
         return self.confidence if self.sides == "two" else 2 * self.confidence - 1
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Judgement:
-        """Read it from the facts of a store; older stores lack some, which have their defaults."""
+        """Read a judgement from the facts of a store. Facts that older stores lack have their defaults."""
         return cls(**{each.name: facts[each.name] for each in fields(cls) if each.name in facts})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as facts of a store; without sides and margin where they are the usual ones."""
+        """Return plain data, as facts of a store; without sides and margin if they are the defaults."""
         found = asdict(self)
         return {
             name: value for name, value in found.items() if name not in ("sides", "margin") or value != _USUAL[name]
@@ -178,12 +178,12 @@ class Judgement:
 
     @property
     def level(self) -> str:
-        """The confidence in words: `95 %`."""
+        """Write the confidence in words: `95 %`."""
         return f"{100 * self.confidence:g} %"
 
     @property
     def alpha(self) -> float:
-        """The chance of an error that is accepted."""
+        """Accepted probability of an error."""
         return 1 - self.confidence
 
     def is_shown(self, p: float | None) -> bool | None:
@@ -192,7 +192,7 @@ class Judgement:
 
 
 def _written(margin: float, unit: str) -> str:
-    """A margin in words: `20 ms`."""
+    """Write a margin in words: `20 ms`."""
     divisor, text = scale([margin], unit)
     return f"{margin / divisor:g} {text}".rstrip()
 

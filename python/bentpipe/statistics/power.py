@@ -1,4 +1,4 @@
-"""The number of replications that a paired difference needs."""
+"""Number of replications that a paired difference needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LARGE = 1.0
 
 
 def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
-    """Smallest mean difference that a paired t test can show, in standard deviations of the differences.
+    """Return the smallest mean difference that a paired t test can show, in standard deviations of the differences.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
         At least 2.
     confidence : float
     tests : int
-        Tests that are corrected together: the bound is that of the smallest p value, for Holm and Bonferroni.
+        Number of tests that are corrected together. The bound is for the smallest p value, by Holm and Bonferroni.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
 
 
 def replications_for(difference: float, confidence: float, tests: int = 1) -> int:
-    """Least number of replications that can show such a difference, in standard deviations.
+    """Return the least number of replications that can show a difference, given in standard deviations.
 
     Examples
     --------

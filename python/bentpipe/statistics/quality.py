@@ -1,4 +1,4 @@
-"""What people notice: how good a call sounds, and how often a video stands still."""
+"""Quality for users: the rating of a call, and the stalls of a video."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 PACKETISATION_S = 0.02
-"""How long a sender of speech collects what goes into a packet (G.711, 20 ms)."""
+"""Duration of speech in one packet, in seconds (G.711, 20 ms)."""
 BEST = 93.2
-"""R of a call with neither delay nor loss and all other defaults (ITU-T G.107, table 3)."""
+"""R of a call without delay and loss, with all other defaults (ITU-T G.107, table 3)."""
 LOSS_ROBUSTNESS = 25.1
-"""Bpl of G.711 with packet loss concealment (ITU-T G.113, appendix I); its Ie is 0."""
+"""Bpl of G.711 with packet loss concealment (ITU-T G.113, appendix I). Its Ie is 0."""
 
 
 def r_factor(delay_s: ArrayLike, loss_pct: ArrayLike) -> NDArray[np.float64]:
     """Rate a call by the E-model of ITU-T G.107, with delay and random loss only.
 
-    All else has the default of the recommendation: no echo, no advantage factor. The codec is G.711 with loss
+    All other inputs have the default of the recommendation: no echo, no advantage factor. The codec is G.711 with loss
     concealment.
 
     Parameters
     ----------
     delay_s : array_like
-        From mouth to ear.
+        Delay from mouth to ear.
     loss_pct : array_like
-        Packets lost, %.
+        Lost packets, %.
 
     Returns
     -------
     numpy.ndarray
-        R = 93.2 - Idd - Ie,eff, at least 0: from 90 on all users are very satisfied, below 50 nearly none.
+        R = 93.2 - Idd - Ie,eff, at least 0. From 90 on all users are very satisfied; below 50 nearly all users are
+        dissatisfied.
     """
     delay, loss = np.asarray(delay_s, dtype=float), np.asarray(loss_pct, dtype=float)
-    # There is no impairment below 100 ms, where X is negative.
+    # X is negative below 100 ms, where the impairment is zero.
     x = np.log2(np.maximum(delay / 0.1, 1.0))
     by_delay = 25 * ((1 + x**6) ** (1 / 6) - 3 * (1 + (x / 3) ** 6) ** (1 / 6) + 2)
     by_loss = 95 * loss / (loss + LOSS_ROBUSTNESS)
@@ -50,7 +51,7 @@ def r_factor(delay_s: ArrayLike, loss_pct: ArrayLike) -> NDArray[np.float64]:
 
 
 def mos(r: ArrayLike) -> NDArray[np.float64]:
-    """Convert R to the mean opinion score that listeners would give (ITU-T G.107, annex B): 1 bad to 4.5 best."""
+    """Convert R to the mean opinion score of listeners (ITU-T G.107, annex B): 1 bad to 4.5 best."""
     within: NDArray[np.float64] = np.clip(np.asarray(r, dtype=float), 0.0, 100.0)
     # The polynomial is a little below 1 where R is below 6.5.
     found: NDArray[np.float64] = np.maximum(1 + 0.035 * within + within * (within - 60) * (100 - within) * 7e-6, 1.0)
@@ -59,30 +60,31 @@ def mos(r: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Stalls:
-    """How a video played."""
+    """Playback of a video."""
 
     start_s: float
-    """When it began to play, from the first sample; NaN if it did not."""
+    """Start of playback, from the first sample, in seconds; NaN if it did not start."""
     count: int
-    """How many times it stood still."""
+    """Number of stalls."""
     stalled_s: float
-    """For how long in all."""
+    """Total duration of all stalls, in seconds."""
 
 
 def stalls(times_s: Sequence[float], goodput_bps: Sequence[float], rate_bps: float, buffer_s: float = 2.0) -> Stalls:
-    """Play a video from what a flow delivered.
+    """Play a video from the data that a flow delivered.
 
-    It plays once the buffer holds `buffer_s` of it, stands still when the buffer is empty, and plays again when it
-    holds as much. Both are found to the sample: choose `record.interval` short against `buffer_s`.
+    The video plays once the buffer holds `buffer_s`, and stalls when the buffer is empty. It plays again when the
+    buffer holds `buffer_s` again. Times are exact to one sample: choose a `record.interval` much shorter than
+    `buffer_s`.
 
     Parameters
     ----------
     times_s, goodput_bps : sequence of float
-        The columns of `RunResult.series("goodput_bps", flow=...)`: ends of intervals, and what came in each.
+        The columns of `RunResult.series("goodput_bps", flow=...)`: ends of intervals, and the goodput in each.
     rate_bps : float
-        Of the video.
+        Rate of the video.
     buffer_s : float
-        Seconds of video in the buffer from which it plays.
+        Seconds of video in the buffer when playback starts.
 
     Returns
     -------

@@ -1,14 +1,14 @@
-"""Samples in which something did not come to its end: what was completed, and what the missing values are at least.
+"""Samples with incomplete runs or transfers: completed counts, and lower bounds of the missing values.
 
-A run that did not complete has no completion time, but it says something: completing takes longer than the time that it
-had. Such values are right-censored. A mean over the others would praise a sender for failing, so it is never given:
-what is given is a bound that counts all of them, and how many were completed.
+A run that did not complete has no completion time, but it gives information: completing takes longer than the time of
+the run. Such values are right-censored. A mean of the other values would favour a case that fails, so it is never
+given. The result is a bound that counts all values, and the number that completed.
 
 References
 ----------
 Kaplan and Meier, "Nonparametric estimation from incomplete observations", J. Am. Statistical Association 53, 1958.
-Royston and Parmar, "Restricted mean survival time", BMC Medical Research Methodology 13, 2013: the mean of the times,
-each at most as long as it was watched, which here is the bound.
+Royston and Parmar, "Restricted mean survival time", BMC Medical Research Methodology 13, 2013. Their estimate is the
+mean of the times, each limited to the time that it was observed; here it is the bound.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 ESTIMATORS: dict[str, Callable[[Values, float], Estimate | Interval]] = {"mean": estimate, "median": median}
-"""By the names in `judgement.STATISTICS`."""
+"""Estimators by the names in `judgement.STATISTICS`."""
 NAMED_MAX = 8
-"""Senders that are named in a note."""
+"""Maximum number of cases that a note names."""
 
 
 class AtLeast(Estimate):
-    """A mean or median that is only known to be larger than this, as some values are; it has no interval."""
+    """A lower bound of a mean or median, because some values are only known by bounds. It has no interval."""
 
     __slots__ = ()
 
 
 class Counts(NamedTuple):
-    """How much was completed, over all replications."""
+    """Completed runs or transfers, over all replications."""
 
     done: int
     due: int
 
     @property
     def censored(self) -> int:
-        """How much was not."""
+        """Number of incomplete runs or transfers."""
         return self.due - self.done
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it was."""
+        """Whether everything was completed."""
         return self.done == self.due
 
     def __str__(self) -> str:
-        """Such as `4 of 10`."""
+        """Write the counts: `4 of 10`."""
         return f"{self.done:,} of {self.due:,}"
 
 
@@ -68,30 +68,30 @@ class Sample(NamedTuple):
     """A metric in each replication; all arrays have the shape (replications,)."""
 
     values: Values
-    """NaN where there is none."""
+    """The values; NaN where there is no value."""
     bounds: Values
-    """What the value is at least, where there is none; NaN where nothing is known."""
+    """Lower bounds of missing values; NaN where no bound is known."""
     done: Values
-    """How much was completed: one or none where a replication is what completes, or a number of transfers."""
+    """Completed number: 1 or 0 if replications complete, or a number of transfers."""
     due: Values
-    """How much should have been."""
+    """Number that should have completed."""
 
     @classmethod
     def of(cls, values: Values) -> Sample:
-        """Nothing is due but the values that there are."""
+        """Make a sample of complete values."""
         done = (~np.isnan(values)).astype(np.float64)
         return cls(values, np.full(len(values), np.nan), done, done)
 
     @classmethod
     def named(cls, metric: str | Metric, columns: Mapping[str, Values]) -> Sample:
-        """A metric of runs.
+        """Make the sample of a metric from columns of runs.
 
         Parameters
         ----------
         metric : str or Metric
         columns : mapping
-            By name of the column, its values: those of `Metric.columns`, and `replication`, which is NaN where a run is
-            missing.
+            Values by the name of the column: the columns of `Metric.columns`, and `replication`, which is NaN where a
+            run is missing.
         """
         what = named(metric) if isinstance(metric, str) else metric
         values = columns[what.column]
@@ -100,7 +100,7 @@ class Sample(NamedTuple):
         due = (~np.isnan(columns["replication"])).astype(np.float64)
         if what.is_completion:
             bounds = columns[what.bound]
-            # Where no flow has an end, there is nothing to complete.
+            # Without a flow that ends, nothing can complete.
             due = np.maximum(done, ~np.isnan(bounds))
         elif what.is_of_transfers:
             done = np.nan_to_num(columns[what.finished])
@@ -111,26 +111,26 @@ class Sample(NamedTuple):
 
     @property
     def counts(self) -> Counts:
-        """Over all replications."""
+        """Count over all replications."""
         return Counts(int(self.done.sum()), int(self.due.sum()))
 
     @property
     def shares(self) -> Values:
-        """In each replication, how much of what was due was done; NaN where nothing was."""
+        """Return the completed share of each replication; NaN if nothing was due."""
         with np.errstate(invalid="ignore"):
             return self.done / np.where(self.due > 0, self.due, np.nan)
 
     @property
     def is_there(self) -> bool:
-        """Whether there is anything to say: a value, or what one is at least."""
+        """Whether there is a value or a bound."""
         return bool((~np.isnan(self.values) | ~np.isnan(self.bounds)).any())
 
     def first(self, count: int) -> Sample:
-        """The first replications."""
+        """Return the first replications."""
         return Sample(*(array[:count] for array in self))
 
     def estimate(self, judgement: Judgement = DEFAULT) -> Estimate | Interval:
-        """Mean or median; where values are missing of which the least is known, a bound."""
+        """Estimate the mean or median; return a bound if missing values have lower bounds."""
         held, censored = np.isnan(self.values) & ~np.isnan(self.bounds), self.counts.censored
         estimator = ESTIMATORS[judgement.statistic]
         if not held.any():
@@ -140,16 +140,16 @@ class Sample(NamedTuple):
 
 
 def joined(samples: list[Sample]) -> Sample:
-    """The replications of several conditions as one sample."""
+    """Join the replications of several conditions into one sample."""
     return Sample(*(np.concatenate(arrays) for arrays in zip(*samples, strict=True)))
 
 
 def ranked(samples: Mapping[K, Sample], metric: Metric, judgement: Judgement = DEFAULT) -> list[K]:
-    """The senders or points that have anything, best first: the one order that everything uses.
+    """Order the cases or points that have data, best first. Every table, sentence and figure uses this order.
 
-    First counts what was completed, then the value, where censored values count with what they are at least. So a
-    sender that fails most never comes first. Whether a transfer ends just before or after the run does is chance, so
-    among transfers only a smaller share that a sign test over the replications shows goes before the times.
+    The completed share counts first, then the value; a censored value counts as its bound. So a case that fails most
+    never comes first. Transfers near the end of a run complete by chance. So for transfers, a smaller share goes before
+    the times only if a sign test over the replications shows it.
     """
     there = {name: sample for name, sample in samples.items() if sample.is_there}
     whole = {
@@ -171,17 +171,17 @@ def _is_behind(sample: Sample, most: Sample, judgement: Judgement) -> bool:
 
 
 def is_of_transfers(metric: Metric) -> bool:
-    """Whether it is of the transfers that finished, among many in a run."""
+    """Whether a metric is about the finished transfers among many in a run."""
     return metric.is_of_transfers
 
 
 def bound(text: str, found: Estimate | Interval) -> str:
-    """A value as text, with the sign of a bound where it is one."""
+    """Write a value as text, with the sign of a bound if it is a bound."""
     return f"> {text}" if isinstance(found, AtLeast) else text
 
 
 def not_whole(metric: Metric, by_sender: Mapping[str, Counts]) -> str | None:
-    """Who did not complete all, such as `completion: sack completed in 4 of 10 replications`; None if everyone did."""
+    """Name the cases with incomplete work: `completion: sack completed in 4 of 10 replications`; None without any."""
     held = {name: counts for name, counts in by_sender.items() if not counts.is_whole}
     if not held:
         return None

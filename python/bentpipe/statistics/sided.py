@@ -1,7 +1,7 @@
 """One-sided tests and margins: better by more than a margin, or at most a margin worse.
 
-A margin shifts the null hypothesis. In a unit, it is subtracted from each paired difference. As a share of the other's
-value, it is that share in each replication, so that the uncertainty of the other's value counts.
+A margin shifts the null hypothesis. A margin with a unit is subtracted from each paired difference. A margin in percent
+is that share of the other's value in each replication. So the uncertainty of the other's value counts.
 
 References
 ----------
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def p_value(one: Values, other: Values, statistic: str, question: Question) -> float:
-    """Probability of pairs that speak at least as clearly for the answer yes, if the answer were no.
+    """Return the probability of pairs that support yes at least as clearly, if the true answer is no.
 
     Parameters
     ----------
     one, other : ndarray, shape (n,)
-        Replication by replication; NaN where missing. At least two whole pairs.
+        One value per replication; NaN where missing. At least two whole pairs.
     statistic : str
         `mean`: Student's t test; `median`: the sign test.
     question : Question
@@ -47,12 +47,12 @@ def p_value(one: Values, other: Values, statistic: str, question: Question) -> f
         return above(-better - margin)
     if question.sides == "not-worse":
         return above(better + margin)
-    # Either side may be shown, so each has half of the error.
+    # Either side may be shown, so each side has half of the error.
     return min(1.0, 2 * min(above(better - margin), above(-better - margin)))
 
 
 def _mean_above(values: Values) -> float:
-    """One-sided p of Student's t test of a mean above zero."""
+    """Return the one-sided p of Student's t test of a mean above zero."""
     if np.all(values == values[0]):
         # No spread, as in `estimates.estimate`.
         return 0.0 if values[0] > 0 else 1.0
@@ -61,7 +61,7 @@ def _mean_above(values: Values) -> float:
 
 
 def _median_above(values: Values) -> float:
-    """One-sided p of the sign test of a median above zero. Zeros do not count."""
+    """Return the one-sided p of the sign test of a median above zero. Zeros do not count."""
     if np.all(values == values[0]):
         return 0.0 if values[0] > 0 else 1.0
     above, below = int(np.sum(values > 0)), int(np.sum(values < 0))

@@ -1,4 +1,4 @@
-"""The steady part of one long run: its mean after the warm-up, with an interval by batch means."""
+"""Steady part of one long run: its mean after the warm-up, with an interval by batch means."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
 BATCHES = 10
 """Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research 30, 1982: more than 30 gain
-nothing, fewer than 10 lose. The fewest are the longest, which matters more for windows that rise and fall for seconds.
+no precision, and fewer than 10 lose precision. The fewest batches are the longest, which matters more for windows that
+rise and fall for seconds.
 """
 
 
 class Steady(NamedTuple):
-    """What a time series is in its steady part."""
+    """Steady part of a time series."""
 
     mean: float | None
-    """None where no steady part was found; `note` says why."""
+    """The mean; None without a steady part, for the reason in `note`."""
     low: float | None
-    """The interval is None where there are too few values for it."""
+    """Lower end of the interval; None with too few values."""
     high: float | None
     from_s: float | None
     """Time of the first value that counts."""
@@ -38,20 +39,20 @@ class Steady(NamedTuple):
     """Values before `from_s`."""
     kept: int
     correlation: float | None
-    """Of each batch mean with the next. Near zero if the interval is to be trusted."""
+    """Correlation of each batch mean with the next. The interval is reliable if it is near zero."""
     note: str
-    """What the reader should know; empty if nothing."""
+    """Note for the reader; may be empty."""
 
 
 def steady(times: Values, values: Values, *, after: float | None = None, confidence: float = 0.95) -> Steady:
-    """Mean of a series after its warm-up, with an interval by batch means.
+    """Estimate the mean of a series after its warm-up, with an interval by batch means.
 
     Parameters
     ----------
     times, values : ndarray, shape (n,)
-        Equally spaced, in order of time.
+        Equally spaced values in order of time.
     after : float, optional
-        Seconds of warm-up; if not given, MSER-5 finds its end.
+        End of the warm-up in seconds. By default MSER-5 finds it.
     confidence : float
 
     References
@@ -68,15 +69,15 @@ def steady(times: Values, values: Values, *, after: float | None = None, confide
 
 
 def batch_means(values: Values, confidence: float, batches: int = BATCHES) -> tuple[Estimate, float | None, str]:
-    """Student's interval of the means of equally long batches, which are nearly independent if they are long enough.
+    """Estimate Student's interval from means of equally long batches; long batches are nearly independent.
 
-    Whether they are is tested: von Neumann's ratio at 5 %, one-sided.
+    Von Neumann's ratio tests the independence, one-sided at 5 %.
 
     Returns
     -------
     tuple
-        The estimate (what does not divide evenly is left out at the beginning; no interval with fewer than two values
-        per batch), the correlation of neighbouring batches, and a note if that is too large.
+        The estimate, the correlation of neighbouring batches, and a note if the correlation is too large. A remainder
+        of values at the beginning is left out. There is no interval with fewer than two values per batch.
 
     References
     ----------
@@ -98,7 +99,7 @@ def batch_means(values: Values, confidence: float, batches: int = BATCHES) -> tu
     if not found.half_width or squares == 0:
         return found, 0.0, ""
     correlation = float(np.sum(around[1:] * around[:-1])) / squares
-    # C = 1 - Σ(x[i] - x[i+1])² / 2Σ(x[i] - mean)² has mean 0 and variance (k - 2) / (k² - 1) if nothing is correlated.
+    # C = 1 - Σ(x[i] - x[i+1])² / 2Σ(x[i] - mean)² has mean 0 and variance (k - 2) / (k² - 1) without correlation.
     statistic = 1 - float(np.sum(np.diff(means) ** 2)) / (2 * squares)
     is_correlated = statistic > 1.645 * ((batches - 2) / (batches**2 - 1)) ** 0.5
     note = "neighbouring batches are correlated: the interval is too narrow, make the run longer"
@@ -106,15 +107,15 @@ def batch_means(values: Values, confidence: float, batches: int = BATCHES) -> tu
 
 
 def levels(times: Values, values: Values, interval_s: float, end_s: float) -> tuple[Values, Values]:
-    """Means over equal intervals of a value that holds until it changes; each stands at the end of its interval.
+    """Average a value that holds until it changes over equal intervals; each mean has the time of its interval's end.
 
-    The first interval begins at a multiple of `interval_s`, when there is a value from its beginning on.
+    The first interval begins at a multiple of `interval_s`, after the first value.
     """
     first = int(np.ceil(times[0] / interval_s - 1e-9)) if len(times) else 0
     edges: Values = interval_s * np.arange(first, int(np.floor(end_s / interval_s + 1e-9)) + 1, dtype=np.float64)
     if len(times) == 0 or len(edges) < 2:
         return np.empty(0), np.empty(0)
-    # The integral of the value, at each change and from there to each edge.
+    # Integral of the value, at each change and from there to each edge.
     areas = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(times))])
     place = np.maximum(np.searchsorted(times, edges, side="right") - 1, 0)
     integral = areas[place] + values[place] * (edges - times[place])

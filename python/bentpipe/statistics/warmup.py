@@ -1,4 +1,4 @@
-"""The end of the initial transient of a time series: by MSER-5, or at a time that is given."""
+"""End of the initial transient of a time series: found by MSER-5, or a given time."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ if TYPE_CHECKING:
 
 BATCH = 5
 BATCHES_MIN = 10
-"""Fewer batches do not tell a transient from chance."""
+"""Fewer batches cannot separate a transient from chance."""
 BATCHES_LAST = 5
-"""A mean of fewer batches than this has a small spread by luck; so the last ones are never all that is left."""
+"""Fewer batches may have a small spread by luck. So more than these last batches always remain."""
 
 
 class WarmUp(NamedTuple):
-    """Where a series is cut, and what follows."""
+    """The cut of a series, and the values after it."""
 
     cut_s: float | None
-    """Time of the first value that counts; None if refused."""
+    """Time of the first value that counts; None without a cut."""
     mean: float | None
-    """Of the values from there on; None if refused."""
+    """Mean of the values after the cut; None without a cut."""
     removed: int
-    """Values before the cut; if refused, those that would have had to go."""
+    """Values before the cut; without a cut, the values before the rejected cut."""
     kept: int
     refusal: str
-    """Why there is no cut; empty if there is one."""
+    """Reason for the missing cut; empty if there is a cut."""
 
 
 def mser(times: Values, values: Values, batch: int = BATCH) -> WarmUp:
-    """Cut where the mean of the rest is known best, judged by the spread of the rest over its length: MSER-5.
+    """Cut where the mean of the rest has the smallest standard error: MSER-5.
 
-    The values are averaged in batches of five. Of all cuts between batches, that one is taken whose remaining k batches
-    have the least sum of squares about their mean, divided by k². A least value in the second half means that the
-    series never settled, or is too short to say, and is refused.
+    The values are averaged in batches of five. The cut is between batches. It minimises the sum of squares of the
+    remaining k batches about their mean, divided by k². A minimum in the second half is rejected: the series never
+    settled, or is too short to decide.
 
     Parameters
     ----------
     times, values : ndarray, shape (n,)
-        Equally spaced, in order of time.
+        Equally spaced values in order of time.
     batch : int
         Values per batch; 1 gives the MSER of White's paper.
 
@@ -73,7 +73,7 @@ def mser(times: Values, values: Values, batch: int = BATCH) -> WarmUp:
 
 
 def fixed(times: Values, values: Values, after_s: float) -> WarmUp:
-    """Cut at a time: values later than that count. Refused if there are none."""
+    """Cut at a time: later values count. Refuse a cut without later values."""
     removed = int(np.searchsorted(times, after_s, side="right"))
     if removed == len(values):
         return WarmUp(None, None, removed, 0, f"there is nothing after {after_s:g} s")

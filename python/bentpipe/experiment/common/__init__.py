@@ -1,1 +1,1 @@
-"""What all experiments share: options, hosts, days of the sky, stopping rules, and the commands that repeat them."""
+"""Shared parts of all experiments: options, hosts, days of the sky, stopping rules, and commands that repeat them."""

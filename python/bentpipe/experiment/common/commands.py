@@ -1,4 +1,4 @@
-"""The commands that make a sweep, or one of its runs, again."""
+"""Commands that repeat a sweep, or one of its runs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from bentpipe.own.loading import Own
 
 WRITTEN = "scenario"
-"""What the file beside a report is called that has the scenario as it was written."""
+"""Name of the file beside a report that has the scenario as written."""
 UNNAMED = "scenario"
-"""What the source of a scenario is called that was not read from a file."""
+"""Name of the source of a scenario that was not read from a file."""
 
 _OPTIONS = {
     "sweep.replications": "--replications",
@@ -42,19 +42,20 @@ _OPTIONS = {
 
 
 def vary_key() -> str:
-    """The key that names the congestion controls that a sweep compares."""
+    """Return the key of the congestion controls that a sweep compares."""
     return f"sweep.vary.{cc_keys()[0]}"
 
 
 def sweep_command(facts: Mapping[str, Any], *, has_report: bool = True) -> str:
-    """Shell command that makes a sweep and its report again; empty if no command does.
+    """Write the shell command that repeats a sweep and its report; empty if no command does.
 
     Parameters
     ----------
     facts : mapping
-        Of the sweep: `source`, `sets`, `senders`, `written`, and `report_against` if a report asked for it.
+        Facts of the sweep: `source`, `sets`, `senders`, `written`, and `report_against` for a report that has its own
+        baseline.
     has_report : bool
-        Whether a sweep comes with the command of its report.
+        Whether the command of the report follows.
     """
     if given_in_python(facts):
         return ""
@@ -72,12 +73,12 @@ def sweep_command(facts: Mapping[str, Any], *, has_report: bool = True) -> str:
 
 
 def made_by(facts: Mapping[str, Any]) -> str:
-    """The command that makes a result again, without its report.
+    """Write the command that repeats a result, without its report.
 
     Raises
     ------
     BentpipeError
-        None does.
+        No command repeats it.
     """
     refuse_without_command(facts, has_file=has_file(facts))
     command = sweep_command(facts, has_report=False)
@@ -88,7 +89,7 @@ def made_by(facts: Mapping[str, Any]) -> str:
 
 
 def refuse_without_command(facts: Mapping[str, Any], *, has_file: bool) -> None:
-    """Refuse what no command can say.
+    """Refuse a result that no command can repeat.
 
     Raises
     ------
@@ -106,9 +107,9 @@ def refuse_without_command(facts: Mapping[str, Any], *, has_file: bool) -> None:
 
 
 def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list[str] | None:
-    """Options of a comparison or mix; None if it has a case that `--case` cannot say."""
+    """Write the options of a comparison or mix; None if `--case` cannot write one of its cases."""
     senders, cases = dict(sets).get(vary_key()), facts.get("cases", {})
-    # Cases that were given besides are among the values, for a sweep; here `--case` gives them again.
+    # For a sweep, additional cases are among the values. Here `--case` writes them.
     dropped = ("sweep.vary.", "case.") if cases else ("sweep.vary.",)
     given = [(key, text) for key, text in sets if not key.startswith(dropped)]
     # `--cc` sets these keys, and is refused beside them.
@@ -129,19 +130,19 @@ def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list
 
 
 def _judged(facts: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:
-    """Options of the judgement that differ from their defaults."""
+    """Write the options of the judgement that differ from their defaults."""
     usual = DEFAULT.to_dict()
     said = {name: value for name, value in Judgement.of(facts).to_dict().items() if value != usual.get(name)}
     return [part for name, value in said.items() if name not in but for part in (f"--{name}", str(value))]
 
 
 def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) -> str:
-    """What does one run of a sweep again, for a shell; empty if nothing does.
+    """Write the shell command that repeats one run of a sweep; empty if no command does.
 
     Parameters
     ----------
     values : mapping
-        Of the keys that vary, at the point.
+        Values of the varied keys at the point.
     """
     if given_in_python(facts) or not has_file(facts) or "case" in values:
         return ""
@@ -153,34 +154,34 @@ def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) 
 
 
 def spelled_arguments(facts: Mapping[str, Any]) -> list[str]:
-    """The overrides of a scenario, as typed; custom classes as `FILE.py:CLASS`."""
+    """Write the overrides of a scenario as typed; custom classes as `FILE.py:CLASS`."""
     return _arguments(_spelled_sets(facts))
 
 
 def own(senders: Mapping[str, Own]) -> dict[str, dict[str, Any]]:
-    """By name, of classes of one's own: `class`, as `FILE.py:CLASS` or None, and a hash of the `code`."""
+    """Describe custom classes by name: `class`, as `FILE.py:CLASS` or None, and a hash of the `code`."""
     return {name: {"class": loading.where(cls), "code": code_of(cls)} for name, cls in senders.items()}
 
 
 def has_file(facts: Mapping[str, Any]) -> bool:
-    """Whether the scenario was read from a file, or comes with bentpipe."""
+    """Whether the scenario was read from a file, or is bundled."""
     return bool(facts["source"] != UNNAMED)
 
 
 def given_in_python(facts: Mapping[str, Any]) -> list[str]:
-    """Classes of one's own that no command can name: from a notebook, or in a scenario that is a dict."""
+    """Name the custom classes that no command can name: from a notebook, or in a scenario that is a dict."""
     senders: Mapping[str, Mapping[str, Any]] = facts["senders"]
     named = {name for key, text in facts["sets"] for name in senders if _names(key, _toml(text), name)}
     return [name for name, sender in senders.items() if sender["class"] is None or name not in named]
 
 
 def _names(key: str, value: Any, sender: str) -> bool:
-    """Whether a value put over a scenario names a class of one's own."""
+    """Whether an override names a custom class."""
     return bool(_spelled(key, value, {sender: {"class": ""}}) != value)
 
 
 def _spelled_sets(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Values put over a scenario, classes of one's own as `FILE.py:CLASS`."""
+    """Write the overrides of a scenario, with custom classes as `FILE.py:CLASS`."""
     found = []
     for key, text in facts["sets"]:
         value = _toml(text)
@@ -205,7 +206,7 @@ def _path(source: str) -> str:
 
 
 def _arguments(sets: Iterable[Sequence[str]], varied_too: Iterable[str] = ()) -> list[str]:
-    """Values put over a scenario, as one would type them, without those of keys that vary."""
+    """Write the overrides of a scenario as typed, without the varied keys."""
     options: dict[str, list[str]] = {}
     plain: list[tuple[str, str]] = []
     vary = [*varied_too]
@@ -214,7 +215,7 @@ def _arguments(sets: Iterable[Sequence[str]], varied_too: Iterable[str] = ()) ->
         if found is None:
             plain.append((key, text))
         else:
-            # As in the scenario, the last one counts.
+            # The last value counts, as in the scenario.
             options[key] = found
         vary += _varied_by(key, text)
     shown = [part for key, text in effective(plain, vary) for part in ("--set", f"{key}={text}")]
@@ -222,7 +223,7 @@ def _arguments(sets: Iterable[Sequence[str]], varied_too: Iterable[str] = ()) ->
 
 
 def _varied_by(key: str, text: str) -> list[str]:
-    """The keys of the scenario that vary by this value."""
+    """Return the keys of the scenario that this value varies."""
     if key.startswith("sweep.vary."):
         return [key.removeprefix("sweep.vary.")]
     groups = _toml(text) if key == "sweep.together" else ()
@@ -230,7 +231,7 @@ def _varied_by(key: str, text: str) -> list[str]:
 
 
 def _option(key: str, text: str) -> list[str] | None:
-    """The option that is meant for this key, if one says just this."""
+    """Return the option for this key, if an option expresses exactly this value."""
     value = _toml(text)
     if key.startswith("sweep.vary."):
         return _vary([{key.removeprefix("sweep.vary."): value}])
@@ -244,7 +245,7 @@ def _option(key: str, text: str) -> list[str] | None:
 
 
 def _vary(groups: Sequence[Mapping[str, Any]]) -> list[str] | None:
-    """`--vary` for each group of keys; None if it cannot say this."""
+    """Write `--vary` for each group of keys; None if it cannot express a group."""
     arguments = []
     for group in groups:
         if not isinstance(group, dict):
@@ -261,7 +262,7 @@ def _vary(groups: Sequence[Mapping[str, Any]]) -> list[str] | None:
 
 
 def _values(values: Any) -> str:
-    """Values of a key as after `--vary KEY=`."""
+    """Write the values of a key as after `--vary KEY=`."""
     if isinstance(values, dict):
         text = f"{_token(values.get('from'))}..{_token(values.get('to'))}:{values.get('count')}"
         return text + (":log" if values.get("scale") == "log" else "")
@@ -279,7 +280,7 @@ def _token(value: Any) -> str:
 
 
 def _literal(value: Any) -> str:
-    """As in a file."""
+    """Write a value as in a file."""
     if isinstance(value, dict):
         # A key with dots is one key here.
         pairs = (f"{json.dumps(key) if '.' in key else key} = {_literal(item)}" for key, item in value.items())
@@ -292,7 +293,7 @@ def _literal(value: Any) -> str:
 
 
 def _toml(text: str) -> Any:
-    """The value of a text, which may also be just text."""
+    """Read the value of a text, which may also be plain text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

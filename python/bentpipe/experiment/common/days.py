@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def on_day(core: _core.Scenario, day: int) -> _core.Scenario:
-    """A scenario on a day of the sky.
+    """Place a scenario on a day of the sky.
 
     Raises
     ------
     ScenarioError
-        It makes no sense on this day.
+        It is invalid on this day.
     """
     if day == 0:
         return core
@@ -29,7 +29,7 @@ def on_day(core: _core.Scenario, day: int) -> _core.Scenario:
 
 @contextmanager
 def located(day: int) -> Iterator[None]:
-    """Errors of a scenario with the day of the sky, and how to do without it."""
+    """Add the day of the sky to errors of a scenario, with the way to avoid it."""
     try:
         yield
     except ScenarioError as error:

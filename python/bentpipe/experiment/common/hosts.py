@@ -1,4 +1,4 @@
-"""The hosts of an experiment, in words."""
+"""Names of the hosts of an experiment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 SENDERS_MAX = 6
-"""Congestion controls of a host that are named."""
+"""Maximum number of congestion controls of a host that are named."""
 
 
 def hosts_of(found: Iterable[Sequence[tuple[str, Sequence[str]]]]) -> str:

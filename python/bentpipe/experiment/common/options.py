@@ -1,4 +1,7 @@
-"""What may be asked of a comparison. Needs no statistics, so that mistakes are said at once and before any output."""
+"""Checks the options of a comparison.
+
+Needs no statistics, so mistakes are reported immediately and before any output.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,15 @@ R = TypeVar("R")
 
 RUN_CHARTS = ("series",)
 CHARTS = ("intervals", "ratio", "cwnd")
-"""Of a comparison."""
+"""Charts of a comparison."""
 SWEEP_CHARTS = ("lines", "map")
 MIX_CHARTS = ("all", "share", "goodput", "cwnd", "intervals")
 REPLICATIONS_MAX = 10_000
-"""More would not make intervals narrower in a way that matters, and is certainly a slip of the finger."""
+"""Most replications. More would not make intervals much narrower, and are probably a typing mistake."""
 
 
 def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse former names of parameters, with the name that each has now."""
+    """Refuse former names of parameters, with the new name of each."""
 
     def renamed(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
@@ -47,7 +50,7 @@ def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def checked(*, metric: str | Iterable[str], replications: int = 1, jobs: int | None = None) -> None:
-    """Whether all of this makes sense."""
+    """Check that these options are valid."""
     asked = names_of(metric)
     if not asked:
         raise BentpipeError("no metric to compare\n  expected one or more of: bentpipe list metrics")
@@ -60,12 +63,12 @@ def checked(*, metric: str | Iterable[str], replications: int = 1, jobs: int | N
 
 
 def checked_most(replications: int, replications_max: int | None, *, has_until: bool) -> None:
-    """Whether a largest number of replications has an effect.
+    """Check that a maximum of replications has an effect.
 
     Raises
     ------
     BentpipeError
-        There is no precision to reach, or more replications are made anyway.
+        No precision is requested, or `replications` is larger.
     """
     if replications_max is None:
         return
@@ -74,12 +77,12 @@ def checked_most(replications: int, replications_max: int | None, *, has_until: 
 
 
 def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario] = ()) -> None:
-    """Whether the scenario, one of its cases or one of the arms has the flows and links that the metrics are of.
+    """Check that the scenario, one of its cases or one of the arms has the flows and links of the metrics.
 
     Raises
     ------
     BentpipeError
-        None has one of them, or a completion time is asked of a flow that has no end.
+        None has one of them, or a completion time is requested of a flow without an end.
     """
     wanted = [metric for metric in map(named, names) if metric.of]
     if not wanted:
@@ -98,21 +101,21 @@ def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario
 
 def _has_end(scenario: Scenario, of: str) -> bool:
     flows = scenario.to_dict()["flow"].items()
-    # A flow may be one of an entry with `count`.
+    # A flow may be a copy of an entry with `count`.
     apps = [flow["app"] for entry, flow in flows if matching(of, [entry]) or matching(entry, [of])]
     return any(app["kind"] == "file" or app.get("count") is not None for app in apps)
 
 
 def one_of(against: str, names: Sequence[str]) -> str:
-    """What `against` names: one of the senders or cases that are compared, as it is written.
+    """Return the compared case that `against` names, as it is written.
 
     Raises
     ------
     ScenarioError
-        It is none of them.
+        No compared case has this name.
     """
     arguments.text("against", against)
-    # One of your own may be named by its file, as where it was asked for.
+    # A custom class may be named by its file, as in the call.
     name = against.rpartition(":")[2] if against.endswith(tuple(f".py:{name}" for name in names)) else against
     if name not in names:
         raise ScenarioError("{against}: " + unknown(against, "one of those that are compared", names), against=None)
@@ -120,7 +123,7 @@ def one_of(against: str, names: Sequence[str]) -> str:
 
 
 def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
-    """Whether there is such a chart, and a place for it."""
+    """Check that the chart exists and has a place to be written."""
     known = MIX_CHARTS if is_mix else CHARTS
     if chart is not None and chart not in known:
         what = "a chart of a mix" if is_mix else "a chart of a comparison"
@@ -130,6 +133,6 @@ def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
 
 
 def sweep_charted(chart: str) -> None:
-    """Whether there is such a chart of a sweep."""
+    """Check that a sweep has this chart."""
     if chart not in SWEEP_CHARTS:
         raise BentpipeError(unknown(chart, "a chart of a sweep", SWEEP_CHARTS))

@@ -18,7 +18,7 @@ RESOLVED = "resolved.toml"
 
 
 def of_run(scenario: Scenario, version: str) -> Provenance:
-    """Make the provenance of everything that is made of a single run."""
+    """Make the provenance of a single run and its files."""
     facts = facts_of(scenario)
     text = scenario.resolved()
     return Provenance(
@@ -42,7 +42,7 @@ def facts_of(scenario: Scenario) -> dict[str, Any]:
 
 
 def titled(title: str, source: str) -> str:
-    """The title of a report: that of the scenario, or the name of its file, or of the folder that has its result."""
+    """Choose the title of a report: the scenario's title, or the name of its file, or of the folder with its result."""
     path = Path(source)
     return title or (path.parent.name if path.name == f"{WRITTEN}.toml" else path.stem) or UNNAMED
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def as_case(scenario: Scenario, name: str, sets: Mapping[str, Any]) -> Scenario:
-    """The scenario with the settings of a case.
+    """Make the scenario with the settings of a case.
 
     Raises
     ------
     ScenarioError
-        They make no sense; problems have the name of the case as their place.
+        The settings are invalid. Problems have the name of the case as their place.
     """
     try:
         return scenario.with_sets(sets)
@@ -47,7 +47,7 @@ def senders_of(
     Raises
     ------
     ScenarioError
-        Both or neither are given, or one of them makes no sense.
+        Both or neither are given, or one of them is invalid.
     """
     if cc is not None and cases:
         raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")

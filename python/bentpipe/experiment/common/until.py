@@ -1,4 +1,4 @@
-"""When a point of an experiment has been run often enough."""
+"""Rule that decides when a point of an experiment has enough runs."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from bentpipe.statistics.estimates import Estimate
 
 UNTIL_MAX = 100
-"""Default of the most runs of a point with `until`, as in `[sweep]`."""
+"""Default maximum of runs of a point with `until`, as in `[sweep]`."""
 GROWTH = 1.5
 """Growth factor of the replications of a point while its interval is too wide."""
 
 
 @dataclass(frozen=True)
 class Until:
-    """When a point has been run often enough."""
+    """Rule that decides when a point has enough runs."""
 
     metric: str
     half_width: float
-    """Of the mean's 95 % interval at most, as a share of the mean; the judgement does not change it."""
+    """Largest half width of the mean's 95 % interval, as a share of the mean. The judgement does not change it."""
 
     @classmethod
     def of(cls, written: Mapping[str, Any] | None) -> Until | None:
-        """Read it from a scenario or a call, after `checked_until`."""
+        """Read the rule from a scenario or a call, after `checked_until`."""
         if written is None:
             return None
         until = cls(**written)
@@ -55,25 +55,25 @@ class Until:
 
 
 def enough(values: NDArray[np.float64], until: Until, replications_max: int) -> int:
-    """Number of replications that a point needs, from its values so far (NaN where there is none).
+    """Count the replications that a point needs, from its values so far (NaN where there is none).
 
-    To look often and stop at the first interval that is narrow enough would stop too early too often. Each look comes
-    after half as many runs again: with ten or more to begin with, 93 to 95 % of the final intervals hold the mean.
+    Frequent checks would stop too early too often, at the first narrow interval. So each check comes after half as many
+    further runs. With ten or more first runs, 93 to 95 % of the final intervals contain the mean.
     """
     found = estimate(values, Judgement.confidence)
-    # Without a value there is nothing to know better.
+    # More runs cannot help without a value.
     if found.mean is None or until.is_met(found):
         return len(values)
     return max(len(values), min(math.ceil(len(values) * GROWTH), replications_max))
 
 
 def checked_until(until: Mapping[str, Any] | None, known: Callable[[str], object] = named) -> dict[str, Any] | None:
-    """`{"metric": "goodput", "half_width": "2 %"}`, as numbers.
+    """Convert `{"metric": "goodput", "half_width": "2 %"}` to numbers.
 
     Raises
     ------
     ScenarioError
-        Something else, or no such metric.
+        The rule has another form, or the metric is unknown.
     """
     if until is None:
         return None

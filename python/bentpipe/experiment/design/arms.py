@@ -1,4 +1,4 @@
-"""What a comparison runs: congestion controls or cases, each the same scenario with other settings."""
+"""Work of a comparison: congestion controls or cases, each the same scenario with other settings."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class Compared(Arms["Comparison"]):
-    """What a comparison runs: the same seeds for every sender, as many as the one that needs most."""
+    """Work of a comparison: the same seeds for every case, as many as the case that needs most."""
 
     verb = VERB
     cases: Mapping[str, Mapping[str, Any]]
-    """Those that the scenario does not have itself."""
+    """Cases that are not part of the scenario."""
 
     def result(self, sweep: Sweep) -> Comparison | None:
-        # Without a replication that every sender has finished there is nothing to compare.
+        # There is no comparison before every case has finished a replication.
         return Comparison.of(sweep, self.scenario, self.arms) if complete(sweep) else None
 
     def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
-        # Differences are taken in pairs.
+        # Differences are paired, so all cases have equally many runs.
         return [max(super().grown(counts, so_far))] * len(counts)
 
     def facts(self) -> dict[str, Any]:
@@ -36,7 +36,7 @@ class Compared(Arms["Comparison"]):
         return {
             "cases": json.loads(json.dumps(self.cases, default=str)),
             "arms": {name: arm.resolved() for name, arm in self.arms.items()},
-            # With these, a sweep does the same runs.
+            # A sweep with these values does the same runs.
             "sets": [
                 *self.scenario.sets,
                 *((key, json.dumps(value, default=str)) for key, value in named),

@@ -1,4 +1,4 @@
-"""What is run: the points of an experiment, each with its scenario, and how often."""
+"""Points of an experiment, each with its scenario and number of runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 KEPT_SCENARIOS = 1024
-"""Scenarios of points and days, ready to be run again with another seed. One takes some tens of kilobytes."""
+"""Maximum number of scenarios that are kept for runs with another seed. One takes tens of kilobytes."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Point:
 
     index: int
     values: dict[str, Any]
-    """What makes it differ from the others, by key."""
+    """Values that distinguish the point from the others, by key."""
     digest: str
-    """Hash of all that decides its results, but the seed; of replication 0 where replications differ in scenarios."""
+    """Hash of all inputs of its results except the seed; of replication 0, if replications have different scenarios."""
     has_days: bool
     """Whether each replication has another day of the sky."""
     shares_day: bool
@@ -47,11 +47,11 @@ class Point:
     is_random: bool
     """Whether the seed decides more than the timing of hosts."""
     notes: tuple[str, ...]
-    """On its scenario."""
+    """Notes on its scenario."""
     hosts: Sequence[tuple[str, Sequence[str]]]
-    """As `Scenario.hosts`."""
+    """Hosts, as in `Scenario.hosts`."""
     has_own: bool = False
-    """Whether each replication has its own scenario beside the day of the sky, such as another trace."""
+    """Whether each replication differs in more than the day of the sky, such as in its trace."""
 
     @property
     def varies(self) -> bool:
@@ -60,34 +60,34 @@ class Point:
 
     @classmethod
     def of(cls, index: int, values: dict[str, Any], core: _core.Scenario) -> Point:
-        """The point with this scenario."""
+        """Make the point with this scenario."""
         shares_day = core.has_sky and not core.has_days
         return cls(index, values, core.digest, core.has_days, shares_day, core.is_random, tuple(core.notes), core.hosts)
 
 
 class Design(ABC, Generic[R]):
-    """What an experiment runs: points, each with several replications, and what is kept of each run.
+    """Work of an experiment: points, each with several replications, and the tables kept of each run.
 
-    A replication of a point has its own seed, and perhaps its own scenario: another day of the sky, which all points of
-    the replication share, or another trace (`Point.has_own`). Then `core` gives a scenario for each replication.
+    A replication of a point has its own seed. It may have its own scenario, which `core` returns: another day of the
+    sky, which all points of the replication share, or another trace (`Point.has_own`).
 
     Attributes
     ----------
     verb : str
-        What made it.
+        The function that made it.
     scenario : Scenario
     senders : mapping
-        By name, the custom classes that a run may name: congestion controls and middleboxes.
+        Custom classes that a run may name: congestion controls and middleboxes, by name.
     keys : list of str
-        What the values of points are of.
+        The keys of the points' values.
     points : list of Point
     seed : int
-        Replication k of a point has this seed + k, and day k of a sky whose day is open.
+        Replication k of a point has this seed + k, and day k of a sky without a fixed day.
     replications, replications_max : int
-        Runs of each point; at most, where `until` decides.
+        Runs of each point, and their maximum with `until`.
     until : Until or None
     metrics : list of str
-        What is reported.
+        Reported metrics.
     tables : list of str
         Tables of each run that are kept.
     judgement : Judgement
@@ -109,57 +109,57 @@ class Design(ABC, Generic[R]):
 
     @abstractmethod
     def core(self, point: Point, replication: int = 0) -> _core.Scenario:
-        """The scenario of a point for the core, in a replication of the experiment."""
+        """Return the scenario of a point for the core, in a replication of the experiment."""
 
     @abstractmethod
     def result(self, sweep: Sweep) -> R | None:
-        """What the verb returns, of the runs that have ended; None if that is not enough for one."""
+        """Make the result from the runs that have ended; None if they are not enough."""
 
     def counts(self) -> list[int]:
-        """Runs of each point to begin with."""
+        """Count the first runs of each point."""
         return [self.replications] * len(self.points)
 
     def replications_of(self, point: Point) -> tuple[int, int]:
-        """The first replication of the experiment that a point takes part in, and how many there are to the next."""
+        """Return the first replication of the experiment with a run of this point, and the distance to its next."""
         return 0, 1
 
     def replication(self, point: Point, number: int) -> int:
-        """Which replication of the experiment a run of a point belongs to."""
+        """Return the replication of the experiment that a run of a point belongs to."""
         first, step = self.replications_of(point)
         return first + number * step
 
     def day(self, point: Point, replication: int) -> int:
-        """Day of the sky of a point: the same for all points in a replication of the experiment."""
+        """Return the day of the sky of a point. It is the same for all points in a replication of the experiment."""
         return replication if point.has_days else 0
 
     def digest(self, point: Point, replication: int) -> str:
-        """Hash of all that decides a run of a point, but the seed.
+        """Hash all inputs of a run of a point except the seed.
 
         Raises
         ------
         ScenarioError
-            The scenario makes no sense in this replication: no satellite is in view on its day, for example.
+            The scenario is invalid in this replication. For example, no satellite is in view on its day.
         """
         return self.core(point, replication).digest if replication and point.varies else point.digest
 
     def again(self, point: Point, replication: int) -> dict[str, Any] | None:
-        """Values over the scenario that make the scenario of a replication; None where values cannot make it."""
+        """Return the overrides that make the scenario of a replication; None if overrides cannot make it."""
         day = self.day(point, replication)
         return None if point.has_own else {**point.values, **({"sky.day": day} if day else {})}
 
     def first_seed(self, point: Point) -> int:
-        """Of replication 0."""
+        """Return the seed of replication 0."""
         return self.seed
 
     def seeds(self, point: Point, numbers: Iterable[int]) -> list[int]:
-        """Of these runs of a point."""
+        """Return the seeds of these runs of a point."""
         first = self.first_seed(point)
         return [(first + self.replication(point, number)) % 2**64 for number in numbers]
 
     def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
-        """How many runs each point is to have, by what those so far gave; as many as there are: it is enough.
+        """Count the runs that each point needs, from the results so far. Equal counts mean that no more are needed.
 
-        Decided when all runs so far have ended, and by them only, so that it does not depend on timing.
+        The decision waits until all runs so far have ended and uses only these. So it does not depend on timing.
         """
         if self.until is None:
             return list(counts)
@@ -167,7 +167,7 @@ class Design(ABC, Generic[R]):
         return [enough(each, self.until, self.replications_max) for each in values]
 
     def sets(self) -> list[tuple[str, str]]:
-        """How often each is run, as values over a scenario: with these, a sweep does the same runs."""
+        """Return the overrides with which a sweep repeats the number of runs and seeds."""
         found = [("sweep.replications", str(self.replications))]
         if self.until is not None:
             text = f"{{metric = {json.dumps(self.until.metric)}, half_width = {self.until.half_width!r}}}"
@@ -175,7 +175,7 @@ class Design(ABC, Generic[R]):
         return found
 
     def facts(self) -> dict[str, Any]:
-        """What a reader of the results must know besides what all experiments have."""
+        """Return facts that readers of the results need in addition to the facts of all experiments."""
         return {}
 
 
@@ -198,7 +198,7 @@ class Arms(Design[R]):
         self.scenario, self.arms = scenario, dict(arms)
         self.senders = united(*(arm.senders for arm in arms.values()))
         self.keys, self.seed = [key], scenario.seed
-        # Time series would only cost memory here.
+        # Time series would only cost memory.
         self._cores = [arm.replace("record.series", [])._core for arm in arms.values()]
         self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: on_day(self._cores[index], day))
         self.points = [
@@ -221,12 +221,12 @@ KEPT_TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams
 
 
 def with_tables(tables: Sequence[str], metrics: Sequence[str]) -> list[str]:
-    """These tables, and those that the metrics need.
+    """Return these tables, and the tables that the metrics need.
 
     Raises
     ------
     BentpipeError
-        A run has no such table.
+        Unknown table.
     """
     tables = [tables] if isinstance(tables, str) else arguments.texts("tables", tables)
     for name in tables:

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 class Grid(Design["Sweep"]):
-    """What a sweep runs: every combination of the values that vary.
+    """Work of a sweep: every combination of the varied values.
 
     Raises
     ------
     ScenarioError
-        There is no such metric, or none; a key that varies has no influence on a run; points share runs; `against` is
-        none of those that vary.
+        The metric is unknown or missing, a varied key has no influence on a run, points share runs, or `against` is not
+        a varied value.
     """
 
     verb = "sweep"
@@ -44,7 +44,7 @@ class Grid(Design["Sweep"]):
         self, scenario: Scenario, tell: Callable[[], object] = lambda: None, judgement: Judgement = DEFAULT
     ) -> None:
         self.scenario = scenario
-        # Time series would only cost memory here.
+        # Time series would only cost memory.
         self._core = scenario.replace("record.series", [])._core
         text = self._core.sweep()
         written = json.loads(text) if text else {"axes": []}
@@ -102,12 +102,12 @@ class Grid(Design["Sweep"]):
 
     @cached_property
     def points(self) -> list[Point]:  # type: ignore[override]
-        """Every point, checked: what is wrong with one is said before anything is run.
+        """Every point, checked: problems are reported before anything runs.
 
         Raises
         ------
         ScenarioError
-            All problems of the first point that makes no sense.
+            All problems of the first invalid point.
         """
         found: list[Point] = []
         self._positions: list[tuple[int, ...]] = []
@@ -121,7 +121,7 @@ class Grid(Design["Sweep"]):
         return found
 
     def _refuse_common_runs(self, points: Sequence[Point]) -> None:
-        """Refuse points whose runs are the same: their means would not be independent, and would not look it."""
+        """Refuse points with the same runs. Their means would look independent, but would not be."""
         most = self.replications if self.until is None else self.replications_max
         seeds: dict[str, list[int]] = {}
         for point in points:
@@ -143,7 +143,7 @@ class Grid(Design["Sweep"]):
         return sweep
 
     def first_seed(self, point: Point) -> int:
-        """Of a point's first replication. A seed that is varied itself is where a point begins."""
+        """Return the seed of a point's first replication. If the seed is varied, each point begins with its value."""
         return self.core(point).seed if "seed" in self.keys else self.seed
 
     def _values(self, positions: Sequence[int]) -> dict[str, Any]:
@@ -159,12 +159,12 @@ class Grid(Design["Sweep"]):
 
 
 def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tuple[str, Any]]) -> Scenario:
-    """The scenario with these `arguments`. A key that varies is not missing: it has its first value.
+    """Make the scenario with these `arguments`. A varied key has its first value.
 
     Raises
     ------
     ScenarioError
-        Something else is missing, or wrong.
+        Another key is missing or invalid.
     """
     try:
         return make(asked)
@@ -177,7 +177,7 @@ def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tup
 
 
 def varied_keys(scenario: Scenario) -> list[str]:
-    """The keys that vary in the table `[sweep]` of a scenario."""
+    """Return the varied keys in the table `[sweep]` of a scenario."""
     text = scenario._core.sweep()
     return [key for axis in json.loads(text)["axes"] for key in axis["keys"]] if text else []
 
@@ -206,12 +206,12 @@ def arguments(
     against: str | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[tuple[str, Any]]:
-    """What these say, as values over the table `[sweep]` of a scenario.
+    """Convert these arguments to overrides of the table `[sweep]` of a scenario.
 
     Raises
     ------
     ScenarioError
-        One key is a part of another, or a case sets a key that varies: the values of one would undo those of the other.
+        One key is a part of another, or a case sets a varied key. The values of one would replace those of the other.
     """
     expected = "keys with their values: {'tcp.cc': ['newreno', 'sack']}"
     vary = dict(mapping("vary", {} if vary is None else vary, expected))

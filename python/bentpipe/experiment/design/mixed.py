@@ -1,4 +1,4 @@
-"""The runs of a mix: every order of places in turn, and each kind of flow alone."""
+"""Runs of a mix: every order of places in turn, and each case with all flows."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from bentpipe.statistics.judgement import Judgement
 
 PLANS_KEPT = 4
-"""Plans of days of the sky: a replication needs one for all its runs."""
+"""Maximum number of kept plans of days of the sky. A replication needs one plan for all its runs."""
 
 
 class Mixed(Design["Mix"]):
-    """Runs of a mix: the senders in each order of places, in turn, and all flows of one kind."""
+    """Runs of a mix: the cases in each order of places, in turn, and each case with all flows."""
 
     verb = VERB
     cases: Mapping[str, Mapping[str, Any]]
-    """Those that the scenario does not have itself."""
+    """Cases that are not part of the scenario."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Carrying out an experiment: what is missing is claimed, done, and kept at once."""
+"""Executes an experiment: missing runs are claimed, executed, and kept immediately."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 AHEAD = 2
 AHEAD_MAX = 128
-"""Runs handed out for each worker, so that none has to wait for the next: few of long ones, more of short ones."""
+"""Runs handed out for each worker, so that no worker waits for the next: few long runs, more short runs."""
 
 
 def carry_out(
@@ -46,29 +46,29 @@ def carry_out(
     on: str | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> R:
-    """Run a design: what its store does not have yet.
+    """Execute the runs of a design that its store does not have yet.
 
     Parameters
     ----------
     design : Design
     store : path, optional
-        A folder; made if it is not there. Without it, nothing is kept but the result.
+        A folder that keeps all runs; created if it does not exist. Without it, only the result exists.
     jobs : int, optional
-        Runs at the same time; all cores if not given.
+        Number of runs at the same time. The default is all cores.
     on : str, optional
-        `local:4` or `dask://HOST:PORT`: do the runs in processes of `dask.distributed`. The results are the same.
+        `local:4` or `dask://HOST:PORT`: execute the runs in processes of `dask.distributed`. The results are the same.
     progress : callable, optional
-        Called several times a second.
+        A callable that is called several times a second.
 
     Raises
     ------
     BentpipeError
-        The store or the cluster cannot be used, or every replication has a run that failed. What was finished is kept.
+        The store or the cluster cannot be used, or every replication has a run that failed. Finished runs are kept.
     Interrupted
-        Ctrl-C; `result` has what was finished, and so has the store.
+        Ctrl-C was pressed; `result` and the store have the finished runs.
     """
     forks.refuse()
-    # The points are checked before there is a store: a design that makes no sense leaves nothing behind.
+    # The points are checked before the store is made: an invalid design leaves no files.
     execution = Execution(design, progress)
     with closing(workers(on, jobs)) as place, Memory() if store is None else Store(store) as opened:
         try:
@@ -82,21 +82,21 @@ def carry_out(
 
 
 class Wanted(NamedTuple):
-    """A run that is wanted."""
+    """A requested run."""
 
     point: Point
     replication: int
-    """Of the experiment."""
+    """Replication of the experiment."""
     seed: int
 
 
 class Execution(Generic[R]):
-    """An experiment under way."""
+    """An experiment in progress."""
 
     store: Store
     place: Workers
     check: Callable[[], None]
-    """Raises `KeyboardInterrupt` after a Ctrl-C that Python ignored."""
+    """Function that raises `KeyboardInterrupt` after a Ctrl-C that Python ignored."""
 
     def __init__(self, design: Design[R], progress: Callable[[Progress], object] | None = None) -> None:
         self.design = design
@@ -105,14 +105,14 @@ class Execution(Generic[R]):
         self.points = design.points
         self.counts = design.counts()
         self.runs: dict[str, Wanted] = {}
-        """By name, each run that is wanted so far."""
+        """Requested runs so far, by name."""
         self.digests: dict[tuple[int, int], str] = {}
-        """Of each run of a point, by their numbers."""
-        # Days of the sky are checked as points are.
+        """Digest of each run of a point, by their numbers."""
+        # Days of the sky are checked like points.
         self.fresh = self._runs([(point, range(count)) for point, count in zip(self.points, self.counts, strict=True)])
 
     def run(self, store: Store, place: Workers) -> Sweep:
-        """Do what is missing in a store; its Parquet files are written by who opened it."""
+        """Execute the missing runs of a store. Its Parquet files are written by the function that opened it."""
         self.store, self.place = store, place
         place.begin(self.design.senders)
         self.progress.began_s = monotonic()
@@ -120,7 +120,7 @@ class Execution(Generic[R]):
             with interruptible() as self.check:
                 self._all()
         except KeyboardInterrupt:
-            # Whoever presses Ctrl-C again does not want to wait.
+            # A user who presses Ctrl-C again does not want to wait.
             with suppress(KeyboardInterrupt):
                 self.place.close()
             self._keep(self.place.finished(0))
@@ -148,7 +148,7 @@ class Execution(Generic[R]):
             )
 
     def _runs(self, wanted: Sequence[tuple[Point, range]]) -> list[str]:
-        """Names of these runs of points: first replications first, so that a part covers the whole experiment."""
+        """Name these runs of points. First replications come first, so that a part covers the whole experiment."""
         ranked = [
             (number, Wanted(point, self.design.replication(point, number), seed))
             for point, numbers in wanted
@@ -165,7 +165,7 @@ class Execution(Generic[R]):
         return list(fresh)
 
     def _notify_of_days(self, share: float) -> None:
-        """Report how many of the days of the sky are found, which may take longer than the runs."""
+        """Report how many days of the sky are ready, which may take longer than the runs."""
         state = self.progress
         had = state.total, state.doing, state.under_way
         state.total, state.doing, state.under_way = 1, "finding paths over the sky", share
@@ -174,7 +174,7 @@ class Execution(Generic[R]):
 
     def _is_random(self) -> bool:
         """Whether replications differ in more than the timing of hosts."""
-        # A day of the sky may be like another one, as that of a slot over the equator without rain.
+        # A day of the sky may equal another day, as for a slot over the equator without rain.
         distinct = {(index, digest) for (index, _), digest in self.digests.items()}
         return len(distinct) > len({index for index, _ in distinct}) or any(point.is_random for point in self.points)
 
@@ -216,7 +216,7 @@ class Execution(Generic[R]):
             finished = self.place.finished(running)
 
     def _goes_on(self, error: ClusterError) -> ClusterError:
-        """The error with the number of runs in the store, and the command that continues."""
+        """Add the number of runs in the store, and the command that continues, to an error."""
         done, total = self.progress.reused + self.progress.done, self.progress.total
         if not isinstance(self.store, Store):
             return ClusterError(
@@ -233,7 +233,7 @@ class Execution(Generic[R]):
         )
 
     def _located(self, error: SenderError, id_: str) -> SenderError:
-        """With the run in which it was, and how to see it again."""
+        """Add the run, and the way to reproduce it, to an error."""
         point, replication, seed = self.runs[id_]
         where = ", ".join(f"{key}={value}" for key, value in point.values.items())
         values = self.design.again(point, replication)
@@ -241,7 +241,10 @@ class Execution(Generic[R]):
         return SenderError(f"{error}\n\n  at the point {where}, with seed {seed}" + (f":\n  {again}" if again else ""))
 
     def _claim(self, left: dict[str, None], count: int) -> list[str]:
-        """Up to so many of the runs that are left; they are not left any more, nor those that another process did."""
+        """Claim up to `count` of the runs in `left`.
+
+        `left` loses them, and the runs that other processes have done.
+        """
         claimed = self.store.claim(left, count, self.design.tables)
         for id_ in (*claimed.mine, *claimed.done, *claimed.failed):
             del left[id_]
@@ -250,7 +253,7 @@ class Execution(Generic[R]):
         return claimed.mine
 
     def _keep(self, finished: Sequence[Finished]) -> None:
-        """Commit what has ended."""
+        """Commit runs that have ended."""
         done = [(each.id, outcome) for each, outcome in finished if isinstance(outcome, bytes)]
         failed = [(each.id, outcome.message) for each, outcome in finished if isinstance(outcome, task.Failure)]
         for id_, _ in failed:
@@ -263,13 +266,13 @@ class Execution(Generic[R]):
         self.progress.failed += len(failed)
 
     def _write_replay(self, id_: str) -> None:
-        """A scenario that shows the failure again, beside the store."""
+        """Write a scenario that reproduces the failure beside the store."""
         point, replication, seed = self.runs[id_]
         text = json.loads(self.design.core(point, replication).to_json())
         self.store.keep_replay(id_, json.dumps({**text, "seed": seed}, indent=1))
 
     def _facts(self) -> dict[str, Any]:
-        """What a reader of the store must know of the experiment."""
+        """Return the facts of the experiment for readers of the store."""
         design = self.design
         facts = {
             "verb": design.verb,
@@ -301,11 +304,11 @@ class Execution(Generic[R]):
                     design.first_seed(point),
                     count,
                     *design.replications_of(point),
-                    # Where each run has its own scenario, it has its own digest.
+                    # If each run has its own scenario, it has its own digest.
                     *([[self.digests[point.index, number] for number in range(count)]] if point.varies else []),
                 ]
                 for point, count in zip(self.points, self.counts, strict=True)
             ],
         }
-        # As they are read back: without tuples, and without numbers of NumPy.
+        # As they are read later: without tuples, and without numbers of NumPy.
         return dict(json.loads(json.dumps(facts, default=lambda value: value.tolist())))

@@ -1,4 +1,4 @@
-"""Where runs are done: threads of this process, or a cluster that `dask.distributed` reaches."""
+"""Workers that execute runs: threads of this process, or a cluster of `dask.distributed`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bentpipe.own.travel import Plain
 
     Outcome: TypeAlias = bytes | Failure | BaseException | None
-    """None if it was told to stop before the end."""
+    """Outcome of a run; None if it was stopped before the end."""
     Finished: TypeAlias = tuple[Task, Outcome]
     Done: TypeAlias = Future[bytes | Failure | None]
 
@@ -39,48 +39,48 @@ POLL_S = 0.1
 PROCESSES_MAX = 1024
 CONNECT_S = 10
 LINGER_S = 0.02
-"""How long to wait for more after one has ended: to keep many short runs at once costs no more than one."""
+"""Wait for more runs after one has ended, in seconds. Keeping many short runs costs no more than keeping one."""
 
 
 class Workers(Protocol):
-    """Does runs, in whatever order."""
+    """Executes runs in any order."""
 
     @property
     def count(self) -> int:
-        """Runs at the same time."""
+        """Number of runs at the same time."""
 
     def begin(self, senders: Mapping[str, Own]) -> None:
-        """Runs will follow that may name these classes of one's own."""
+        """Prepare for runs that may name these custom classes."""
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         """Hand out a run."""
 
     def finished(self, running: int) -> list[Finished]:
-        """Runs that have ended since the last call, after waiting for one for a moment; so many can be expected."""
+        """Return runs that ended since the last call, after a short wait for one of `running` runs."""
 
     def under_way(self) -> float:
-        """Of runs that go on in this process, how much is done, in runs."""
+        """Finished part of the runs that continue in this process, in runs."""
 
     def close(self) -> None:
-        """Stop what is running and wait for it."""
+        """Stop all runs and wait for them."""
 
     @property
     def interrupted(self) -> list[str]:
-        """Where classes in Python were that did not stop by themselves."""
+        """Places of Python classes that did not stop by themselves."""
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def workers(on: str | None, jobs: int | None) -> Workers:
-    """The workers that `on` and `jobs` ask for.
+    """Make the workers for `on` and `jobs`.
 
     Raises
     ------
     BentpipeError
-        There is no such place, it cannot be reached, or `dask.distributed` is not installed.
+        The place is unknown or cannot be reached, or `dask.distributed` is not installed.
     """
     if jobs is not None and not isinstance(jobs, Integral):
         raise BentpipeError(f"jobs = {jobs!r}\n  expected a whole number")
@@ -101,10 +101,10 @@ def workers(on: str | None, jobs: int | None) -> Workers:
 
 
 class _Queue:
-    """What has ended."""
+    """Queue of runs that have ended."""
 
     def __init__(self) -> None:
-        # SimpleQueue.get waits for ever if a short timeout passes between its two looks (CPython 3.10 and 3.11).
+        # SimpleQueue.get waits for ever if a short timeout passes between its two checks (CPython 3.10 and 3.11).
         self._ended: queue.Queue[tuple[Task, Done]] = queue.Queue()
 
     def watch(self, task: Task, future: Done) -> None:
@@ -118,14 +118,14 @@ class _Queue:
             return done.result()
         except CancelledError:
             return None
-        except BaseException as error:  # It is raised again where somebody waits for the run.
+        except BaseException as error:  # Raised again where the caller waits for the run.
             return error
 
     def finished(self, running: int) -> list[Finished]:
         found: list[tuple[Task, Done]] = []
         end_s = time.monotonic() + POLL_S
         while True:
-            # What has ended already is taken in any case.
+            # Runs that have already ended are taken in any case.
             wait_s = max(end_s - time.monotonic(), 0) if not found or len(found) < running else 0
             try:
                 found.append(self._ended.get(timeout=wait_s))
@@ -151,7 +151,7 @@ class Threads(_Queue):
         return self._count
 
     def begin(self, senders: Mapping[str, Own]) -> None:
-        """Threads have them already."""
+        """Do nothing: threads have the classes already."""
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         self.watch(task, self._pool.submit(partial(self._work, task, scenario)))
@@ -179,7 +179,7 @@ class Threads(_Queue):
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Processes that are started within do not hear Ctrl-C, which is for us, who end them."""
+    """Let processes that start within ignore Ctrl-C: this process receives it and ends them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -191,13 +191,13 @@ def _deaf() -> Iterator[None]:
 
 
 class Cluster(_Queue):
-    """Workers of `dask.distributed`: here, or where a scheduler listens. A worker that dies costs what it was doing."""
+    """Workers of `dask.distributed`: local, or of a scheduler. A worker that dies loses only its current work."""
 
     def __init__(self, address: str | None, count: int = 0) -> None:
         super().__init__()
         self._senders: tuple[Plain, ...] = ()
         try:
-            # As any, because only parts of it have types.
+            # As Any, because only parts of it have types.
             self._dask: Any = import_module("distributed")
         except ImportError:
             raise BentpipeError(
@@ -211,11 +211,11 @@ class Cluster(_Queue):
                         n_workers=count,
                         threads_per_worker=1,
                         host="127.0.0.1",
-                        # Its own server listens in any case: on a free port, so that several can run.
+                        # Its server always listens: on a free port, so that several can run.
                         dashboard_address="127.0.0.1:0",
-                        # Its complaints about a slow event loop and the like are no business of who runs a sweep.
+                        # Its warnings about a slow event loop and similar events do not concern users of a sweep.
                         silence_logs=logging.CRITICAL + 1,
-                        # A run takes the memory that it takes; to stop the worker would not help it.
+                        # A run takes the memory that it needs. Stopping the worker would not help.
                         memory_limit=0,
                     )
             self._client: Any = self._dask.Client(self._cluster or address, timeout=CONNECT_S, set_as_default=False)
@@ -244,7 +244,7 @@ class Cluster(_Queue):
         return ClusterError("the scheduler is gone" if self._cluster is None else "the local processes are gone")
 
     def begin(self, senders: Mapping[str, Own]) -> None:
-        """Other processes read their source, or have them by value."""
+        """Send the classes: other processes read their source, or get them by value."""
         self._senders = travel.sent(senders)
 
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
@@ -263,11 +263,11 @@ class Cluster(_Queue):
         self.watch(task, future)
 
     def under_way(self) -> float:
-        # Other processes say so when they have ended.
+        # Other processes report only finished runs.
         return 0.0
 
     def close(self) -> None:
-        # Without a wait for a scheduler that is gone.
+        # Without a wait for a scheduler that has disappeared.
         with suppress(OSError, TimeoutError):
             self._client.close(timeout=CONNECT_S if self._client.status == "running" else 0)
         if self._cluster is not None:
@@ -275,23 +275,23 @@ class Cluster(_Queue):
 
     @property
     def interrupted(self) -> list[str]:
-        # Processes are ended, whatever they do.
+        # Processes are ended in any state.
         return []
 
     def _workers(self) -> list[dict[str, Any]]:
         try:
             return list(self._client.scheduler_info(n_workers=-1)["workers"].values())
         except (KeyError, OSError):
-            # It knows of none since its scheduler went.
+            # The client knows no runs after its scheduler disappeared.
             raise self._gone() from None
 
     def _outcomes(self, done: list[Done]) -> list[Outcome]:
-        # All at once: to fetch one takes longer than a short run.
+        # In one step: fetching one takes longer than a short run.
         futures: list[Any] = list(done)
         whole = [each for each in futures if each.status == "finished"]
         try:
             fetched = {each.key: result for each, result in zip(whole, self._client.gather(whole), strict=True)}
-        except Exception:  # Those who are to blame say so below.
+        except Exception:  # Functions below report failures.
             fetched = {}
         return [fetched[each.key] if each.key in fetched else self._outcome(each) for each in futures]
 

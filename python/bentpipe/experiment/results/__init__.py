@@ -1,1 +1,1 @@
-"""The results of experiments of many runs, with their sentences and reports."""
+"""Results of experiments with many runs, with their sentences and reports."""

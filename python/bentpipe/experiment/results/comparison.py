@@ -1,4 +1,4 @@
-"""Senders compared over the same replications: intervals, and what can be said with confidence."""
+"""Cases compared over the same replications: intervals, and statements that hold with confidence."""
 
 from __future__ import annotations
 
@@ -48,28 +48,28 @@ VERB = "compare"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
-    """Senders compared over the same replications.
+    """Cases compared over the same replications.
 
     Attributes
     ----------
     scenario : Scenario
     names : tuple of str
-        Congestion controls or cases, as asked for.
+        Congestion controls or cases, in the given order.
     runs : polars.DataFrame
         A row per replication and name: `of`, `replication`, `seed`, a column per metric, `completion_bound_s`
-        (what the completion time is at least, where it is missing) and `transfers_finished`.
+        (a lower bound of a missing completion time) and `transfers_finished`.
     metric : str
-        What `statements` are about.
+        Metric of `statements`.
     version : str
-        Of bentpipe.
+        Version of bentpipe.
     judgement : Judgement
         Decides which differences are shown: `statistic`, `confidence`, `correction`, `against`, as in `compare`.
     scenarios : mapping
-        By name, the scenario that was run.
+        The scenarios that ran, by name.
     sweep : Sweep or None
-        All that was run, with failures, and the tables that were kept.
+        All runs, with failures and kept tables.
     asked : tuple of str
-        The metrics that were asked for; the tables have these and the usual ones.
+        Requested metrics. The tables have these and the usual metrics.
     """
 
     scenario: Scenario
@@ -87,37 +87,37 @@ class Comparison(Result):
 
     @property
     def against(self) -> str | None:
-        """The baseline of all differences; None for the best."""
+        """The baseline of all differences; None for the best case."""
         return self.judgement.against
 
     @property
     def metrics(self) -> list[str]:
-        """The usual ones, and those that were asked for."""
+        """The usual metrics, and the requested metrics."""
         return list(dict.fromkeys([*METRICS, *self.asked]))
 
     @property
     def kind(self) -> str:
-        """The kind of the compared things: `sender` or `case`."""
+        """Kind of the compared things: `sender` (a congestion control) or `case`."""
         return "case" if self.sweep is not None and self.sweep.keys == ["case"] else "sender"
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], against: str | None = None) -> Comparison:
-        """What `save` wrote, or the comparison that was last begun in a store.
+        """Load a saved comparison, or the last comparison of a store.
 
-        Congestion controls of one's own are named, and cannot be run again.
+        Custom congestion controls are named, but cannot run again.
 
         Parameters
         ----------
         folder : path
         against : str, optional
-            The sender or case that every other one is compared with, instead of that of the comparison.
+            The baseline: a congestion control or case. It replaces the baseline of the comparison.
 
         Raises
         ------
         BentpipeError
-            There is no comparison.
+            The folder has no comparison.
         ScenarioError
-            `against` is no sender or case of it.
+            `against` is not a congestion control or case of the comparison.
         """
         sweep = Sweep.load(folder, against, verb=VERB)
         with files.reading(folder):
@@ -132,7 +132,7 @@ class Comparison(Result):
 
     @classmethod
     def of(cls, sweep: Sweep, scenario: Scenario, scenarios: Mapping[str, Scenario]) -> Comparison:
-        """Of the replications that every sender has finished."""
+        """Make a comparison from the replications that every case has finished."""
         (key,), facts = sweep.keys, sweep.facts
         place = pl.DataFrame({"of": list(scenarios), "place": range(len(scenarios))})
         columns = [column for name in facts["metrics"] for column in named(name).columns]
@@ -156,12 +156,12 @@ class Comparison(Result):
         )
 
     def joined(self, other: Comparison) -> Comparison:
-        """Both as one: other senders over the same replications of the same scenario.
+        """Join another comparison of other cases over the same replications of the same scenario.
 
         Raises
         ------
         BentpipeError
-            They have other scenarios, other seeds, or a sender in common.
+            The scenarios or the seeds differ, or a case is in both.
         """
         both = set(self.names) & set(other.names)
         if self.scenario.digest != other.scenario.digest or self.seeds != other.seeds or both:
@@ -177,12 +177,12 @@ class Comparison(Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row per name and metric: `of`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
+        """Table with a row per name and metric: `of`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
 
         `low` to `high` is the interval; null with too few replications. With the median as statistic, the column is
-        called `median`. `completed` of `due` is how many replications completed (of `fct`, `fct_p95` and `slowdown`:
-        how many transfers finished; of other metrics: how many replications have a value). Where `is_bound`, the mean
-        is larger than `mean`, because runs that did not complete count with the time that they had.
+        called `median`. `completed` of `due` counts the replications that completed. For `fct`, `fct_p95` and
+        `slowdown`, it counts the finished transfers. For other metrics, it counts the replications with a value. If
+        `is_bound`, the true mean is larger than `mean`, because incomplete runs count with their duration.
         """
         return frames.table(
             (
@@ -195,18 +195,19 @@ class Comparison(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Paired differences `of` less `other` of each metric, for all pairs; with `against`, for each other one to it.
+        """Paired differences `of` less `other` of each metric, for all pairs; with `against`, only for pairs with it.
 
         Columns `metric`, `unit`, `of`, `other`, `replications` (pairs with both values), `mean`, `low`, `high` (in the
-        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean), `effect` (Hedges'
-        g_z), `magnitude` (of the effect, in a word), `p`, `p_adjusted` (over all tests of the
-        metric) and `is_shown` (`p_adjusted` below 1 - confidence). With the median as statistic it is `median` and
-        `median_pct`, and `effect` is Cliff's delta.
+        metric's unit), `mean_pct`, `low_pct`, `high_pct` (of the other's mean). Further columns are `effect` (Hedges'
+        g_z), `magnitude` (the effect in a word), `p`, `p_adjusted` (over all tests of the
+        metric) and `is_shown` (`p_adjusted` below 1 - confidence). With the median as statistic, the columns are
+        `median` and `median_pct`, and `effect` is Cliff's delta.
 
-        All these are of replications that both completed. Where one of them did not complete everything, `of_completed`
-        and `other_completed` are how many did, `more_often` in how many replications the first completed more, and
-        `less_often` less; `p_completed` (corrected like `p_adjusted`) and `is_completed_shown` are of the exact test of
-        these. Otherwise these columns are null.
+        These columns cover replications that both completed. If a case did not complete everything, more columns have
+        values; otherwise they are null. `of_completed` and `other_completed` count completed replications or transfers.
+        `more_often` counts the replications in which the first completed more, and `less_often` those in which it
+        completed less. `p_completed` (corrected like `p_adjusted`) and `is_completed_shown` are from the exact test of
+        these counts.
         """
         return frames.differences(
             (
@@ -219,7 +220,7 @@ class Comparison(Result):
 
     @property
     def statements(self) -> list[str]:
-        """Statements about the metric in plain words: the best sender, or `against`, with each other one."""
+        """Statements about the metric in plain words: the best case, or `against`, with each other case."""
         return self.statements_of(self.metric)
 
     def statements_of(self, name: str) -> list[str]:
@@ -248,14 +249,14 @@ class Comparison(Result):
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
-        """Notes on the scenarios, and hints on what the replications cover and can show."""
+        """Notes on the scenarios, and hints on the coverage and power of the replications."""
         fairness = hints.of_fairness([self.scenario], self.asked)
         fairness += self.judgement.notes([*map(named, self.asked)])
         if self.sweep is None:
             return [*notes_of(self.scenarios.values()), *fairness]
         facts, count = self.sweep.facts, len(self.names)
         tests = count - 1 if self.against is not None else count * (count - 1) // 2
-        # Medians have their own least number, and equal values have no spread.
+        # Medians have their own minimum of replications, and equal values have no spread.
         is_said = self.judgement.statistic == "median" or self._is_fixed()
         found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence)
         return [*facts.get("notes", []), *fairness, *found]
@@ -266,34 +267,34 @@ class Comparison(Result):
         return self.sweep is not None and self.sweep.has_days
 
     def order(self, metric: str | None = None) -> list[str]:
-        """The senders that have the metric, best first: by what they completed, then by the value."""
+        """Order the cases that have the metric, best first: by completed share, then by value."""
         what = named(metric or self.metric)
         return ranked(self._samples(what.name), what, self.judgement)
 
     def unfinished(self, metric: str) -> str | None:
-        """Who did not complete everything, as a note to a table or figure; None if all did."""
+        """Name the cases with incomplete work, as a note to a table or figure; None if all completed."""
         what = named(metric)
         counts = {name: sample.counts for name, sample in self._samples(metric).items() if sample.is_there}
         return not_whole(what, counts)
 
     @property
     def seeds(self) -> list[int]:
-        """Of the replications, in order."""
+        """Seeds of the replications, in order."""
         return self.runs["seed"].unique(maintain_order=True).to_list()
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         return self.sample(of, metric).estimate(self.judgement)
 
     def ratio(self, of: str, other: str | None = None, metric: str | None = None) -> Interval:
-        """Divide a metric by that of another one: the geometric mean over pairs of equal seeds.
+        """Divide a metric by that of another case: the geometric mean over pairs of equal seeds.
 
         Parameters
         ----------
         of : str
         other : str, optional
-            The baseline; by default `against`.
+            The baseline. The default is `against`.
         metric : str, optional
-            By default that of the statements.
+            The default is the metric of the statements.
 
         Raises
         ------
@@ -308,26 +309,26 @@ class Comparison(Result):
     def ratios(self) -> pl.DataFrame:
         """Ratios to `against` of each metric: `metric`, `of`, `other`, `replications`, `ratio`, `low`, `high`.
 
-        Each interval is of one ratio by itself. Where there is none, `note` says why.
+        Each interval is for a single ratio, without correction. `note` gives the reason for a missing ratio.
 
         Raises
         ------
         BentpipeError
-            Nothing was named as `against`.
+            There is no `against`.
         """
         other, confidence = baseline(self.against), self.judgement.confidence
         each = (ratio_rows(what, self._samples(what.name), other, confidence) for what in map(named, self.metrics))
         return pl.DataFrame(list(chain.from_iterable(each)), schema=RATIOS)
 
     def sample(self, of: str, metric: str) -> Sample:
-        """Take a metric of one name in each replication, with the counts of what was completed."""
+        """Take a metric of one name in each replication, with its counts of completed work."""
         what = named(metric)
         rows = self._with(what).filter(pl.col("of") == self._named(of))
         columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
         return Sample.named(what.name, columns)
 
     def _with(self, metric: Metric) -> pl.DataFrame:
-        """The runs with the columns of a metric."""
+        """Return the runs with the columns of a metric."""
         if set(metric.columns) <= set(self.runs.columns):
             return self.runs
         if self.sweep is None:
@@ -337,7 +338,7 @@ class Comparison(Result):
         return Comparison.of(replace(self.sweep, runs=runs, facts=asked), self.scenario, self.scenarios).runs
 
     def values(self, of: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """A metric of one sender in each replication, shape (replications,); NaN where missing."""
+        """Return a metric of one case in each replication, shape (replications,); NaN where missing."""
         return self.sample(of, metric).values
 
     @options.formerly(is_ratio='chart="ratio"')
@@ -355,18 +356,18 @@ class Comparison(Result):
         Parameters
         ----------
         chart : str, optional
-            `intervals` has mean or median and interval of each name and the single runs, `ratio` the ratios to
-            `against`, and `cwnd` the congestion window of each over the first replication, which is run again.
+            `intervals` shows the mean or median and interval of each name, and the single runs. `ratio` shows the
+            ratios to `against`. `cwnd` repeats the first replication and shows the congestion window of each name.
         metric : str, optional
-            As in `compare`; by default that of the statements.
+            Metric as in `compare`. The default is the metric of the statements.
         size, title, labels : optional
-            Width and height in inches, a title instead of that of the scenario, and labels of the axes:
+            Width and height in inches, a title instead of the scenario's title, and labels of the axes:
             `{"x": ..., "y": ...}`.
 
         Raises
         ------
         BentpipeError
-            No such chart or metric, or no run has it.
+            Unknown chart or metric, or no run has the metric.
         """
         return super().plot(chart, metric=metric, size=size, title=title, labels=labels)
 
@@ -382,7 +383,7 @@ class Comparison(Result):
         return windows_figure(self, runs)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write all that `load` needs, with `table` and `differences` as Parquet; otherwise like `RunResult.save`."""
+        """Write the data for `load`, with `table` and `differences` as Parquet; see `RunResult.save`."""
         if self.sweep is None:
             raise BentpipeError("comparisons that were joined cannot be saved\n  save each of them")
         self.sweep.write(folder, {"table": self.table, "differences": self.differences})
@@ -407,7 +408,7 @@ class Comparison(Result):
         return {**({} if self.against is None else {"ratios": self.ratios.to_dicts()}), "runs": self.runs.to_dicts()}
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
-        """A row per name, a column per metric that any has."""
+        """Make a row per name, and a column per metric that has values."""
         columns = [[self.kind, *self.names]]
         for what in map(named, self.metrics):
             found = [self.estimate(name, what.name) for name in self.names]
@@ -441,7 +442,7 @@ class Comparison(Result):
         return {name: self.sample(name, metric) for name in self.names}
 
     def judged(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
-        """By `of` and `other`, for one metric. `best` comes first in its pairs; the correction is over all pairs."""
+        """Judge one metric by `of` and `other`. `best` comes first in its pairs; the correction is over all pairs."""
         values = self._samples(metric)
         if self.against is not None:
             pairs = [(name, self.against) for name in self.names if name != self.against]
@@ -452,6 +453,6 @@ class Comparison(Result):
 
 
 def complete(sweep: Sweep) -> list[int]:
-    """The replications that every sender has finished."""
+    """List the replications that every case has finished."""
     counts = sweep.runs["replication"].value_counts()
     return sorted(counts.filter(pl.col("count") == sweep.points.height)["replication"].to_list())

@@ -1,4 +1,4 @@
-"""What a sweep says: senders against each other at each setting, and which point of the grid is best."""
+"""Conclusions of a sweep: cases against each other at each setting, and the best point of the grid."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from bentpipe.statistics.samples import Counts
 
 LETTERS_MAX = 300
-"""A statement about so many settings that it is longer is counted."""
+"""A longer statement about many settings is replaced by counts."""
 EQUALS_MAX = 3
-"""Points that are named among those that are not shown to be worse than the best."""
+"""Maximum number of named points among those that are not shown to be worse than the best."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A sender against another one, at each combination of the other keys that both have."""
+    """A case against another case, at each combination of the other keys that both have."""
 
     metric: str
     sender: str
     other: str
     settings: dict[str, dict[str, Any]]
-    """By name of the condition, the values of its keys."""
+    """Values of the keys, by name of the condition."""
     differences: dict[str, Difference]
-    """By name of the condition; its name is empty if no other key varies."""
+    """Differences by name of the condition. The name is empty if no other key varies."""
 
     def __str__(self) -> str:
-        """What can be said: setting by setting, or where these are many, at how many of them."""
+        """Write the conclusion setting by setting, or as counts if the settings are many."""
         text = self.in_full()
         return text if len(text) <= LETTERS_MAX or len(self.differences) < 2 else self.counted()
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row of `Result.differences` for each setting."""
+        """Make a row of `Result.differences` for each setting."""
         metric = named(self.metric)
         return [
             {**difference_row(metric, self.sender, self.other, each), **self.settings[at]}
@@ -55,7 +55,7 @@ class Contrast:
         ]
 
     def in_full(self) -> str:
-        """What can be said, setting by setting."""
+        """Write the conclusion setting by setting."""
         if not self.differences:
             return f"{self.sender} and {self.other} have no setting of the other keys in common"
         if list(self.differences) == [""]:
@@ -63,7 +63,10 @@ class Contrast:
         return sentence(self.sender, self.other, self.differences, named(self.metric))
 
     def counted(self) -> str:
-        """The same in numbers, such as `sack against reno in goodput, of 12 settings: better at 4, worse at 0, ...`."""
+        """Write the conclusion as counts of settings.
+
+        Such as `sack against reno in goodput, of 12 settings: better at 4, worse at 0, ...`.
+        """
         metric = named(self.metric)
         question = next((each.question for each in self.differences.values()), None)
         if question is not None:
@@ -85,9 +88,9 @@ class Contrast:
 
 
 def judged(difference: Difference, metric: Metric) -> int:
-    """Whether the first is shown to be better (1) or worse (-1) than the other: by what it completed, else in value.
+    """Return 1 if the first is shown to be better than the other, -1 if worse: by completed share, else by value.
 
-    Of a metric that is not judged, whether it is above or below.
+    A metric without a better direction counts as above or below.
     """
     shares = difference.shares
     if shares is not None and shares.is_shown:
@@ -99,18 +102,18 @@ def judged(difference: Difference, metric: Metric) -> int:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A point of the grid in the order from the best to the worst."""
+    """A point of the grid in the order from best to worst."""
 
     point: int
     found: Estimate | Interval
     counts: Counts
     behind: Difference | None
-    """The best less this point; None for the best."""
+    """Difference of the best point less this point; None for the best."""
     is_worse: bool
     """Whether it is shown to be worse than the best, corrected together with the other points."""
 
     def to_dict(self, judgement: Judgement) -> dict[str, Any]:
-        """A row: the estimate, and the test against the best."""
+        """Make a row: the estimate, and the test against the best."""
         shares = self.behind.shares if self.behind is not None else None
         return {
             **estimate_row(self.found, self.counts, judgement),
@@ -121,11 +124,12 @@ class Ranked:
 
 
 def ranking(samples: Mapping[int, Sample], metric: Metric, judgement: Judgement = DEFAULT) -> list[Ranked]:
-    """All points that have the metric, best first, each against the best in pairs of equal seeds.
+    """Order all points that have the metric, best first, each compared with the best in pairs of equal seeds.
 
-    Points that are not shown to be worse may be the best in truth: multiple comparisons with the best, here in pairs,
-    by two-sided tests, corrected for all other points. A test simulates, for Holm's correction, that the point which is
-    best in truth is among them in at least 95 % of sweeps, although the same values decide which one looks best.
+    Any point that is not shown to be worse may be the true best. The method is multiple comparisons with the best, in
+    pairs, by two-sided tests, corrected for all other points. The same values also select the point that looks best. A
+    test of this function simulates, for Holm's correction, that the true best is still among these points in at least
+    95 % of sweeps.
 
     References
     ----------
@@ -147,7 +151,7 @@ def placed(
     metric: Metric,
     judgement: Judgement,
 ) -> list[Ranked]:
-    """Points in their order, each with the best's difference to it."""
+    """Place points in their order, each with the difference of the best to it."""
     return [
         Ranked(
             point,
@@ -162,26 +166,26 @@ def placed(
 
 @dataclass(frozen=True)
 class Choice:
-    """Which sender is best at a setting of the other keys."""
+    """The best case at a setting of the other keys."""
 
     condition: str
     settings: dict[str, Any]
     best: str
     equals: list[str]
-    """Those that are not shown to be worse."""
+    """Cases that are not shown to be worse."""
 
 
 class Compared:
-    """The samples of a grid by sender and condition.
+    """The samples of a grid by case and condition.
 
     Parameters
     ----------
     points : polars.DataFrame
         A row per point, as `Sweep.points`.
     keys : sequence of str
-        That vary.
+        Varied keys.
     samples : mapping
-        By point.
+        Samples by point.
     metric : Metric
     judgement : Judgement
     """
@@ -206,7 +210,7 @@ class Compared:
             self.samples.setdefault(row[self.sender], {})[condition] = samples[row["point"]]
 
     def contrasts(self) -> list[Contrast]:
-        """The best sender against each other one, or each other one against the named one; corrected together."""
+        """Compare the best case with each other case, or each other case with the baseline; corrected together."""
         against, whole = self.judgement.against, {name: joined([*each.values()]) for name, each in self.samples.items()}
         order = ranked(whole, self.metric, self.judgement)
         if against is not None and against not in order:
@@ -228,7 +232,7 @@ class Compared:
         ]
 
     def choices(self) -> list[Choice]:
-        """At each setting the best sender and those that are not shown to be worse; corrected together."""
+        """Find the best case at each setting and the cases that are not shown to be worse; corrected together."""
         there = {at: {name: each[at] for name, each in self.samples.items() if at in each} for at in self.settings}
         orders = {at: ranked(samples, self.metric, self.judgement) for at, samples in there.items()}
         pairs = [(at, order[0], other) for at, order in orders.items() for other in order[1:]]
@@ -244,7 +248,7 @@ class Compared:
 
 
 def preferred(choices: Sequence[Choice], metric: Metric) -> str:
-    """At how many settings each sender is best or not shown to be worse, most often first."""
+    """Count the settings where each case is best or not shown to be worse, most frequent first."""
     names = [name for choice in choices for name in (choice.best, *choice.equals)]
     order = sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
     said = ", ".join(f"{name} at {names.count(name)}" for name in order)
@@ -253,7 +257,7 @@ def preferred(choices: Sequence[Choice], metric: Metric) -> str:
 
 
 def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], metric: Metric) -> Iterator[str]:
-    """The best point and what is as good, and the worst, in words."""
+    """Name the best point, the points not shown to be worse, and the worst point."""
     rows = {row["point"]: row for row in points.iter_rows(named=True)}
     best, *rest = order
     first, last = metric.ends
@@ -281,7 +285,7 @@ def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], 
 
 
 def amount(found: Estimate | Interval, metric: Metric) -> str:
-    """A mean with its margin and unit: `6.31 ± 0.20 s`, `> 18.4 s`."""
+    """Write a mean with its margin and unit: `6.31 ± 0.20 s`, `> 18.4 s`."""
     divisor, unit = formatting.scale([found.value], metric.unit)
     half = None if found.low is None or found.high is None else (found.high - found.low) / 2 / divisor
     mean, margin = formatting.mean_and_margin((found.value or 0) / divisor, half)
@@ -289,20 +293,20 @@ def amount(found: Estimate | Interval, metric: Metric) -> str:
 
 
 def sender_of(points: pl.DataFrame, keys: Sequence[str]) -> str | None:
-    """The key whose values are compared with each other."""
+    """Return the key whose values are compared with each other."""
     return next((key for key in compared_keys() if key in keys and points[key].n_unique() > 1), None)
 
 
 def conditions_of(points: pl.DataFrame, keys: Sequence[str], sender: str) -> list[str]:
-    """The keys under whose values senders are compared: what goes with the sender is a part of it."""
+    """Return the keys of the conditions where cases are compared. Keys that vary with the case are a part of it."""
     count = points[sender].n_unique()
     return [key for key in keys if key != sender and points.select(sender, key).n_unique() > count]
 
 
 def labels(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Name each point of a grid in plain words; no two points have one name."""
+    """Name each point of a grid in plain words; names are unique."""
     names: list[str] = []
-    # Numbers as people write them have six digits; where that makes two of them one, all.
+    # Numbers for people have six digits. If two of them look equal, all digits are written.
     for text in (formatting.setting, str):
         names = [named_point({key: text(row[key]) for key in keys}, keys) for row in points.iter_rows(named=True)]
         if len(set(names)) == len(names):
@@ -311,10 +315,10 @@ def labels(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
 
 
 def conditions(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Of each point the values of these keys as a name, which no other values have."""
+    """Name the values of these keys for each point; other values have other names."""
     rows = [tuple(row[key] for key in keys) for row in points.iter_rows(named=True)]
     names: list[str] = []
-    # Numbers as people write them have six digits; where that makes two of them one, all.
+    # Numbers for people have six digits. If two of them look equal, all digits are written.
     for text in (formatting.setting, str):
         names = [
             ", ".join(
@@ -329,6 +333,6 @@ def conditions(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
 
 
 def paired(one: Sample, other: Sample) -> tuple[Sample, Sample]:
-    """The replications that both have."""
+    """Return the replications that both samples have."""
     count = min(len(one.values), len(other.values))
     return one.first(count), other.first(count)

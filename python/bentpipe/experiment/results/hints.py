@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 FAR = 2.0
-"""Standard deviations: where only larger differences can be shown, replications are few."""
+"""Effect in standard deviations. Replications are few if they can show only larger differences."""
 NOTES_MAX = 8
-"""Notes on the points of a grid that are listed."""
+"""Maximum number of listed notes on the points of a grid."""
 
 
 def of_points(points: Sequence[Point], *, is_grid: bool) -> list[str]:
-    """The notes on the scenarios, each once; of a grid with the number of points, if not all have it."""
+    """List the notes on the scenarios, each once. A note of a grid has the number of points, if not all have it."""
     counts = Counter(note for point in points for note in point.notes)
     found = [
         note if of == len(points) or not is_grid else f"{note} (at {of} of {count(len(points), 'point')})"
@@ -38,7 +38,7 @@ def of_points(points: Sequence[Point], *, is_grid: bool) -> list[str]:
 def of_replications(
     facts: Mapping[str, Any], replications: int, tests: int, confidence: float = Judgement.confidence
 ) -> list[str]:
-    """The coverage and the power of the replications of an experiment.
+    """Describe the coverage and the power of the replications of an experiment.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def of_replications(
     replications : int
         Runs of each point.
     tests : int
-        Comparisons that are corrected together; 0: nothing is compared.
+        Number of comparisons that are corrected together; 0 without comparisons.
     confidence : float
     """
     if replications < 2:
@@ -78,7 +78,7 @@ def _too_few(replications: int, tests: int, confidence: float) -> list[str]:
 
 
 def of_fairness(scenarios: Iterable[Scenario], metrics: Sequence[str]) -> list[str]:
-    """A hint if the metrics include Jain's index, and flows are of different kinds."""
+    """Give a hint if the metrics include Jain's index, and flows are of different kinds."""
     kinds = sorted({kind for scenario in scenarios for kind in scenario.flow_kinds})
     if "jain" not in metrics or len(kinds) < 2:
         return []

@@ -1,4 +1,4 @@
-"""Different senders in one run: how they share a path, who starves whom."""
+"""Several congestion controls in one run: their shares of a path, and cases that starve."""
 
 from __future__ import annotations
 
@@ -46,16 +46,18 @@ if TYPE_CHECKING:
 
 VERB = "mix"
 TESTS = 3
-"""Questions that are tested of each sender."""
+"""Number of questions that are tested for each case."""
 FAIR, OWN = "a fair share", "its own kind"
-"""What shares and goodputs are compared with, as in `differences`."""
+"""References of shares and goodputs, as in `differences`."""
 STARVED = 0.5
-"""Below so much of its fair share a sender is called starved, if that is known and it gets more among its own kind."""
+"""A case is called starved below this part of its fair share, if the data shows it and the case gets more among its own
+kind.
+"""
 
 
 @dataclass(frozen=True)
 class Flows:
-    """What a mix looks at in a run: a value per flow."""
+    """Values per flow that a mix takes from a run."""
 
     values: dict[str, Values]
     names: list[str]
@@ -63,7 +65,7 @@ class Flows:
 
     @classmethod
     def of(cls, flows: pl.DataFrame, links: pl.DataFrame) -> Flows:
-        """From the tables of the run."""
+        """Make it from the tables of the run."""
         columns = ("goodput_bps", "sent_bytes", "retransmitted_bytes", "timeouts", "rtt_p50_s")
         values = {name: np.array(flows[name].to_list(), dtype=np.float64) for name in columns}
         largest = links["utilisation"].max()
@@ -71,7 +73,7 @@ class Flows:
 
 
 def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A row per replication and sender, and a row per replication."""
+    """Make a table with a row per replication and case, and a table with a row per replication."""
     rows: list[dict[str, Any]] = []
     totals: list[dict[str, Any]] = []
     for k, (mixed, *own) in complete.items():
@@ -118,23 +120,23 @@ def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]])
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Mix(Result):
-    """Senders that shared the same runs.
+    """Cases that shared the same runs.
 
     Attributes
     ----------
     scenario : Scenario
-        As asked for, without the copies of its flows; `scenario_of` has them.
+        The given scenario, without the copies of its flows; `scenario_of` has them.
     plan : Plan
     runs : polars.DataFrame
         A row per replication and name: `of`, `replication`, `seed`, `flows` (how many are of this name),
         `goodput_bps`, `share`, `own_bps`, `retransmitted_pct`, `timeouts`, `rtt_p50_s`; see `QUANTITIES`.
     totals : polars.DataFrame
-        One row per replication: `goodput_bps` of all flows in the mix, Jain's index of the senders' goodput
-        (`jain_senders`) and of the flows' (`jain_flows`), `utilisation` of the busiest link.
+        One row per replication: `goodput_bps` of all flows in the mix, Jain's index of the cases' goodput
+        (`jain_senders`) and of the flows' goodput (`jain_flows`), `utilisation` of the busiest link.
     judgement : Judgement
         Its `confidence` and `correction` decide which differences are shown.
     version : str
-        Of bentpipe.
+        Version of bentpipe.
     """
 
     scenario: Scenario
@@ -144,23 +146,23 @@ class Mix(Result):
     judgement: Judgement
     version: str
     sweep: Sweep | None = None
-    """All that was run."""
+    """All runs of the mix."""
     asked: tuple[str, ...] = ()
-    """Metrics that the tables have besides `QUANTITIES`."""
+    """Metrics of the tables in addition to `QUANTITIES`."""
 
     charts = MIX_CHARTS
     senders = Former("names")
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Mix:
-        """What `save` wrote, or the mix that was last begun in a store.
+        """Load a saved mix, or the last mix of a store.
 
-        Congestion controls of one's own are named, and cannot be run again.
+        Custom congestion controls are named, but cannot run again.
 
         Raises
         ------
         BentpipeError
-            There is no mix.
+            The folder has no mix.
         """
         sweep = Sweep.load(folder, verb=VERB)
         with files.reading(folder):
@@ -168,7 +170,7 @@ class Mix(Result):
             text = facts["scenario"]
             scenario = Scenario(text, source=facts["source"], senders=absent(text))
             written = facts["plan"]
-            # Each sender's copy of the same flow.
+            # The copies of the same flow, one per case.
             copies = [flow for flows in written["flows"] for flow in flows.values()]
             classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
             plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
@@ -178,11 +180,11 @@ class Mix(Result):
 
     @classmethod
     def of(cls, sweep: Sweep, scenario: Scenario, plan: Plan) -> Mix:
-        """Of the replications of which all runs have ended."""
+        """Make a mix from the replications whose runs have all ended."""
         flows, links = (sweep.kept(name).partition_by("run", as_dict=True) for name in ("flows", "links"))
         runs: dict[int, list[Flows]] = {k: [] for k in complete(sweep, plan)}
         seeds: dict[int, int] = {}
-        # The mix of a replication comes before those of one kind.
+        # The mix of a replication comes before the runs of one kind.
         for row in sweep.runs.sort("replication", "point").iter_rows(named=True):
             if (k := row["replication"]) in runs:
                 runs[k].append(Flows.of(flows[row["run"],], links[row["run"],]))
@@ -194,7 +196,7 @@ class Mix(Result):
         return replace(found, runs=found._with([quantity(name) for name in asked]))
 
     def _with(self, wanted: Iterable[Quantity | Metric]) -> pl.DataFrame:
-        """The runs with columns of these metrics, of all flows of each sender."""
+        """Return the runs with columns of these metrics over all flows of each case."""
         new = [each for each in wanted if isinstance(each, Metric) and not set(each.columns) <= set(self.runs.columns)]
         if not new or self.sweep is None:
             return self.runs
@@ -209,7 +211,7 @@ class Mix(Result):
         for name, table in self.sweep.tables.items():
             mixed = table.filter(pl.col("point") < len(self.names))
             if "flow" in mixed.columns:
-                # A copy has the name of the flow that it is a copy of.
+                # A copy has the name of its original flow.
                 mixed = mixed.join(owners, on=["replication", "flow"], maintain_order="left").drop("flow")
                 mixed = mixed.rename({"entry": "flow"})
             kept[name] = mixed
@@ -217,22 +219,22 @@ class Mix(Result):
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Congestion controls or cases, as asked for."""
+        """Congestion controls or cases, in the given order."""
         return self.plan.names
 
     @property
     def seeds(self) -> list[int]:
-        """Of the replications, in order."""
+        """Seeds of the replications, in order."""
         return self.totals["seed"].to_list()
 
     @property
     def fair(self) -> float:
-        """The share that each sender would have if all had the same."""
+        """The equal share of each case."""
         return 1 / len(self.names)
 
     @property
     def quantities(self) -> dict[str, Quantity | Metric]:
-        """By name, what the tables have of each sender."""
+        """Quantities that the tables have of each case, by name."""
         return {name: quantity(name) for name in (*QUANTITIES, *self.asked)}
 
     def estimate(self, of: str, metric: str | None = None) -> Estimate:
@@ -243,11 +245,11 @@ class Mix(Result):
         return self.sample(of, metric).estimate(self.judgement)
 
     def of_own(self, of: str) -> Interval:
-        """Divide the goodput here by that among its own kind: ratio of means, with a bootstrap interval."""
+        """Divide the goodput by that among its own kind: ratio of means, with a bootstrap interval."""
         return ratio_of_means(self.values(of, "goodput"), self.values(of, "own"), self.judgement.confidence)
 
     def total(self, column: str) -> Estimate:
-        """Mean of a column of `totals`, with Student's interval."""
+        """Estimate the mean of a column of `totals`, with Student's interval."""
         return estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
 
     def unit(self, metric: str) -> str:
@@ -259,7 +261,7 @@ class Mix(Result):
         return self.sample(of, metric).values
 
     def sample(self, of: str, metric: str) -> Sample:
-        """Take one of `QUANTITIES`, or a metric, of one name in each replication, with the counts of what completed."""
+        """Take one of `QUANTITIES`, or a metric, of one name in each replication, with its counts of completed work."""
         what = quantity(metric)
         rows = self._with([what]).filter(pl.col("of") == self._named(of))
         if isinstance(what, Quantity):
@@ -269,7 +271,9 @@ class Mix(Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row per name and metric: `of`, `metric`, `unit`, `replications`, `mean`, `low`, `high`, as in a comparison.
+        """Table with a row per name and metric.
+
+        The columns are `of`, `metric`, `unit`, `replications`, `mean`, `low`, `high`, as in a comparison.
 
         The metrics are `quantities` and `of_own`, the ratio of `goodput` to `own`.
         """
@@ -286,7 +290,7 @@ class Mix(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Two rows per name: its share less a fair one, and its goodput less that among its own kind.
+        """Table with two rows per name: its share less a fair share, and its goodput less that among its own kind.
 
         The columns are those of `Comparison.differences`; `other` is `a fair share` or `its own kind`.
         """
@@ -300,7 +304,7 @@ class Mix(Result):
 
     @property
     def statements(self) -> list[str]:
-        """What can be said, in plain words: who gets more than a fair share, who is starved, and by whom."""
+        """Conclusions in plain words: cases above a fair share, starved cases, and their causes."""
         said = []
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
@@ -349,7 +353,7 @@ class Mix(Result):
         return tests
 
     def _judged(self) -> dict[tuple[str, str], Difference]:
-        """The tests of all names, corrected together: against a fair share, half of that, and its own kind."""
+        """Test all names, corrected together: against a fair share, half of a fair share, and its own kind."""
         pairs: dict[tuple[str, str], tuple[Values, Values]] = {}
         for name in self.names:
             share, goodput, own = (self.values(name, what) for what in ("share", "goodput", "own"))
@@ -360,7 +364,7 @@ class Mix(Result):
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
-        """Notes on the scenario, and hints on what the replications cover and can show."""
+        """Notes on the scenario, and hints on the coverage and power of the replications."""
         facts: Mapping[str, Any] = {} if self.sweep is None else self.sweep.facts
         tests = TESTS * len(self.names)
         return [
@@ -374,19 +378,19 @@ class Mix(Result):
         return self.sweep is not None and self.sweep.has_days
 
     def scenario_of(self, replication: int = 0) -> Scenario:
-        """The scenario of a replication: copies of the flows, each with its sender, and the seed."""
+        """Make the scenario of a replication: copies of the flows, each with its case, and the seed."""
         count = len(self.names)
         kinds = [(slot + replication) % count for slot in range(count)]
-        # A mix that was read does not know, and its first day is that of all unless the runs have others.
+        # A loaded mix does not know this. All replications have its first day unless the runs have others.
         day = replication if self.has_days else 0
         return self.plan.on_day(day).mixed(kinds).with_seed((self.scenario.seed + replication) % 2**64)
 
     def senders_of(self, replication: int = 0) -> dict[str, str]:
-        """By name of a flow in a replication, its sender; flows that do not take part are not there."""
+        """Return the case of each flow in a replication, by name. Flows that do not take part are missing."""
         return self.plan.senders(replication)
 
     def run(self, replication: int = 0, series: str | Iterable[str] = ()) -> RunResult:
-        """A replication once more, with all its tables and with time series."""
+        """Repeat a replication, with all its tables and with time series."""
         return run(self.scenario_of(replication), series=series)
 
     def plot(
@@ -403,18 +407,18 @@ class Mix(Result):
         Parameters
         ----------
         chart : str, optional
-            `share` has the share of each name and a fair share, `goodput` also that among its own kind, `cwnd` the
-            congestion window of each flow over the first replication, which is run for it, and `all` these three.
-            `intervals` has `metric` with the single runs.
+            `share` shows the share of each name and a fair share. `goodput` shows the goodput, also among its own kind.
+            `cwnd` repeats the first replication and shows the congestion window of each flow. `all` shows these three.
+            `intervals` shows `metric` with the single runs.
         metric : str, optional
             One of `QUANTITIES`, or a metric of flows: the chart is `intervals`.
         size, title, labels : optional
-            As in `Comparison.plot`; labels where there is one panel.
+            Arguments as in `Comparison.plot`. Labels need a single panel.
 
         Raises
         ------
         BentpipeError
-            No such chart or metric.
+            Unknown chart or metric.
         """
         chart = "intervals" if chart is None and metric is not None else chart
         return super().plot(chart, metric=metric, size=size, title=title, labels=labels)
@@ -427,7 +431,7 @@ class Mix(Result):
         return mix_figure(self, chart, metric or "goodput")
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write all that `load` needs, with `table`, `differences` and `totals` as Parquet.
+        """Write all data that `load` needs, with `table`, `differences` and `totals` as Parquet.
 
         Otherwise like `RunResult.save`.
         """
@@ -451,7 +455,7 @@ class Mix(Result):
         return {"totals": self.totals.to_dicts(), "runs": self.runs.to_dicts()}
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
-        """A row per name, a column per quantity."""
+        """Make a row per name and a column per quantity."""
         columns = [["name", *self.names]]
         for name, what in self.quantities.items():
             columns.append(column_shown(name, what.unit, [self.estimate(of, name) for of in self.names]))
@@ -461,7 +465,7 @@ class Mix(Result):
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook
 
-        # Windows would need another run.
+        # Congestion windows would need another run.
         return notebook.page(
             f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], lambda: self.plot("goodput")
         )

@@ -1,4 +1,4 @@
-"""The report of a mix."""
+"""Report of a mix."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class OfMix(Reporter):
         return Tabled(self.tables[0], "Each sender, with its interval.", self.provenance)
 
     def _totals(self) -> Table:
-        """Only as a file."""
+        """Make the table of totals, which is only a file."""
         data = self.mix.totals
         rows = [
             [str(row[0]), str(row[1]), *(f"{each:.5g}" for each in row[2:])] for row in data.head(ROWS_MAX).iter_rows()

@@ -1,4 +1,4 @@
-"""Which senders share a scenario, and in which flows."""
+"""Plan of a mix: the cases that share a scenario, and their flows."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
 
 DATAGRAMS = ("cbr", "poisson", "on-off")
-"""Applications that have no transport to choose."""
+"""Applications without a choice of transport."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which senders share a scenario, and in which flows."""
+    """The cases that share a scenario, and their flows."""
 
     names: tuple[str, ...]
     base: dict[str, Any]
-    """The scenario, resolved."""
+    """The resolved scenario."""
     flows: list[dict[str, dict[str, Any]]]
-    """For each sender, by name of a flow that takes part, the flow with its transport."""
+    """Flows that take part, with their transport, by name, for each case."""
     folder: str | None
     classes: dict[str, Own]
-    """By name, those of one's own."""
+    """Custom classes by name."""
     scenario: Scenario | None = None
-    """The source of the plan, as are the `members`; None if the plan was read."""
+    """Source of the plan, like `members`; None if the plan was loaded."""
     members: Mapping[str, Scenario] = field(default_factory=dict)
-    """By name of a congestion control or case, the scenario with it alone."""
+    """Scenarios with only one congestion control or case, by its name."""
 
     @classmethod
     def of(cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]]) -> Plan:
-        """Check what is asked for."""
+        """Check the request and make its plan."""
         known = scenario.cases | {name: as_case(scenario, name, sets) for name, sets in cases.items()}
         members: dict[str, Scenario] = {}
         for name in names:
@@ -52,14 +52,14 @@ class Plan:
         return cls._made(scenario, members)
 
     def on_day(self, day: int) -> Plan:
-        """The same plan on a day of the sky.
+        """Make the same plan on a day of the sky.
 
         Raises
         ------
         ScenarioError
-            It makes no sense on this day.
+            The scenario is invalid on this day.
         BentpipeError
-            The plan was read, and has the first day only.
+            The plan was loaded, and has only the first day.
         """
         if day == 0 or (self.scenario is not None and not self.scenario.has_days):
             return self
@@ -101,7 +101,7 @@ class Plan:
         return cls(tuple(members), base, flows, scenario.folder, senders, scenario, members)
 
     def mixed(self, kinds: list[int]) -> Scenario:
-        """The scenario in which the copies of each flow have these senders, in order."""
+        """Make the scenario in which the copies of each flow have these cases, in order."""
         flows = {name: flow for name, flow in self.base["flow"].items() if name not in self.flows[0]}
         for name in self.flows[0]:
             for slot, kind in enumerate(kinds):
@@ -109,11 +109,11 @@ class Plan:
         return Scenario({**self.base, "flow": flows}, folder=self.folder, senders=self.classes)
 
     def senders(self, turn: int) -> dict[str, str]:
-        """By name of a flow in the mix of replication `turn`, its sender."""
+        """Return the case of each flow in the mix of replication `turn`, by name."""
         return {flow: sender for flow, (_, sender) in self.copies(turn).items()}
 
     def copies(self, turn: int) -> dict[str, tuple[str, str]]:
-        """By name of a flow in the mix of replication `turn`, the flow that it is a copy of, and its sender."""
+        """Return the original and the case of each flow in the mix of replication `turn`, by name."""
         count = len(self.names)
         return {
             self._copy(name, slot): (name, self.names[(slot + turn) % count])
@@ -123,21 +123,21 @@ class Plan:
 
     def _copy(self, name: str, slot: int) -> str:
         copy = f"{name}.{slot + 1}"
-        # A flow of the scenario may have that name already.
+        # A flow of the scenario may already have that name.
         while copy in self.base["flow"]:
             copy += "'"
         return copy
 
 
 def _transport(content: dict[str, Any], flow: str) -> dict[str, Any]:
-    """That of a flow, whole: a resolved flow names only what differs from `tcp`."""
+    """Return the complete transport of a flow. A resolved flow has only the differences from `tcp`."""
     common, own = content["tcp"], content["flow"][flow].get("tcp", {})
     deep = {key: {**common[key], **own.get(key, {})} for key in ("rto", "ack")}
     return {**common, **own, **deep}
 
 
 def _shared(content: dict[str, Any], key: str) -> Any:
-    """What a case may not change."""
+    """Return the part of a scenario that a case may not change."""
     if key == "flow":
         return {name: {k: v for k, v in flow.items() if k != "tcp"} for name, flow in content["flow"].items()}
     return None if key in ("tcp", "title") else content.get(key)

@@ -1,4 +1,4 @@
-"""Where what a sweep shows is from."""
+"""Provenance of a sweep."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def of_sweep(sweep: Sweep) -> Provenance:
-    """Of all that is made of a sweep."""
+    """Make the provenance of a sweep and its files."""
     facts = sweep.facts
     text, form = facts["written"]
-    # Beside the page: a file may change, and there may have been none.
+    # A copy beside the page: the original file may change or be missing.
     file = f"{WRITTEN}.{form}"
     versions = facts["versions"] or [facts["version"]]
     no_command = given_in_python(facts)

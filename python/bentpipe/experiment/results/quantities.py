@@ -1,4 +1,4 @@
-"""What is known of each sender in a mix."""
+"""Quantities of each case in a mix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is known of a sender in a mix."""
+    """A quantity of a case in a mix."""
 
     name: str
     column: str
@@ -35,16 +35,16 @@ QUANTITIES = {
     )
 }
 OF_SENDER = ("flows", "completions", "drops")
-"""Tables whose metrics a sender has in a mix: over its flows."""
+"""Tables with metrics over the flows of a case in a mix."""
 
 
 def quantity(name: str) -> Quantity | Metric:
-    """One of `QUANTITIES`, or a metric of flows, which is taken over those of each sender: `tcp_efficiency`, `fct:web`.
+    """Find one of `QUANTITIES`, or a metric of flows, taken over the flows of each case: `tcp_efficiency`, `fct:web`.
 
     Raises
     ------
     BentpipeError
-        There is none of this name.
+        Unknown name.
     """
     base, _, of = name.partition(":")
     if name in QUANTITIES:

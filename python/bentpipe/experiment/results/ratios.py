@@ -1,4 +1,4 @@
-"""How many times as much as a baseline: ratios in pairs of equal seeds, and why there is none."""
+"""Ratios to a baseline in pairs of equal seeds, with the reason for each missing ratio."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ RATIOS = {
 
 
 def ratio(metric: Metric, samples: Mapping[str, Sample], sender: str, other: str, confidence: float) -> Interval:
-    """A metric of one sender over that of another, replication by replication.
+    """Divide a metric of one case by that of another, replication by replication.
 
     Raises
     ------
     BentpipeError
-        Not everything was completed, so that the ratio would be one of survivors; or a value is not above 0.
+        Not everything was completed, so only survivors would count; or a value is not above 0.
     """
     for name in (sender, other):
         sample = samples[name]
@@ -56,7 +56,7 @@ def ratio(metric: Metric, samples: Mapping[str, Sample], sender: str, other: str
 def ratio_row(
     metric: Metric, samples: Mapping[str, Sample], sender: str, other: str, confidence: float
 ) -> dict[str, Any]:
-    """The same as a row of plain data, in which `note` says why there is no ratio."""
+    """Make a row of the ratio as plain data, in which `note` gives the reason for a missing ratio."""
     row: dict[str, Any] = {"metric": metric.name, "of": sender, "other": other}
     try:
         found = ratio(metric, samples, sender, other, confidence)
@@ -73,19 +73,19 @@ def ratio_row(
 
 
 def ratio_rows(metric: Metric, samples: Mapping[str, Sample], other: str, confidence: float) -> list[dict[str, Any]]:
-    """Make a row for each sender but `other`; no row for a metric without values."""
+    """Make a row for each case except `other`; no row for a metric without values."""
     if not any(sample.is_there for sample in samples.values()):
         return []
     return [ratio_row(metric, samples, name, other, confidence) for name in samples if name != other]
 
 
 def baseline(against: str | None) -> str:
-    """What ratios are to.
+    """Return the baseline of ratios.
 
     Raises
     ------
     BentpipeError
-        Nothing was named.
+        There is no baseline.
     """
     if against is None:
         raise BentpipeError("a ratio needs a baseline\n  expected {against}", against=Word("NAME"))

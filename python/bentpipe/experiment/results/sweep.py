@@ -1,4 +1,4 @@
-"""Sweeps: a grid of experiments, and what it gave: a row per run, intervals per point, and what can be said."""
+"""Sweeps: a grid of experiments, with a row per run, intervals per point, and statements."""
 
 from __future__ import annotations
 
@@ -54,9 +54,11 @@ if TYPE_CHECKING:
 
 FORM = "bentpipe experiment"
 SHOWN_MAX = 60
-"""Points in a table of a notebook."""
+"""Maximum number of points in a table of a notebook."""
 SHARED = 6
-"""Values that `facts` have of a point whose replications share a scenario; of others also a digest per run."""
+"""Number of values in `facts` of a point whose replications share a scenario. Other points also have a digest per
+run.
+"""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -66,24 +68,24 @@ class Sweep(Result):
     Attributes
     ----------
     title : str
-        Of the scenario.
+        Title of the scenario.
     keys : list of str
-        Keys of the scenario that vary.
+        Varied keys of the scenario.
     metrics : list of str
-        What is reported.
+        Reported metrics.
     points : polars.DataFrame
-        One row per point of the grid: `point` (its number), a column per key, `replications` (wanted).
+        One row per point of the grid: `point` (its number), a column per key, `replications` (requested).
     runs : polars.DataFrame
         One row per run: `point`, a column per key, `replication`, `seed`, `run` (its name), a column per metric.
     failures : list of dict
-        Runs that failed: `id`, `parameters`, `message`, `replay` (a scenario file that shows it again).
+        Runs that failed: `id`, `parameters`, `message`, `replay` (a scenario file that repeats the failure).
     facts : dict
-        Where the sweep is from: `source`, `sets`, `scenario` (resolved), `seed`, `version`, `versions` (that made the
-        runs), `results` (their number, see `docs/concepts/results.md`), `senders` (by name, of each congestion control
-        of one's own its `class`, as `FILE.py:CLASS`, and a hash of its `code`), `aside` (runs in the store that another
-        simulator gave, and that are not used: `results`, `runs`, `versions`, `folder`).
+        Provenance of the sweep: `source`, `sets`, `scenario` (resolved), `seed`, `version`, `versions` (that made the
+        runs), `results` (the number of results, see `docs/concepts/results.md`). `senders` has custom congestion
+        controls by name: `class`, as `FILE.py:CLASS`, and a hash of the `code`. `aside` has unused runs in the store
+        from another version of the simulator: `results`, `runs`, `versions`, `folder`.
     tables : dict of polars.DataFrame
-        Those that were kept of each run, see `kept`.
+        Kept tables of each run, see `kept`.
     """
 
     title: str
@@ -97,28 +99,28 @@ class Sweep(Result):
 
     charts = SWEEP_CHARTS
     _contrasts: dict[str, list[Contrast]] = field(default_factory=dict, init=False)
-    """By metric, those that were asked for: in a large grid they take seconds."""
+    """Requested contrasts by metric. In a large grid they take seconds."""
     _samples: dict[str, dict[int, Sample]] = field(default_factory=dict, init=False)
     _rankings: dict[str, list[Ranked]] = field(default_factory=dict, init=False)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], against: str | None = None, verb: str | None = None) -> Sweep:
-        """What `save` wrote, or what was last begun in a store, which is only read.
+        """Load a saved sweep, or the last sweep of a store, which is not changed.
 
         Parameters
         ----------
         folder : path
         against : str, optional
-            The sender or case that every other one is compared with, instead of what the sweep says.
+            The baseline: a congestion control or case. It replaces the baseline of the sweep.
         verb : str, optional
-            What made it: `sweep`, `compare` or `mix`. If not given, one whose points are of a grid.
+            The function that made it: `sweep`, `compare` or `mix`. By default, it must have the points of a grid.
 
         Raises
         ------
         BentpipeError
-            It is not a store, of another version, or damaged.
+            The folder is not a store, or the store is damaged or from another version.
         ScenarioError
-            `against` is no sender or case of it.
+            `against` is not a congestion control or case of the sweep.
         """
         with files.reading(folder):
             if (Path(folder) / files.PROVENANCE).is_file():
@@ -139,7 +141,7 @@ class Sweep(Result):
 
     @staticmethod
     def verb_of(folder: str | os.PathLike[str]) -> str | None:
-        """What made the runs in a folder; None if there are none."""
+        """Return the function that made the runs in a folder; None if the folder has no runs."""
         try:
             if (Path(folder) / files.PROVENANCE).is_file():
                 facts: dict[str, Any] | None = files.provenance(folder, FORM)
@@ -152,7 +154,7 @@ class Sweep(Result):
 
     @classmethod
     def of(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
-        """A sweep in an open store, which `facts` describe as `Store.begun` has them: the one that was last begun."""
+        """Read a sweep from an open store, described by `facts` as in `Store.begun`: by default the last sweep."""
         facts = facts or store.begun()
         if facts is None:
             raise store.has_no_sweep()
@@ -172,7 +174,7 @@ class Sweep(Result):
         )
         frames = store.frames(facts["tables"], names)
         metrics = list(COLUMNS.values())
-        # A seed that is varied is where a point begins; each run shows its own.
+        # If the seed is varied, its value is the first seed of a point. Each run shows its own seed.
         of_points = [key for key in keys if key != "seed"]
         runs = (
             place.join(frames["runs"].select("run", "seed", *metrics), on="run", how="inner", maintain_order="left")
@@ -199,7 +201,7 @@ class Sweep(Result):
 
     @classmethod
     def _loaded(cls, folder: str | os.PathLike[str]) -> Sweep:
-        """What `save` wrote."""
+        """Load a saved sweep."""
         facts = files.provenance(folder, FORM)
         tables = {name: files.table(folder, name) for name in facts["tables"]}
         runs, failures = files.table(folder, "runs"), facts.pop("failures")
@@ -210,7 +212,7 @@ class Sweep(Result):
         self.write(folder, {"table": self.table, "differences": self.differences})
 
     def write(self, folder: str | os.PathLike[str], beside: Mapping[str, pl.DataFrame]) -> None:
-        """Write the runs with other tables, for readers of the folder without bentpipe."""
+        """Write the runs with other tables, for readers without bentpipe."""
         files.write(
             folder,
             FORM,
@@ -220,18 +222,18 @@ class Sweep(Result):
         )
 
     def kept(self, name: str) -> pl.DataFrame:
-        """A table of all runs that was kept (`flows`, `links`, ...): its columns, the point's in front.
+        """Return a kept table of all runs (`flows`, `links`, ...): the columns of the point, then those of the table.
 
         Raises
         ------
         KeyError
-            The sweep did not ask for it.
+            The sweep did not keep it.
         """
         return self.tables[name]
 
     @property
     def missing(self) -> int:
-        """Runs that are wanted and not there: not done yet, or failed."""
+        """Number of requested runs that are not done yet, or failed."""
         return int(self.points["replications"].sum()) - self.runs.height
 
     @property
@@ -241,19 +243,21 @@ class Sweep(Result):
 
     @property
     def against(self) -> str | None:
-        """The sender or case that every other one is compared with; None for the best."""
+        """The baseline that every other case is compared with; None for the best case."""
         return self.judgement.against
 
     @property
     def names(self) -> list[str]:  # type: ignore[override]
-        """The points of the grid: `sack, rate 1e-3`."""
+        """Names of the points of the grid: `sack, rate 1e-3`."""
         return labels(self.points, self.keys)
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row per point and metric: `of` (the point), a column per key, `metric`, `unit`, `replications`, `mean`, ...
+        """Table with a row per point and metric.
 
-        The further columns are those of `Comparison.table`. `replications` are those with a value.
+        The columns are `of` (the point), a column per key, `metric`, `unit`, `replications`, `mean`, ...
+
+        The further columns are as in `Comparison.table`. `replications` counts the replications with a value.
         """
         rows = (
             {
@@ -266,20 +270,20 @@ class Sweep(Result):
         return frames.table(rows, self.judgement, self._key_types(self.keys))
 
     def estimates(self, metric: str) -> list[Estimate | Interval]:
-        """The mean or median of a metric at each point of the grid, with its interval.
+        """Estimate the mean or median of a metric at each point of the grid, with its interval.
 
-        A bound (`AtLeast`) where not every run completed.
+        The estimate is a bound (`AtLeast`) if not every run completed.
         """
         samples = self.samples(metric)
         return [samples[point].estimate(self.judgement) for point in self.points["point"]]
 
     def counts(self, metric: str) -> list[Counts]:
-        """How much was completed at each point."""
+        """Count completed and due work at each point."""
         samples = self.samples(metric)
         return [samples[point].counts for point in self.points["point"]]
 
     def samples(self, metric: str) -> dict[int, Sample]:
-        """By point, a metric in each replication that is wanted, with what was completed."""
+        """Return a metric in each requested replication by point, with its counts of completed work."""
         if metric not in self._samples:
             wanted = self.points.select("point", "replications").iter_rows()
             what = named(metric)
@@ -293,32 +297,32 @@ class Sweep(Result):
         return self._samples[metric]
 
     def values(self, metric: str) -> dict[int, Values]:
-        """By point, a metric in each replication that is wanted; NaN where a run is missing or has no value."""
+        """Return a metric in each requested replication by point; NaN where a run is missing or has no value."""
         return {point: sample.values for point, sample in self.samples(metric).items()}
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
-        """Notes on the scenarios of the points, and hints on what the replications cover and can show."""
+        """Notes on the scenarios of the points, and hints on the coverage and power of the replications."""
         facts, replications = self.facts, max(self.points["replications"].to_list())
         contrasts = self.contrasts(self.metrics[0]) if replications > 1 else []
-        # Without senders or cases, each point is compared with the best one.
+        # Without congestion controls or cases, each point is compared with the best point.
         tests = sum(len(each.differences) for each in contrasts) or self.points.height - 1
         margins = self.judgement.notes([*map(named, self.metrics)])
         return [*facts.get("notes", []), *margins, *hints.of_replications(facts, replications, tests)]
 
     @property
     def has_days(self) -> bool:
-        """Whether each replication has another day of the sky, at some point at least."""
+        """Whether each replication of at least one point has another day of the sky."""
         points = self.facts.get("points", ())
-        # In stores of before, only days made scenarios of replications differ.
+        # Older stores lack this fact. In them, only days made different scenarios of replications.
         return bool(self.facts.get("has_days", any(len(point) > SHARED for point in points)))
 
     @property
     def differences(self) -> pl.DataFrame:
-        """A row for each pair that `statements_of` compares, each metric, and each setting of the other keys.
+        """Table with a row for each pair of `statements_of`, each metric, and each setting of the other keys.
 
-        The columns are those of `Comparison.differences`, and one per key that differs from setting to setting. Without
-        congestion controls or cases that vary, there are no rows.
+        The columns are as in `Comparison.differences`, with one more per key that differs between settings. If neither
+        congestion controls nor cases vary, there are no rows.
         """
         contrasts = [each for name in self.metrics for each in self.contrasts(name)]
         keys = dict.fromkeys(key for each in contrasts for settings in each.settings.values() for key in settings)
@@ -327,18 +331,18 @@ class Sweep(Result):
 
     @property
     def statements(self) -> list[str]:
-        """What can be said with confidence about the first metric that is reported, in plain words."""
+        """Conclusions about the first reported metric that hold with confidence, in plain words."""
         return self.statements_of(self.metrics[0])
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         return self.estimates(metric)[self.names.index(of)]
 
     def statements_of(self, metric: str) -> list[str]:
-        """What can be said with confidence about a metric, in plain words.
+        """Conclusions about a metric that hold with confidence, in plain words.
 
-        Where senders (`tcp.cc`) or cases vary, the best, or `against`, is compared with each other one at each
-        combination of the other keys, in pairs of equal seeds and corrected for all of these. Then the best and
-        the worst point of the grid are named.
+        If congestion controls (`tcp.cc`) or cases vary, the best, or `against`, is compared with each other case at
+        each combination of the other keys. The comparisons use pairs of equal seeds and are corrected together. The
+        last sentences name the best and the worst point of the grid.
         """
         what = named(metric)
         order = self.ranking(what.name)
@@ -348,12 +352,12 @@ class Sweep(Result):
         said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
         if sender_of(self.points, self.keys) is not None:
             said += self._contrasted(what.name)
-        # Where only senders vary, the best against each other one has said it.
+        # With one setting, the comparisons with the best already give this.
         is_said = self.against is None and len(self._compared(what.name).settings) == 1
         return said + ([] if is_said else self.best(what.name)) + self._unknown(what.name)
 
     def best(self, metric: str) -> list[str]:
-        """Which point is best, which are not shown to be worse, which is worst; which sender at how many settings."""
+        """Name the best point, the points not shown to be worse, the worst point, and the best cases by settings."""
         order = self.ranking(metric)
         choices = self.choices(metric)
         said = list(best_of(order, self.points, self.keys, named(metric))) if order else []
@@ -361,18 +365,18 @@ class Sweep(Result):
         return said + ([preferred(choices, named(metric))] if len(choices) > 1 and is_known else [])
 
     def ranking(self, metric: str) -> list[Ranked]:
-        """All points that have the metric, best first: by what was completed, then by the mean."""
+        """Order all points that have the metric, best first: by completed share, then by mean."""
         if metric not in self._rankings:
             self._rankings[metric] = ranking(self.samples(metric), named(metric), self.judgement)
         return self._rankings[metric]
 
     def choices(self, metric: str) -> list[Choice]:
-        """At each setting of the other keys the best sender or case, and which are not shown to be worse."""
+        """Find the best case at each setting of the other keys, and the cases that are not shown to be worse."""
         compared = self._compared(metric)
         return compared.choices() if compared.sender is not None else []
 
     def unfinished(self, metric: str) -> str | None:
-        """Where not everything was completed, as a note; None if all was."""
+        """Name the points with incomplete work, as a note; None if all completed."""
         names = {row["point"]: named_point(row, self.keys) for row in self.points.iter_rows(named=True)}
         there = [(names[point], sample.counts) for point, sample in self.samples(metric).items() if sample.is_there]
         held = [(name, counts) for name, counts in there if not counts.is_whole]
@@ -389,13 +393,13 @@ class Sweep(Result):
     def ratios(self) -> pl.DataFrame:
         """Ratios to `against` of each reported metric, at each setting of the other keys, in pairs of equal seeds.
 
-        Columns `metric`, `of`, `other`, a column per key, `replications`, `ratio`, `low`, `high` and `note`, as
-        those of `Comparison.ratios`.
+        Columns `metric`, `of`, `other`, a column per key, `replications`, `ratio`, `low`, `high` and `note`, as in
+        `Comparison.ratios`.
 
         Raises
         ------
         BentpipeError
-            Nothing was named as `against`.
+            There is no `against`.
         """
         other, rows = baseline(self.against), []
         for what in map(named, self.metrics):
@@ -425,18 +429,19 @@ class Sweep(Result):
         Parameters
         ----------
         chart : str, optional
-            `lines`: mean or median and interval over the key that varies most, a line per combination; `map`: mean or
-            median over two keys, a panel per congestion control or case and combination of the others.
+            `lines` shows the mean or median and interval over the key with most values, with a line per combination.
+            `map` shows the mean or median over two keys, with a panel per congestion control or case and combination of
+            the other keys.
         metric : str, optional
-            Metric of the figure; the first that is reported if not given.
+            Metric of the figure. The default is the first reported metric.
         size, title, labels : optional
-            As in `Comparison.plot`.
+            Arguments as in `Comparison.plot`.
 
         Raises
         ------
         BentpipeError
-            No such metric or chart, no run has the metric, or for a map fewer than two keys vary besides the congestion
-            control or case.
+            Unknown metric or chart, or no run has the metric. For a map: fewer than two keys vary besides the
+            congestion control or case.
         """
         return super().plot(chart, metric=metric, size=size, title=title, labels=labels)
 
@@ -482,7 +487,7 @@ class Sweep(Result):
         }
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
-        """A row per point, of a large grid the first ones; a column per key and per metric that is reported."""
+        """Make a row per point, up to a limit, and a column per key and per reported metric."""
         columns = [
             [formatting.short_key(key, self.keys), *map(formatting.setting, self.points[key])] for key in self.keys
         ]
@@ -494,9 +499,9 @@ class Sweep(Result):
         return f"<Sweep {self.title!r}: {self.points.height} points, {self.runs.height} runs of {', '.join(self.keys)}>"
 
     def contrasts(self, metric: str) -> list[Contrast]:
-        """The best sender (or case) against each other one, or each other one `against` one.
+        """Compare the best case with each other case, or each other case with `against`.
 
-        Empty where none vary, or only one has the metric. All differences are corrected together.
+        Empty if no cases vary, or only one case has the metric. All differences are corrected together.
         """
         if metric not in self._contrasts:
             compared = self._compared(metric)
@@ -515,18 +520,18 @@ class Sweep(Result):
         return zip(self.names, self.points.iter_rows(named=True), strict=True)
 
     def _at(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of the keys at a point."""
+        """Return the values of the keys at a point."""
         return {key: row[key] for key in self.keys}
 
     def _key_types(self, keys: Iterable[str]) -> dict[str, Any]:
         return {key: self.points.schema[key] for key in keys}
 
     def _unknown(self, metric: str) -> list[str]:
-        """Where it was to be known better than it is."""
+        """Name the points whose intervals are wider than requested."""
         until = self.facts.get("until")
         if until is None or until["metric"] != metric:
             return []
-        # The intervals that `until` looked at.
+        # The intervals that `until` checked.
         found = [estimate(values, Judgement.confidence) for values in self.values(metric).values()]
         wide = sum(each.mean is not None and not Until(**until).is_met(each) for each in found)
         if not wide:
@@ -549,7 +554,7 @@ class Sweep(Result):
 
 
 def _points(facts: Mapping[str, Any]) -> pl.DataFrame:
-    """A row per point: its number, the values of the keys, how many runs are wanted."""
+    """Make a row per point: its number, the values of the keys, the number of requested runs."""
     written = facts["points"]
     return pl.DataFrame({"point": range(len(written))}, schema={"point": pl.Int64}).with_columns(
         *(column(key, [row[0][at] for row in written]) for at, key in enumerate(facts["keys"])),

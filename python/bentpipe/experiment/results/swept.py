@@ -1,4 +1,4 @@
-"""The reports of sweeps and comparisons."""
+"""Reports of sweeps and comparisons."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 FAILURES_MAX = 50
 _OF_RATIO = ("metric", "of", "other", "replications", "ratio", "low", "high", "note")
 FOLDED_MAX = 20_000
-"""Nobody reads more."""
+"""Longer texts are folded; readers rarely read more."""
 
 
 class OfSweep(Reporter):
-    """Sentences and numbers come from `result`; its runs are those of `sweep`."""
+    """A report whose sentences and numbers come from `result`, and whose runs come from `sweep`."""
 
     result: Sweep | Comparison
 
@@ -53,28 +53,28 @@ class OfSweep(Reporter):
         self.estimates = {name: self.estimated(name) for name in sweep.metrics}
 
     def estimated(self, name: str) -> list[Estimate | Interval]:
-        """A metric at each point."""
+        """Estimate a metric at each point."""
         return self.sweep.estimates(name)
 
     def counts(self, name: str) -> list[Counts]:
-        """The counts of each point: done and due."""
+        """Count completed and due work at each point."""
         return self.sweep.counts(name)
 
     def ranking(self, name: str) -> list[Ranked]:
-        """All points, best first."""
+        """Order all points, best first."""
         return self.sweep.ranking(name)
 
     def contrasts(self, name: str) -> list[Contrast]:
-        """The pairs that were compared."""
+        """Return the compared pairs."""
         return self.sweep.contrasts(name)
 
     def in_full(self, name: str) -> list[str]:
-        """The sentences setting by setting."""
+        """Write the sentences setting by setting."""
         return [each.in_full() for each in self.contrasts(name)]
 
     @property
     def who(self) -> str:
-        """The pairs that were compared, in words."""
+        """Describe the compared pairs."""
         against = self.judgement.against
         return f"Each other one against {against}" if against else "The best against each other one"
 
@@ -112,7 +112,7 @@ class OfSweep(Reporter):
             f"{self.judgement.level} intervals; differences in pairs of equal seeds, {_corrected(self.judgement)}.",
         )
 
-    # A metric.
+    # Sections about one metric.
 
     def _metric(self, name: str) -> Section:
         metric = named(name)
@@ -148,7 +148,7 @@ class OfSweep(Reporter):
         return self.picture(file, drawing, metric.meaning, self.sweep.title, what_is_drawn)
 
     def _ranked(self, name: str) -> Tabled:
-        """Every point in its place, against the best."""
+        """Make a table with every point in its place, against the best."""
         metric, keys = named(name), self.sweep.keys
         order = self.ranking(name)
         settings = {row["point"]: [row[key] for key in keys] for row in self.sweep.points.iter_rows(named=True)}
@@ -185,7 +185,7 @@ class OfSweep(Reporter):
         return Tabled(table, caption(table, f"{metric.title}. {_ranking(self.judgement)}"), self.provenance)
 
     def _ratios(self) -> Tabled:
-        """Each sender as a multiple of the baseline, setting by setting."""
+        """Make a table of each case as a multiple of the baseline, setting by setting."""
         data = self.result.ratios.filter(pl.col("metric").is_in(self.sweep.metrics))
         keys = [name for name in data.columns if name not in _OF_RATIO]
         head = ["metric", "of", "against", *(formatting.short_key(key, self.sweep.keys) for key in keys)]
@@ -218,7 +218,7 @@ class OfSweep(Reporter):
         shown = flat[:ROWS_MAX]
         divisor, unit = formatting.scale([each.value for each in found], metric.unit)
         short = [formatting.short_key(key, self.sweep.keys) for key in keys]
-        # Only where not all was completed: who completed more is another question than who was faster.
+        # Only if a case did not complete everything: a higher completed share is another question than a shorter time.
         is_held = any(each.shares is not None for each in found)
         completed = ["completed", "p of that"] if is_held else []
         head = [
@@ -253,7 +253,7 @@ class OfSweep(Reporter):
         text = f"{metric.title}. {self.who}, {_differences(self.judgement, metric)}" + (f" {_HELD}" if is_held else "")
         return Tabled(table, caption(table, text), self.provenance)
 
-    # All metrics together.
+    # Sections about all metrics together.
 
     def _points(self) -> Tabled:
         sweep = self.sweep
@@ -270,7 +270,7 @@ class OfSweep(Reporter):
             metric = named(name)
             divisor, unit = formatting.scale([each.value for each in found], metric.unit)
             head.append(label(name, unit))
-            # Fewer values than there should be change what a mean is about, so they are counted where it happens.
+            # Missing values change the meaning of a mean, so they are counted beside it.
             completed = self.counts(name)
             cells.append(
                 [
@@ -302,7 +302,7 @@ class OfSweep(Reporter):
             )
         ]
         for failure in shown:
-            # Not the path of the store: it may be elsewhere tomorrow.
+            # Without the path of the store, which may move.
             replay = f"{FAILURES}/{failure['id']}.json"
             blocks.append(Code(f"{failure['parameters']}\n{failure['message']}\nbentpipe run {replay}"))
         if len(shown) < len(self.sweep.failures):
@@ -311,7 +311,7 @@ class OfSweep(Reporter):
 
 
 class OfComparison(OfSweep):
-    """The replications that all have finished, judged as the comparison judges them: over all pairs."""
+    """Report of the replications that all cases have finished, judged like the comparison: over all pairs."""
 
     result: Comparison
 
@@ -328,7 +328,7 @@ class OfComparison(OfSweep):
         return [self.comparison.sample(sender, name).counts for sender in self.comparison.names]
 
     def ranking(self, name: str) -> list[Ranked]:
-        # With a named one, no pair is compared with the best.
+        # With a baseline, no pair is compared with the best.
         if self.judgement.against is not None:
             return []
         names = self.comparison.names
@@ -398,7 +398,7 @@ def _differences(judgement: Judgement, metric: Metric) -> str:
 
 
 def _tested(judgement: Judgement, metric: Metric) -> str:
-    """The question of the tests, if it is not the usual one."""
+    """Return the question of the tests, if it is not the usual question."""
     question = judgement.question(metric)
     if question is None:
         return ""
@@ -434,7 +434,7 @@ def _probability(p: float | None) -> str:
 
 
 def _completed(difference: Difference) -> list[str]:
-    """Counts of both, and the p of the test."""
+    """Write the counts of both, and the p of the test."""
     shares = difference.shares
     if shares is None:
         return ["all", formatting.MISSING]

@@ -1,1 +1,1 @@
-"""One run of one scenario: its tables, its metrics, and how it is done."""
+"""One run of one scenario: its execution, tables and metrics."""

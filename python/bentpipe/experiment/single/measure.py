@@ -1,4 +1,4 @@
-"""The metrics of a run, computed from the core's tables. Apart from `metrics`, whose names are needed without NumPy."""
+"""Metrics of a run, computed from the core's tables. Separate from `metrics`, whose names are needed without NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def outcome(tables: Tables) -> dict[str, float]:
-    """What is kept of one run, by the names of `metrics.COLUMNS`; NaN where missing."""
+    """Return the kept values of one run, by the names of `metrics.COLUMNS`; NaN where missing."""
     flows, links, summary = tables["flows"], tables["links"], tables["summary"]
     sent = numbers(flows, "sent_bytes").sum()
     rtt = numbers(flows, "rtt_p50_s")
@@ -50,7 +50,7 @@ def outcome(tables: Tables) -> dict[str, float]:
 
 
 def numbers(columns: Columns, name: str) -> NDArray[np.float64]:
-    """A column; NaN where missing."""
+    """Return a column; NaN where missing."""
     values = columns[name]
     if isinstance(values, list):
         raise TypeError(f"{name} is text")
@@ -64,17 +64,17 @@ def with_metrics(
     wanted: Iterable[Metric],
     keys: Sequence[str] = ("point", "replication"),
 ) -> pl.DataFrame:
-    """A table of runs with the columns of these metrics, worked out from tables that were kept of each run.
+    """Add the columns of these metrics to a table of runs, computed from kept tables of each run.
 
     Parameters
     ----------
     runs : polars.DataFrame
-        With the columns `keys`.
+        Table with the columns `keys`.
     kept : mapping
-        By name, the tables of all runs, with the same columns.
+        Tables of all runs by name, with the same columns.
     wanted : iterable of Metric
     keys : sequence of str
-        What tells one row of `runs` from another.
+        Columns that identify a row of `runs`.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def _joined(runs: pl.DataFrame, kept: Mapping[str, pl.DataFrame], metric: Metric
     exprs = {metric.column: worked_out()[column] if how == "ratio" else _taken(how, column, table)}
     if metric.is_completion:
         had = pl.col(column).fill_null(pl.col("simulated_s") - pl.col("start_s").fill_null(pl.col("simulated_s")))
-        # Missing where one of the flows did not complete: a mean over the others would praise failing.
+        # Missing if one of the flows did not complete: a mean over the others would favour failures.
         exprs[metric.column] = pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).mean())
         exprs[metric.bound] = had.mean()
     elif metric.is_of_transfers and table == "completions":
@@ -127,7 +127,7 @@ def _joined(runs: pl.DataFrame, kept: Mapping[str, pl.DataFrame], metric: Metric
         expr.cast(pl.Float64).fill_nan(None).alias(name) for name, expr in exprs.items() if name not in runs.columns
     )
     runs = runs.join(found, on=keys, how="left", maintain_order="left")
-    # Where nothing was lost, there are no rows.
+    # There are no rows without losses.
     return runs.with_columns(pl.col(metric.column).fill_null(0)) if table == "drops" else runs
 
 
@@ -140,21 +140,21 @@ def _taken(how: str, column: str, table: str) -> pl.Expr:
         weight = pl.when(value.is_not_null()).then(pl.col("transfers"))
         return (value * weight).sum() / weight.sum()
     if how == "sum":
-        # A sum over nothing is no zero.
+        # A sum without values is missing, not zero.
         return pl.when(value.is_not_null().any()).then(value.sum())
     taken: pl.Expr = getattr(value, how)()
     return taken
 
 
 def worked_out() -> dict[str, pl.Expr]:
-    """By name, the metrics that are worked out from several columns: ratios of sums, not means of ratios."""
+    """Return metrics of several columns by name: ratios of sums, not means of ratios."""
     import polars as pl
 
     def total(name: str) -> pl.Expr:
         return pl.col(name).sum()
 
     sent, arrived = total("sent_packets"), total("arrived_packets")
-    # Of each flow, the bytes of its packets with headers follow from its information efficiency.
+    # The bytes of a flow's packets with headers follow from its information efficiency.
     share = pl.col("information_efficiency") * pl.col("sent_packets") / pl.col("arrived_packets")
     wire = (pl.col("sent_bytes") / share).sum()
     least = pl.col("rtt_min_s")
@@ -178,7 +178,7 @@ def worked_out() -> dict[str, pl.Expr]:
 
 
 def _of_calls(rating: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]) -> pl.Expr:
-    """Mean over calls, each played late enough for 99 of 100 packets to be in time."""
+    """Average over calls, each played late enough for 99 of 100 packets to be in time."""
     import polars as pl
 
     def rate(calls: pl.Series) -> pl.Series:

@@ -1,4 +1,4 @@
-"""The open network: packets of one's own enter a simulated path and leave it, while the caller drives time."""
+"""Open network: packets of the caller enter a simulated path and leave it, while the caller drives time."""
 
 from __future__ import annotations
 
@@ -21,86 +21,86 @@ UDP_HEADERS = 28
 """Bytes of the headers of IPv4 (20) and UDP (8), as the datagrams of the simulator have them."""
 HEADER_LEN_MAX = 255
 SIZE_MAX = 2**63 - 1
-"""What the core can be asked for at all; what passes is less, and the core knows it."""
+"""Largest size that the core can receive as a number. The core checks the smaller limits of the network."""
 
 
 class Port(NamedTuple):
-    """Where packets enter the network and leave it: one end of a flow with `app = "port"`."""
+    """Place where packets enter and leave the network: one end of a flow with `app = "port"`."""
 
     flow: str
     """Name of the flow."""
     node: str
-    """The node at which it is: `from` of the flow, or `to`."""
+    """Node of the port: `from` of the flow, or `to`."""
 
 
 class Delivered(NamedTuple):
     """A packet that has left the network."""
 
     at_s: float
-    """When it left, simulated seconds."""
+    """Time when it left, simulated seconds."""
     port: Port
-    """Where it left: the other port of the flow."""
+    """Port where it left: the other port of the flow."""
     entered_s: float
-    """When it entered, simulated seconds."""
+    """Time when it entered, simulated seconds."""
     size: int
     """Bytes on the wire, headers included."""
     is_marked: bool
     """Whether a queue marked it (ECN: CE)."""
     data: bytes
-    """What it was injected with."""
+    """Data that was injected."""
 
 
 class Lost(NamedTuple):
-    """A packet that was lost on its way."""
+    """A packet that was lost."""
 
     at_s: float
-    """When, simulated seconds. For a loss on a link, when the packet would have arrived."""
+    """Time of the loss, simulated seconds. For a loss on a link, the time when the packet would have arrived."""
     port: Port
-    """Where it entered."""
+    """Port where it entered."""
     entered_s: float
-    """When it entered, simulated seconds."""
+    """Time when it entered, simulated seconds."""
     where: str
     """The link, with its direction, or the node that lost it; as in the table `drops`."""
     cause: str
-    """Why, as in the table `drops`: `bentpipe list causes`."""
+    """Cause, as in the table `drops`: `bentpipe list causes`."""
     size: int
     """Bytes on the wire, headers included."""
     data: bytes
-    """What it was injected with."""
+    """Data that was injected."""
 
 
 class Network:
     """A scenario as a component: the caller injects packets, advances time and takes packets out.
 
-    A flow with `app = "port"` has a port at each of its nodes. What enters at one leaves at the other, unless the path
-    loses it. Flows of the scenario that are not ports run beside it as in `bentpipe.run`.
+    A flow with `app = "port"` has a port at each of its nodes. A packet that enters at one port leaves at the other,
+    unless the path loses it. Other flows of the scenario run as in `bentpipe.run`.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
-        As for `bentpipe.run`. It needs a flow with `app = "port"`.
+        The scenario, as in `bentpipe.run`. It needs a flow with `app = "port"`.
     seed : int, optional
-        Instead of the scenario's own.
+        Seed of the run. The default is the scenario's seed.
 
     Attributes
     ----------
     scenario : Scenario
-        What is simulated, with its seed.
+        The simulated scenario, with its seed.
 
     Raises
     ------
     ScenarioError
-        The scenario is not valid, or has no ports.
+        The scenario is invalid, or has no ports.
 
     Notes
     -----
-    Times are simulated seconds from the start of the scenario; inside they are whole picoseconds, to which they are
-    rounded. Nothing depends on how time is divided into steps: equal packets at equal times give equal results.
+    Times are simulated seconds from the start of the scenario, rounded to whole picoseconds. Results do not depend on
+    the steps of time: equal packets at equal times give equal results.
 
-    Ctrl-C during `run_until` raises `KeyboardInterrupt`; the network has come to `now_s` and can go on. In a hook of a
-    congestion control in Python it ends the run there, for the hook did half of its work.
+    Ctrl-C during `run_until` raises `KeyboardInterrupt`. The network has reached `now_s` and can continue. Ctrl-C in a
+    hook of a Python congestion control ends the run, because the hook did only half of its work.
 
-    One thread at a time may use a network.
+    Only one thread at a time may use a network.
 
     Examples
     --------
@@ -138,12 +138,12 @@ class Network:
         self._injected = 0
 
     def ports(self, flow: str) -> tuple[Port, Port]:
-        """The two ports of a flow: at the node `from`, and at the node `to`.
+        """Return the two ports of a flow: at the node `from`, and at the node `to`.
 
         Raises
         ------
         NetworkError
-            There is no flow of this name with `app = "port"`.
+            No flow of this name has `app = "port"`.
         """
         if flow not in self._flows:
             raise NetworkError(unknown(str(flow), 'a flow with app = "port"', self._flows))
@@ -158,28 +158,28 @@ class Network:
         size: int | None = None,
         header_len: int = UDP_HEADERS,
     ) -> None:
-        """Let a packet enter.
+        """Inject a packet.
 
         Parameters
         ----------
         at_s : float
-            When, simulated seconds; not before `now_s`. Packets may be injected in any order; those of one flow and
-            instant enter in the order of the calls.
+            Time of entry, simulated seconds; not before `now_s`. Packets may be injected in any order. Packets of the
+            same flow and instant enter in the order of the calls.
         port : Port
-            Where. The packet leaves at the other port of the flow.
+            Port of entry. The packet leaves at the other port of the flow.
         data : bytes, optional
-            What the packet carries. It is delivered as it is; the simulator does not look into it.
+            Payload. It is delivered unchanged; the simulator does not read it.
         size : int, optional
-            Bytes on the wire, headers included. By default the length of `data` and `header_len`.
+            Bytes on the wire, headers included. The default is the length of `data` plus `header_len`.
         header_len : int
-            How many of them, 0 to 255, are headers, from that of IP on: 28 for IPv4 with UDP. A node of kind
-            `processing` looks for errors in these.
+            Bytes of the headers from IP on, 0 to 255: 28 for IPv4 with UDP. A node of kind `processing` looks for
+            errors in the headers.
 
         Raises
         ------
         NetworkError
-            The network has gone beyond that time, the run is over by then, the port belongs to another network, or the
-            packet is larger than IP packets or a queue on its way can be. Nothing has changed.
+            The time is in the past or after the end of the run, the port belongs to another network, or the packet is
+            too large for IP or for a queue on its path. The network has not changed.
         """
         core = self._open()
         place = self._places.get(port) if isinstance(port, Port) else None
@@ -199,7 +199,7 @@ class Network:
         self._injected += 1
 
     def run_until(self, until_s: float) -> None:
-        """Advance time to `until_s`, that instant included; at most to the end of the run.
+        """Advance time to `until_s`, including that instant, but not beyond the end of the run.
 
         Parameters
         ----------
@@ -209,43 +209,43 @@ class Network:
         Raises
         ------
         NetworkError
-            It is no time, or past.
+            The time is invalid or in the past.
         RunError, SenderError
-            As `bentpipe.run`; the network is lost.
+            As in `bentpipe.run`. The network cannot be used afterwards.
         """
         core, until_s = self._open(), _seconds("until_s", until_s)
         if until_s < core.now_s:
             raise NetworkError(f"cannot go back to {until_s!r} s: the network is at {core.now_s!r} s already")
-        # Ctrl-C is heard in between.
+        # Python handles Ctrl-C between the calls.
         while not core.run_until(until_s, EVENTS_AT_ONCE):
             pass
 
     def drain(self) -> list[Delivered]:
-        """The packets that left since the last call, in order of time."""
+        """Return the packets that left since the last call, in order of time."""
         return [Delivered(packet[0], self._ports[packet[1]], *packet[2:]) for packet in self._open().drain()]
 
     def drain_lost(self) -> list[Lost]:
-        """The packets that were injected and whose loss became known since the last call."""
+        """Return the injected packets whose loss became known since the last call."""
         return [Lost(packet[0], self._ports[packet[1]], *packet[2:]) for packet in self._open().drain_lost()]
 
     @property
     def now_s(self) -> float:
-        """Where the network is, simulated seconds."""
+        """Current time of the network, simulated seconds."""
         return self._open().now_s
 
     @property
     def next_wakeup_s(self) -> float:
-        """When something happens next unless a packet enters before, simulated seconds; infinite: nothing does."""
+        """Time of the next event unless a packet enters before, simulated seconds; infinite without events."""
         return self._open().next_wakeup_s
 
     def finish(self) -> RunResult:
-        """End here and return the tables of a run. The network cannot be used afterwards: drain it first.
+        """End the run and return its tables. The network cannot be used afterwards: drain it first.
 
         Returns
         -------
         RunResult
-            Its `stop` is `interrupted` where the network was not run to the end of the scenario. The scenario alone
-            does not repeat it, for the packets came from outside; a note says so.
+            Its `stop` is `interrupted` if the network did not reach the end of the scenario. A note warns that the
+            scenario cannot repeat the run, because the packets came from outside.
         """
         core, self._core = self._open(), None
         tables = core.finish()
@@ -265,7 +265,7 @@ class Network:
 
 
 def _seconds(name: str, value: SupportsFloat) -> float:
-    """A time that can be.
+    """Check a time.
 
     >>> _seconds("at_s", 2)
     2.0
@@ -292,7 +292,7 @@ def _whole(name: str, value: SupportsIndex, most: int) -> int:
 
 def _content(data: bytes | bytearray | memoryview) -> bytes:
     try:
-        # Not bytes(data): of a number it makes so many zeros.
+        # Not bytes(data): for a number it makes that many zeros.
         return data if isinstance(data, bytes) else memoryview(data).tobytes()
     except TypeError:
         raise NetworkError(f"data = {data!r}\n  expected bytes, like b'hello'; size=1200 for a size only") from None

@@ -1,4 +1,4 @@
-"""Captures of simulated runs, also of those that are over."""
+"""Captures of simulated runs, including finished runs."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 def pcap(of: RunResult | AnyScenario, path: str | os.PathLike[str]) -> list[Path]:
-    """Write what each host of a simulated run sends and receives as files that Wireshark opens.
+    """Write the packets that each host of a simulated run sends and receives, as files for Wireshark.
 
     Parameters
     ----------
     of : RunResult, Scenario, dict, path or name
-        A result, whose run is done again with its seed: it gives the same packets. Or a scenario, as `run` takes.
+        A result, whose run is repeated with its seed and has the same packets; or a scenario, as in `run`.
     path : path
-        Of `OUT.pcapng`, the files are `OUT-HOST.pcapng`; of a name with `{host}` in it, those with the hosts there.
+        For `OUT.pcapng`, the files are `OUT-HOST.pcapng`. `{host}` in the name is replaced by each host.
 
     Returns
     -------
     list of Path
-        The files, one of each host.
+        The files, one per host.
 
     Raises
     ------
     BentpipeError
-        There is no such folder; the result is of an emulated run, which nothing repeats.
+        The folder does not exist, or the result is from an emulated run, which cannot be repeated.
     ScenarioError, SenderError, RunError
-        As `run`.
+        As in `run`.
     """
     files.captures(path)
     scenario, seed = (of.scenario, of.seed) if isinstance(of, RunResult) else (of, None)

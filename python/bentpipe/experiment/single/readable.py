@@ -1,4 +1,4 @@
-"""Tables of a run for readers: a few columns, with prefixes of units and as many digits as matter."""
+"""Tables of a run for readers: a few columns, with prefixes of units and significant digits."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SHOWN_FLOWS = {
     "retransmissions": "retransmissions",
     "timeouts": "timeouts",
 }
-"""Columns that a notebook shows, by their headings."""
+"""Columns in a notebook, with their headings."""
 SHOWN_DROPS = {"where": "where", "flow": "flow", "cause": "cause", "packets": "packets", "bytes": "bytes"}
-"""Columns that a report shows, as the others a notebook, too."""
+"""Columns in a report. Notebooks show the columns of other tables, too."""
 SHOWN_LINKS = {
     "link": "link",
     "utilisation": "utilisation",
@@ -40,7 +40,7 @@ SHOWN_LINKS = {
 def readable(
     table: pl.DataFrame, name: str, columns: Mapping[str, str]
 ) -> tuple[list[str], list[tuple[str, ...]], int]:
-    """Columns of a table with prefixes and as many digits as matter: headings, rows, and how many columns are text."""
+    """Format columns of a table with prefixes and significant digits: headings, rows, number of text columns."""
     units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[name]}
     texts = sum(not units[column] for column in columns)
     heads, cells = [], []

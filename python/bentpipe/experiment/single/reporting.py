@@ -1,4 +1,4 @@
-"""The report of a single run."""
+"""Report of a single run."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ _RUN = {
 
 
 def _valued(row: Mapping[str, Any]) -> str:
-    """The mean of a row of `table`, which may be a bound."""
+    """Write the mean of a row of `table`, which may be a bound."""
     text = formatting.quantity(row["mean"], row["unit"])
     return f"> {text}" if row["is_bound"] else text

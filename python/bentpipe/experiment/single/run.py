@@ -1,4 +1,4 @@
-"""Running one scenario."""
+"""Runs one scenario."""
 
 from __future__ import annotations
 
@@ -39,38 +39,37 @@ def run(
     Parameters
     ----------
     scenario : Scenario, dict, path or name
-        Other than a `Scenario`: the content of a scenario file, or what `load` takes.
+        A `Scenario`, the content of a scenario file, or an argument of `load`.
     sets : mapping or pairs, optional
-        Values to put over those of the scenario, by dotted key, as for `load`: `{"link.feeder.rate": "5 Mbit/s"}`.
+        Overrides of the scenario by dotted key, as in `load`: `{"link.feeder.rate": "5 Mbit/s"}`.
     cc : str or class, optional
-        A congestion control in the place of `[tcp] cc`: its name, a class that extends `CongestionControl`, or
-        `FILE.py:CLASS`. A flow that names its own keeps it.
+        A congestion control that replaces `[tcp] cc`: its name, a class that extends `CongestionControl`, or
+        `FILE.py:CLASS`. A flow that names its own congestion control keeps it.
     middlebox : mapping, optional
-        By node, middleboxes to stand there behind those that the scenario has: a class that extends
-        `Middlebox`, `FILE.py:CLASS`, a table as in a scenario, or a list of these.
+        Middleboxes to add at nodes, by node, after those of the scenario: a class that extends `Middlebox`,
+        `FILE.py:CLASS`, a table as in a scenario, or a list of these.
     seed : int, optional
-        Instead of the scenario's own.
+        Seed of the run. The default is the scenario's seed.
     series : str or iterable of str, optional
-        Time series to record besides those that the scenario asks for; see `bentpipe list series`.
+        Time series to record in addition to those of the scenario; see `bentpipe list series`.
     pcap : path, optional
-        Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`, which Wireshark
-        opens. They have the headers of the packets; a packet that was lost has the cause as a comment. The result is
-        the same as without.
+        Capture the packets of each host. For `OUT.pcapng`, the files are `OUT-HOST.pcapng`, which Wireshark opens. They
+        have the headers of the packets. A lost packet has the cause as a comment. A capture does not change the result.
     progress : callable or bool, optional
-        Called several times a second with a `Progress`. True: a bar, in a notebook or on the terminal. False: none.
-        By default, notebooks show one for work of more than a second.
+        A callable that receives a `Progress` several times a second. True: show a bar, in a notebook or on the
+        terminal. False: show no bar. By default, notebooks show a bar for work of more than a second.
 
     Returns
     -------
     RunResult
-        Depends on the scenario, the seed and the version of bentpipe, and on nothing else.
+        It depends only on the scenario, the seed and the version of bentpipe.
 
     Raises
     ------
     ScenarioError
-        There is no such series, or no valid scenario.
+        Unknown series, or an invalid scenario.
     Interrupted
-        Ctrl-C; `result` holds the run until then, its `stop` is `interrupted`.
+        Ctrl-C was pressed; `result` has the run until then, and its `stop` is `interrupted`.
     SenderError
         A class in Python failed. There is no result.
     RunError
@@ -90,12 +89,12 @@ def run(
 
 
 def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
-    """The scenario with another congestion control.
+    """Return the scenario with another congestion control.
 
     Raises
     ------
     ScenarioError
-        It is not known, is several, or no flow would take it.
+        The congestion control is unknown, there are several, or no flow could use it.
     """
     found = list(senders_of(scenario, cc).values())
     if len(found) != 1:
@@ -104,12 +103,12 @@ def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
 
 
 def with_functions(scenario: Scenario, middlebox: Mapping[str, Function | Iterable[Function]]) -> Scenario:
-    """The scenario with more functions at nodes.
+    """Return the scenario with more middleboxes at nodes.
 
     Raises
     ------
     ScenarioError
-        There is no such node, or a function cannot stand there.
+        The node is unknown, or a middlebox cannot be there.
     """
     nodes = scenario.to_dict().get("node", {})
     places = {}

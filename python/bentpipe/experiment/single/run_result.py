@@ -1,4 +1,4 @@
-"""What a run gave: tables, time series, and all that is needed to run it again."""
+"""Result of a run: tables, time series, and all data needed to run it again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "s
 
 
 class _Table:
-    """One of the tables of a result, as its attribute."""
+    """A table of a result, as its attribute."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -68,8 +68,8 @@ class _Table:
 class RunResult(Result):
     """The result of one run.
 
-    Column names carry their units; `bentpipe.catalog.dictionary()` says what each column means. A value that does
-    not exist, such as the completion time of an unfinished transfer, is null.
+    Column names end in their units; `bentpipe.catalog.dictionary()` explains each column. A value that does not exist,
+    such as the completion time of an unfinished transfer, is null.
 
     The result is one replication with the name `run`: `table` and `estimate` give the metrics without intervals, and
     `differences` has no rows.
@@ -77,22 +77,22 @@ class RunResult(Result):
     Attributes
     ----------
     flows, links, drops : polars.DataFrame
-        One row per flow; per link and direction; per place, flow and cause of loss.
+        Tables with a row per flow, a row per link and direction, and a row per place, flow and cause of loss.
     completions, transfers, datagrams : polars.DataFrame
-        Of flows that make several transfers: one row per flow and class of sizes, and one per transfer, up to a limit.
-        Of flows of datagrams: one row each.
+        Flows with several transfers: one row per flow and class of sizes, and one per transfer, up to a limit. Flows of
+        datagrams: one row each.
     summary : polars.DataFrame
         One row: the run as a whole.
     events : polars.DataFrame
         Columns `time_s`, `flow`, `event`, `value`; empty unless the series `events` was recorded.
     scenario : Scenario
-        What was run; running it again gives the same tables.
+        The scenario that ran. Running it again gives the same tables.
     seed : int
         Seed of all random streams of the run.
     version : str
-        Of bentpipe.
+        Version of bentpipe.
     notes : tuple of str
-        What the reader of the tables should know.
+        Notes for the reader of the tables.
     """
 
     scenario: Scenario
@@ -115,25 +115,25 @@ class RunResult(Result):
 
     @classmethod
     def from_tables(cls, scenario: Scenario, tables: Tables) -> RunResult:
-        """From what the core's run returns."""
+        """Make a result from the tables of the core."""
         return cls(
             scenario=scenario,
             tables=GivenTables({name: tables[name] for name in TABLES}),  # type: ignore[literal-required]
             recorded=GivenTables(tables["series"]),
-            # Hints on the scenario are no part of the core's tables.
+            # Hints on the scenario are not part of the core's tables.
             notes=tuple(dict.fromkeys([*tables["notes"], *scenario.notes])),
             version=__version__,
         )
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], classes: Iterable[Sender | Function] = ()) -> RunResult:
-        """Open what `save` wrote. Tables and series are read when they are first asked for.
+        """Open a saved result. Tables and series are read on first use.
 
         Parameters
         ----------
         folder : path
         classes : iterable of classes or str, optional
-            Your classes that the run had, or `FILE.py:CLASS`: only needed to run its scenario again.
+            Custom classes of the run, or `FILE.py:CLASS`. They are only needed to run its scenario again.
 
         Raises
         ------
@@ -142,12 +142,12 @@ class RunResult(Result):
         """
         with files.reading(folder):
             provenance = files.provenance(folder, FORM)
-            # Read later, wherever the process is then.
+            # It is read later; the working directory may change.
             folder = Path(folder).absolute()
             text = (folder / "scenario.toml").read_text(encoding="utf-8")
             senders = loading.present(text, classes)
             scenario = Scenario(text, source=str(folder / "scenario.toml"), senders=senders)
-            # Digests of other versions differ, and those of classes that are not given.
+            # Digests of other versions differ. Digests of missing classes differ, too.
             is_comparable = provenance["version"] == __version__ and not senders
             if is_comparable and (scenario.digest, scenario.seed) != (provenance["digest"], provenance["seed"]):
                 raise ValueError("scenario.toml is not the scenario that was run")
@@ -162,18 +162,18 @@ class RunResult(Result):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write Parquet tables, `scenario.toml` and `provenance.json` into a folder.
 
-        The folder appears complete or not at all; a result that was there before is replaced. Equal results are
-        equal files, byte for byte.
+        The folder appears complete or not at all. It replaces an earlier result. Equal results are equal files, byte
+        for byte.
 
         Raises
         ------
         BentpipeError
-            There is something else in that place.
+            The folder contains other files.
         """
         files.write(folder, FORM, **self.written())
 
     def written(self) -> dict[str, Any]:
-        """Content of the folder that `save` writes: `tables`, `scenario` and `provenance`."""
+        """Return the content of the folder that `save` writes: `tables`, `scenario` and `provenance`."""
         return {
             "tables": dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
             "scenario": self.scenario.resolved(),
@@ -182,7 +182,7 @@ class RunResult(Result):
 
     @cached_property
     def runs(self) -> pl.DataFrame:  # type: ignore[override]
-        """One row: `replication` (0), `seed`, and the columns of the metrics as in `Comparison.runs`."""
+        """Table with one row: `replication` (0), `seed`, and the columns of the metrics as in `Comparison.runs`."""
         import polars as pl
 
         from bentpipe.experiment.single import measure
@@ -195,7 +195,7 @@ class RunResult(Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row per metric: `of` (run), `metric`, `unit`, `mean` and others; `low` and `high` are null."""
+        """Table with a row per metric: `of` (run), `metric`, `unit`, `mean` and others; `low` and `high` are null."""
         from bentpipe.contract import frames
 
         rows = (
@@ -205,14 +205,14 @@ class RunResult(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """No rows, as there is nothing to compare with; the columns are those of `Comparison.differences`."""
+        """Table without rows, as a single run has no comparison; the columns are as in `Comparison.differences`."""
         from bentpipe.contract import frames
 
         return frames.differences((), DEFAULT)
 
     @property
     def statements(self) -> list[str]:
-        """What the reader should know: that one run has no intervals, and the notes."""
+        """Notes for the reader. The first one: a single run has no intervals."""
         return ["one run: no intervals, and another seed may give other values", *self.notes]
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
@@ -228,7 +228,7 @@ class RunResult(Result):
         return self._sample(what, runs).estimate(DEFAULT)
 
     def _sample(self, metric: Metric, runs: pl.DataFrame) -> Sample:
-        """A metric as the sample of one replication."""
+        """Make a metric the sample of one replication."""
         import numpy as np
 
         from bentpipe.statistics.samples import Sample
@@ -237,7 +237,7 @@ class RunResult(Result):
         return Sample.named(metric, {name: np.array(runs[name].to_list(), dtype=np.float64) for name in columns})
 
     def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
-        """One recorded time series.
+        """Return one recorded time series.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class RunResult(Result):
         Raises
         ------
         BentpipeError
-            The series was not recorded, or there is no such flow or link; the text lists those that there are.
+            The series was not recorded, or the flow or link is unknown; the text lists the known names.
         """
         import polars as pl
 
@@ -267,7 +267,7 @@ class RunResult(Result):
         for entity, (wanted, known) in asked.items():
             if wanted is None:
                 continue
-            # Losses are of a flow and of a place, which may be a link.
+            # Losses belong to a flow and to a place, which may be a link.
             column = "where" if entity == "link" and "where" in table.columns else entity
             if column not in table.columns:
                 raise BentpipeError(f"{name} is not a series of {entity}s")
@@ -277,14 +277,14 @@ class RunResult(Result):
         return table
 
     def stalls(self, flow: str, rate_bps: float, buffer_s: float = 2.0) -> Stalls:
-        """Play a video from what a flow delivered, from the series `goodput_bps` (`statistics.quality.stalls`)."""
+        """Play a video from the series `goodput_bps` of a flow; see `statistics.quality.stalls`."""
         from bentpipe.statistics.quality import stalls
 
         table = self.series("goodput_bps", flow=flow)
         return stalls(table["time_s"].to_list(), table["goodput_bps"].to_list(), rate_bps, buffer_s)
 
     def at(self, time_s: float) -> dict[str, dict[str, float]]:
-        """The values of all recorded series at an instant.
+        """Return the values of all recorded series at an instant.
 
         Parameters
         ----------
@@ -294,14 +294,14 @@ class RunResult(Result):
         Returns
         -------
         dict
-            Series to a dict of flow or link to value; without those that have none yet. A value holds until the next
-            row. A rate that is sampled is the one of the interval that the instant is in. `losses` and `decisions`,
-            which are lists of what happened, are not among them.
+            Series to a dict of flow or link to value. Series without a value yet are missing. A value holds until the
+            next row. A sampled rate is the rate of the interval that contains the instant. `losses` and `decisions`,
+            which are lists of events, are left out.
 
         Raises
         ------
         BentpipeError
-            The run has no such instant.
+            The instant is outside the run.
         """
         import polars as pl
 
@@ -314,7 +314,7 @@ class RunResult(Result):
                 continue
             rows, time = self._scan(name), pl.col("time_s")
             if entry["sampled"] and entry["unit"] == "bit/s":
-                # A row is about the interval before it.
+                # A row covers the interval before it.
                 found = rows.filter(time >= time_s - 1e-9 * (1 + time_s)).group_by(entity, maintain_order=True).first()
             else:
                 found = rows.filter(time <= time_s).group_by(entity, maintain_order=True).last()
@@ -342,29 +342,29 @@ class RunResult(Result):
         Parameters
         ----------
         flow : str, optional
-            With a time, the flow. Without one, the entry to which the answer is limited; by default it is of all.
+            With a time, the flow. Without a time, the only entry of the answer; the default is all entries.
         at : float, optional
-            Simulated seconds; the window is four round trips around it, a second at least.
+            Simulated seconds. The window covers four round trips before and after it, and at least a second.
         start, end : float, optional
-            The window itself, instead of `at`.
+            The window, instead of `at`.
         tries : bool
-            Without a time: try remedies for the largest parts, each in one more run with the same seed.
+            Try remedies for the largest parts, each in one more run with the same seed. Only without a time.
         progress : callable or bool, optional
-            Progress of the runs, as for `run`.
+            Progress of the runs, as in `run`.
 
         Returns
         -------
         Breakdown or Explanation
-            Without a time, for each kind of flow the parts of its mean time, who filled the queues, and remedies by how
-            much they helped. With one, happenings in order, each with its kind and numbers, and a sentence about all.
-            Where the series that this needs were not recorded, the scenario is run again with the same seed:
+            Without a time: the parts of the mean time of each kind of flow, the flows that filled the queues, and
+            remedies by their effect. With a time: happenings in order, each with its kind and numbers, and a summary in
+            a sentence. If the series were not recorded, the scenario runs again with the same seed. The series are
             `critical_path` without a time, else `losses`, `decisions`, `limited_by` and `cwnd_bytes`.
 
         Raises
         ------
         BentpipeError
-            There is no such flow, or no such time in the run; or it was saved without these series and with a class of
-            your own, which `load` was not given.
+            Unknown flow, or a time outside the run; or it was saved without these series and with a custom class that
+            `load` did not get.
         """
         from bentpipe.experiment.why.spent import answer
 
@@ -373,9 +373,9 @@ class RunResult(Result):
     def time_spent(
         self, start_s: float | None = None, end_s: float | None = None, flow: str | None = None
     ) -> TimeSpent:
-        """Divide the time of a flow in a window, by default the whole run, into parts that add up to it.
+        """Divide the time of a flow in a window, by default the whole run, into parts that add up to the window.
 
-        A scenario of one flow needs no name. Without the series `limited_by` and `carried_bps` it is run again.
+        A scenario of one flow needs no `flow`. Without the series `limited_by` and `carried_bps`, it runs again.
         """
         from bentpipe.experiment.why.time_spent import time_spent
 
@@ -387,16 +387,16 @@ class RunResult(Result):
     def again(
         self, scenario: Scenario | None = None, *, series: str | Iterable[str] = (), progress: Wish = None
     ) -> RunResult:
-        """Run the scenario once more, or another one, without captures.
+        """Run the scenario again, or another scenario, without captures.
 
         Parameters
         ----------
         scenario : Scenario, optional
-            Another scenario instead, such as this one with other settings.
+            Another scenario, such as this scenario with other settings.
         series : str or iterable of str, optional
-            Time series to record besides.
+            Additional time series to record.
         progress : callable or bool, optional
-            Progress of the run, as for `run`.
+            Progress of the run, as in `run`.
 
         Returns
         -------
@@ -405,7 +405,7 @@ class RunResult(Result):
         return simulate((scenario or self.scenario).with_series(series), RunResult.from_tables, progress=progress)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """One of the tables as plain data: a dict for each row, None where a value is missing."""
+        """Return one of the tables as plain data: a dict for each row, None where a value is missing."""
         return self.tables.rows(table)
 
     @options.formerly(start_s="start", end_s="end")
@@ -420,20 +420,20 @@ class RunResult(Result):
         title: str | None = None,
         labels: Labels | None = None,
     ) -> Figure:
-        """Draw goodput, congestion windows and queues over time, a panel for each series that was recorded.
+        """Draw goodput, congestion windows and queues over time, with a panel for each recorded series.
 
-        Where none of them was, the scenario is run once more to record all, and a warning is logged.
+        If none was recorded, the scenario runs again to record all, and a warning is logged.
 
         Parameters
         ----------
         chart : str, optional
-            `series`, the only one.
+            `series`, the only chart.
         metric : str, optional
-            Refused: one run has no intervals.
+            Refused, as one run has no intervals.
         start, end : float, optional
-            The part of the run to show, simulated seconds; the whole without them.
+            The part of the run to show, simulated seconds. The default is the whole run.
         size, title, labels : optional
-            As in `Comparison.plot`; the label `y` is for a figure of one series.
+            Arguments as in `Comparison.plot`. The label `y` needs a figure of one series.
 
         Returns
         -------
@@ -443,7 +443,7 @@ class RunResult(Result):
         Raises
         ------
         BentpipeError
-            There is no such chart or part; or no series was recorded, and the run cannot be done again.
+            Unknown chart or part; or no series was recorded, and the run cannot be repeated.
         """
         end = self.simulated_s if end is None else end
         if not 0 <= arguments.number("start", start) < arguments.number("end", end):
@@ -469,7 +469,7 @@ class RunResult(Result):
 
     @property
     def _is_repeatable(self) -> bool:
-        """Whether another run of the scenario is the same one: its packets, classes and end are known."""
+        """Whether another run of the scenario gives the same packets: its packets, classes and end are known."""
         is_from_outside = any("packets came from" in note or "came from outside" in note for note in self.notes)
         has_classes = not any(issubclass(cls, Absent) for cls in self.scenario.senders.values())
         return has_classes and not is_from_outside and self.stop != "interrupted"
@@ -483,30 +483,31 @@ class RunResult(Result):
         after: str | float = "mser",
         confidence: float = Judgement.confidence,
     ) -> Steady:
-        """Mean of a recorded series after the warm-up, with an interval, from this one run.
+        """Estimate the mean of a recorded series after the warm-up, with an interval, from this single run.
 
-        A flow counts from its start to its completion. Series that have a row per change are averaged over intervals of
-        `record.interval`. The interval is by batch means: it is about one run that goes on for ever, not about seeds.
+        A flow counts from its start to its completion. Series with a row per change are averaged over intervals of
+        `record.interval`. The interval is by batch means. It is about one endless run, not about seeds.
 
         Parameters
         ----------
         name : str
             Such as `goodput_bps`.
         flow, link : str, optional
-            Of which one; may be left out if there is only one.
+            The flow or link. It may be left out if there is only one.
         after : "mser" or float
-            The warm-up ends where MSER-5 says, or after so many seconds from the start of the run.
+            End of the warm-up: found by MSER-5, or in seconds from the start of the run.
         confidence : float
 
         Returns
         -------
         Steady
-            Its `mean` is None where the series does not settle; its `note` says why, or what else to know.
+            Its `mean` is None if the series does not settle. Its `note` has the reason, or another note.
 
         Raises
         ------
         BentpipeError
-            As `series`; several flows or links and none is named; `after` or `confidence` makes no sense.
+            As in `series`. Also raised for several flows or links without a name, and for an invalid `after` or
+            `confidence`.
         """
         from bentpipe.experiment.single.settled import settled
 
@@ -543,7 +544,7 @@ class RunResult(Result):
 
     @property
     def stop(self) -> str:
-        """Why the run ended: `time-limit`, `completed` or `interrupted`."""
+        """Reason for the end of the run: `time-limit`, `completed` or `interrupted`."""
         return str(self.rows("summary")[0]["stop"])
 
     @property
@@ -563,7 +564,7 @@ class RunResult(Result):
             "version": self.version,
             "hosts": self.hosts,
             "digest": self.scenario.digest,
-            # A run that was interrupted is a part of one.
+            # An interrupted run is a part of a run.
             "stop": self.stop,
         }
 
@@ -581,6 +582,6 @@ class RunResult(Result):
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
         head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
-        # To see a table, no other run is made.
+        # Drawing a table needs no further run.
         draw = [self.plot] if any(name in self.recorded for name in PANELS) else []
         return notebook.page(head, tables, self.statements, *draw)

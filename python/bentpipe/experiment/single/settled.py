@@ -48,14 +48,14 @@ def settled(
     if not entry["sampled"]:
         interval_s = max(interval_s, end_s / LEVELS_MAX)
         times, values = steady.levels(times, values, interval_s, end_s)
-    # A row is about the interval before it.
+    # A row covers the interval before it.
     within = (times > start_s + (1 - 1e-9) * interval_s) & (times <= end_s + 1e-9)
     asked = None if isinstance(after, str) else after
     return steady.steady(times[within], values[within], after=asked, confidence=confidence)
 
 
 def _interval_s(scenario: Scenario) -> float:
-    """Time between samples of its series."""
+    """Return the time between samples of the scenario's series."""
     found = _core.quantity(scenario.to_dict()["record"]["interval"])
     assert found is not None, "the scenario is valid"
     return found[0]

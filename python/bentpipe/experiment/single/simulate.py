@@ -1,4 +1,4 @@
-"""Drive the core through one run, and make a result of its tables."""
+"""Drives the core through one run, and makes a result of its tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 EVENTS_AT_ONCE = 20_000
-"""Some milliseconds of work: Ctrl-C and progress are looked at in between."""
+"""Number of events between checks of Ctrl-C and progress: some milliseconds of work."""
 
 
 def simulate(
@@ -43,7 +43,7 @@ def simulate(
     Raises
     ------
     Interrupted
-        Ctrl-C; `result` holds the run until then.
+        Ctrl-C was pressed; `result` has the run until then.
     """
     forks.refuse()
     with watched(progress) as watch:
@@ -58,7 +58,7 @@ def simulate(
             raise Interrupted(message, lambda: as_result(scenario, simulation.finish()), where=str(interrupt)) from None
         with telling(watch, "making the tables"):
             result = as_result(scenario, simulation.finish())
-        # The run is over.
+        # The run has ended.
         state.make_result = lambda: result
         return result
 
@@ -68,7 +68,7 @@ def advance(
     progress: Callable[[float], object] | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Run to the end, or until told to stop; whether the end was reached."""
+    """Run to the end or until stopped; return whether the end was reached."""
     while not simulation.is_done:
         if is_stopped():
             return False
@@ -79,7 +79,7 @@ def advance(
 
 
 def _notes(simulation: _core.Run, progress: Callable[[Progress], object], state: Progress) -> Callable[[float], object]:
-    """Make the function to call with the share of a run that is done."""
+    """Make the function that receives the finished share of a run."""
 
     def note(share: float) -> None:
         state.under_way, state.simulated_s = share, simulation.simulated_s

@@ -1,7 +1,6 @@
-"""Tables as the core hands them over, and as data frames.
+"""Tables from the core, also as data frames.
 
-NumPy and Polars are imported where a table is asked for: `bentpipe run` prints what it has to say without them, in half
-the time.
+NumPy and Polars are imported when a table is needed. `bentpipe run` prints its output without them, in half the time.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 Columns = dict[str, list[str] | tuple[str, bytes]]
-"""Text, or (NumPy dtype, bytes); NaN stands for a missing value."""
+"""Text, or (NumPy dtype, bytes); NaN is a missing value."""
 
 
 class Tables(TypedDict):
-    """The result of a run."""
+    """The result of a run, from the core."""
 
     flows: Columns
     links: Columns
@@ -40,7 +39,7 @@ class Tables(TypedDict):
 
 
 class LazyTables(Mapping[str, "pl.DataFrame"]):
-    """Tables by name, each made when it is first asked for."""
+    """Tables by name, each made on first use."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._made: dict[str, pl.DataFrame | None] = dict.fromkeys(names)
@@ -61,35 +60,35 @@ class LazyTables(Mapping[str, "pl.DataFrame"]):
     def _make(self, name: str) -> pl.DataFrame: ...
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """A table as plain data.
+        """Return a table as plain data.
 
         Raises
         ------
         BentpipeError
-            There is no such table.
+            Unknown table.
         """
         self._refuse_unknown(name)
         return self[name].to_dicts()
 
     def _refuse_unknown(self, name: str) -> None:
-        # Not in the mapping itself, which would make the table to find it.
+        # A look-up in the mapping itself would make the table.
         if name not in self._made:
             raise BentpipeError(unknown(name, "a table of this result", self))
 
     def scan(self, name: str) -> pl.LazyFrame:
-        """A table of which only what is asked for is made."""
+        """Return a lazy table: only the requested rows and columns are made."""
         return self[name].lazy()
 
 
 class GivenTables(LazyTables):
-    """Tables as the core hands them over."""
+    """Tables from the core."""
 
     def __init__(self, columns: Mapping[str, Columns]) -> None:
         super().__init__(columns)
         self._columns = dict(columns)
 
     def _make(self, name: str) -> pl.DataFrame:
-        # Not kept beside the data frame: the texts of an event log take several times as much.
+        # The columns are not kept beside the data frame: texts of an event log take several times its memory.
         return columns_frame(self._columns.pop(name))
 
     def rows(self, name: str) -> list[dict[str, Any]]:
@@ -101,7 +100,7 @@ class GivenTables(LazyTables):
 
 
 class SavedTables(LazyTables):
-    """Tables of a folder, each read when it is first asked for: an hour of packets is gigabytes."""
+    """Tables of a folder, each read on first use: an hour of packets is gigabytes."""
 
     def __init__(self, folder: Path, files_of: dict[str, str]) -> None:
         super().__init__(files_of)
@@ -109,7 +108,7 @@ class SavedTables(LazyTables):
 
     def _make(self, name: str) -> pl.DataFrame:
         table = files.table(self._folder, self._files[name])
-        # Of `events` the dictionary has the kinds, not the columns.
+        # The dictionary has the kinds of `events`, not the columns.
         columns = dictionary().get(name) if name != "events" else None
         if columns and columns[0]["name"] not in table.columns:
             place = self._folder / f"{self._files[name]}.parquet"
@@ -123,14 +122,14 @@ class SavedTables(LazyTables):
 
 
 def columns_frame(columns: Columns) -> pl.DataFrame:
-    """A table as the core hands it over, as a data frame."""
+    """Convert a table of the core to a data frame."""
     import polars as pl
 
     return pl.DataFrame([_column(name, values) for name, values in columns.items()])
 
 
 def columns_of(table: pl.DataFrame) -> Columns:
-    """The way back: a data frame as the core hands a table over."""
+    """Convert a data frame to the form of a table of the core."""
     import numpy as np
     import polars as pl
 
@@ -154,7 +153,7 @@ def _column(name: str, values: list[str] | tuple[str, bytes]) -> pl.Series:
 
 
 def _plain(values: list[str] | tuple[str, bytes]) -> Sequence[Any]:
-    """A column as the core hands it over; None where a value is missing."""
+    """Return a column of the core as plain values; None where a value is missing."""
     if isinstance(values, list):
         return values
     dtype, content = values

@@ -1,4 +1,4 @@
-"""One run of a sweep, wherever it is done: from a scenario and a seed to the bytes that are kept of it."""
+"""One run of a sweep, on any machine: from a scenario and a seed to the bytes that are kept."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def name(digest: str, seed: int) -> str:
-    """The name of a run: equal names, equal results."""
+    """Return the name of a run. Equal names have equal results."""
     return f"r{_core.RESULTS}-{digest}-{seed}"
 
 
 class Task(NamedTuple):
-    """A run to do."""
+    """A run to execute."""
 
     id: str
     seed: int
@@ -40,7 +40,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that cannot be done, because of a bug in bentpipe or too little memory."""
+    """A run that failed, because of a bug in bentpipe or too little memory."""
 
     message: str
 
@@ -52,14 +52,14 @@ def execute(
     is_stopped: Callable[[], bool] = lambda: False,
     progress: Callable[[float], object] | None = None,
 ) -> bytes | Failure | None:
-    """Run a scenario and pack what is kept of it; None if told to stop before the end."""
+    """Run a scenario and pack its kept data; return None if stopped before the end."""
     try:
         simulation = _core.Run(scenario, seed)
         if not advance(simulation, progress, is_stopped):
             return None
         found = simulation.finish()
     except SenderError:
-        # Somebody has to mend it, and then it is another sender, whose runs have other names.
+        # Its author must fix it. Then it is another congestion control, whose runs have other names.
         raise
     except (BentpipeError, MemoryError) as error:
         return Failure(str(error) or "not enough memory")
@@ -76,16 +76,16 @@ def execute(
 
 
 def build() -> str:
-    """What must be the same wherever runs of a sweep are done."""
+    """Return facts that must be the same on all machines of a sweep."""
     return f"{__version__}, results {_core.RESULTS}"
 
 
 def execute_text(
     text: str, seed: int, tables: Sequence[str], version: str, senders: Sequence[Plain] = ()
 ) -> bytes | Failure | None:
-    """The same on another machine: the scenario arrives as JSON, the classes that it names as `travel.sent` sent them.
+    """Execute a task on another machine. The scenario arrives as JSON, its classes in the form of `travel.sent`.
 
-    `version` is what `build` said where the sweep was begun.
+    `version` is the value of `build` on the machine that began the sweep.
     """
     if version != build():
         raise BentpipeError(
@@ -94,7 +94,7 @@ def execute_text(
     try:
         return execute(_scenario(text, tuple(senders)), seed, tables)
     except KeyboardInterrupt as interrupt:
-        # Workers hear no signals.
+        # Workers receive no signals.
         raise raised_by_sender(interrupt) from None
 
 
@@ -104,7 +104,7 @@ def _scenario(text: str, senders: tuple[Plain, ...]) -> _core.Scenario:
 
 
 def unpacked(record: bytes) -> dict[str, Any]:
-    """What `execute` packed; tables are columns of lists or (dtype, bytes)."""
+    """Unpack a record of `execute`. Tables are columns of lists or (dtype, bytes)."""
     content: dict[str, Any] = json.loads(record)
     for columns in content["tables"].values():
         for column, values in columns.items():
@@ -114,7 +114,7 @@ def unpacked(record: bytes) -> dict[str, Any]:
 
 
 def united(older: bytes | None, newer: bytes) -> bytes:
-    """A record with the tables of an older one of the same run besides its own."""
+    """Add the tables of an older record of the same run to a record."""
     if older is None:
         return newer
     content = json.loads(newer)

@@ -1,4 +1,4 @@
-"""Threads that do runs, and how they are stopped: signals such as Ctrl-C are heard by the main thread only."""
+"""Threads that execute runs, and their stop: only the main thread receives signals such as Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 GRACE_S = 0.5
-"""How long runs may take to stop by themselves, before congestion controls in Python are interrupted."""
+"""Time in seconds for runs to stop by themselves, before congestion controls in Python are interrupted."""
 POLL_S = 0.1
 _NAME = "bentpipe-run"
 
 
 class Pool:
-    """A thread pool for runs. Work must return soon after `is_stopped` says so.
+    """A thread pool for runs. Work must return soon after `is_stopped` is true.
 
-    A congestion control in Python may never give control back. So `close` raises `KeyboardInterrupt` in what has not
-    stopped by itself. That ends a loop in Python, but no call of another library, such as `time.sleep`; whoever presses
-    Ctrl-C again need not wait for these.
+    A congestion control in Python may never return control. So `close` raises `KeyboardInterrupt` in threads that have
+    not stopped by themselves. This ends a loop in Python, but not a call of another library, such as `time.sleep`.
+    Another Ctrl-C stops waiting for such calls.
     """
 
     def __init__(self, count: int) -> None:
@@ -40,22 +40,22 @@ class Pool:
         self._at_work: set[threading.Thread] = set()
         self._ended = threading.Condition()
         self.interrupted: list[str] = []
-        """Where congestion controls were that had to be interrupted, such as `MyIdea.on_ack, flow bulk`."""
+        """Places of interrupted congestion controls, such as `MyIdea.on_ack, flow bulk`."""
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Have it done by one of the threads."""
+        """Execute work in one of the threads."""
         return self._pool.submit(self._do, work)
 
     def is_stopped(self) -> bool:
-        """Whether work is to return."""
+        """Whether work should return."""
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """Ask all work to return."""
+        """Request all work to return."""
         self._stop.set()
 
     def close(self) -> None:
-        """Stop all work and wait until it has ended; a second call, after Ctrl-C in the first, does not wait."""
+        """Stop all work and wait until it has ended. A second call, after Ctrl-C in the first, does not wait."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -64,12 +64,12 @@ class Pool:
         with self._ended:
             self._ended.wait_for(lambda: not self._at_work, GRACE_S)
             left = list(self._at_work)
-            # Under the lock, and each once: a thread must not be interrupted when it is no longer at work.
+            # Under the lock, and once per thread: a thread that has finished its work must not be interrupted.
             for thread in left:
                 ident = ctypes.c_ulong(thread.ident or 0)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(KeyboardInterrupt))
         for thread in left:
-            # Again and again: some libraries let a wait without end go on after a signal.
+            # Repeatedly: in some libraries an endless wait continues after a signal.
             while thread.is_alive():
                 thread.join(POLL_S)
         self._pool.shutdown()
@@ -81,7 +81,7 @@ class Pool:
         try:
             return work()
         except KeyboardInterrupt as interrupt:
-            # One that a congestion control raised says where; only `close` interrupts them.
+            # A congestion control that raised the interrupt gives its place. Only `close` interrupts them.
             if str(interrupt) and not self._is_closed:
                 raise raised_by_sender(interrupt) from interrupt
             self.interrupted += filter(None, [str(interrupt)])
@@ -93,16 +93,16 @@ class Pool:
 
 
 def raised_by_sender(interrupt: KeyboardInterrupt) -> SenderError:
-    """Where no signal is heard and nobody asked to stop, a congestion control did it."""
+    """Blame a congestion control for an interrupt that has no signal and no request to stop."""
     return SenderError(f"{interrupt}: it raised KeyboardInterrupt\n  expected another exception")
 
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], None]]:
-    """Lose no Ctrl-C within: `KeyboardInterrupt` is raised as usual, and by the function given here, and at the end.
+    """Lose no Ctrl-C within: `KeyboardInterrupt` is raised as usual, by the yielded function, and at the end.
 
-    Python ignores what is raised in a callback of the garbage collector or in `__del__`, and the work would go on.
-    Outside of the main thread, and where Ctrl-C is ignored or has another handler than Python's, nothing changes.
+    Python ignores exceptions in a callback of the garbage collector or in `__del__`, and the work would continue. The
+    function has no effect outside of the main thread, or if Ctrl-C is ignored or has a custom handler.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -120,7 +120,7 @@ def interruptible() -> Iterator[Callable[[], None]]:
             raise KeyboardInterrupt
 
     def report(ignored: sys.UnraisableHookArgs) -> None:
-        # It is not ignored here.
+        # Other exceptions are ignored elsewhere.
         if not issubclass(ignored.exc_type, KeyboardInterrupt):
             report_before(ignored)
 
@@ -135,5 +135,5 @@ def interruptible() -> Iterator[Callable[[], None]]:
 
 
 def is_anyone_left() -> bool:
-    """Whether a thread is still at work that does not stop. The process would wait for it for ever."""
+    """Whether a thread still works and does not stop. The process would wait for it for ever."""
     return any(thread.name.startswith(_NAME) for thread in threading.enumerate())

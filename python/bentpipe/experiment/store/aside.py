@@ -1,4 +1,4 @@
-"""Runs of a store that another simulator gave: named, kept beside, never used."""
+"""Runs of a store from another version of the simulator: named, kept beside, never used."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FACTS = "aside.json"
 
 
 def of_others(form: int | None, versions: Mapping[str, str]) -> dict[str, Any] | None:
-    """What there is to know of the runs of a store, if another simulator gave them: `results`, `runs`, `versions`.
+    """Describe the runs of a store from another version of the simulator: `results`, `runs`, `versions`.
 
     Parameters
     ----------
     form : int or None
-        The number of results of which the index is, if it says.
+        Number of results of the index, if it has one.
     versions : mapping
-        Of each run, by its name, the version of bentpipe.
+        Version of bentpipe by the name of the run.
     """
     numbers = {_results_of(id_) for id_ in versions} if form is None else {form}
     others = numbers - {_core.RESULTS}
@@ -34,16 +34,16 @@ def of_others(form: int | None, versions: Mapping[str, str]) -> dict[str, Any] |
 
 
 def _results_of(name: str) -> int:
-    """The number of results in the name of a run, as `tasks.name` has it; 0 where there is none."""
+    """Return the number of results in the name of a run, as in `tasks.name`; 0 without one."""
     found = re.match(r"r(\d+)-", name)
     return int(found[1]) if found else 0
 
 
 def put(folder: Path, others: Mapping[str, Any], paths: Iterable[Path]) -> None:
-    """Move these files into a folder of their own: a store, with which the bentpipe that made it can go on."""
+    """Move these files into a separate folder: a store that the bentpipe of these runs can continue."""
     left = [path for path in paths if path.exists()]
     place, k = folder / f"results-{others['results']}", 2
-    # After a crash, the rest goes where the first of them are.
+    # After a crash, the other files follow the first ones.
     while any((place / path.name).exists() for path in left):
         place, k = folder / f"results-{others['results']}-{k}", k + 1
     place.mkdir(exist_ok=True)
@@ -54,19 +54,19 @@ def put(folder: Path, others: Mapping[str, Any], paths: Iterable[Path]) -> None:
 
 
 def listed(folder: Path) -> list[dict[str, Any]]:
-    """What was put aside: `results`, `runs`, `versions`, `folder` (its name in the store)."""
+    """List the runs put aside: `results`, `runs`, `versions`, `folder` (its name in the store)."""
     places = sorted(folder.glob(f"results-*/{_FACTS}"))
     return [{**json.loads(place.read_text(encoding="utf-8")), "folder": place.parent.name} for place in places]
 
 
 def said(others: Mapping[str, Any]) -> str:
-    """Such as `1,200 runs of results 1 (bentpipe 0.1.0)`."""
+    """Describe them: `1,200 runs of results 1 (bentpipe 0.1.0)`."""
     count = f"{others['runs']:,} run{'' if others['runs'] == 1 else 's'}"
     return f"{count} of results {others['results']} (bentpipe {', '.join(others['versions']) or 'unknown'})"
 
 
 def refusal(folder: Path, others: Mapping[str, Any]) -> BentpipeError:
-    """Where they would have to be read as if they were ours."""
+    """Return the error for uses that would read these runs as runs of this version."""
     return BentpipeError(
         f"{folder} has {said(others)}, and this bentpipe gives results {_core.RESULTS}\n"
         "  the same sweep again does its runs with this bentpipe and keeps those beside; or use the one that made them"

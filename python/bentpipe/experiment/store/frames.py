@@ -1,4 +1,4 @@
-"""The tables of a store, from what its runs gave, sorted."""
+"""Tables of a store, made of its runs and sorted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.single.tables import Columns
 
 RUNS = "runs"
-"""The table with a row per run; the others are tables of runs."""
+"""Name of the table with a row per run. The others are tables of runs."""
 
 
 def _run_schema() -> dict[str, type[pl.DataType]]:
@@ -28,21 +28,21 @@ def _run_schema() -> dict[str, type[pl.DataType]]:
 def merged(
     parameters: Mapping[str, Mapping[str, Any]], records: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, pl.DataFrame]:
-    """The tables as they are to be written.
+    """Make the tables to be written.
 
     Parameters
     ----------
     parameters : mapping
-        Of each run, by its name: by key of the scenario, the value.
+        Values by key of the scenario, for each run by its name.
     records : mapping
-        Of each run, what it gave.
+        Record of each run by its name.
     """
     schema = _run_schema()
     rows = [(id_, each["seed"], *_values(each), each["version"]) for id_, each in records.items()]
     runs = pl.DataFrame(rows, schema=schema, orient="row")
     keys = sorted({key for own in parameters.values() for key in own} - schema.keys())
     runs = runs.with_columns(column(key, [own.get(key) for own in parameters.values()]) for key in keys)
-    # By what is written only, so that the order is the same wherever the rows came from.
+    # Sorted only by written columns, so that the order is the same for rows from anywhere.
     runs = runs.select("run", *keys, *list(schema)[1:]).sort(*keys, "seed", "run")
     found = {RUNS: runs}
     place = runs.select("run").with_row_index("place")
@@ -54,12 +54,12 @@ def merged(
 
 
 def _values(record: Mapping[str, Any]) -> list[float | None]:
-    """The metrics of a run; one that was added since it was done is missing."""
+    """Return the metrics of a run. Metrics that were added since the run are missing."""
     return [record["values"].get(metric) for metric in COLUMNS]
 
 
 def column(key: str, values: list[Any]) -> pl.Series:
-    """The values of a key: numbers where all of them are numbers, otherwise text as written."""
+    """Make a column of a key: numbers if all values are numbers, otherwise text as written."""
     known = [value for value in values if value is not None]
     if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in known):
         return pl.Series(key, values, dtype=pl.Float64)
@@ -68,7 +68,7 @@ def column(key: str, values: list[Any]) -> pl.Series:
 
 
 def _stacked(tables: Mapping[str, Columns]) -> pl.DataFrame:
-    """The same table of many runs as one. Columns are joined first: making a data frame is slow."""
+    """Join the same table of many runs. Columns are joined first, because making a data frame is slow."""
     whole: dict[str, Any] = {}
     heights = []
     for name, first in next(iter(tables.values())).items():

@@ -1,4 +1,4 @@
-"""A store that is nowhere, for experiments of which nothing is to be kept."""
+"""Store in memory, for experiments that keep no files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bentpipe.experiment.store.store import SCHEMA, Store
 
 
 class Memory(Store):
-    """A store for as long as it is open: nothing is written."""
+    """A store in memory that lasts while it is open."""
 
     lasts = False
 
@@ -26,11 +26,11 @@ class Memory(Store):
         self._index.close()
 
     def aside(self) -> list[dict[str, Any]]:
-        """There was nothing before."""
+        """Return an empty list: there was no earlier store."""
         return []
 
     def write(self) -> None:
-        """There is nowhere to write to."""
+        """Write nothing."""
 
     def keep_replay(self, id_: str, text: str) -> None:
-        """There is nowhere to keep it."""
+        """Keep nothing."""

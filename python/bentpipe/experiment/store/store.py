@@ -1,11 +1,11 @@
-"""The store of an experiment: an index, which is all that counts, and tables for others to read.
+"""Store of an experiment: an index, which has all data, and tables for other readers.
 
-What a run gave is committed to the index, an SQLite file, as soon as it is there, which survives `kill -9`. At the end
-the tables are exported as Parquet, sorted, each under a temporary name that is then renamed: the same runs are the
-same bytes, whatever the order in which they were done. Several processes may use a store at once; each holds a lock on
-a file of its own for as long as it lives, so that the work of one that died is known to be free.
+Each run is committed to the index, an SQLite file, as soon as it ends, and then survives `kill -9`. At the end the
+tables are exported as sorted Parquet. Each is written under a temporary name and then renamed. The same runs give the
+same bytes, in any order of execution. Several processes may use a store at the same time. Each holds a lock on its own
+file while it lives. So the work of a process that died is free again.
 
-All runs of a store are of one number of results (`_core.RESULTS`); see `aside` for those of another.
+All runs of a store have the same number of results (`_core.RESULTS`); see `aside` for other runs.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ INDEX = "index.sqlite"
 OWNERS = "working"
 FAILURES = "failures"
 BUSY_S = 60
-"""How long to wait for another process that is writing."""
+"""Longest wait for another process that is writing, in seconds."""
 SOON_S = 0.5
-"""After such a wait, the other process is named."""
+"""Wait in seconds before the other process is named."""
 LAYOUT = 2
-"""Of the index: one with another number is of another state of bentpipe."""
+"""Layout of the index. Another number means another state of bentpipe."""
 
 _WRITING = "writing"
 SCHEMA = f"""
@@ -64,14 +64,14 @@ create table if not exists claims (id text primary key, owner text not null);
 
 
 class Claimed(NamedTuple):
-    """What came of wanting to do some runs."""
+    """Outcome of a claim of runs."""
 
     mine: list[str]
-    """To be done by this process."""
+    """Runs for this process."""
     done: list[str]
-    """Done by another process in the meantime."""
+    """Runs that another process has done in the meantime."""
     failed: list[str]
-    """Failed in another process in the meantime."""
+    """Runs that failed in another process in the meantime."""
 
 
 class Store:
@@ -80,18 +80,18 @@ class Store:
     Parameters
     ----------
     folder : path
-        Made if it is not there.
+        Created if it does not exist.
     is_read_only : bool
-        Only look: nothing is written, and runs that are only in the index are read from there.
+        Write nothing. Runs that are only in the index are read from the index.
 
     Raises
     ------
     BentpipeError
-        It is not a store, of another version, damaged, or cannot be written.
+        It is not a store, or the store is damaged, from another version, or cannot be written.
     """
 
     lasts = True
-    """Whether what is kept is still there afterwards."""
+    """Whether kept runs exist after the experiment."""
     _index: sqlite3.Connection
 
     def __init__(self, folder: str | os.PathLike[str], *, is_read_only: bool = False) -> None:
@@ -114,7 +114,7 @@ class Store:
             try:
                 self._connect(self.folder / INDEX, "ro")
             except sqlite3.OperationalError:
-                # Where nothing may be written, the index cannot be opened as long as it has a journal.
+                # If the folder is read-only, an index with a journal cannot be opened.
                 self._index.close()
                 self._connect_to_copy()
             others = self._of_others()
@@ -123,7 +123,7 @@ class Store:
 
     def _open_to_write(self) -> None:
         refuse_unless_writable_folder(self.folder)
-        # One that was killed at once may have left no more than this.
+        # A process that was killed early may have left only this.
         is_new = not self.folder.exists() or {path.name for path in self.folder.iterdir()} <= {OWNERS}
         if not is_new and not (self.folder / INDEX).exists() and not aside.listed(self.folder):
             raise self._has_tables_only() if self._path(RUNS).is_file() else self._is_foreign()
@@ -137,10 +137,10 @@ class Store:
                     self._put_aside(others)
                     self._connect(self.folder / INDEX, "rwc")
                 self._index.execute("pragma journal_mode = wal")
-                # A commit survives the end of the process, which is what is promised; a power cut may cost the last
-                # ones, and damages nothing.
+                # A commit survives the end of the process, as documented. A power cut may lose the last commits, but
+                # damages nothing.
                 self._index.execute("pragma synchronous = normal")
-                # The script below begins its own transactions, and waits without a word.
+                # The script below begins its own transactions, and waits silently.
                 with self._transaction():
                     pass
                 self._index.executescript(SCHEMA)
@@ -148,7 +148,7 @@ class Store:
                     self._index.execute("insert or ignore into facts values ('form', ?)", (str(_core.RESULTS),))
 
     def close(self) -> None:
-        """Give back what was claimed. The store can be opened again."""
+        """Release the claims. The store can be opened again."""
         try:
             if not self._is_read_only:
                 with self._guarded(), self._transaction():
@@ -170,9 +170,9 @@ class Store:
         self.close()
 
     def missing(self, wanted: Mapping[str, Mapping[str, Any]], tables: Sequence[str]) -> list[str]:
-        """Which of the runs are not there, in their order. `wanted` has the parameters of each, by name of the run.
+        """List the missing runs in their order. `wanted` has the parameters of each run by name.
 
-        Runs that are there for another sweep get these parameters, too. Those that failed are to be tried again.
+        Existing runs of another sweep get these parameters, too. Failed runs are to be tried again.
         """
         need = set(tables)
         with self._guarded(), self._transaction():
@@ -191,7 +191,7 @@ class Store:
         return missing
 
     def claim(self, ids: Iterable[str], count: int, tables: Sequence[str]) -> Claimed:
-        """Up to so many of these runs that no other living process works on, which are this one's from now on."""
+        """Claim up to `count` of these runs for this process, without the runs of other living processes."""
         need = set(tables)
         claimed = Claimed([], [], [])
         rest = iter(ids)
@@ -200,7 +200,7 @@ class Store:
             taken = {id_ for (id_,) in self._index.execute("select id from claims")}
             failed = {id_ for (id_,) in self._index.execute("select id from failures")}
             while some := list(islice(rest, count - len(claimed.mine))):
-                # As JSON: the parameters of a statement are limited, and many workers are given many runs.
+                # As JSON: the number of parameters of a statement is limited, and many workers get many runs.
                 query = "select id, tables from runs where id in (select value from json_each(?))"
                 known = dict(self._index.execute(query, (json.dumps(some),)))
                 for id_ in some:
@@ -218,9 +218,9 @@ class Store:
         done: Sequence[tuple[str, Mapping[str, Any], Sequence[str], bytes]],
         failed: Sequence[tuple[str, Mapping[str, Any], str]] = (),
     ) -> None:
-        """Commit runs that are done (name, parameters, tables, record) or failed (name, parameters, message).
+        """Commit finished runs (name, parameters, tables, record) and failed runs (name, parameters, message).
 
-        Other tables that are kept of a run stay: equal names are equal results.
+        Other kept tables of a run stay, as equal names have equal results.
         """
         if not done and not failed:
             return
@@ -248,25 +248,25 @@ class Store:
             self._index.executemany("delete from claims where id = ?", ids)
 
     def keep_replay(self, id_: str, text: str) -> None:
-        """Write a scenario that shows a failure again."""
+        """Write a scenario that repeats a failure."""
         place = self.folder / FAILURES / f"{id_}.json"
         with self._guarded():
             place.parent.mkdir(exist_ok=True)
             place.write_text(text, encoding="utf-8")
 
     def failures(self) -> list[dict[str, str]]:
-        """Runs that failed: `id`, `parameters`, `message`."""
+        """List the failed runs: `id`, `parameters`, `message`."""
         with self._guarded():
             rows = self._index.execute("select id, parameters, message from failures order by id").fetchall()
         return [dict(zip(("id", "parameters", "message"), row, strict=True)) for row in rows]
 
     def write(self) -> None:
-        """Export the tables as Parquet. Each is complete at every moment, before and after."""
+        """Export the tables as Parquet. Each table is complete at every moment."""
         with self._guarded(), self._alone():
             stale = self._noted("stale")
             if stale is None and all(self._path(name).exists() for name in (RUNS, *self._kept_tables())):
                 return
-            # Other processes go on meanwhile: what they add after this is not taken for exported.
+            # Other processes continue meanwhile. Their later runs do not count as exported.
             frames = self._frames()
             for name, frame in frames.items():
                 self._export(name, frame)
@@ -274,41 +274,41 @@ class Store:
                 self._index.execute("delete from facts where name = 'stale' and value = ?", (json.dumps(stale),))
 
     def _export(self, name: str, frame: pl.DataFrame) -> None:
-        # What a process that dies leaves behind has its mark.
+        # Files of a process that dies have its mark.
         files.replace(self._path(name), files.parquet(frame), mark=self._owner)
 
     def _kept_tables(self) -> set[str]:
-        """Of any run."""
+        """Return the names of kept tables of any run."""
         rows = self._index.execute("select distinct tables from runs")
         return {name for (kept,) in rows for name in json.loads(kept)}
 
     def _make_stale(self) -> None:
-        """The tables are to be exported again. Each time is another, so that none is missed."""
+        """Mark the tables as not exported. Each mark is different, so that none is missed."""
         self._index.execute("insert or replace into facts values ('stale', ?)", (json.dumps(uuid.uuid4().hex),))
 
     def frames(self, tables: Sequence[str], ids: Iterable[str]) -> dict[str, pl.DataFrame]:
-        """The table of the runs, and others, of these runs."""
+        """Make the table of runs, and other tables, of these runs."""
         with self._guarded():
             return self._frames(tables, ids)
 
     def begin(self, sweep: Mapping[str, Any]) -> None:
-        """Remember which experiment was last begun."""
+        """Remember the last experiment."""
         with self._guarded(), self._transaction():
             self._index.execute("insert or replace into facts values ('begun', ?)", (json.dumps(sweep),))
 
     def begun(self) -> dict[str, Any] | None:
-        """The experiment that was last begun, or None."""
+        """Return the last experiment of the store, or None."""
         with self._guarded():
             found = self._noted("begun")
         return None if found is None else dict(found)
 
     def aside(self) -> list[dict[str, Any]]:
-        """Runs of another simulator that are kept beside: `results`, `runs`, `versions`, `folder`."""
+        """List the runs of another version that are kept beside: `results`, `runs`, `versions`, `folder`."""
         with self._guarded():
             return aside.listed(self.folder)
 
     def _noted(self, name: str) -> Any:
-        """A fact, or None."""
+        """Return a fact, or None."""
         row = self._index.execute("select value from facts where name = ?", (name,)).fetchone()
         return None if row is None else json.loads(row[0])
 
@@ -319,12 +319,12 @@ class Store:
         )
 
     def has_no_sweep(self) -> BentpipeError:
-        """For a store in which nothing was begun."""
+        """Return the error for a store without an experiment."""
         return BentpipeError(f"no sweep was begun in {self.folder}\n  expected what `bentpipe sweep` wrote")
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """What is done within is kept together or not at all; it is quicker than one after the other."""
+        """Keep all changes within together or not at all. This is also faster than single commits."""
         if self._index.in_transaction:
             yield
             return
@@ -332,7 +332,7 @@ class Store:
             yield
 
     def _connect(self, place: Path, mode: str) -> None:
-        # Transactions are begun by hand: see `_transaction`.
+        # `_transaction` begins transactions.
         uri = f"{place.absolute().as_uri()}?mode={mode}"
         self._index = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None)
         tables = self._tables()
@@ -362,7 +362,7 @@ class Store:
             yield
             self._index.execute("commit")
         except BaseException:
-            # A full disk has ended it already.
+            # A full disk has already ended it.
             if self._index.in_transaction:
                 self._index.execute("rollback")
             raise
@@ -383,7 +383,7 @@ class Store:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """While no other process writes the Parquet files."""
+        """Exclude other processes that write the Parquet files."""
         lock = FileLock(self.folder / OWNERS / _WRITING)
         try:
             lock.acquire(timeout=SOON_S)
@@ -399,7 +399,7 @@ class Store:
         logging.getLogger("bentpipe").warning(f"waiting for {self._others()} to write to {self.folder}{how_long} ...")
 
     def _others(self) -> str:
-        """Other processes that use the store."""
+        """Name other processes that use the store."""
         names = [path.name for path in (self.folder / OWNERS).iterdir() if path.name not in (_WRITING, self._owner)]
         numbers = sorted({name.partition("-")[0] for name in names if "-" in name and self._is_alive(name)})
         if not numbers:
@@ -408,7 +408,7 @@ class Store:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Report failures of the disk and damaged content in one way."""
+        """Report failures of the disk and damaged content in one form."""
         with self._on_disk():
             try:
                 yield
@@ -419,7 +419,7 @@ class Store:
 
     @contextmanager
     def _on_disk(self) -> Iterator[None]:
-        """What can go wrong with a disk, said in one way."""
+        """Report failures of the disk in one form."""
         try:
             yield
         except sqlite3.Error as error:
@@ -451,7 +451,7 @@ class Store:
         return {name for (name,) in self._index.execute("select name from sqlite_master")}
 
     def _of_others(self) -> dict[str, Any] | None:
-        """What there is to know of the runs that are here, if another simulator gave them."""
+        """Describe the runs here, if they are from another version of the simulator."""
         if not self._tables():
             return None
         form = self._noted("form")
@@ -467,17 +467,17 @@ class Store:
                 f"{self.folder} has {aside.said(others)}, and another process is adding to them\n"
                 "  wait for it, or choose another folder"
             )
-        # What is in the journal goes into the index; one that was made just now has nothing in it.
+        # The journal's content goes into the index. A new journal is empty.
         self._index.execute("pragma journal_mode = delete")
         is_empty = not self._tables()
         self._index.close()
         if is_empty:
             (self.folder / INDEX).unlink()
-        # The index last: until it is gone, whoever comes after a crash goes on with this.
+        # The index last: until it has moved, a process after a crash continues with it.
         aside.put(self.folder, others, [*self._parquet_files(), self.folder / FAILURES, self.folder / INDEX])
 
     def _begin_to_live(self) -> None:
-        """Have a lock that ends with the process, whatever ends it, and clear away after those that died."""
+        """Hold a lock that ends with the process in any case, and clear up after processes that died."""
         for path in (self.folder / OWNERS).iterdir():
             if path.name != _WRITING and not self._is_alive(path.name):
                 path.unlink(missing_ok=True)
@@ -508,7 +508,7 @@ class Store:
         return sorted(path for path in self.folder.glob("*.parquet") if not path.name.startswith("."))
 
     def _frames(self, tables: Sequence[str] | None = None, ids: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
-        """All tables of all runs, or some."""
+        """Make all tables of all runs, or some of them."""
         import polars as pl
 
         query, chosen = "select id, parameters, record, checksum from runs", ""

@@ -1,6 +1,6 @@
-"""What happened to a flow at a time, in order and in plain words.
+"""Explains the events of a flow at a time, in order and in plain words.
 
-Losses and what caused them, what the sender made of them, changes of the path, and waits for others.
+They are losses with their causes, reactions of the sender, changes of the path, and waits.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 SERIES = ("losses", "decisions", "limited_by", "cwnd_bytes")
-"""What an explanation is made from. A result that has all of them is not run again."""
+"""Series of an explanation. A result that has all of them is not run again."""
 LEAST_S = 0.5
-"""Half of the window around an instant, at least; otherwise four round trips."""
+"""Least half width of the window around an instant, in seconds; otherwise four round trips."""
 CAUSES = {
     "bit-error": "bits in error",
     "queue-overflow": "its queue was full",
@@ -41,13 +41,13 @@ CAUSES = {
     "push-out": "packets of a higher class took the room in its queue",
 }
 CONGESTION = ("queue-overflow", "early-drop", "forced-drop", "push-out", "policy")
-"""As in the columns of loss verdicts: all other causes are those of links."""
+"""Causes of congestion, as in the columns of loss verdicts. All other causes belong to links."""
 PROXIES = ("split", "satpep", "spoof")
-"""Functions that acknowledge data themselves, with a window of their own, and repair what is lost behind them."""
+"""Middleboxes that acknowledge data themselves with their own window, and repair losses behind them."""
 CHANGES_MOST = 8
-"""Changes of one key of a link that are told one by one; of more it is told how many there are."""
+"""Maximum number of listed changes of a link's key. More changes are counted."""
 SHARE_LEAST = 0.05
-"""Of the time, for a limit to be told in the summary."""
+"""Least share of the time for a limit in the summary."""
 LIMITS = (
     "nothing",
     "the start of the connection",
@@ -58,7 +58,7 @@ LIMITS = (
     "fast recovery",
     "the retransmission timer",
 )
-"""What keeps a sender from sending, by the number in `limited_by`."""
+"""Limits of a sender, by the number in `limited_by`."""
 
 
 KINDS = {
@@ -84,7 +84,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Happening:
-    """Something that happened to a flow.
+    """An event or state of a flow.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Happening:
     kind : str
         One of `KINDS`.
     text : str
-        The sentence.
+        Sentence about it.
     numbers : dict
         The numbers in the sentence, by names that end in their units: `packets`, `until_s`, `duration_s`,
         `offset_bytes`, `lost_s`, `cwnd_before_bytes`, `cwnd_after_bytes`, `before` and `after`.
@@ -105,7 +105,7 @@ class Happening:
     numbers: Mapping[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data."""
+        """Return plain data."""
         return {"time_s": self.time_s, "kind": self.kind, "text": self.text, "numbers": dict(self.numbers)}
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ class Happening:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What happened to a flow in a window of time.
+    """The happenings of a flow in a window of time.
 
     Attributes
     ----------
@@ -122,9 +122,9 @@ class Explanation:
     start_s, end_s : float
         The window, simulated seconds.
     happenings : tuple of Happening
-        When, and what, in order of time.
+        Happenings in order of time.
     summary : str
-        One sentence about all of it.
+        One sentence about the window.
     """
 
     flow: str
@@ -134,12 +134,12 @@ class Explanation:
     summary: str
 
     def of_kind(self, *kinds: str) -> list[Happening]:
-        """The happenings of some kinds.
+        """Return the happenings of some kinds.
 
         Raises
         ------
         BentpipeError
-            There is no such kind.
+            Unknown kind.
         """
         for kind in kinds:
             if kind not in KINDS:
@@ -147,7 +147,7 @@ class Explanation:
         return [each for each in self.happenings if each.kind in kinds]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
+        """Return all attributes as plain data, fit for JSON."""
         window = {"flow": self.flow, "start_s": self.start_s, "end_s": self.end_s}
         return {**window, "happenings": [each.to_dict() for each in self.happenings], "summary": self.summary}
 
@@ -175,7 +175,7 @@ def why(
 
 
 def with_series(result: RunResult, *series: str, progress: Wish = None) -> RunResult:
-    """The result itself if it has these series, else that of the same run with them."""
+    """Return the result if it has these series, else that of the same run with them."""
     if all(name in result.recorded for name in series):
         return result
     refuse_absent(result.scenario, *series)
@@ -190,7 +190,7 @@ def check(
     start: float | None = None,
     end: float | None = None,
 ) -> None:
-    """Refuse what no run of the scenario could answer, before there is one.
+    """Refuse questions that no run of the scenario can answer, before it runs.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def check(
     from bentpipe.experiment.why.spent import entries_of
 
     times = {name: value for name, value in (("at", at), ("start", start), ("end", end)) if value is not None}
-    # An entry with a count is several flows; only the whole run takes all of them.
+    # An entry with a count is several flows. Only the whole run takes all of them.
     known = [*scenario.flow_names, *([] if times else entries_of(scenario.to_dict()["flow"]).values())]
     if flow is not None and arguments.text("flow", flow) not in known:
         raise BentpipeError(unknown(flow, "a flow of this scenario", dict.fromkeys(known)))
@@ -225,7 +225,7 @@ def check(
 
 
 def refuse_absent(scenario: Scenario, *series: str) -> None:
-    """A run that was saved without a class cannot be run again without it."""
+    """Refuse a result that was saved without a class, because its scenario cannot run again."""
     absent = {name: cls for name, cls in scenario.senders.items() if issubclass(cls, Absent)}
     if not absent:
         return
@@ -256,7 +256,7 @@ def _window(
 
 
 class _Story:
-    """The happenings of a window, and what they amount to."""
+    """The happenings of a window, and their summary."""
 
     def __init__(self, result: RunResult, flow: str, start_s: float, end_s: float) -> None:
         self.result, self.flow, self.start_s, self.end_s = result, flow, start_s, end_s
@@ -266,7 +266,7 @@ class _Story:
         self.rtt_s = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)["rtt_p50_s"] or 0.0
 
     def told(self) -> Explanation:
-        # Of one instant, what may have caused the rest comes first; a loss is heard of later.
+        # At one instant, possible causes come first. A sender learns of a loss later.
         parts = (
             self._changes(),
             self._outages(),
@@ -295,7 +295,10 @@ class _Story:
             yield Happening(time_s, "handover", "handover: " + "; ".join(said), numbers)
 
     def _sides(self, key: str) -> Iterator[tuple[str, Any]]:
-        """What each link has at a key: of one that has the same in both directions once, by its own name."""
+        """List the values of a key of each link.
+
+        A link with equal values in both directions is listed once, by its name.
+        """
         for name, link in self.content["link"].items():
             there, back = (link.get(side, {}).get(key, link.get(key)) for side in ("forward", "reverse"))
             if there == back:
@@ -315,7 +318,7 @@ class _Story:
                     yield Happening(begin_s, "outage", text, {"duration_s": length_s})
 
     def _repeated(self, first_s: float, period_s: float, length_s: float = 0.0) -> Iterator[float]:
-        """When something of this length begins that is under way in the window; with a period it comes again."""
+        """List the starts of events of this length that overlap the window, repeated with a period."""
         begin_s = first_s
         if period_s and begin_s + length_s < self.start_s:
             begin_s += period_s * int((self.start_s - begin_s) // period_s)
@@ -327,7 +330,7 @@ class _Story:
             begin_s += period_s
 
     def _profiles(self) -> Iterator[Happening]:
-        """Delays, rates and error rates that change by a list of points."""
+        """List delays, rates and error rates that change by a list of points."""
         for key, what in (("delay", "the delay"), ("rate", "the rate"), ("error", "the error rate")):
             for name, profile in self._sides(key):
                 if isinstance(profile, dict) and isinstance(profile.get("points"), list):
@@ -336,7 +339,7 @@ class _Story:
     def _steps(self, what: str, profile: Mapping[str, Any]) -> Iterator[Happening]:
         points = [(_seconds(time), value) for time, value in profile["points"]]
         period_s = _seconds(profile["every"]) if "every" in profile else 0.0
-        # What is there from the start changes when the list begins again.
+        # The value at the start changes when the list begins again.
         before = [points[-1 if period_s else 0], *points[:-1]]
         steps = [
             (at_s, old, new)
@@ -357,7 +360,7 @@ class _Story:
             yield Happening(at_s, "change", f"{what} {said}", numbers)
 
     def _losses(self) -> Iterator[Happening]:
-        """Losses of one kind that follow one another within a round trip are one happening."""
+        """List losses. Losses of one kind within a round trip are one happening."""
         groups: list[dict[str, Any]] = []
         latest: dict[tuple[str, str, bool], dict[str, Any]] = {}
         for row in self._within(self.losses).iter_rows(named=True):
@@ -377,7 +380,7 @@ class _Story:
             yield Happening(group["time"], "loss", f"lost: {what} {self._place(where, cause)}{until}", numbers)
 
     def _place(self, where: str, cause: str) -> str:
-        """Where it was lost and why. Bits are wrong on a link, and the packet ends at the node where that leads."""
+        """Write the place and cause of a loss. Bit errors occur on a link, and the packet ends at the next node."""
         why = CAUSES.get(cause, cause)
         if cause != "bit-error":
             return f"at {where}: {why}"
@@ -386,14 +389,14 @@ class _Story:
         return f"at {where}: {why} on {' or '.join(here)}" if here else f"at {where}: {why}"
 
     def _end(self, direction: str) -> str | None:
-        """The node that a direction of a link leads to, where the entry is a link by itself."""
+        """Return the node at the end of a link's direction, if the entry is a link."""
         name, _, side = direction.rpartition(".")
         link = self.content["link"].get(name, {})
         end: str | None = link.get("to" if side == "forward" else "from")
         return end
 
     def _lost_before(self, offset: float, time_s: float) -> tuple[str, float] | None:
-        """Why the data at this offset had to be retransmitted, and when they were lost; None if they were not."""
+        """Return the cause and time of the loss of the data at this offset; None if the data was not lost."""
         hit = self.losses.filter(
             (pl.col("time_s") < time_s)
             & (pl.col("offset_bytes") <= offset)
@@ -434,7 +437,7 @@ class _Story:
             yield Happening(time_s, kind, text, numbers)
 
     def _retransmissions(self) -> Iterator[Happening]:
-        """Those that follow one another within a round trip are one happening."""
+        """List retransmissions. Retransmissions within a round trip are one happening."""
         table = self._within(self.decisions).filter(pl.col("event") == "retransmission")
         groups: list[list[float]] = []
         for time_s in table["time_s"]:
@@ -448,7 +451,7 @@ class _Story:
             yield Happening(times[0], "retransmission", text, {"segments": len(times), "until_s": times[-1]})
 
     def _window_at(self, time_s: float) -> tuple[str, dict[str, float]]:
-        """Change of the congestion window at a time, in words and numbers."""
+        """Describe the change of the congestion window at a time, in words and numbers."""
         table = self.result.series("cwnd_bytes", self.flow)
         before = table.filter(pl.col("time_s") < time_s)["cwnd_bytes"]
         after = table.filter(pl.col("time_s").is_between(time_s, time_s + max(self.rtt_s, 1e-3)))["cwnd_bytes"]
@@ -462,10 +465,10 @@ class _Story:
         return f"the congestion window falls from {old} to {new} in a round trip", numbers
 
     def _spans(self) -> list[tuple[float, float, int]]:
-        """What limited the sender in the window: start, end, number of the limit."""
+        """List the limits of the sender in the window: start, end, number of the limit."""
         table = self.result.series("limited_by", self.flow)
         if table.is_empty():
-            # Datagrams wait for nothing.
+            # Datagrams never wait.
             return []
         times, limits = table["time_s"].to_list(), [int(limit) for limit in table["limited_by"]]
         ends = [*times[1:], self.result.simulated_s]
@@ -474,7 +477,7 @@ class _Story:
         return [(begin, end, limit) for begin, end, limit in cut if end > begin]
 
     def _waits(self) -> Iterator[Happening]:
-        """Times in which the application or the receiver kept the sender from sending, of a round trip at least."""
+        """List times of at least a round trip in which the application or the receiver limited the sender."""
         for begin_s, end_s, limit in self._spans():
             lasted = f"for {formatting.quantity(end_s - begin_s, 's')}"
             if end_s - begin_s < max(self.rtt_s, 1e-3):
@@ -490,12 +493,12 @@ class _Story:
             yield Happening(begin_s, "wait", text, {"duration_s": end_s - begin_s})
 
     def _proxies(self) -> str:
-        """A proxy advertises a window of its own: its buffer is what was full."""
+        """Name the proxies. A proxy advertises its own window, so its buffer was full."""
         found = self._on_the_way()
         return f" (the buffer of {' or '.join(found)} was full)" if found else ""
 
     def _on_the_way(self) -> list[str]:
-        """Proxies at the nodes that the flow passes."""
+        """Return the proxies at the nodes of the flow's path."""
         nodes: Mapping[str, Any] = self.content.get("node", {})
         flow: Mapping[str, Any] = self.content["flow"][self.flow]
         passed = {name for key in ("route", "reverse_route") for name in flow.get(key, ())} or set(nodes)
@@ -557,13 +560,13 @@ _EVENTS = {
 
 
 def listed(parts: list[str]) -> str:
-    """With commas, and an *and* before the last."""
+    """Join with commas, and with *and* before the last part."""
     *others, last = parts
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def _number(value: Any) -> float:
-    """A value of a profile: a quantity in its basic unit, a probability, or the number itself."""
+    """Read a value of a profile: a quantity in its basic unit, a probability, or a number."""
     found = _core.quantity(value) if isinstance(value, str) else (float(value), "")
     return found[0] if found else float("nan")
 

@@ -1,4 +1,4 @@
-"""Changes against the largest parts of the time, each tried once, and the command that compares it."""
+"""Tries changes against the largest parts of the time, each in one run, with the command that compares it."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 LEAST_SHARE = 0.1
-"""Of the time, for a part to be worth a remedy."""
+"""Least share of the time for a part to get a remedy."""
 MOST = 6
-"""Remedies that are tried, those of the largest parts first: each is one run."""
+"""Maximum number of remedies that are tried, those for the largest parts first. Each is one run."""
 NAMED = 0.1
-"""Change for better or worse, as a share, from which on another kind of flow is named."""
+"""Least change, as a share, for another kind of flow to be named."""
 HELPS = 0.02
-"""Change of the metric, as a share, from which on a remedy helps."""
+"""Least change of the metric, as a share, for a remedy to help."""
 DATAGRAMS = ("cbr", "poisson", "on-off", "port")
 """Applications without a congestion control."""
 FAIR = ("fq-codel", "fq", "drr", "priority")
-"""Queues that keep flows apart."""
+"""Queues that separate flows."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,19 @@ class Remedy:
     ----------
     name : str
     sets : dict
-        Values by dotted key.
+        Overrides by dotted key.
     flow : str
-        The entry for which it was tried.
+        The entry that it should help.
     metric : str
         Metric of its effect.
     before, after : float or None
-        The metric without and with it; none if there was nothing to measure.
+        The metric without and with the remedy; None without a value.
     gain : float
         Improvement, as a share of `before`; below zero if it is worse.
     command : str
-        Compares it over ten seeds. Of a scenario that is not from a file, a line of Python.
+        Command that compares it over ten seeds; a line of Python if the scenario is not from a file.
     harms, also : tuple of str
-        Other kinds of flows that it makes worse, or better, by more than 10 %, with their metrics.
+        Other kinds of flows that get worse, or better, by more than 10 %, with their metrics.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Remedy:
 
     @property
     def effect(self) -> str:
-        """Its effect in one run."""
+        """Describe its effect in one run."""
         if self.before is None or self.after is None:
             return f"{self.metric}: nothing to measure"
         also = f"; also {listed(list(self.also))}" if self.also else ""
@@ -87,11 +87,11 @@ class Remedy:
 
     @property
     def helps(self) -> bool:
-        """Whether it was better by more than 2 %."""
+        """Whether the metric improved by more than 2 %."""
         return self.gain > HELPS
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data."""
+        """Return plain data."""
         numbers = {"before": self.before, "after": self.after, "gain": self.gain, "helps": self.helps}
         names = {"name": self.name, "flow": self.flow, "metric": self.metric, "sets": dict(self.sets)}
         return {**names, **numbers, "also": list(self.also), "harms": list(self.harms), "command": self.command}
@@ -102,7 +102,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class _Idea:
-    """A change, and the share of the time that it is against."""
+    """A change, and the share of the time that it should reduce."""
 
     name: str
     sets: Mapping[str, str]
@@ -117,7 +117,7 @@ def tried(result: RunResult, flows: Sequence[FlowTime], progress: Wish = None) -
     Raises
     ------
     Interrupted
-        Ctrl-C: it has no result.
+        Ctrl-C was pressed. There is no result.
     """
     plain = result.scenario.with_sets([("record.series", [])])
     ideas = sorted(_ideas(plain, flows), key=lambda idea: -idea.weight)
@@ -133,7 +133,7 @@ def tried(result: RunResult, flows: Sequence[FlowTime], progress: Wish = None) -
 
 
 def _try(result: RunResult, plain: Scenario, idea: _Idea, flows: Sequence[FlowTime], progress: Wish) -> Remedy | None:
-    """Try one change; returns none if the scenario refuses it."""
+    """Try one change; return None if the scenario refuses it."""
     metric, _, unit = _metric(idea.flow, idea.noun)
     try:
         after = result.again(plain.with_sets(idea.sets), progress=progress)
@@ -150,18 +150,18 @@ def _try(result: RunResult, plain: Scenario, idea: _Idea, flows: Sequence[FlowTi
 
 
 def _judged(before: RunResult, after: RunResult, flow: str, noun: str) -> tuple[float | None, float | None, float]:
-    """The metric of a kind of flow without and with a remedy, and how much better it is, as a share."""
+    """Return the metric of a kind of flow without and with a remedy, and its improvement as a share."""
     metric, is_more_better, _ = _metric(flow, noun)
     old, new = (getattr(each.estimate(metric), "mean", None) for each in (before, after))
     if old is None or new is None:
-        # Without a value, nothing has come to its end.
+        # Without a value, nothing has completed.
         return old, new, float(new is not None) - float(old is not None)
     ratio = new / old if old else 1.0
     return old, new, ratio - 1 if is_more_better else 1 - ratio
 
 
 def _named(before: RunResult, after: RunResult, flows: Sequence[FlowTime], sign: int) -> tuple[str, ...]:
-    """The gains (1) or the costs (-1) of other kinds of flows, without small ones."""
+    """Name the gains (1) or the costs (-1) of other kinds of flows, without small ones."""
     found = []
     for flow in flows:
         metric, _, unit = _metric(flow.flow, flow.noun)
@@ -176,7 +176,7 @@ def _change(old: float, new: float, unit: str) -> str:
 
 
 def _metric(flow: str, noun: str) -> tuple[str, bool, str]:
-    """The metric of a kind of flow, whether more of it is better, and its unit."""
+    """Return the metric of a kind of flow, whether more of it is better, and its unit."""
     if noun == "packet":
         return f"delay_mean:{flow}", False, "s"
     if noun == "file":
@@ -187,7 +187,7 @@ def _metric(flow: str, noun: str) -> tuple[str, bool, str]:
 
 
 def _command(scenario: Scenario, idea: _Idea, metric: str) -> str:
-    """The command that compares it with the scenario as it is."""
+    """Write the command that compares the change with the unchanged scenario."""
     facts: dict[str, Any] = {"source": scenario.source, "sets": scenario.sets, "senders": own(scenario.senders)}
     facts["sets"] = [pair for pair in facts["sets"] if pair[0] != "record.series"]
     settings = "; ".join(f"{key}={value}" for key, value in idea.sets.items())
@@ -203,7 +203,7 @@ def _command(scenario: Scenario, idea: _Idea, metric: str) -> str:
 def _ideas(scenario: Scenario, flows: Sequence[FlowTime]) -> Iterator[_Idea]:
     content = scenario.to_dict()
     written = _written_flows(scenario)
-    # Of one kind, the first stands for all; a file that has the entry takes its settings there.
+    # The first entry of a kind represents all. If the file has the entry, its settings go there.
     kinds = {kind: content["flow"][name] for name, kind in reversed(entries_of(content["flow"]).items())}
     keys = {kind: f"flow.{kind}.tcp" if kind in written else "tcp" for kind in kinds}
     for flow in flows:
@@ -211,12 +211,12 @@ def _ideas(scenario: Scenario, flows: Sequence[FlowTime]) -> Iterator[_Idea]:
             if part.share < LEAST_SHARE:
                 continue
             for order, (name, sets) in enumerate(_against(_Network(content, kinds, keys), flow, part)):
-                # The first change against a part comes first; of two flows, the one with the larger part.
+                # The first change against a part comes first. Of two flows, the flow with the larger part comes first.
                 yield _Idea(name, sets, flow.flow, flow.noun, part.share - 0.001 * order)
 
 
 def _written_flows(scenario: Scenario) -> set[str]:
-    """The entries of the text that the scenario was read from."""
+    """Return the entries in the text of the scenario."""
     text, form = scenario.written
     content = json.loads(text) if form == "json" else tomllib.loads(text)
     return set(content.get("flow", {}))
@@ -228,12 +228,12 @@ class _Network:
 
     content: Mapping[str, Any]
     kinds: Mapping[str, Mapping[str, Any]]
-    """A flow of each kind."""
+    """A flow of each kind, by kind."""
     keys: Mapping[str, str]
-    """Where the settings of its transport are."""
+    """Places of the settings of its transport, by kind."""
 
     def cc(self, kind: str) -> str | None:
-        """The congestion control of a kind; none of datagrams."""
+        """Return the congestion control of a kind; None for datagrams."""
         if kind_of(self.kinds[kind]) in DATAGRAMS:
             return None
         has = self.kinds[kind].get("tcp", {}).get("cc", self.content.get("tcp", {}).get("cc"))
@@ -241,7 +241,7 @@ class _Network:
 
 
 def _against(network: _Network, flow: FlowTime, part: TimePart) -> Iterator[tuple[str, dict[str, str]]]:
-    """Changes that may make a part smaller, as name and settings."""
+    """List changes that may make a part smaller, as name and settings."""
     tcp = network.keys[flow.flow]
     if part.part == "queue":
         yield from _against_queue(network, flow, part)
@@ -287,7 +287,7 @@ def _other_senders(network: _Network, kind: str) -> Iterator[tuple[str, dict[str
 
 
 def _proxies(network: _Network, flow: FlowTime) -> Iterator[tuple[str, dict[str, str]]]:
-    """A proxy at the end of the longest link that is nearer to where the data come from."""
+    """List proxies at the end of the longest link that is nearer to the source of the data."""
     content = network.content
     ends = {content["flow"][name][key] for name in flow.names for key in ("from", "to")}
     links = content["link"].values()

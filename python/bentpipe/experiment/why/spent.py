@@ -1,4 +1,4 @@
-"""The time of each kind of flow, in parts that add up, the largest first."""
+"""Divides the time of each kind of flow into parts that add up, the largest first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SERIES = "critical_path"
 """The series of a breakdown. A result that has it is not run again."""
 SMALL = 0.01
-"""Parts below this share of the time are shown as one."""
+"""Parts below this share of the time are shown as one part."""
 NOUNS = {
     "page": "page",
     "request-response": "exchange",
@@ -33,7 +33,7 @@ NOUNS = {
     "records": "record",
     "file": "file",
 }
-"""A transfer of each kind of application that has an end."""
+"""Names of a transfer for each kind of application whose transfers end."""
 TRIPS = {
     "opening": "handshakes and requests",
     "exchange": "handshakes and requests",
@@ -52,7 +52,7 @@ WAITS = {
     "rest": "not explained by any packet",
 }
 WAY = "propagation and processing on the way"
-"""The propagation of a datagram, which has no answer."""
+"""Name of the propagation of a datagram, which has no answer."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +62,17 @@ class TimePart:
     Attributes
     ----------
     part : str
-        `queue`, `transmission`, `slow-start` and so on; opening and exchange are one.
+        `queue`, `transmission`, `slow-start` and others. Opening and exchange are one part.
     where : str
-        The link or node; empty if it is of the whole path.
+        The link or node; empty for the whole path.
     time_s : float
         Mean per transfer or datagram.
     share : float
-        Share of all its time, 0 to 1.
+        Share of the flow's time, 0 to 1.
     round_trips : float
         Mean number per transfer.
     by : dict
-        Of the wait in a queue: flow to its share, the largest first.
+        Shares of the flows in the queue where it waits, the largest first.
     """
 
     part: str
@@ -84,7 +84,7 @@ class TimePart:
 
     @property
     def what(self) -> str:
-        """The part in plain words."""
+        """Describe the part in plain words."""
         if self.part == "queue":
             fillers = [f"{name} ({formatting.percent(share)})" for name, share in self.by.items() if share >= SMALL]
             return f"waiting in the queue of {self.where}, filled by {listed(fillers)}"
@@ -101,7 +101,7 @@ class TimePart:
         return WAITS[self.part]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data."""
+        """Return plain data."""
         place = {"part": self.part, "where": self.where, "what": self.what}
         numbers = {"time_s": self.time_s, "share": self.share, "round_trips": self.round_trips}
         return {**place, **numbers, "by": dict(self.by)}
@@ -114,19 +114,19 @@ class FlowTime:
     Attributes
     ----------
     flow : str
-        The entry of the scenario, of which there may be many.
+        The entry of the scenario; it may stand for many flows.
     noun : str
-        Name of a transfer: `page`, `packet` and so on; empty for a flow that never ends.
+        Name of a transfer, such as `page` or `packet`; empty for a flow that never ends.
     count : int
         Number of transfers.
     time_s : float
         Mean per transfer; for a flow that never ends, the time until the last packet arrived.
     parts : tuple of TimePart
-        They add up to `time_s`; the largest comes first.
+        Parts that add up to `time_s`, the largest first.
     said : str
         Goodput, losses, and the number of unfinished transfers.
     names : tuple of str
-        The flows themselves.
+        Names of the flows.
     """
 
     flow: str
@@ -139,7 +139,7 @@ class FlowTime:
 
     @property
     def head(self) -> str:
-        """The measured time in words."""
+        """Write the measured time in words."""
         time = formatting.quantity(self.time_s, "s")
         if not self.noun:
             return f"{self.flow}: {time} of sending. {self.said}".rstrip()
@@ -150,7 +150,7 @@ class FlowTime:
 
     @property
     def shown(self) -> list[tuple[float, float, str]]:
-        """Seconds, share and words of each part; small ones are one."""
+        """List seconds, share and words of each part; small parts are joined."""
         large = [part for part in self.parts if part.share >= SMALL]
         rows = [(part.time_s, part.share, part.what) for part in large]
         small = [part for part in self.parts if part.share < SMALL]
@@ -159,7 +159,7 @@ class FlowTime:
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data."""
+        """Return plain data."""
         numbers = {"count": self.count, "time_s": self.time_s}
         parts = [part.to_dict() for part in self.parts]
         return {"flow": self.flow, "noun": self.noun, **numbers, "said": self.said, "parts": parts}
@@ -172,9 +172,9 @@ class Breakdown:
     Attributes
     ----------
     flows : tuple of FlowTime
-        One for each entry of the scenario whose flows have sent anything.
+        The time of each entry of the scenario whose flows have sent data.
     remedies : tuple of Remedy
-        Changes that were tried, by their effect.
+        Changes that were tried, ordered by effect.
     missing : tuple of str
         Kinds of flows without a complete transfer or datagram.
     """
@@ -184,7 +184,7 @@ class Breakdown:
     missing: tuple[str, ...]
 
     def __getitem__(self, flow: str) -> FlowTime:
-        """The time of one kind."""
+        """Return the time of one kind."""
         for each in self.flows:
             if each.flow == flow:
                 return each
@@ -196,7 +196,7 @@ class Breakdown:
         return [f"{name}: nothing has come to its end, so there is no time to explain" for name in self.missing]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
+        """Return all attributes as plain data, fit for JSON."""
         return {
             "flows": [each.to_dict() for each in self.flows],
             "remedies": [each.to_dict() for each in self.remedies],
@@ -238,7 +238,7 @@ def answer(
     tries: bool,
     progress: Wish,
 ) -> Explanation | Breakdown:
-    """Explain a time of a flow, or without a time where the time of flows went; see `RunResult.why`."""
+    """Explain a time of a flow, or without a time, break down the time of flows; see `RunResult.why`."""
     if flow is None and (at, start, end) != (None, None, None):
         raise BentpipeError("a time of no flow\n  expected the flow, too: why(FLOW, at=72)")
     check(result.scenario, flow, at=at, start=start, end=end)
@@ -274,7 +274,7 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
 
 
 def entries_of(flows: Mapping[str, Any]) -> dict[str, str]:
-    """By name, the kind of each flow: flows of one kind differ in nodes and in the numbers in their names.
+    """Return the kind of each flow by name. Flows of one kind differ only in nodes and in the numbers in their names.
 
     >>> web, call = {"app": {"kind": "page"}}, {"app": {"kind": "cbr"}}
     >>> entries_of({"call": call, "web1": web, "web2": web, "u1-x": web, "u2-x": web})
@@ -294,7 +294,7 @@ def entries_of(flows: Mapping[str, Any]) -> dict[str, str]:
 
 
 def kind_of(flow: Mapping[str, Any]) -> str:
-    """The kind of an entry's application."""
+    """Return the kind of an entry's application."""
     app = flow.get("app", "greedy")
     return str(app["kind"] if isinstance(app, dict) else app)
 

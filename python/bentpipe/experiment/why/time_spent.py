@@ -1,7 +1,7 @@
-"""The time of a flow in a window, in parts that add up to the window.
+"""Divides the time of a flow in a window into parts that add up to the window.
 
-The series `limited_by` has the limit of the sender. If that is the congestion window, the links of its route decide:
-the slowest one is in use for a share of the time, from `carried_bps`, and idle for the rest.
+The series `limited_by` has the limit of the sender. If that is the congestion window, the links of its route decide.
+The slowest link is in use for a share of the time, from `carried_bps`, and idle for the rest.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ PARTS = {
 }
 """The parts of a window, with their meanings."""
 OF_LIMITS = ("sender-limited", "", "", "receiver-limited", "sender-limited", "sender-limited", "recovery", "silence")
-"""The part of each limit, by its number in `limited_by`; empty where links decide."""
+"""Part of each limit, by its number in `limited_by`; empty if links decide."""
 TWO_WAY = ("page", "request-response")
-"""Applications whose answers are the data: they take the reverse route."""
+"""Applications whose answers are the data, which takes the reverse route."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class SpentPart:
     part : str
         One of `PARTS`.
     time_s : float
-        Seconds in all of the window.
+        Total seconds in the window.
     share : float
         Share of the window, 0 to 1.
     longest_s : (float, float) or None
-        Begin and end of the longest stretch of time that is mostly this part; None without one.
+        Begin and end of the longest period that is mostly this part; None without one.
     """
 
     part: str
@@ -65,11 +65,11 @@ class SpentPart:
 
     @property
     def what(self) -> str:
-        """The part in plain words."""
+        """Describe the part in plain words."""
         return PARTS[self.part]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data."""
+        """Return plain data."""
         longest = None if self.longest_s is None else list(self.longest_s)
         return {"part": self.part, "what": self.what, "time_s": self.time_s, "share": self.share, "longest_s": longest}
 
@@ -93,20 +93,20 @@ class TimeSpent:
     parts: tuple[SpentPart, ...]
 
     def __getitem__(self, part: str) -> SpentPart:
-        """One of the parts, by its name."""
+        """Return a part by its name."""
         for each in self.parts:
             if each.part == part:
                 return each
         raise BentpipeError(unknown(part, "a part of the time", PARTS))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, fit for JSON."""
+        """Return all attributes as plain data, fit for JSON."""
         window = {"flow": self.flow, "start_s": self.start_s, "end_s": self.end_s}
         return {**window, "parts": [each.to_dict() for each in self.parts]}
 
     @property
     def shown(self) -> list[tuple[str, str, str]]:
-        """Time, share and words of each part that took time, the largest first."""
+        """List time, share and words of each part that took time, the largest first."""
         there = sorted((each for each in self.parts if each.time_s > 0), key=lambda each: -each.time_s)
         return [(formatting.quantity(each.time_s, "s"), formatting.percent(each.share), each.what) for each in there]
 
@@ -127,12 +127,12 @@ class TimeSpent:
 
 
 class Piece(NamedTuple):
-    """A stretch of time in which neither the limit nor the use of the path changes."""
+    """A period in which neither the limit nor the use of the path changes."""
 
     begin_s: float
     end_s: float
     part: str
-    """Empty where links decide."""
+    """One of `PARTS`; empty if links decide."""
     busy: float
     """Share of the time in which the slowest link is in use."""
 
@@ -169,21 +169,21 @@ def divided(
     edges_s: Sequence[float],
     busy: Sequence[float],
 ) -> TimeSpent:
-    """The parts of a window, from the limits of a sender and the use of its path.
+    """Divide a window into its parts, from the limits of a sender and the use of its path.
 
     Parameters
     ----------
     times_s, limits : sequence of float
         The series `limited_by` of the flow. Before its first row the application had nothing to send.
     edges_s, busy : sequence of float
-        Ends of intervals, and the share of each in which the slowest link was in use. The last share holds on.
+        Ends of intervals, and the share of each in which the slowest link was in use. The last share continues.
     """
     pieces = list(_pieces(start_s, end_s, times_s, limits, edges_s, busy))
     times = dict.fromkeys(PARTS, 0.0)
     for piece in pieces:
         for part, time_s in _times(piece):
             times[part] += time_s
-    # The largest part takes what rounding left: all of them are exactly the window.
+    # The largest part takes the rounding error, so the parts add up to exactly the window.
     largest = max(times, key=lambda part: times[part])
     whole = end_s - start_s
     times[largest] = max(0.0, whole - sum(time_s for part, time_s in times.items() if part != largest))
@@ -219,7 +219,7 @@ def _times(piece: Piece) -> list[tuple[str, float]]:
 
 
 def _longest(pieces: Sequence[Piece]) -> dict[str, tuple[float, float]]:
-    """By part, the longest stretch of pieces that are mostly of it."""
+    """Find the longest run of pieces that are mostly of each part."""
     found: dict[str, tuple[float, float]] = {}
     begin_s, before = 0.0, ""
     for piece in pieces:
@@ -232,7 +232,7 @@ def _longest(pieces: Sequence[Piece]) -> dict[str, tuple[float, float]]:
 
 
 def _use(result: RunResult, flow: str) -> tuple[list[float], list[float]]:
-    """Ends of intervals, and the share of each in which the busiest link of the flow's route was in use."""
+    """Return ends of intervals, and the share of each in which the busiest link of the flow's route was in use."""
     import numpy as np
 
     network = result.scenario.network()
@@ -255,7 +255,7 @@ def _use(result: RunResult, flow: str) -> tuple[list[float], list[float]]:
         share = rates * (edges - begins) / _capacity(profiles[link], begins, edges)
         utilisation = result.links.row(by_predicate=_is(link), named=True)["utilisation"] or 0.0
         in_use_s = float((share * (edges - begins)).sum())
-        # Framing and repetitions take time that the bytes do not show; the table of links has it.
+        # The table of links includes framing and repetitions, which the bytes do not show.
         share = share * (utilisation * result.simulated_s / in_use_s) if in_use_s > 0 else share
         busy = np.where(_is_on(routes, link, begins), np.maximum(busy, np.minimum(share, 1.0)), busy)
     return edges.tolist(), busy.tolist()
@@ -272,7 +272,7 @@ def _kind(result: RunResult, flow: str) -> str:
 
 
 def _is_on(routes: Sequence[tuple[float, Sequence[str]]], link: str, begins: Values) -> NDArray[np.bool_]:
-    """Whether the route leads over a link in each interval, by its begin."""
+    """Whether the route uses the link in each interval, by the begin of the interval."""
     import numpy as np
 
     there = np.array([link in route for _, route in routes])
@@ -281,14 +281,17 @@ def _is_on(routes: Sequence[tuple[float, Sequence[str]]], link: str, begins: Val
 
 
 def _capacity(profile: Mapping[str, Any], begins: Values, ends: Values) -> Values:
-    """Bits that a link can carry in intervals. A rate of 0 for all of one is a bit, which nothing is carried of."""
+    """Return the bits that a link can carry in each interval.
+
+    A rate of 0 for a whole interval counts as one bit, with no load.
+    """
     import numpy as np
 
     return np.maximum(_carriable(profile, ends) - _carriable(profile, begins), 1.0)
 
 
 def _carriable(profile: Mapping[str, Any], until: Values) -> Values:
-    """Bits from the start until each instant."""
+    """Count the bits from the start until each instant."""
     import numpy as np
 
     times, values, period_s = np.array(profile["times_s"]), np.array(profile["values"]), profile["period_s"]
