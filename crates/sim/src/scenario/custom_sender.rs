@@ -4,8 +4,8 @@ use super::files::Sender;
 use super::tree::{Tree, Value};
 use std::collections::BTreeMap;
 
-/// Replaces each named custom congestion control by the registered one that it extends, and records the original. A
-/// resolved scenario may contain it as a table whose `code` identifies the class at that time.
+/// Replaces each custom congestion control by the registered congestion control that it extends, and records the
+/// original. A resolved scenario may contain it as a table whose `code` identifies the class at that time.
 pub(super) fn stand_in(tree: &mut Tree, senders: &[Sender]) {
     if senders.is_empty() {
         return;

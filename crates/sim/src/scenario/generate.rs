@@ -316,7 +316,7 @@ struct Classes {
 
 struct Class {
     name: String,
-    /// None for a class that several kinds share.
+    /// Shape of the table. A class that several kinds share has none.
     shape: Option<&'static Map<String, Json>>,
     text: String,
 }

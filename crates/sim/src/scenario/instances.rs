@@ -4,7 +4,7 @@ use super::check::{bad_name, NAME};
 use super::report::{below, path, Report};
 use std::collections::BTreeMap;
 
-/// Largest number of points, spans, indices, changes and route steps in all instances: some hundred megabytes.
+/// Largest number of points, spans, indices, changes and route steps in all instances: hundreds of megabytes.
 pub(super) const ENTRIES_MAX: u64 = 20_000_000;
 
 /// Instance of an entry with `count`.

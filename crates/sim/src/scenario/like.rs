@@ -142,7 +142,7 @@ const FREEBSD_14: &[Row] = &[
     row("cc", "{ kind = 'cubic' }", "release notes 14.0"),
     row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps"),
     row("timestamps", "true", "net.inet.tcp.rfc1323 = 1"),
-    row("recovery", "{ kind = 'sack' }", "net.inet.tcp.sack.revised; RACK is a module of its own"),
+    row("recovery", "{ kind = 'sack' }", "net.inet.tcp.sack.revised; RACK is a separate module"),
     row("reduction", "'prr'", "net.inet.tcp.do_prr = 1"),
     row("dsack", "true", "tcp_update_dsack_list"),
     row("limited_transmit", "true", "net.inet.tcp.rfc3042 = 1"),

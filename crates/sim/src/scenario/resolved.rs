@@ -433,7 +433,7 @@ fn transport(flow: &Flow) -> Json {
     to_json(&Written::Table(table))
 }
 
-/// Returns a custom congestion control with the settings of the one that it extends.
+/// Returns a custom congestion control with the settings of the congestion control that it extends.
 fn own_cc(own: &CustomCc, extends: CcConfig) -> Written {
     let mut table = Fields::of_kind(own.name());
     table.put("code", own.code().into());

@@ -2,7 +2,8 @@
 
 use bentpipe_units::settings::Format;
 
-/// Other names of keys, and the keys that they may mean: the first one that is the beginning of a key in the table.
+/// Other names of keys, and the keys that they may mean. The first entry that is the beginning of a key in the table
+/// counts.
 const KEYS: &[(&[&str], &[&str])] = &[
     (&["bandwidth", "bw", "capacity", "bitrate", "data_rate", "datarate", "speed"], &["rate"]),
     (&["latency", "propagation", "propagation_delay", "prop_delay"], &["delay"]),
