@@ -432,8 +432,8 @@ words! {
         "regenerative" => Regenerative,
         /// The satellite amplifies the signal with its noise: 1 / (C/N) = 1 / (C/N up) + 1 / (C/N down). Errors and
         /// coding belong to the link between place and satellite and follow from its own modem. The radio of the other
-        /// link only contributes its noise. A satellite between two places that are no gateways has them on the link
-        /// up.
+        /// link only contributes its noise. Between two places other than gateways, errors and coding belong to the
+        /// link up.
         "transparent" => Transparent,
     }
 }
