@@ -218,9 +218,9 @@ impl DerefMut for RefMut<'_> {
 #[derive(Debug)]
 struct PyCc {
     maker: Arc<Maker>,
-    /// None if its construction failed.
+    /// Python object. Absent if its construction failed.
     object: Option<Object>,
-    /// As of the last hook.
+    /// State after the last hook.
     state: State,
     traits: Traits,
 }

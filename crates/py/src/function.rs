@@ -356,7 +356,7 @@ struct PyFunction {
     node: String,
     trouble: Arc<Trouble>,
     flows: Flows,
-    /// None if its construction failed.
+    /// Python object. Absent if its construction failed.
     object: Option<Object>,
     timer: Time,
     /// Number of packets that the object holds.

@@ -82,7 +82,7 @@ impl Trouble {
     pub(crate) fn raised(&self, py: Python<'_>, now: Time) -> Option<(PyErr, bool)> {
         let Failure { error, class, place } =
             self.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()?;
-        // The run continues if only a copy of its state failed.
+        // A run whose state could not be copied continues.
         self.is_there.store(false, Ordering::Relaxed);
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
             return Some((PyKeyboardInterrupt::new_err(format!("{class}.{place}")), true));

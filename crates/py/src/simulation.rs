@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Simulation for one thread at a time.
 pub(crate) struct Simulation {
-    /// None after `finish`, and after a panic.
+    /// Network of the run. Absent after `finish`, and after a panic.
     network: Option<Network>,
     replay: Replay,
     /// Failures of Python classes. None without such classes.

@@ -27,7 +27,7 @@ pub(super) type Air = (bool, Option<f64>, f64, bool);
 /// Modulation and code: name, required Es/N0 in dB, bits per symbol, probability of packet loss.
 pub(super) type Chosen = (&'static str, f64, f64, f64);
 /// Lines (name, value, unit), distance in km, bit error rate, the modulation and code of DVB-S2, and fades as deep as
-/// the rain: for each duration (s) the number of longer fades in a year, and their share of the time.
+/// the rain. Of these for each duration (s): the number of longer fades in a year, and their share of the time.
 pub(super) type Budget = (Vec<(String, f64, &'static str)>, f64, f64, Option<Chosen>, Vec<(f64, f64, f64)>);
 
 /// Returns the link budget of one direction, or of a link up and a link down through a transparent transponder, over

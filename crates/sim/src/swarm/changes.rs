@@ -68,8 +68,8 @@ fn instant(seconds: u64, dice: &mut Dice) -> Time {
 }
 
 impl Dice {
-    /// Returns a random route from node to node over links, given as pairs of nodes, without loops. Empty if there is
-    /// none, or if both nodes are the same.
+    /// Returns a random route from node to node over links, given as pairs of nodes, without loops. Empty if no route
+    /// exists, or if both nodes are the same.
     pub(super) fn way(&mut self, links: &[(usize, usize)], from: usize, to: usize) -> Vec<LinkId> {
         let (mut way, mut seen) = (Vec::new(), vec![from]);
         let mut here = from;
