@@ -95,7 +95,7 @@ impl Class {
     }
 }
 
-/// Makes the objects of a class for a flow.
+/// Maker of the objects of a class for a flow.
 #[derive(Debug)]
 struct Maker {
     class: Arc<Class>,

@@ -207,7 +207,7 @@ impl Schedule {
 }
 
 impl Tree {
-    /// Returns a tree of leaves without events. Without leaves, it has one that never acts.
+    /// Returns a tree of leaves without events. Without leaves, it has a leaf that never acts.
     fn of(leaves: &[Leaf]) -> Self {
         let mut tree = Self(vec![Key::MAX; 2]);
         if !leaves.is_empty() {
