@@ -24,7 +24,7 @@ const HEADERS_V4: usize = 28;
 const HEADERS_V6: usize = 48;
 /// Least MTU of an IPv6 link (RFC 8200 §5).
 const MTU_MIN_V6: u64 = 1280;
-/// Bytes by which the header of IPv6 is longer than that of IPv4.
+/// Difference between the headers of IPv6 and IPv4 in bytes.
 const V6_MORE: u32 = 20;
 const ICMP: u8 = 1;
 /// Identifier of bentpipe's echoes.
@@ -131,7 +131,7 @@ pub(crate) fn is_answer(packet: &[u8], number: u16) -> bool {
     headers.protocol == ICMP && message.is_some_and(is_ours)
 }
 
-/// Whether it is an echo request or reply, which are no reports.
+/// Whether it is an echo request or reply. These are not reports.
 fn is_echo(packet: &[u8], headers: &Headers) -> bool {
     let kind = usize::from(headers.header_len).checked_sub(8).and_then(|at| packet.get(at));
     match headers.protocol {

@@ -243,7 +243,7 @@ pub struct Joined {
     pub data_at: usize,
 }
 
-/// Joins packets, each of which [is before](is_before) the next. One packet stays unchanged. Returns `None` if they do
+/// Joins packets, each of them [before](is_before) the next. One packet stays unchanged. Returns `None` if they do
 /// not fit into one packet, or have unequal parts.
 pub fn join(packets: &[&[u8]]) -> Option<Joined> {
     let [first, .., last] = packets else {

@@ -45,7 +45,7 @@ const TOLERANCE: Duration = Duration::from_millis(12);
 /// With ticks of 4 ms, timers above a quarter of a second round up by one of these.
 const TIMER_PART: u64 = 7;
 const TIMER_TICK: Duration = Duration::from_millis(36);
-/// Share of a time by which a fact may differ, in addition to [`TOLERANCE`].
+/// Largest relative deviation of a time in a fact, in addition to [`TOLERANCE`].
 const FACT_PART: f64 = 0.02;
 /// Queues of a connection, and the end of its repair without a probe (linux/tcp.h).
 const TCP_RECV_QUEUE: i32 = 1;

@@ -102,8 +102,8 @@ pub fn reference() -> Vec<(String, String)> {
     ];
     let mut first = String::from(
         "# The scenario file\n\n<!-- Generated from the schema by `BLESS=1 cargo test`; do not edit. -->\n\n\
-         A scenario is TOML. Quantities are strings with a unit. A choice by `kind` that needs no other key may be \
-         written as its name alone: `cc = \"reno\"`. Unknown keys are refused. Each table has a page:\n\n\
+         A scenario is TOML. Quantities are strings with a unit. A choice by `kind` without required keys may be \
+         written as its name: `cc = \"reno\"`. Unknown keys are rejected. Each table has a page:\n\n\
          | table | describes |\n|---|---|\n",
     );
     for (page, title, name) in tables {
@@ -144,7 +144,7 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Told) {
     if properties.is_empty() {
         return;
     }
-    out.push_str("\n| key | value | default | from | meaning |\n|---|---|---|---|---|\n");
+    out.push_str("\n| key | value | default | source | meaning |\n|---|---|---|---|---|\n");
     let required =
         |key: &String| shape.get("required").and_then(Json::as_array).is_some_and(|r| r.iter().any(|k| k == key));
     for (key, property) in &properties {

@@ -18,13 +18,13 @@ settings! {
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Tcp {
         /// Host to imitate. It provides the values of all keys that the file leaves open, each with its source.
-        like: Like = Like::TODAYS, "hosts of today; `rfc` has the RFCs' values and those of the keys themselves";
+        like: Like = Like::TODAYS, "current hosts; with `rfc`, each key has its own default";
         /// Keys of the connection.
         config: Config as Include = Config::default();
         /// Processing time of a packet at a receiving host, drawn for each packet. Packets of a link keep their order.
         /// A node with several flows uses the times of the flow with the longest time. Real hosts have random times;
         /// without them, equal senders run in step and each loses every n-th packet of an overflow.
-        processing: (Duration, Duration) as Between = (Duration::ZERO, Duration::from_micros(100)), "ns-2's overhead_ as it is usually set; hosts of today take tens of microseconds";
+        processing: (Duration, Duration) as Between = (Duration::ZERO, Duration::from_micros(100)), "usual overhead_ of ns-2; current hosts take tens of microseconds";
         /// Size of the receive buffer if `receive_buffer` is `auto`.
         auto_buffer: AutoBuffer = AutoBuffer::default();
         /// Size of the send buffer if `send_buffer` is `auto`.
