@@ -1616,7 +1616,7 @@ class FeedbackRefwaPlus(_FeedbackRefwaPlusRequired, total=False):
         Whether those retransmissions are spread over a round trip. Default: true.
 
     rto :
-        Retransmission timeout while a loss is held for a link error. Without it, the measured timeout. It does not double in either case.
+        Retransmission timeout while a loss is held for a link error. Default: the measured timeout. The timeout never doubles.
 
     rto_hold :
         Whether a timeout is judged in the same way, by the last window that arrived: send one segment until an ACK arrives, then the whole window. Default: true.
@@ -2037,7 +2037,7 @@ class EcnClassic(_EcnClassicRequired, total=False):
     """The receiver echoes a mark until the sender confirms that it has reduced its window (RFC 3168).
 
     beta :
-        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, the share after a loss.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss.
     """
 
     beta: float
@@ -2054,7 +2054,7 @@ class EcnPerSegment(_EcnPerSegmentRequired, total=False):
     """The receiver reports for each segment whether it was marked (RFC 8257 §3.2). It is negotiated like the classic feedback.
 
     beta :
-        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, the share after a loss.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss.
     """
 
     beta: float
@@ -2071,7 +2071,7 @@ class EcnAccurate(_EcnAccurateRequired, total=False):
     """The receiver counts marks in three header bits (RFC 9768, without its option).
 
     beta :
-        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, the share after a loss.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss.
     """
 
     beta: float
@@ -2897,10 +2897,10 @@ class MiddleboxSplit(_MiddleboxSplitRequired, total=False):
         Instant when all state is lost, as when the proxy restarts. Default: never.
 
     opener :
-        Transport towards the opener. Keys that are not written here are those of `[tcp]`.
+        Transport towards the opener. Missing keys are those of `[tcp]`.
 
     listener :
-        Transport towards the other endpoint. Keys that are not written here are those of `[tcp]`.
+        Transport towards the other endpoint. Missing keys are those of `[tcp]`.
     """
 
     accept: Literal["early", "late"]
@@ -2936,10 +2936,10 @@ class MiddleboxCache(_MiddleboxCacheRequired, total=False):
         Time without a packet after which the state of a connection is discarded. Default: "7440 s".
 
     opener :
-        Transport towards the client. Keys that are not written here are those of `[tcp]`.
+        Transport towards the client. Missing keys are those of `[tcp]`.
 
     listener :
-        Transport towards the origin. Keys that are not written here are those of `[tcp]`.
+        Transport towards the origin. Missing keys are those of `[tcp]`.
     """
 
     room: str
@@ -3022,7 +3022,7 @@ class MiddleboxSatpep(_MiddleboxSatpepRequired, total=False):
         Time without a packet after which state is discarded. Default: "7440 s".
 
     terrestrial :
-        Transport towards the host on its side. Keys that are not written here are those of `[tcp]`.
+        Transport towards the host on its side. Missing keys are those of `[tcp]`.
     """
 
     rtt: str
@@ -3713,7 +3713,7 @@ _SpreadUniformOptional = TypedDict(
 
 
 class SpreadUniform(_SpreadUniformRequired, _SpreadUniformOptional, total=False):
-    """All delays of a range are equally likely.
+    """Uniform distribution: all delays of a range are equally likely.
 
     from :
         Shortest. Default: "0 s".
@@ -3724,7 +3724,7 @@ class SpreadUniform(_SpreadUniformRequired, _SpreadUniformOptional, total=False)
 
 
 class SpreadExponential(TypedDict):
-    """Many short delays and few long ones.
+    """Exponential distribution: many short delays and few long ones.
 
     mean :
         Mean.
@@ -3735,10 +3735,10 @@ class SpreadExponential(TypedDict):
 
 
 class SpreadQuantiles(TypedDict):
-    """Straight lines between measured quantiles, without delays below the first or above the last.
+    """Linear interpolation between measured quantiles, without delays below the first or above the last.
 
     points :
-        Shares of the time, rising, each with the delay that is not exceeded in it: `["95 %", "12 ms"]`.
+        Pairs of a share of the time and the delay that is not exceeded in it, increasing: `["95 %", "12 ms"]`.
     """
 
     kind: Literal["quantiles"]
@@ -3763,10 +3763,10 @@ class HopJitterTable(_HopJitterTableRequired, total=False):
         Time for which a value holds.
 
     offset :
-        An instant at which a value ends, counted from the start of the run. Default: "0 s".
+        Instant when a value ends, from the start of the run. Default: "0 s".
 
     correlation :
-        Time after which the correlation of values has fallen to 1/e. Without it, values are independent. Default: "0 s".
+        Time after which the correlation of values has fallen to 1/e. Default: values are independent. Default: "0 s".
 
     both_ways :
         Whether both directions of the link have the same values, as when a path becomes longer. Otherwise each draws separately. Default: false.
@@ -4325,7 +4325,7 @@ class CodingConvolutionalEbN0Table(_CodingConvolutionalEbN0TableRequired, total=
         Pairs of instant and level, increasing in time, the first at 0 s. Each holds until the next.
 
     every :
-        Period after which it restarts. Without it, the last point holds.
+        Period after which the points repeat. Default: no repetition; the last point holds.
     """
 
     every: str
@@ -4342,7 +4342,7 @@ class CodingConvolutional(_CodingConvolutionalRequired, total=False):
     """The convolutional code of rate 1/2 and constraint length 7, decoded softly. Packets have half of the link's rate. It corrects the link's errors per bit, or those of an Eb/N0.
 
     eb_n0 :
-        Energy per bit of packets over noise density. Without it, the link's errors are those of the channel, per bit.
+        Energy per bit of packets over noise density. Default: the link's errors are those of the channel, per bit.
 
     burst :
         Mean number of bits in a burst of errors that the decoder leaves. Default: 5.
@@ -4395,7 +4395,7 @@ class Acm(_AcmRequired, total=False):
         Age of a report of the signal when the sender uses it: about a round trip of the link.
 
     every :
-        Time between choices. Without it, the feedback delay.
+        Time between choices. Default: the feedback delay.
 
     margin :
         Margin of the reported signal above a threshold. Default: "1 dB".
@@ -4428,10 +4428,10 @@ class CodingDvbS2(_CodingDvbS2Required, total=False):
         Energy per symbol over noise density.
 
     modcod :
-        Constant modulation and code. Without it they adapt by `acm`.
+        Constant modulation and code. Default: adaptive (`acm`).
 
     acm :
-        Adaptation of modulation and code. Without it they are constant.
+        Adaptation of modulation and code. Default: constant.
 
     implementation_loss :
         Needs of a real receiver beyond the ideal thresholds, often 0.5 dB to 1.7 dB. Default: "0 dB".
@@ -5611,7 +5611,7 @@ class AppBulk(_AppBulkRequired, total=False):
         Whether each transfer has a new connection. Otherwise all share one connection, which is idle in the pauses. Default: false.
 
     count :
-        Number of transfers. Without it, transfers continue until the run ends.
+        Number of transfers. Default: no limit until the run ends.
     """
 
     reconnect: bool
@@ -5678,7 +5678,7 @@ class AppRecords(_AppRecordsRequired, total=False):
         Time from one record to the next, independent of its fate.
 
     count :
-        Number of records. Without it, records continue until the run ends.
+        Number of records. Default: no limit until the run ends.
     """
 
     count: int
@@ -5691,7 +5691,7 @@ class Catalogue(TypedDict, total=False):
         Number of objects. Default: 100.
 
     zipf :
-        Exponent of Zipf's law: the kth object is requested in proportion to 1/k^zipf. 0 means equally often. Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Without it, objects are requested one after the other, as in a course.
+        Exponent of Zipf's law: the kth object is requested in proportion to 1/k^zipf. 0 means equally often. Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Default: objects are requested one after the other, as in a course.
 
     first :
         Number of the first object: flows with other numbers request other objects. Default: 1.
@@ -5729,10 +5729,10 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
         Whether each exchange has a new connection. Otherwise all share one. Default: false.
 
     catalogue :
-        Objects that other flows request, too: all flows to this node share them. Without it, each response is unique to its flow.
+        Objects that other flows request, too: all flows to this node share them. Default: each response is unique to its flow.
 
     count :
-        Number of exchanges. Without it, exchanges continue until the run ends.
+        Number of exchanges. Default: no limit until the run ends.
     """
 
     request: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
@@ -5754,13 +5754,13 @@ class AppPage(_AppPageRequired, total=False):
     """Web pages: the sending node fetches a main object and embedded objects over new connections for each page. Keys without a value follow the model of 3GPP2 C.R1002-0.
 
     main :
-        Bytes of the main object. Without it, lognormal with mean 10710 B.
+        Bytes of the main object. Default: lognormal with mean 10710 B.
 
     object :
-        Bytes of each embedded object. Without it, lognormal with mean 7758 B.
+        Bytes of each embedded object. Default: lognormal with mean 7758 B.
 
     objects :
-        Embedded objects per page. Without it, drawn: 5.6 on average.
+        Embedded objects per page. Default: random, 5.6 on average.
 
     multiplexed :
         Whether one connection carries all requests together, and objects in order. Default: false.
@@ -5784,10 +5784,10 @@ class AppPage(_AppPageRequired, total=False):
         Parallel connections. Each fetches one object at a time. Default: 6.
 
     catalogue :
-        Pages that other flows request, too, with their objects: all flows to this node share them. Without it, pages are unique to the flow.
+        Pages that other flows request, too, with their objects: all flows to this node share them. Default: pages are unique to the flow.
 
     count :
-        Number of pages. Without it, pages continue until the run ends.
+        Number of pages. Default: no limit until the run ends.
     """
 
     main: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]

@@ -68,8 +68,8 @@ pub fn choices() -> Vec<Choice> {
                         if let Some(head) = MiddleboxConfig::doc(name).filter(|_| topic == "middlebox") {
                             let _ = write!(doc, "\n\n{head}\n# Settings\n\n");
                         }
-                        keys(&mut doc, shape, None);
-                        choices_of(&mut doc, shape, None, 0);
+                        keys(&mut doc, shape, &[]);
+                        choices_of(&mut doc, shape, &mut Vec::new());
                     }
                 }
                 all.push(Choice { topic, name: name.to_owned(), summary: sentence(shape), doc });
@@ -111,21 +111,22 @@ pub fn reference() -> Vec<(String, String)> {
     }
     let top = schema().as_object().expect("the schema is a table");
     let _ = write!(first, "\n## Top level\n\n{}\n", sentence(top));
-    keys(&mut first, top, None);
-    choices_of(&mut first, top, None, 3);
+    keys(&mut first, top, &[]);
+    headings_of(&mut first, top, &[], 3);
     let mut pages = vec![("scenario.md".to_owned(), first)];
     for (page, title, name) in tables {
-        // A direction has most keys of its link.
-        let told = match name {
-            "Direction" | "Hop" => Some(("link", definition("Link"))),
-            "Sky" => Some(("node", definition("Node"))),
-            _ => None,
+        // A direction has most keys of its link, a constellation most keys of its sky.
+        let told: Vec<Page> = match name {
+            "Direction" | "Hop" => vec![("link", definition("Link"))],
+            "Sky" => vec![("node", definition("Node"))],
+            "Constellation" => vec![("node", definition("Node")), ("sky", definition("Sky"))],
+            _ => Vec::new(),
         };
         let shape = definition(name);
         let mut text =
             format!("# {title}\n\n<!-- Generated from the schema; do not edit. -->\n\n{}\n", sentence(shape));
-        keys(&mut text, shape, told);
-        choices_of(&mut text, shape, told, 2);
+        keys(&mut text, shape, &told);
+        headings_of(&mut text, shape, &told, 2);
         pages.push((format!("scenario/{page}.md"), text));
     }
     pages
@@ -136,10 +137,10 @@ fn definition(name: &str) -> &'static Map<String, Json> {
 }
 
 /// Another page and the table that it describes, for keys of both pages.
-type Told = Option<(&'static str, &'static Map<String, Json>)>;
+type Page = (&'static str, &'static Map<String, Json>);
 
-/// Writes a table of keys. A key with the same description in `told` links to that page.
-fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Told) {
+/// Writes a table of keys. A key with the same choices on a page of `told` links to that page.
+fn keys(out: &mut String, shape: &'static Map<String, Json>, told: &[Page]) {
     let properties = properties_of(shape);
     if properties.is_empty() {
         return;
@@ -156,7 +157,7 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Told) {
         let origin = property.get("x-origin").and_then(Json::as_str).unwrap_or_default();
         let has_choices = !choices_of_key(key, property).is_empty();
         let row = [
-            match told.filter(|_| has_choices && is_told(told, key, property)) {
+            match told.iter().find(|page| has_choices && is_on(page, key, property)) {
                 Some((page, _)) => format!("[`{key}`]({page}.md#{key})"),
                 None => format!("`{key}`"),
             },
@@ -169,22 +170,38 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Told) {
     }
 }
 
-/// Writes the choices of a table's keys, each key under a heading of this level. Level 0 has no headings.
-fn choices_of(out: &mut String, shape: &'static Map<String, Json>, told: Told, level: usize) {
+/// Writes the choices of a table's keys, each key under a heading of this level, unless a page of `told` has them.
+fn headings_of(out: &mut String, shape: &'static Map<String, Json>, told: &[Page], level: usize) {
     for (key, property) in properties_of(shape) {
-        if is_told(told, key, property) {
+        if told.iter().any(|page| is_on(page, key, property)) || choices_of_key(key, property).is_empty() {
             continue;
         }
-        let choices = choices_of_key(key, property);
-        if level > 0 && !choices.is_empty() {
-            let _ = write!(out, "\n{} {key}\n", "#".repeat(level));
+        let _ = write!(out, "\n{} {key}\n", "#".repeat(level));
+        choices_of_property(out, key, property, &mut Vec::new());
+    }
+}
+
+/// Writes the choices of a table's keys. Equal choices of a key in `written` are not repeated.
+fn choices_of(out: &mut String, shape: &'static Map<String, Json>, written: &mut Vec<(&'static str, &'static Json)>) {
+    for (key, property) in properties_of(shape) {
+        if !written.iter().any(|&(other, choices)| other == key.as_str() && items(choices) == items(property)) {
+            choices_of_property(out, key, property, written);
         }
-        for (written, option) in choices {
-            let _ = write!(out, "\n`{written}`: {}\n", sentence(option));
-            if option.get("const").is_none() {
-                keys(out, option, None);
-                choices_of(out, option, None, 0);
-            }
+    }
+}
+
+fn choices_of_property(
+    out: &mut String,
+    key: &'static str,
+    property: &'static Json,
+    written: &mut Vec<(&'static str, &'static Json)>,
+) {
+    written.push((key, property));
+    for (notation, option) in choices_of_key(key, property) {
+        let _ = write!(out, "\n`{notation}`: {}\n", sentence(option));
+        if option.get("const").is_none() {
+            keys(out, option, &[]);
+            choices_of(out, option, written);
         }
     }
 }
@@ -195,9 +212,14 @@ fn properties_of(shape: &'static Map<String, Json>) -> Vec<(&'static String, &'s
     properties.iter().filter(|(key, _)| *key != "kind" || properties["kind"].get("const").is_none()).collect()
 }
 
-fn is_told(told: Told, key: &str, property: &'static Json) -> bool {
-    let items = |property: &'static Json| options(property.get("items").unwrap_or(property));
-    told.is_some_and(|(_, told)| items(&told["properties"][key]) == items(property))
+/// Whether a page has a key with the same choices.
+fn is_on((_, table): &Page, key: &str, property: &'static Json) -> bool {
+    items(&table["properties"][key]) == items(property)
+}
+
+/// Returns the options of a key, or of the items of its list.
+fn items(property: &'static Json) -> Vec<&'static Map<String, Json>> {
+    options(property.get("items").unwrap_or(property))
 }
 
 /// Returns the choices of a key in the notation of a scenario.
@@ -209,6 +231,8 @@ fn choices_of_key(key: &str, property: &'static Json) -> Vec<(String, &'static M
         "Rto",
         "Ack",
         "Direction",
+        "Sky",
+        "Constellation",
         "Position",
         "Hop",
         "Record",
