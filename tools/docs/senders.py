@@ -117,7 +117,7 @@ def settings(name: str) -> str:
     if not rows:
         return "It has no settings. Those of `[tcp]` are in [the reference](../reference/scenario.md).\n"
     text = f'`cc = {{ kind = "{name}", ... }}` under `[tcp]`:\n\n'
-    text += "| key | value | default | from | meaning |\n|---|---|---|---|---|\n"
+    text += "| key | value | default | source | meaning |\n|---|---|---|---|---|\n"
     words = ""
     for key, entry in rows.items():
         default = json.dumps(entry["default"], ensure_ascii=False) if "default" in entry else ""

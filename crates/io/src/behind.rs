@@ -7,22 +7,22 @@ use std::sync::mpsc::{channel, sync_channel, Receiver, SyncSender, TrySendError}
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
-/// Chunks that may wait for the disk: with those of a capture, 64 MB.
+/// Largest number of chunks that wait for the disk: with those of a capture, 64 MB.
 const CHUNKS: usize = 256;
 
-/// Passes chunks to `F` later. Too many waiting chunks refuse the next one with `WouldBlock` instead of waiting.
+/// Passes chunks to `F` later. If too many chunks wait, it refuses the next one with `WouldBlock`.
 #[derive(Debug)]
 pub struct Behind<F> {
     to: Arc<F>,
     thread: Option<Writer>,
 }
 
-/// The thread that writes.
+/// Thread that writes.
 #[derive(Debug)]
 struct Writer {
     chunks: SyncSender<Vec<u8>>,
-    /// Chunks that are written come back, to be filled again: memory that is new would have to be made by the kernel.
-    /// It is never locked: only what is shared needs that.
+    /// Written chunks, to be filled again: new memory would come from the kernel. Only shared data needs a lock, so it
+    /// is never locked.
     written: Mutex<Receiver<Vec<u8>>>,
     ending: JoinHandle<io::Result<()>>,
 }
@@ -62,7 +62,7 @@ where
             };
             match Builder::new().spawn(write) {
                 Ok(ending) => self.thread = Some(Writer { chunks, written: Mutex::new(written), ending }),
-                // Where no thread can be had, this one writes.
+                // Without a thread, this one writes.
                 Err(_) => return (&*self.to).write_all(chunk).map(|()| chunk.clear()),
             }
         }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use std::sync::{Mutex, MutexGuard};
 
-    /// A disk that stands still while the test holds it.
+    /// Disk that blocks while the test holds it.
     #[derive(Default)]
     struct Disk(Mutex<Vec<u8>>);
 

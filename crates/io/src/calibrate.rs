@@ -16,7 +16,7 @@ const ECHOES: u16 = 20;
 /// Nanoseconds after which a host does not answer.
 const PATIENCE_NS: i64 = 10_000_000;
 
-/// The median time from an echo request to its answer; none where the host gives none.
+/// Returns the median time from an echo request to its answer, or none without answers.
 pub(crate) fn turnaround(host: &Host, buffer: &mut [u8]) -> Option<Duration> {
     let IpAddr::V4(own) = host.v4() else { return None };
     let [a, b, c, last] = own.octets();

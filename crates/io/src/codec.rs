@@ -14,17 +14,17 @@ const CE: u8 = 0b11;
 /// Fields of a packet that the path needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Source.
+    /// Source address.
     pub from: IpAddr,
-    /// Destination.
+    /// Destination address.
     pub to: IpAddr,
     /// Protocol above IP, as IANA numbers them: 6 is TCP, 17 is UDP.
     pub protocol: u8,
-    /// Ports of source and destination; none of other protocols, and none of later fragments.
+    /// Ports of source and destination. None for other protocols, and for later fragments.
     pub ports: Option<(u16, u16)>,
-    /// Bytes of the headers, from that of IP to that of TCP, UDP or ICMP; at most 255.
+    /// Bytes of the headers, from IP to TCP, UDP or ICMP; at most 255.
     pub header_len: u8,
-    /// Bytes of the whole packet, as the IP header has it.
+    /// Bytes of the whole packet, by the IP header.
     pub len: usize,
 }
 
@@ -43,7 +43,7 @@ impl Headers {
             }
             LaxNetSlice::Arp(_) => return None,
         };
-        // Where the payload starts; behind it there may be bytes that the header does not count.
+        // Start of the payload. Bytes that the header does not count may follow it.
         let start = (payload.payload.as_ptr() as usize).checked_sub(packet.as_ptr() as usize)?;
         let ip_header = start.min(packet.len() - payload.payload.len());
         let (transport, ports) = match &sliced.transport {
@@ -71,7 +71,7 @@ impl Headers {
 pub(crate) struct Acknowledgement {
     pub(crate) ports: (u16, u16),
     pub(crate) ack: u32,
-    /// Bytes of its data, or of those of a super-packet.
+    /// Bytes of its data, or of the data of a super-packet.
     pub(crate) data: usize,
 }
 
@@ -131,8 +131,8 @@ pub fn is_ecn_capable(packet: &[u8]) -> bool {
     }
 }
 
-/// Whether all checksums of the packet are right: that of IPv4, and that of TCP, UDP or ICMP. `None`: it is not a whole
-/// IP packet, or has no checksum.
+/// Whether all checksums of the packet are right: that of IPv4, and that of TCP, UDP or ICMP. `None`: it is not a
+/// complete IP packet, or has no checksum.
 pub fn checksums_are_right(packet: &[u8]) -> Option<bool> {
     let sliced = LaxSlicedPacket::from_ip(packet).ok()?;
     if sliced.stop_err.is_some() {
@@ -168,7 +168,8 @@ pub fn checksums_are_right(packet: &[u8]) -> Option<bool> {
     Some(ip && transport)
 }
 
-/// A datagram of UDP over IPv4 or IPv6, all checksums right; none where the addresses are of two kinds, or it is too long.
+/// Returns a datagram of UDP over IPv4 or IPv6 with right checksums, or none if the addresses are of two kinds, or it
+/// is too long.
 pub fn datagram(from: IpAddr, to: IpAddr, ports: (u16, u16), payload: &[u8]) -> Option<Vec<u8>> {
     const TTL: u8 = 64;
     let ip = match (from, to) {
@@ -182,9 +183,9 @@ pub fn datagram(from: IpAddr, to: IpAddr, ports: (u16, u16), payload: &[u8]) -> 
     Some(bytes)
 }
 
-/// The sum of 16-bit words of RFC 1071, with some of its carries; a last odd byte is the high one.
+/// Returns the sum of 16-bit words of RFC 1071, with some of its carries. A last odd byte is the high one.
 pub(crate) fn sum(bytes: &[u8]) -> u32 {
-    // RFC 1071 §2: sums of longer words are the same after their carries have come in.
+    // RFC 1071 §2: sums of longer words are the same after their carries are added.
     let mut words = bytes.chunks_exact(4);
     let long: u64 =
         words.by_ref().map(|word| u64::from(u32::from_be_bytes([word[0], word[1], word[2], word[3]]))).sum();
@@ -193,7 +194,7 @@ pub(crate) fn sum(bytes: &[u8]) -> u32 {
     ((sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32)) as u32
 }
 
-/// Carries come back in at the low end (RFC 1071 §1).
+/// Carries are added at the low end (RFC 1071 §1).
 pub(crate) fn fold(mut sum: u32) -> u16 {
     while sum > u32::from(u16::MAX) {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -211,7 +212,7 @@ mod tests {
     const V6: [IpAddr; 2] =
         [IpAddr::V6(std::net::Ipv6Addr::LOCALHOST), IpAddr::V6(std::net::Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 9))];
 
-    /// A TCP segment, made by hand: RFC 791 and RFC 9293 say where each field is.
+    /// TCP segment, made by hand by RFC 791 and RFC 9293.
     fn tcp(ecn: u8) -> Vec<u8> {
         let mut packet = vec![0x45, ecn, 0, 55, 1, 2, 0x40, 0, 64, 6, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2];
         packet.extend([0x9c, 0x40, 0x13, 0x89, 0, 0, 0, 1, 0, 0, 0, 2, 0x80, 0x18, 1, 0, 0, 0, 0, 0]);
@@ -277,7 +278,7 @@ mod tests {
 
         #[test]
         fn no_bytes_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), first in 0_u8..5, next in 0_usize..6) {
-            // Half of them start as an IP packet of a known protocol does, so that what follows is read, too.
+            // Half of them start like an IP packet of a known protocol, so that the later fields are read, too.
             if let Some(byte) = bytes.first_mut() {
                 *byte = [0x45, 0x60, 0x4f, *byte, *byte][usize::from(first)];
             }

@@ -1,9 +1,9 @@
-//! Limits of a program at a host. It has the files of the user who called, and the packets of its host.
+//! Limits of a program at a host. It has the files of the calling user, and the packets of its host.
 //!
-//! It changes nothing else of the machine, even if root called, who owns the settings of the kernel and the disks. Its folders
-//! of settings are read-only, root's programs have devices without hardware behind them, and of all capabilities
-//! (capabilities(7)) it has `CAP_NET_RAW`, over a network in which there is its host alone. A program may make itself a user
-//! namespace: mounts that it gets there cannot be changed or taken away (mount_namespaces(7)).
+//! It changes nothing else of the machine, even if root called, who owns the settings of the kernel and the disks. Its
+//! folders of settings are read-only. Root's programs have devices without hardware behind them. Its only capability
+//! (capabilities(7)) is `CAP_NET_RAW`, over a network that contains only its host. A program may create a user
+//! namespace: it cannot change or remove the mounts there (mount_namespaces(7)).
 #![allow(unsafe_code)]
 
 use crate::system::{self, step, NotAllowed};
@@ -29,25 +29,25 @@ const LINKS: [(&str, &str); 5] = [
     ("ptmx", "pts/ptmx"),
 ];
 
-/// This process, which has one thread, is confined for ever.
+/// Confines this process, which has one thread, for ever.
 pub(crate) fn confine() -> Result<(), NotAllowed> {
     // SAFETY: this process has one thread, and shares its files with no other.
     step("private mounts of a program", unsafe { unshare_unsafe(UnshareFlags::NEWNS) })?;
     step("read-only settings of the kernel", make_settings_read_only())?;
-    // All others have what the permissions of devices give them.
+    // Other programs have the devices that their permissions give.
     if geteuid().is_root() {
         step("devices of a program", replace_devices())?;
     }
     step("a program without capabilities", drop_capabilities())
 }
 
-/// All of /proc that is not about a process, and /sys.
+/// Everything in /proc except processes, and /sys.
 fn make_settings_read_only() -> io::Result<()> {
     for entry in fs::read_dir("/proc")? {
         let entry = entry?;
         let is_process = entry.file_name().as_encoded_bytes().first().is_none_or(u8::is_ascii_digit);
         let (kind, place) = (entry.file_type()?, entry.path());
-        // It may be gone, as processes are.
+        // The entry may be gone, as processes end.
         let is_writable = || fs::metadata(&place).is_ok_and(|about| about.permissions().mode() & 0o222 != 0);
         if !is_process && (kind.is_dir() || (kind.is_file() && is_writable())) {
             make_read_only(&place)?;
@@ -95,14 +95,14 @@ fn drop_capabilities() -> io::Result<()> {
             continue;
         }
         match remove_capability_from_bounding_set(one) {
-            // The kernel knows no more of them.
+            // The kernel has no more capabilities.
             Err(Errno::INVAL) => break,
             done => done?,
         }
     }
     set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: kept })?;
     if !kept.is_empty() {
-        // Otherwise a program that is not root's loses it when it begins.
+        // Otherwise a program without root loses it when it starts.
         configure_capability_in_ambient_set(kept, true)?;
     }
     Ok(())

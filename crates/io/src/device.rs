@@ -1,4 +1,4 @@
-//! The device of a host, as the driver reads and writes it: TUN, or where there is none a pair of Ethernet devices with a packet
+//! Device of a host, as the driver reads and writes it: TUN, or otherwise a pair of Ethernet devices with a packet
 //! socket at the far one (packet(7)).
 //!
 //! Both may hand over super-packets. Both put the same header before each packet, [`offload::Header`].
@@ -12,23 +12,23 @@ use rustix::io::{read, readv, writev, Errno, IoSlice, IoSliceMut};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The name of the device of each host.
+/// Name of the device of each host.
 pub(crate) const NAME: &[u8] = b"sat0";
 /// Bytes of a header of Ethernet, and its types of IPv4 and IPv6 (IEEE 802 numbers).
 const ETHERNET: usize = 14;
 const V4: [u8; 2] = [0x08, 0x00];
 const V6: [u8; 2] = [0x86, 0xdd];
-/// Addresses of Ethernet that no maker gives (IEEE 802 §8.2.2): of the host's device, and of the other one. Without ARP, a host sends
-/// to its own address: the kernel at the other end takes nothing for itself.
+/// Ethernet addresses that no maker assigns (IEEE 802 §8.2.2): of the host's device, and of the other one. Without ARP,
+/// a host sends to its own address: the kernel at the other end accepts nothing for itself.
 const HOST: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const WIRE: [u8; 6] = [2, 0, 0, 0, 0, 2];
-/// Bytes that may wait in a packet socket. A kernel that does not allow it has its own limit.
+/// Largest number of bytes that wait in a packet socket. A kernel that forbids it has its own limit.
 const WAITING: libc::c_int = 64 << 20;
 
 /// Backend of a host's device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// TUN where the system has it, otherwise a packet socket.
+    /// TUN if the system has it, otherwise a packet socket.
     #[default]
     Auto,
     /// /dev/net/tun.
@@ -40,19 +40,19 @@ pub enum Backend {
 /// Whether hosts hand over super-packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Offload {
-    /// TUN device of the kernel.
+    /// Yes, if the kernel's TUN device supports it.
     #[default]
     Auto,
     /// Never: hosts cut their data themselves.
     Off,
-    /// Always; a kernel without it is refused.
+    /// Always. A kernel without offload is rejected.
     On,
 }
 
-/// A device that is wanted.
+/// Description of a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Bytes of the largest packet.
+    /// Largest packet in bytes.
     pub mtu: u16,
     /// Backend.
     pub backend: Backend,
@@ -60,20 +60,20 @@ pub struct Wanted {
     pub offload: Offload,
 }
 
-/// The device of a host. It is there as long as this value, or the host's namespace.
+/// Device of a host. It exists as long as this value or the host's namespace.
 #[derive(Debug)]
 pub(crate) struct Device {
     file: OwnedFd,
     is_ethernet: bool,
-    /// Whether each packet has the header of offload before it.
+    /// Whether each packet has the offload header before it.
     has_header: bool,
     has_offload: bool,
-    /// Packets that did not fit into the socket. The kernel resets its counter when it is read.
+    /// Packets that did not fit into the socket. Reading the kernel's counter resets it.
     dropped: AtomicU64,
 }
 
 impl Device {
-    /// A TUN device in the network namespace of this process.
+    /// Creates a TUN device in the network namespace of this process.
     pub(crate) fn tun(offload: Offload) -> Result<Self, NotAllowed> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = step("the device /dev/net/tun", open("/dev/net/tun", flags, Mode::empty()))?;
@@ -83,11 +83,11 @@ impl Device {
         let header = if has_header { libc::IFF_VNET_HDR } else { 0 };
         request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | header) as libc::c_short;
         step("a network device of /dev/net/tun", control(file.as_fd(), libc::TUNSETIFF as libc::Ioctl, &mut request))?;
-        // It ends with its namespace, in the background: to end it when its file is closed takes 15 ms. A kernel that
-        // does not allow that ends it then.
+        // The device ends with its namespace, in the background: ending it when its file is closed takes 15 ms. Some
+        // kernels forbid the former.
         let _ = control_number(file.as_fd(), libc::TUNSETPERSIST as libc::Ioctl, 1);
         let least = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
-        // Linux 6.2 has the one of UDP.
+        // UDP offload needs Linux 6.2.
         let kinds = [least | libc::TUN_F_USO4 | libc::TUN_F_USO6, least];
         let set =
             |kinds: &u32| control_number(file.as_fd(), libc::TUNSETOFFLOAD as libc::Ioctl, (*kinds).into()).is_ok();
@@ -115,7 +115,7 @@ impl Device {
         }
     }
 
-    /// To be waited for.
+    /// Returns the file to wait for.
     pub(crate) fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -146,7 +146,7 @@ impl Device {
         Ok(read(&self.file, buffer)?.saturating_sub(HEADER))
     }
 
-    /// Gives the host a packet: its bytes are those of all parts.
+    /// Passes a packet to the host. Its bytes are those of all parts.
     pub(crate) fn write(&self, header: Header, parts: &[&[u8]]) -> Result<(), Errno> {
         let header = if self.is_ethernet { header.behind(ETHERNET as u16) } else { header }.bytes();
         let is_v6 = parts.iter().find_map(|part| part.first()).is_some_and(|first| first >> 4 == 6);
@@ -157,10 +157,10 @@ impl Device {
         writev(&self.file, &slices).map(|_| ())
     }
 
-    /// Packets that a packet socket had no room for.
+    /// Returns the packets that did not fit into a packet socket.
     pub(crate) fn dropped(&self) -> u64 {
         if self.is_ethernet {
-            // Packets that came, and those dropped.
+            // Received and dropped packets.
             let mut counts = [0; 8];
             let _ = system::option(self.file.as_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut counts);
             let [.., a, b, c, d] = counts;
@@ -178,7 +178,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// In the network namespace of this process.
+    /// Creates the other end in the network namespace of this process.
     pub(crate) fn new(namespace: OwnedFd) -> Result<Self, NotAllowed> {
         // Nothing is received before the device is there.
         let socket = step("a packet socket", socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK, 0))?;
@@ -193,17 +193,17 @@ impl Wire {
         Ok(Self { namespace, socket })
     }
 
-    /// Its network namespace.
+    /// Returns its network namespace.
     pub(crate) fn namespace(&self) -> BorrowedFd<'_> {
         self.namespace.as_fd()
     }
 
-    /// Opens the device in its network namespace: it is up, and its packets are read from the socket.
+    /// Opens the device in its network namespace: it is up, and the socket reads its packets.
     pub(crate) fn open(&self) -> io::Result<()> {
         let mut up = request(NAME);
         up.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING | libc::IFF_NOARP) as libc::c_short;
         on_socket(libc::AF_INET, libc::SIOCSIFFLAGS, &mut up)?;
-        // Bound before, it would have the error that the device is down.
+        // Binding earlier would report that the device is down.
         system::bind_to_device(self.socket.as_fd(), index(NAME)?)
     }
 }

@@ -23,43 +23,43 @@ use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 
-/// Packets, and segments of super-packets, that one host may give before the next is looked at.
+/// Largest number of packets, and segments of super-packets, from one host before the driver turns to the next.
 const BATCH: usize = 64;
 const SEGMENTS: u64 = 256;
-/// Bytes of the largest packet, with its header.
+/// Largest packet in bytes, with its header.
 const PACKET_MAX: usize = offload::HEADER + 65_536;
 
 /// Captures in files.
 pub type Files = Captures<Behind<File>>;
 
-/// Why the driver came back.
+/// Reason why the driver returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// The time that it was given is over.
+    /// The given time is over.
     Slice,
-    /// The process that is watched has ended.
+    /// The watched process has ended.
     Ended,
     /// The scenario is over.
     Over,
 }
 
-/// The driver of a network in real time.
+/// Driver of a network in real time.
 pub struct Driver {
     hosts: Vec<Host>,
-    /// The host whose TCP is ours; all else of it is that of the system.
+    /// Host with bentpipe's TCP. Its other parts are those of the system.
     own: Option<(usize, Speaker)>,
     ways: Vec<Way>,
     captures: Option<Files>,
     outside: Outside,
     samples: Samples,
     buffer: Vec<u8>,
-    /// When the last packet entered.
+    /// Entry of the last packet.
     entered: Time,
-    /// When the scenario began, by the clock of the system.
+    /// Start of the scenario, by the clock of the system.
     start: Option<u64>,
-    /// The host that is looked at first.
+    /// Host that is read first.
     first: usize,
-    /// When the hosts were looked at last, if nothing else was to be done since.
+    /// Time of the last check of the hosts, if nothing else was due since.
     looked: Option<Time>,
 }
 
@@ -69,21 +69,22 @@ impl Drop for Driver {
     }
 }
 
-/// Nanoseconds of the clock that never jumps.
+/// Returns nanoseconds of the monotonic clock.
 pub(crate) fn clock_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// Segments of a super-packet enter by this after one another, others later: so they are known again where they leave.
+/// Distance of the entries of a super-packet's segments. Later packets keep a larger distance, so the segments are
+/// recognised when they leave.
 const APART: Duration = Duration::from_ps(1);
 
 impl Driver {
-    /// Creates a driver of these hosts, joined by these ways. The scenario begins with the first [`run`](Self::run).
+    /// Creates a driver of these hosts, joined by these paths. The scenario begins with the first [`run`](Self::run).
     pub fn new(hosts: Vec<Host>, ways: Vec<Way>, captures: Option<Files>) -> Self {
         // Otherwise waiting ends up to 50 us late (prctl(2), PR_SET_TIMERSLACK).
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        // A kernel that does not tell leaves the run without samples.
+        // If the kernel gives no reports, the run has no samples.
         let samplers = hosts.iter().map_while(|host| host.sampler().ok()).collect();
         let samples = Samples::new(samplers, ways.len());
         let mut buffer = vec![0; PACKET_MAX];
@@ -105,13 +106,12 @@ impl Driver {
         }
     }
 
-    /// The hosts.
+    /// Returns the hosts.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// From now on the TCP of `host` is ours; with `connect`, its own address and that
-    /// of another host, it opens a connection.
+    /// Gives `host` bentpipe's TCP. With `connect`, its own address and that of another host, it opens a connection.
     pub fn speak(&mut self, host: usize, mut speaker: Speaker, connect: Option<[SocketAddr; 2]>) {
         if let Some([from, to]) = connect {
             speaker.connect(Time::ZERO, from, to);
@@ -119,7 +119,7 @@ impl Driver {
         self.own = Some((host, speaker));
     }
 
-    /// The host whose TCP is ours.
+    /// Returns the host with bentpipe's TCP.
     pub fn speaker(&self) -> Option<&Speaker> {
         self.own.as_ref().map(|(_, speaker)| speaker)
     }
@@ -129,12 +129,12 @@ impl Driver {
         &self.outside
     }
 
-    /// The connections of the hosts, every 20 ms while something about them changes, in order of time.
+    /// Returns the connections of the hosts in order of time, sampled every 20 ms while they change.
     pub fn samples(&self) -> &[Sample] {
         self.samples.kept()
     }
 
-    /// Until when connections were looked at, if there were more than a million samples.
+    /// Returns the end of the samples, if there were more than a million.
     pub fn samples_end(&self) -> Option<Time> {
         self.samples.end()
     }
@@ -144,7 +144,7 @@ impl Driver {
         self.samples.endpoints()
     }
 
-    /// Scenario time: that of the system since the first `run`.
+    /// Returns the time of the scenario: that of the system since the first `run`.
     fn now(&mut self) -> Time {
         let now = clock_ns();
         let start = *self.start.get_or_insert(now);
@@ -185,7 +185,7 @@ impl Driver {
         }
     }
 
-    /// Until a host sends, something is due or the process ends; whether it has.
+    /// Waits until a host sends, an event is due, or the process ends. Returns whether it ended.
     fn wait(&self, patience: Duration, watched: Option<&OwnedFd>) -> io::Result<bool> {
         let mut sources: Vec<PollFd<'_>> =
             self.hosts.iter().map(|host| PollFd::from_borrowed_fd(host.device(), PollFlags::IN)).collect();
@@ -220,7 +220,7 @@ impl Driver {
                     }
                     Err(Errno::AGAIN) => break,
                     Err(Errno::INTR) => {}
-                    // A packet socket cannot describe a super-packet of a kind that came later than it.
+                    // A packet socket cannot describe super-packets of a kind that is newer than it.
                     Err(Errno::INVAL) => self.outside.not_read += 1,
                     Err(error) => return Err(error.into()),
                 }
@@ -239,7 +239,7 @@ impl Driver {
         next
     }
 
-    /// A packet of a host, or the segments of a super-packet, each by itself.
+    /// Passes on a packet of a host, or each segment of a super-packet.
     fn enter(&mut self, network: &mut Network, host: usize, header: Header, packet: &[u8]) {
         let headers = Headers::of(packet);
         let way = |way: &&Way| way.host == host && headers.is_some_and(|headers| way.to.contains(&headers.to));
@@ -282,7 +282,7 @@ impl Driver {
             }
             left.push((way, packet));
         }
-        // In the order of their hosts, of which each gets its packets in the order of time.
+        // In the order of their hosts. Each host gets its packets in the order of time.
         left.sort_by_key(|(way, _)| way.host);
         let are_neighbours = |(way, one): &(Way, Delivered), (_, next): &(Way, Delivered)| {
             one.port == next.port
@@ -329,7 +329,7 @@ impl Driver {
         }
     }
 
-    /// Gives a host neighbours of one super-packet, or a packet.
+    /// Passes a packet, or neighbours of one super-packet, to a host.
     fn give(&mut self, host: usize, packets: &[&[u8]]) {
         let now = self.now();
         packets.iter().for_each(|packet| self.outside.thinning.on_given(packet));
@@ -349,7 +349,7 @@ impl Driver {
                 if write(packets, &joined) {
                     return;
                 }
-                // Kernels of 2024 refuse what other kernels take.
+                // Some kernels of 2024 reject packets that other kernels accept.
                 self.outside.is_apart = true;
             }
         }
@@ -357,10 +357,11 @@ impl Driver {
         self.outside.not_written += packets.chunks(1).filter(|packet| !was_written(packet)).count() as u64;
     }
 
-    /// Packets that are missing in the captures: the disk was too slow.
+    /// Returns the packets that are missing in the captures because the disk was too slow.
     ///
     /// # Errors
-    /// One could not be written.
+    ///
+    /// A capture could not be written.
     pub fn finish(&mut self) -> io::Result<u64> {
         self.captures.as_mut().map_or(Ok(0), Captures::finish)
     }

@@ -7,11 +7,11 @@ use bentpipe_tcp::{Flags, Options};
 use bentpipe_units::Seq;
 use std::net::SocketAddr;
 
-/// The filter. Like that of simulated packets it keeps no state: it reads only waiting packets.
+/// Filter. Like that of simulated packets, it has no state: it only reads waiting packets.
 #[derive(Debug)]
 pub(crate) struct Filter(pub(crate) AckFilterConfig);
 
-/// An acknowledgement that does nothing else: no data, no SYN, FIN or RST, no blocks.
+/// Acknowledgement without another function: no data, no SYN, FIN or RST, no blocks.
 #[derive(Clone, Copy, Debug)]
 struct Bare {
     ends: [SocketAddr; 2],
@@ -43,7 +43,7 @@ impl Middlebox for Filter {
         let is_touched = self.0.direction.is_from(Side::origin_of(&packet));
         let Some(this) = Bare::of(cx.bytes(&packet)).filter(|_| is_touched) else { return cx.forward(packet) };
         replace_waiting(packet, self.0.place, cx, |waiting, bodies| {
-            // Without data, before its bytes are read.
+            // Checked without data, before its bytes are read.
             let old = Bare::of(bodies.bytes(waiting).filter(|_| waiting.len == 0));
             old.is_some_and(|old| old.is_replaced_by(&this))
         });

@@ -20,7 +20,7 @@ fn count() -> u64 {
     std::env::var("BENTPIPE_FUZZ_OPS").ok().and_then(|count| count.parse().ok()).unwrap_or(PACKETS)
 }
 
-/// Numbers without a pattern (Marsaglia 2003, xorshift64); a round is repeated by its number.
+/// Random numbers (Marsaglia 2003, xorshift64). The number of a round repeats it.
 struct Dice(u64);
 
 impl Dice {
@@ -103,14 +103,14 @@ fn packet(dice: &mut Dice, expected: [Seq; 2]) -> Vec<u8> {
     if dice.below(8) == 0 {
         packet.truncate(dice.below(packet.len() + 1));
     }
-    // With right sums a wrong packet comes further.
+    // A wrong packet with right sums passes more checks.
     if dice.below(2) == 0 {
         repair(&mut packet);
     }
     packet
 }
 
-/// Makes the checksums of a TCP packet right, if it is one of IPv4 without options.
+/// Corrects the checksums of a TCP packet over IPv4 without options.
 fn repair(packet: &mut [u8]) {
     if packet.len() < 40 || packet[0] != 0x45 || packet[9] != 6 {
         return;

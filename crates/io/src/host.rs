@@ -25,34 +25,37 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
-/// Packets that the device holds until they are read: its usual 500 are overrun while the emulator waits for the processor.
+/// Length of the device's queue in packets. Its usual 500 overflow while the emulator waits for the processor.
 const DEVICE_QUEUE: c_int = 10_000;
-/// Largest buffers of a socket, bytes: four bandwidth-delay products of 200 Mbit/s over a geostationary path.
+/// Largest buffers of a socket in bytes: four bandwidth-delay products of 200 Mbit/s over a geostationary path.
 const BUFFER_MAX: u32 = 64 << 20;
 
 /// Rows of a host's table of connections.
 const CONNECTIONS: &str = "1024";
 
-/// This process ends with its parent, which has the id `parent`. Returns whether the parent is still there.
+/// Ends this process with its parent, which has the id `parent`. Returns whether the parent still exists.
 ///
 /// # Errors
-/// The system does not know the call.
+///
+/// The system does not have the call.
 pub fn end_with_parent(parent: Option<u32>) -> io::Result<bool> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have ended before the call.
+    // The parent may have ended before the call.
     let now = getppid().map(|id| id.as_raw_nonzero().get().unsigned_abs());
     Ok(parent.is_none_or(|parent| now == Some(parent)))
 }
 
-/// Real-time priority, if this process may have it; programs get the usual one back in [`Host::enter_as_program`].
+/// Takes real-time priority, if this process may have it. Programs get the usual priority back in
+/// [`Host::enter_as_program`].
 pub fn take_priority() -> bool {
     system::schedule(libc::SCHED_FIFO, 10)
 }
 
-/// A process, to wait for its end: the descriptor becomes readable.
+/// Returns a descriptor of a process that becomes readable at its end.
 ///
 /// # Errors
-/// There is no such process.
+///
+/// The process does not exist.
 pub fn process(id: i32) -> io::Result<OwnedFd> {
     let id = Pid::from_raw(id).ok_or(io::ErrorKind::InvalidInput)?;
     Ok(pidfd_open(id, PidfdFlags::empty())?)
@@ -77,7 +80,7 @@ pub fn isolate() -> Result<(), NotAllowed> {
     step("private mounts", mount_change("/", private))
 }
 
-/// In a new user namespace: its only user and its only group, which have the ids that they have outside.
+/// Enters a new user namespace. Its only user and group have the same ids as outside.
 fn map_ids(user: u32, group: u32) -> Result<(), NotAllowed> {
     // Already denied in a namespace within one.
     let _ = fs::write("/proc/self/setgroups", "deny");
@@ -91,7 +94,7 @@ fn map_ids(user: u32, group: u32) -> Result<(), NotAllowed> {
 /// # Errors
 /// The step that the system does not allow.
 pub fn mount_names(hosts: &str) -> Result<(), NotAllowed> {
-    // Containers may hide parts of /proc and then do not allow another one: children see the old one.
+    // Containers may hide parts of /proc and then forbid another one: children see the old one.
     let _ = mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None);
     let place = Path::new("/tmp");
     step("files in memory", mount("names", place, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None))?;
@@ -103,12 +106,12 @@ pub fn mount_names(hosts: &str) -> Result<(), NotAllowed> {
         }
         io::Result::Ok(())
     });
-    // Both files live on where they are bound.
+    // Both files live on at their new places.
     step("a private /tmp", unmount(place, UnmountFlags::DETACH))?;
     step("a private /etc/hosts", bound)
 }
 
-/// A host: a network namespace with loopback and one device. It ends when this value and all of its processes do.
+/// Host: a network namespace with loopback and one device. It ends when this value and all of its processes end.
 #[derive(Debug)]
 pub struct Host {
     namespace: OwnedFd,
@@ -117,10 +120,11 @@ pub struct Host {
 }
 
 impl Host {
-    /// Makes one with these addresses, in networks of 24 and 64 bits, and a TUN device without offload. This process is in its
-    /// namespace then.
+    /// Creates a host with these addresses, in networks of 24 and 64 bits, and a TUN device without offload.
+    /// Afterwards, this process is in its namespace.
     ///
     /// # Errors
+    ///
     /// The step that the system does not allow.
     pub fn new(v4: Ipv4Addr, v6: Ipv6Addr, mtu: u16) -> Result<Self, NotAllowed> {
         Self::with(v4, v6, &Wanted { mtu, backend: Backend::Tun, offload: Offload::Off })
@@ -139,7 +143,7 @@ impl Host {
         };
         let device = match tun {
             Some(device) => device,
-            // The host's old namespace has the other end, and the host gets another one.
+            // The host's old namespace has the other end, and the host gets another namespace.
             None => {
                 let wire = Wire::new(namespace)?;
                 namespace = new_network()?;
@@ -151,7 +155,7 @@ impl Host {
             }
         };
         sysctls();
-        // A pair of devices needs no addresses of Ethernet: there is one other end.
+        // A pair of devices needs no Ethernet addresses: there is only one other end.
         let arp = if device.is_ethernet() { libc::IFF_NOARP } else { 0 };
         let up = |name: &[u8]| {
             let mut up = request(name);
@@ -188,69 +192,76 @@ impl Host {
         Ok(())
     }
 
-    /// Metrics of the route to its network, by their numbers (linux/rtnetlink.h).
+    /// Sets metrics of the route to its network, by their numbers (linux/rtnetlink.h).
     ///
     /// # Errors
-    /// The kernel does not take one of them.
+    ///
+    /// The kernel rejects one of them.
     pub(crate) fn set_metrics(&self, metrics: &[(u16, u32)]) -> io::Result<()> {
         let values: Vec<_> = metrics.iter().map(|(kind, value)| (*kind, value.to_ne_bytes())).collect();
         let values: Vec<_> = values.iter().map(|(kind, value)| (*kind, &value[..])).collect();
         netlink::set_metrics(index(NAME)?, self.addresses[0], &values)
     }
 
-    /// Its address of IPv4.
+    /// Returns its IPv4 address.
     pub(crate) fn v4(&self) -> IpAddr {
         self.addresses[0]
     }
 
-    /// To ask about the connections of the host.
+    /// Returns a socket for requests about the connections of the host.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    ///
+    /// The kernel has no such reports.
     pub fn sampler(&self) -> io::Result<Sampler> {
         self.enter().map_err(|refused| refused.error)?;
         Sampler::new()
     }
 
-    /// The device, to be waited for; without offload, to be read and written.
+    /// Returns the device, to wait for it. Without offload, it can be read and written.
     pub fn device(&self) -> BorrowedFd<'_> {
         self.device.file()
     }
 
-    /// Whether its device is TUN, not a packet socket; and whether it hands over super-packets.
+    /// Whether its device is TUN, not a packet socket, and whether it hands over super-packets.
     pub fn had(&self) -> (Backend, bool) {
         let backend = if self.device.is_ethernet() { Backend::Packet } else { Backend::Tun };
         (backend, self.device.has_offload())
     }
 
-    /// Reads a packet without waiting: its header and, from [`HEADER`](crate::offload::HEADER) on, its bytes. Returns how many.
+    /// Reads a packet without waiting: its header and, from [`HEADER`](crate::offload::HEADER) on, its bytes. Returns
+    /// their number.
     ///
     /// # Errors
-    /// There is none, or it cannot be handed over.
+    ///
+    /// No packet waits, or the system fails.
     pub fn read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
         self.device.read(buffer)
     }
 
-    /// Gives the host a packet, whose bytes are those of all parts.
+    /// Passes a packet to the host. Its bytes are those of all parts.
     ///
     /// # Errors
-    /// The kernel does not take it.
+    ///
+    /// The kernel rejects it.
     pub fn write(&self, header: Header, parts: &[&[u8]]) -> Result<(), Errno> {
         self.device.write(header, parts)
     }
 
-    /// This process moves to the host.
+    /// Moves this process to the host.
     ///
     /// # Errors
+    ///
     /// The step that the system does not allow.
     pub fn enter(&self) -> Result<(), NotAllowed> {
         step("the network namespace", move_to(self.namespace.as_fd()))
     }
 
-    /// This process, which has one thread and is about to become a program, moves to the host for ever: with usual priority, and
-    /// without power over anything else.
+    /// Moves this process, which has one thread and is about to become a program, to the host for ever, with usual
+    /// priority and without rights outside it.
     ///
     /// # Errors
+    ///
     /// The step that the system does not allow.
     pub fn enter_as_program(&self) -> Result<(), NotAllowed> {
         self.enter()?;
@@ -258,10 +269,11 @@ impl Host {
         confine::confine()
     }
 
-    /// Packets that the device dropped before they could be read.
+    /// Returns the packets that the device dropped before they could be read.
     ///
     /// # Errors
-    /// The system does not say.
+    ///
+    /// The system has no such counter.
     pub fn dropped(&self) -> Result<u64, NotAllowed> {
         self.enter()?;
         let text = step("the counters of the device", fs::read_to_string("/proc/thread-self/net/dev"))?;
@@ -276,19 +288,20 @@ impl Host {
 
 /// Moves this process, which has one thread, to a separate network namespace. Returns it.
 fn new_network() -> Result<OwnedFd, NotAllowed> {
-    // A separate, small table of connections: to visit all of it takes microseconds instead of half a millisecond. The
-    // namespace of this process sets the size for the namespace that it creates.
+    // A separate, small table of connections: a visit of the whole table takes microseconds instead of half a
+    // millisecond. The namespace of this process sets the size for the namespace that it creates.
     let _ = fs::write("/proc/sys/net/ipv4/tcp_child_ehash_entries", CONNECTIONS);
-    // SAFETY: this thread alone gets another network; it shares its files as before.
+    // SAFETY: only this thread gets another network; it shares its files as before.
     step("a network namespace", unsafe { unshare_unsafe(UnshareFlags::NEWNET) })?;
     step("the network namespace", open("/proc/self/ns/net", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))
 }
 
-/// Ends hosts, all together: for each of them the kernel waits until its device and its socket are no longer in use.
+/// Ends several hosts together: for each of them, the kernel waits until its device and its socket are no longer in
+/// use.
 pub fn end(hosts: Vec<Host>) {
     std::thread::scope(|scope| {
         for host in hosts {
-            // Where no thread can be had, the host ends here.
+            // Without a thread, the host ends here.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || drop(host));
         }
     });
@@ -298,23 +311,23 @@ fn move_to(network: BorrowedFd<'_>) -> Result<(), Errno> {
     move_into_link_name_space(network, Some(LinkNameSpaceType::Network))
 }
 
-/// The congestion controls that the kernel has ready, in the order in which it names them.
+/// Returns the available congestion controls of the kernel, in the kernel's order.
 pub fn congestion_controls() -> Vec<String> {
     let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     names.unwrap_or_default().split_whitespace().map(String::from).collect()
 }
 
-/// Congestion controls with another name in the kernel: bentpipe's, the kernel's. Of bentpipe's names for one module, the first
-/// is its twin.
+/// Congestion controls with another name in the kernel: bentpipe's name, the kernel's name. The first of bentpipe's
+/// names for a module is its twin.
 const CC_NAMES: [(&str, &str); 5] =
     [("reno", "reno"), ("newreno", "reno"), ("sack", "reno"), ("bbr1", "bbr"), ("westwood-plus", "westwood")];
 
-/// The kernel's name of a congestion control, given bentpipe's name or the kernel's.
+/// Returns the kernel's name of a congestion control, given bentpipe's name or the kernel's.
 pub fn kernel_cc(name: &str) -> &str {
     CC_NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, kernels)| kernels)
 }
 
-/// Bentpipe's name of a congestion control of the kernel.
+/// Returns bentpipe's name of a congestion control of the kernel.
 pub fn simulated_cc(name: &str) -> &str {
     CC_NAMES.iter().find(|(_, kernels)| *kernels == name).map_or(name, |(ours, _)| ours)
 }
@@ -326,18 +339,18 @@ fn sysctls() {
     let settings = [
         ("ipv4/tcp_wmem", buffers(16_384)),
         ("ipv4/tcp_rmem", buffers(131_072)),
-        // Metrics of one connection would change the next.
+        // Metrics of one connection would change the next connection.
         ("ipv4/tcp_no_metrics_save", "1".into()),
-        // Answers, does not ask: no packet is ECN-capable on the path.
+        // Accepts ECN, but does not request it: no packet is ECN-capable on the path.
         ("ipv4/tcp_ecn", "2".into()),
         ("ipv4/ip_forward", "0".into()),
-        // Programs have no power over the network, and servers may want port 80.
+        // Programs have no rights over the network, and servers may want port 80.
         ("ipv4/ip_unprivileged_port_start", "0".into()),
         ("ipv4/conf/all/rp_filter", "0".into()),
         ("ipv4/ping_group_range", format!("{group} {group}")),
         ("ipv6/conf/all/accept_ra", "0".into()),
-        // A link address would appear a second later. Browsers take that for another network, and drop their downloads.
-        // Its solicitations would also be packets on the path, with separate errors.
+        // A link address would appear a second later. Browsers would take it for another network and abort their
+        // downloads. Its solicitations would also be packets on the path, with their own errors.
         ("ipv6/conf/sat0/addr_gen_mode", "1".into()),
         ("ipv6/conf/sat0/accept_dad", "0".into()),
         ("ipv6/conf/sat0/router_solicitations", "0".into()),
@@ -349,10 +362,11 @@ fn sysctls() {
     });
 }
 
-/// A setting of the network namespace of this thread, such as `ipv4/tcp_sack`.
+/// Sets a setting of the network namespace of this thread, such as `ipv4/tcp_sack`.
 ///
 /// # Errors
-/// The kernel does not have it, or does not take the value.
+///
+/// The kernel does not have it, or rejects the value.
 pub(crate) fn set(name: &str, value: &str) -> io::Result<()> {
     at_usual_priority(|| write_setting(name, value))?
 }
@@ -361,10 +375,11 @@ fn write_setting(name: &str, value: &str) -> io::Result<()> {
     fs::write(Path::new("/proc/sys/net").join(name), value)
 }
 
-/// Does `work` in a thread of the same namespaces with usual priority. For some settings the kernel retries until one
-/// of its locks is free: at real-time priority, without giving a processor to the thread that holds the lock.
+/// Does `work` in a thread of the same namespaces with usual priority. For some settings, the kernel retries until one
+/// of its locks is free. At real-time priority, it would take the processor from the thread that holds the lock.
 ///
 /// # Errors
+///
 /// There can be no thread.
 fn at_usual_priority<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
@@ -392,11 +407,11 @@ mod tests {
         for (ours, kernels) in [("bbr1", "bbr"), ("westwood-plus", "westwood"), ("cubic", "cubic"), ("reno", "reno")] {
             assert_eq!([kernel_cc(ours), kernel_cc(kernels), simulated_cc(kernels)], [kernels, kernels, ours]);
         }
-        // RFC 6582 and RFC 6675 are recoveries of Reno's window.
+        // RFC 6582 and RFC 6675 are recoveries for Reno's window.
         assert_eq!([kernel_cc("sack"), kernel_cc("newreno"), kernel_cc("bbr3")], ["reno", "reno", "bbr3"]);
     }
 
-    /// Where this process may have priority at all.
+    /// Whether this process may have real-time priority.
     #[test]
     fn settings_are_written_at_usual_priority() {
         // The 41st number of the line, 38 behind the name: the policy (proc_pid_stat(5)).

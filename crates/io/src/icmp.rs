@@ -1,4 +1,5 @@
-//! Reports of routers to senders: a packet was larger than a link takes. Made for real senders, and read for our own.
+//! Reports of routers to senders that a packet was larger than the MTU of a link. Made for real senders, and read for
+//! bentpipe's TCP.
 
 use crate::codec::{checksums_are_right, Headers};
 use bentpipe_tcp::Notice;
@@ -8,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// RFC 7600 §4.8: the source of ICMP messages of a node that has no IPv4 address.
 const ROUTER_V4: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
-/// In none of the hosts' networks, unique local as they are (RFC 4193 §3).
+/// Address outside the hosts' networks, unique local like these (RFC 4193 §3).
 const ROUTER_V6: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0xffff, 0, 0, 0, 1);
 const TTL: u8 = 64;
 /// Destination unreachable: fragmentation needed and DF set (RFC 792), with the MTU of the next hop (RFC 1191 §4).
@@ -16,20 +17,20 @@ const UNREACHABLE: u8 = 3;
 const FRAGMENTATION_NEEDED: u8 = 4;
 /// Packet too big (RFC 4443 §3.2).
 const TOO_BIG: u8 = 2;
-/// The most bytes of a report (RFC 1812 §4.3.2.3, RFC 4443 §2.4).
+/// Largest report in bytes (RFC 1812 §4.3.2.3, RFC 4443 §2.4).
 const REPORT_MAX_V4: usize = 576;
 const REPORT_MAX_V6: usize = 1280;
 const HEADERS_V4: usize = 28;
 const HEADERS_V6: usize = 48;
-/// No link of IPv6 has less (RFC 8200 §5).
+/// Least MTU of an IPv6 link (RFC 8200 §5).
 const MTU_MIN_V6: u64 = 1280;
-/// Bytes that a header of IPv6 has more than one of IPv4.
+/// Difference between the headers of IPv6 and IPv4 in bytes.
 const V6_MORE: u32 = 20;
 const ICMP: u8 = 1;
-/// The identifier of our echoes.
+/// Identifier of bentpipe's echoes.
 const ECHO: u16 = 0x6270;
 const ICMP_V6: u8 = 58;
-/// Don't-fragment bit of the third word of an IPv4 header, in its first byte.
+/// Don't-fragment bit, in the first byte of the third word of an IPv4 header.
 const DONT_FRAGMENT: u8 = 0x40;
 
 /// Returns a router's report to the sender of a packet above the MTU of a link, and the number of its header bytes.
@@ -67,12 +68,12 @@ pub fn too_big(packet: &[u8], mtu: u64) -> Option<(Vec<u8>, u8)> {
     }
 }
 
-/// A segment of ours that was too large for a link, as a router reports it.
+/// Segment of bentpipe's TCP that was too large for a link, from a router's report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reported {
     /// Source of the segment.
     pub from: SocketAddr,
-    /// To whom.
+    /// Destination of the segment.
     pub to: SocketAddr,
     /// Notice for its connection.
     pub notice: Notice,
@@ -89,7 +90,7 @@ pub fn reported(packet: &[u8]) -> Option<Reported> {
     let word = u32::from_be_bytes([message[4], message[5], message[6], message[7]]);
     let mtu = match (headers.protocol, message[0], message[1]) {
         (ICMP, UNREACHABLE, FRAGMENTATION_NEEDED) => word & 0xffff,
-        // Connections count the headers of IPv4.
+        // Connections count the header of IPv4.
         (ICMP_V6, TOO_BIG, 0) => word.saturating_sub(V6_MORE),
         _ => return None,
     };
@@ -111,7 +112,7 @@ pub fn reported(packet: &[u8]) -> Option<Reported> {
     Some(Reported { from, to, notice })
 }
 
-/// An echo request of ours (RFC 792).
+/// Returns an echo request (RFC 792).
 pub(crate) fn echo(from: Ipv4Addr, to: Ipv4Addr, number: u16) -> Option<Vec<u8>> {
     let mut made = Vec::new();
     let builder = PacketBuilder::ipv4(from.octets(), to.octets(), TTL).icmpv4_echo_request(ECHO, number);
@@ -124,13 +125,13 @@ pub(crate) fn is_answer(packet: &[u8], number: u16) -> bool {
     let Some(headers) = Headers::of(packet) else { return false };
     let at = usize::from(headers.header_len);
     let message = at.checked_sub(8).and_then(|start| packet.get(start..at));
-    // Kind and code are 0, then a checksum, the identifier of the sender, and the number.
+    // Kind and code are 0. Checksum, identifier of the sender, and number follow.
     let is_ours =
         |found: &[u8]| found[..2] == [0; 2] && found[4..6] == ECHO.to_be_bytes() && found[6..] == number.to_be_bytes();
     headers.protocol == ICMP && message.is_some_and(is_ours)
 }
 
-/// Whether it is an echo request or reply: those are no reports.
+/// Whether it is an echo request or reply. These are not reports.
 fn is_echo(packet: &[u8], headers: &Headers) -> bool {
     let kind = usize::from(headers.header_len).checked_sub(8).and_then(|at| packet.get(at));
     match headers.protocol {

@@ -63,7 +63,7 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
-    /// What was written, for whoever has a clone.
+    /// Written bytes, shared by all clones.
     #[derive(Clone, Default)]
     pub(crate) struct Shared(pub(crate) Arc<Mutex<Vec<u8>>>);
 
@@ -78,12 +78,12 @@ mod tests {
         }
     }
 
-    /// Bytes that differ from place to place.
+    /// Returns bytes that differ from place to place.
     pub(crate) fn bytes(count: u32) -> Arc<[u8]> {
         (0..count).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
     }
 
-    /// A packet that a network delivered, and one that it lost.
+    /// Returns a packet that a network delivered, and a packet that it lost.
     pub(crate) fn lossy() -> (Delivered, Lost) {
         let text = r#"
             duration = "1 s"

@@ -10,28 +10,29 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// Bytes of the header of a message, and of the header of an attribute.
 const HEADER: usize = 16;
 const ATTRIBUTE_HEADER: usize = 4;
-/// Bytes that one answer may have; the kernel splits longer ones.
+/// Largest answer in bytes. The kernel splits longer ones.
 const ANSWER_MAX: usize = 1 << 16;
-/// Metrics of a route: which of them are locked, an initial window, the name of a congestion control (linux/rtnetlink.h).
+/// Metrics of a route: locks, initial window, name of a congestion control (linux/rtnetlink.h).
 const RTAX_LOCK: u16 = 1;
 const RTAX_INITCWND: u16 = 11;
 const RTAX_CC_ALGO: u16 = 16;
-/// The other one of a pair of devices (linux/veth.h).
+/// Other device of a pair (linux/veth.h).
 const VETH_INFO_PEER: u16 = 1;
-/// The priority that the kernel gives its own routes of IPv6 (IP6_RT_PRIO_ADDRCONF).
+/// Priority of the kernel's own IPv6 routes (IP6_RT_PRIO_ADDRCONF).
 const V6_PRIORITY: u32 = 256;
 /// Request for sockets, and its parts (linux/sock_diag.h, linux/inet_diag.h).
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_CONG: u16 = 4;
-/// Connections that send or wait for an answer, by bits of their states (net/tcp_states.h): not those that listen or are over.
+/// Connections that send or wait for an answer, by bits of their states (net/tcp_states.h). Excludes listening and
+/// closed ones.
 const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 /// Bytes before the attributes of a connection (`inet_diag_msg`).
 const ABOUT: usize = 72;
-/// The threshold of a sender that has none yet (TCP_INFINITE_SSTHRESH).
+/// Threshold of a sender before its first threshold (TCP_INFINITE_SSTHRESH).
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
-/// A message, built from its start; the header is filled in at the end.
+/// Message, built from its start. Its header is completed at the end.
 fn message(kind: u16, flags: c_int, body: &[u8]) -> Vec<u8> {
     let mut message = Vec::with_capacity(HEADER + body.len());
     message.extend(((HEADER + body.len()) as u32).to_ne_bytes());
@@ -51,20 +52,20 @@ fn attribute(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
-/// Sends a request of rtnetlink and waits until the kernel has done it.
+/// Sends a request of rtnetlink and waits until the kernel has executed it.
 fn done(request: &[u8]) -> io::Result<()> {
     let socket = socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?;
     write(&socket, request)?;
     let mut answer = [0; 1024];
     let len = read(&socket, &mut answer[..])?;
-    // The acknowledgement is a header and an error, which is 0 or a negative number.
+    // The acknowledgement is a header and an error: 0, or a negative number.
     match number(&answer[..len], HEADER).map(|error| error as i32) {
         Some(0) => Ok(()),
         error => Err(io::Error::from_raw_os_error(error.map_or(libc::EBADMSG, |error| -error))),
     }
 }
 
-/// The length of a device's queue: the request of ioctl(2) is root's alone.
+/// Sets the length of a device's queue. Only root may use the request of ioctl(2).
 pub(crate) fn set_queue(device: c_int, packets: c_int) -> io::Result<()> {
     // Family, type, index, flags, change.
     let mut body = vec![0; 4];
@@ -74,12 +75,12 @@ pub(crate) fn set_queue(device: c_int, packets: c_int) -> io::Result<()> {
     done(&message(libc::RTM_NEWLINK, libc::NLM_F_ACK, &body))
 }
 
-/// A pair of Ethernet devices, of which one is in another network namespace.
+/// Pair of Ethernet devices. One of them is in another network namespace.
 #[derive(Debug)]
 pub(crate) struct Pair<'a> {
-    /// Name of both.
+    /// Name of both devices.
     pub(crate) name: &'a [u8],
-    /// Here, and there.
+    /// Addresses here and there.
     pub(crate) addresses: [[u8; 6]; 2],
     pub(crate) mtu: u32,
     /// Largest number of segments of a super-packet; `None`: the kernel decides.
@@ -113,16 +114,16 @@ pub(crate) fn make_pair(pair: &Pair<'_>, namespace: BorrowedFd<'_>) -> io::Resul
     done(&message(libc::RTM_NEWLINK, flags, &body))
 }
 
-/// Initial state of connections to a network. Missing values are the kernel's.
+/// Initial state of connections to a network. Missing values are those of the kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beginning<'a> {
-    /// Congestion control, for any request of a program.
+    /// Congestion control for any request of a program.
     pub cc: Option<&'a str>,
-    /// Their initial window, segments.
+    /// Initial window of these connections in segments.
     pub initial_window: Option<u32>,
 }
 
-/// All connections to the network of `address` begin so.
+/// Sets the initial state of all connections to the network of `address`.
 pub(crate) fn set_beginning(device: c_int, address: IpAddr, beginning: Beginning<'_>) -> io::Result<()> {
     let cc = beginning.cc.map(|name| (RTAX_CC_ALGO, [name.as_bytes(), &[0]].concat()));
     let window = beginning.initial_window.map(|segments| (RTAX_INITCWND, segments.to_ne_bytes().to_vec()));
@@ -130,7 +131,7 @@ pub(crate) fn set_beginning(device: c_int, address: IpAddr, beginning: Beginning
     set_metrics(device, address, &values.iter().map(|(kind, value)| (*kind, &value[..])).collect::<Vec<_>>())
 }
 
-/// The route to the network of `address` has these metrics, which no program and no connection changes.
+/// Sets metrics of the route to the network of `address`, which no program and no connection changes.
 pub(crate) fn set_metrics(device: c_int, address: IpAddr, values: &[(u16, &[u8])]) -> io::Result<()> {
     let (family, bits, scope, network) = match address {
         IpAddr::V4(v4) => (libc::AF_INET, 24, libc::RT_SCOPE_LINK, Ipv4Addr::from_bits(v4.to_bits() & !0xff).into()),
@@ -160,32 +161,32 @@ pub(crate) fn set_metrics(device: c_int, address: IpAddr, values: &[(u16, &[u8])
     done(&message(libc::RTM_NEWROUTE, flags, &body))
 }
 
-/// A connection of TCP at one end, as the kernel describes it.
+/// TCP connection at one end, from the kernel's report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
-    /// This end.
+    /// Address of this end.
     pub local: SocketAddr,
-    /// The far end.
+    /// Address of the far end.
     pub remote: SocketAddr,
     /// Its congestion control.
     pub cc: String,
     /// Congestion window, bytes.
     pub cwnd_bytes: u64,
-    /// Slow start threshold, bytes; none before it is first set.
+    /// Slow start threshold in bytes. None before it is first set.
     pub ssthresh_bytes: Option<u64>,
     /// Smoothed round-trip time, microseconds.
     pub srtt_us: u32,
     /// Data sent and not acknowledged, bytes, in whole segments.
     pub flight_size_bytes: u64,
-    /// Rate at which packets are spaced, bytes per second; none without pacing.
+    /// Pacing rate, bytes per second. None without pacing.
     pub pacing: Option<u64>,
     /// Data acknowledged so far, bytes.
     pub acked_bytes: u64,
     /// Segments retransmitted so far.
     pub retransmissions: u32,
-    /// The shortest round trip of the last five minutes, microseconds; none before one was measured.
+    /// Shortest round trip of the last five minutes, microseconds. None before the first sample.
     pub min_rtt_us: Option<u32>,
-    /// Time with unacknowledged data, microseconds; the two below are parts of it.
+    /// Time with unacknowledged data, microseconds. The two times below are parts of it.
     pub busy_us: u64,
     /// Time in which the receiver's window limited the sender, microseconds.
     pub rwnd_limited_us: u64,
@@ -193,7 +194,7 @@ pub struct Connection {
     pub sndbuf_limited_us: u64,
 }
 
-/// Asks about the connections of the host in whose namespace it was made.
+/// Socket for requests about the connections of the host in whose namespace it was made.
 #[derive(Debug)]
 pub struct Sampler {
     socket: OwnedFd,
@@ -209,13 +210,14 @@ impl Sampler {
     /// Calls `each` with every connection.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    ///
+    /// The kernel gives no report.
     pub fn sample(&mut self, mut each: impl FnMut(Connection)) -> io::Result<()> {
         for family in [libc::AF_INET, libc::AF_INET6] {
             let extensions = 1_u8 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1);
             let mut body = vec![family as u8, libc::IPPROTO_TCP as u8, extensions, 0];
             body.extend(STATES.to_ne_bytes());
-            // Which one: all.
+            // Requests all connections.
             body.extend([0; 48]);
             write(&self.socket, &message(SOCK_DIAG_BY_FAMILY, libc::NLM_F_DUMP, &body))?;
             while self.read_some(&mut each)? {}
@@ -223,7 +225,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Reads a part of the answer; whether there is more.
+    /// Reads a part of the answer. Returns whether there is more.
     fn read_some(&mut self, each: &mut impl FnMut(Connection)) -> io::Result<bool> {
         let len = read(&self.socket, &mut self.answer[..])?;
         let mut rest = &self.answer[..len];
@@ -268,7 +270,7 @@ fn connection(told: &[u8]) -> Option<Connection> {
         }
         rest = &rest[size.next_multiple_of(4).min(rest.len())..];
     }
-    // Places in `tcp_info` (linux/tcp.h), which only ever grows at its end.
+    // Places in `tcp_info` (linux/tcp.h), which only grows at its end.
     let info = info?;
     let segments = |at| Some(u64::from(number(info, at)?) * u64::from(number(info, 16)?));
     Some(Connection {

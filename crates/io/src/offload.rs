@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Bytes of the header that a device of Linux puts before each packet.
 pub const HEADER: usize = 10;
 
-/// The checksum of the transport covers the pseudo header only; who delivers the packet completes it.
+/// The checksum of the transport covers only the pseudo header. The receiver completes it.
 const NEEDS_CSUM: u8 = 1;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
@@ -48,7 +48,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads it.
+    /// Reads the header.
     pub fn read(bytes: [u8; HEADER]) -> Self {
         let half = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         let [flags, kind, ..] = bytes;
@@ -87,11 +87,11 @@ impl Header {
 /// Position of the checksum in the header of UDP; that of TCP is at 16.
 const UDP_CHECKSUM: u16 = 6;
 
-/// Completes the checksum, where the sender has left that to the device.
+/// Completes the checksum if the sender left that to the device.
 fn finish(header: Header, packet: &mut [u8]) {
     let Some(at) = header.checksum().filter(|at| at.end <= packet.len()) else { return };
     let sum = !fold(sum(&packet[usize::from(header.csum_start)..]));
-    // RFC 768: zero would mean no checksum. TCP sends zero as it is.
+    // RFC 768: zero would mean no checksum. TCP sends zero.
     let sum = if sum == 0 && header.csum_offset == UDP_CHECKSUM { u16::MAX } else { sum };
     packet[at].copy_from_slice(&sum.to_be_bytes());
 }
@@ -134,7 +134,7 @@ impl Layout {
         at..at + 2
     }
 
-    /// Changes the headers to those of a packet of `len` bytes; the checksum of the transport stays.
+    /// Changes the headers to those of a packet of `len` bytes. The checksum of the transport does not change.
     fn resize(&self, packet: &mut [u8], len: usize, id: u16) {
         let put = |bytes: &mut [u8], value: u16| bytes.copy_from_slice(&value.to_be_bytes());
         if self.is_v4 {
@@ -160,7 +160,7 @@ fn seq(packet: &[u8], layout: &Layout) -> u32 {
     u32::from(word(packet, layout.transport + 4)) << 16 | u32::from(word(packet, layout.transport + 6))
 }
 
-/// Calls `each` with the packets that `packet` stands for, all checksums right: one, or the segments of a super-packet in their
+/// Calls `each` with the packets of `packet`, all with right checksums: one, or the segments of a super-packet in their
 /// order. Returns whether it could be read.
 pub fn segment(header: Header, packet: &[u8], mut each: impl FnMut(Box<[u8]>)) -> bool {
     let is_tcp = match header.kind & !ECN {
@@ -179,7 +179,7 @@ pub fn segment(header: Header, packet: &[u8], mut each: impl FnMut(Box<[u8]>)) -
         return false;
     };
     let (headers, data) = packet.split_at(layout.headers);
-    // The sum of the pseudo header has the length in it (RFC 1624 §3).
+    // The length is in the sum of the pseudo header (RFC 1624 §3).
     let without_len =
         u32::from(word(headers, layout.checksum().start)) + u32::from(!((packet.len() - layout.transport) as u16));
     let last = data.len().div_ceil(header.size.into()) - 1;
@@ -203,8 +203,8 @@ pub fn segment(header: Header, packet: &[u8], mut each: impl FnMut(Box<[u8]>)) -
     true
 }
 
-/// Whether `next` continues `packet` as a segment of a super-packet does the one before it: all fields except counters
-/// are equal, including ECN marks.
+/// Whether `next` continues `packet` like neighbours of a super-packet: all fields except counters are equal, including
+/// ECN marks.
 pub fn is_before(packet: &[u8], next: &[u8]) -> bool {
     let (Some(layout), Some(other)) = (Layout::read(packet), Layout::read(next)) else { return false };
     if layout != other || packet.len() < next.len() {
@@ -237,14 +237,14 @@ pub fn is_before(packet: &[u8], next: &[u8]) -> bool {
 pub struct Joined {
     /// Metadata for the device before the bytes.
     pub header: Header,
-    /// Headers of the packet; those of all of them.
+    /// Headers of the packet, and those of all packets.
     pub headers: Vec<u8>,
     /// Start of the data in each of the packets.
     pub data_at: usize,
 }
 
-/// Joins packets, where each [is before](is_before) the next. One packet stays unchanged. Returns `None` if they do not
-/// fit into one, or have unequal parts.
+/// Joins packets, each of them [before](is_before) the next. One packet stays unchanged. Returns `None` if they do
+/// not fit into one packet, or have unequal parts.
 pub fn join(packets: &[&[u8]]) -> Option<Joined> {
     let [first, .., last] = packets else {
         return Some(Joined { header: Header::default(), headers: Vec::new(), data_at: 0 });
@@ -257,7 +257,7 @@ pub fn join(packets: &[&[u8]]) -> Option<Joined> {
     let id = if layout.is_v4 { word(first, 4) } else { 0 };
     layout.resize(&mut headers, total, id);
     let (addresses, protocol) = if layout.is_v4 { (12..20, first[9]) } else { (8..40, first[6]) };
-    // RFC 9293 §3.1: the pseudo header; the kernel adds the rest where somebody asks for it.
+    // RFC 9293 §3.1: the pseudo header. The kernel adds the rest on demand.
     let pseudo = fold(sum(&first[addresses]) + u32::from(protocol) + (total - layout.transport) as u32);
     headers[layout.checksum()].copy_from_slice(&pseudo.to_be_bytes());
     let mut kind = match (layout.is_tcp, layout.is_v4) {
@@ -288,7 +288,7 @@ mod tests {
     use etherparse::{Ipv4Header, Ipv6Header, PacketBuilder, TcpHeader, TcpOptionElement, UdpHeader};
     use proptest::prelude::*;
 
-    /// What a super-packet is made of.
+    /// Parts of a super-packet.
     #[derive(Clone, Debug)]
     struct Plan {
         is_v4: bool,
@@ -309,14 +309,14 @@ mod tests {
         let data = proptest::collection::vec(any::<u8>(), 2..6000);
         (flags, any::<u16>(), any::<u32>(), 0_u8..4, 100_u16..1500, data).prop_map(
             |((is_v4, is_tcp, has_timestamps, fin, psh, cwr), id, seq, ecn, size, mut data)| {
-                // What is not longer than a segment is no super-packet.
+                // A packet up to the length of a segment is no super-packet.
                 data.resize(data.len().max(usize::from(size) + 1), 7);
                 Plan { is_v4, is_tcp, has_timestamps, id, seq, fin, psh, cwr, ecn, size, data }
             },
         )
     }
 
-    /// The packet with these data, all checksums right, by another implementation.
+    /// Returns the packet with these data and right checksums, by another implementation.
     fn build(plan: &Plan, data: Range<usize>) -> Vec<u8> {
         let (is_first, is_last) = (data.start == 0, data.end == plan.data.len());
         let data = &plan.data[data.clone()];
@@ -355,7 +355,7 @@ mod tests {
         (0..len).step_by(size).map(|start| build(plan, start..(start + size).min(len))).collect()
     }
 
-    /// The super-packet as a host hands it over: the checksum covers the pseudo header only.
+    /// Returns the super-packet of a host: the checksum covers the pseudo header.
     fn whole(plan: &Plan) -> (Header, Vec<u8>) {
         let mut packet = build(plan, 0..plan.data.len());
         let ip = if plan.is_v4 { 20 } else { 40 };
@@ -416,8 +416,8 @@ mod tests {
             prop_assert_eq!(header.behind(14).without(14), header);
         }
 
-        /// Whatever is lost, neighbours that are joined are again what a host of Linux hands over: taken apart, they are the segments
-        /// that were not lost.
+        /// For any losses, joined neighbours look like a super-packet of a Linux host. Taken apart, they are the
+        /// segments that were not lost.
         #[test]
         fn what_is_left_of_a_super_packet_has_right_checksums(plan in plans(), lost: Vec<bool>, marked in 0_usize..60) {
             let (header, packet) = whole(&plan);
@@ -429,7 +429,7 @@ mod tests {
             }
             let is_lost = |index: &usize| lost.get(*index).copied().unwrap_or(false);
             let left: Vec<usize> = (0..parts.len()).filter(|index| !is_lost(index)).collect();
-            // Datagrams have no numbers: which of them are neighbours is known by when they entered.
+            // Datagrams have no numbers. The times of their entries show which of them are neighbours.
             let is_next = |one: &usize, next: &usize| one + 1 == *next && is_before(&parts[*one], &parts[*next]);
             for run in left.chunk_by(is_next) {
                 let packets: Vec<&[u8]> = run.iter().map(|index| &parts[*index][..]).collect();
@@ -451,7 +451,7 @@ mod tests {
             let mut header = Header::read(header);
             prop_assert_eq!(Header::read(header.bytes()), header);
             if let (true, Some(byte)) = (is_known, packet.first_mut()) {
-                // So that what follows is read, too.
+                // Chosen so that the later fields are read, too.
                 *byte = [0x45, 0x60, *byte][first];
                 let ip = if first == 1 { 40 } else { 20 };
                 header = Header { flags: 1, kind: [TCP_V4, TCP_V6, UDP_ANY][first], csum_start: ip, csum_offset: if first == 2 { 6 } else { 16 }, ..header };
@@ -484,9 +484,9 @@ mod tests {
         let packet = build(&plan, 0..50);
         assert_eq!(apart(Header::default(), &packet), [packet.clone().into()]);
         assert_eq!(together(&[&packet]), (Header::default(), packet.clone()));
-        // Its end, and not one behind it in the numbers of its bytes.
+        // The end of the super-packet, not a byte behind it.
         assert!(!is_before(&packet, &packet));
-        // More headers than there are bytes: it cannot be cut.
+        // More headers than bytes: it cannot be cut.
         let header =
             Header { flags: NEEDS_CSUM, kind: TCP_V4, size: 1, csum_start: 20, csum_offset: 16, header_len: 0 };
         assert!(!segment(header, &packet[..52], |_| ()));

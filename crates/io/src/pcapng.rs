@@ -13,13 +13,13 @@ use std::io::{self, Write};
 const RAW_IP: u16 = 101;
 /// Times are in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
-/// 2000-01-01 in seconds since 1970: the instant that scenarios begin at, so that equal runs give equal bytes.
+/// 2000-01-01 in seconds since 1970, the start of scenarios: equal runs give equal bytes.
 const EPOCH_S: u64 = 946_684_800;
 
-/// Which way a packet went, as seen by the host.
+/// Direction of a packet at the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To the host.
+    /// Received by the host.
     In = 1,
     /// Sent by the host.
     Out = 2,
@@ -32,16 +32,18 @@ const SPARE_MAX: usize = 1 << 12;
 
 /// Destination of a capture's blocks: any writer, and [`Behind`](crate::behind::Behind).
 pub trait Sink {
-    /// Takes what is in `blocks`, which is empty then.
+    /// Takes the content of `blocks` and empties it.
     ///
     /// # Errors
-    /// It cannot be written; with `WouldBlock` there is no room now, and all is still there.
+    ///
+    /// The writer fails. With `WouldBlock`, there is no room at present, and `blocks` is unchanged.
     fn take(&mut self, blocks: &mut Vec<u8>) -> io::Result<()>;
 
-    /// All is written.
+    /// Completes the writing.
     ///
     /// # Errors
-    /// Something was not.
+    ///
+    /// The writer failed.
     fn finish(&mut self) -> io::Result<()>;
 }
 
@@ -61,10 +63,10 @@ impl<W: Write> Sink for W {
 #[derive(Debug)]
 pub struct Capture<W> {
     to: W,
-    /// Whole blocks that are not yet written, and how many packets are among them.
+    /// Complete blocks that are not written yet, with the number of their packets.
     blocks: Vec<u8>,
     packets: u64,
-    /// Packets that are not in the capture: the disk was too slow.
+    /// Number of packets that are missing in the capture because the disk was too slow.
     missed: u64,
 }
 
@@ -81,10 +83,11 @@ impl<W: Sink> Capture<W> {
         Self { to, blocks, packets: 0, missed: 0 }
     }
 
-    /// A packet, with a comment where there is something to say.
+    /// Adds a packet, with a comment if it has one.
     ///
     /// # Errors
-    /// It cannot be written.
+    ///
+    /// The writer fails.
     pub fn packet(&mut self, at: Time, direction: Direction, bytes: &[u8], comment: Option<&str>) -> io::Result<()> {
         self.beginning(at, direction, bytes, bytes.len(), comment)
     }
@@ -113,7 +116,7 @@ impl<W: Sink> Capture<W> {
         self.hand_on()
     }
 
-    /// Writes complete blocks. A writer that would block is not waited for: its packets are missing, and counted.
+    /// Writes complete blocks. Does not wait for a writer that would block: its packets are missing, and counted.
     fn hand_on(&mut self) -> io::Result<()> {
         let done = self.to.take(&mut self.blocks);
         self.blocks.clear();
@@ -129,7 +132,7 @@ impl<W: Sink> Capture<W> {
 
     /// Completes the capture. Returns the number of missing packets.
     fn finish(&mut self, at: Time) -> io::Result<u64> {
-        // Now there is time.
+        // At the end, waiting is allowed.
         self.to.finish()?;
         if self.missed > 0 {
             let ns = EPOCH_S * 1_000_000_000 + at.as_ps() / 1000;
@@ -192,31 +195,30 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A capture per host. A sent packet is written when its fate is known, so that a lost packet has its comment. Until
-/// then it waits here.
+/// Captures of several hosts. A sent packet waits here until its fate is known, so that a lost packet gets its comment.
 pub struct Captures<W> {
     hosts: Vec<(Capture<W>, VecDeque<Seen>)>,
-    /// Packets sent so far.
+    /// Number of packets sent so far.
     sent: u64,
-    /// When the last packet was written.
+    /// Time of the last written packet.
     last: Time,
-    /// Bytes of a packet that are kept.
+    /// Stored bytes per packet.
     kept: usize,
-    /// Buffers of packets that are written.
+    /// Buffers of written packets, for reuse.
     spare: Vec<Vec<u8>>,
     failed: Option<io::Error>,
 }
 
-/// A packet that is not yet written.
+/// Packet that is not written yet.
 struct Seen {
-    /// Of packets that were sent, each has another.
+    /// Number of a sent packet.
     number: u64,
     at: Time,
     direction: Direction,
     bytes: Vec<u8>,
     /// Length of the whole packet.
     len: usize,
-    /// Fate; `None`: still under way. Empty: it arrived.
+    /// Fate. `None`: in progress. Empty: it arrived.
     fate: Option<String>,
 }
 
@@ -227,7 +229,7 @@ impl<W: Sink> Captures<W> {
         Self { hosts, sent: 0, last: Time::ZERO, kept: usize::MAX, spare: Vec::new(), failed: None }
     }
 
-    /// Of each packet the first `bytes` bytes, no more.
+    /// Limits the stored bytes of each packet to `bytes`.
     #[must_use]
     pub fn keeping(mut self, bytes: usize) -> Self {
         self.kept = bytes;
@@ -242,7 +244,7 @@ impl<W: Sink> Captures<W> {
         copy
     }
 
-    /// A packet of `len` bytes of a host, of which these come first, entered the path.
+    /// Notes that a packet of `len` bytes of a host entered the path, with its first bytes.
     pub fn entered(&mut self, at: Time, host: usize, bytes: Vec<u8>, len: usize) {
         self.sent(at, host, bytes, len);
     }
@@ -255,21 +257,21 @@ impl<W: Sink> Captures<W> {
         number
     }
 
-    /// A packet of `len` bytes, of which these come first, arrived at a host.
+    /// Notes that a packet of `len` bytes arrived at a host, with its first bytes.
     pub(crate) fn arrived(&mut self, at: Time, host: usize, bytes: Vec<u8>, len: usize) {
         let fate = Some(String::new());
         self.see(host, Seen { number: 0, at, direction: Direction::In, bytes, len, fate });
         self.write(host, false);
     }
 
-    /// A packet left the path at a host.
+    /// Notes that a packet left the path at a host.
     pub fn left(&mut self, from: usize, host: usize, packet: Delivered) {
         let len = packet.bytes.len();
         self.settle(from, packet.entered, len, String::new());
         self.arrived(packet.at, host, packet.bytes.into(), len);
     }
 
-    /// A packet of a host was lost.
+    /// Notes that a packet of a host was lost.
     pub fn lost(&mut self, host: usize, packet: &Lost) {
         self.settle(host, packet.entered, packet.bytes.len(), loss(packet.cause, &packet.place, packet.at));
     }
@@ -292,19 +294,20 @@ impl<W: Sink> Captures<W> {
         }
     }
 
-    /// Inserts a packet. Arrivals were due a little before they are seen, and may precede packets sent in the meantime.
+    /// Inserts a packet. Arrivals are due a little before they are seen, and may precede packets sent in the meantime.
     fn see(&mut self, host: usize, seen: Seen) {
         let waiting = &mut self.hosts[host].1;
         let later = waiting.iter().rev().take_while(|other| other.at > seen.at).count();
         waiting.insert(waiting.len() - later, seen);
     }
 
-    /// The packet that was sent at `at` has met its fate. A mark on the way may have changed its bytes, not its length.
+    /// Sets the fate of the packet that was sent at `at`. A mark on the path may have changed its bytes, not its
+    /// length.
     fn settle(&mut self, host: usize, at: Time, len: usize, fate: String) {
         self.settle_first(host, fate, |seen| seen.fate.is_none() && seen.at == at && seen.len == len);
     }
 
-    /// The packet with this number has met its fate.
+    /// Sets the fate of the packet with this number.
     pub(crate) fn settle_number(&mut self, host: usize, number: u64, fate: String) {
         self.settle_first(host, fate, |seen| seen.number == number);
     }
@@ -316,7 +319,7 @@ impl<W: Sink> Captures<W> {
         self.write(host, false);
     }
 
-    /// Writes the next packets whose fate is known. With `all` also those under way.
+    /// Writes the next packets with a known fate. With `all`, also those in progress.
     fn write(&mut self, host: usize, all: bool) {
         let (capture, waiting) = &mut self.hosts[host];
         while waiting.front().is_some_and(|seen| all || seen.fate.is_some()) {
@@ -335,7 +338,7 @@ impl<W: Sink> Captures<W> {
     }
 }
 
-/// The comment of a packet that was lost.
+/// Returns the comment of a lost packet.
 pub(crate) fn loss(cause: Cause, place: &str, at: Time) -> String {
     format!("lost: {} at {place}, {:.9} s", cause.name(), at.as_secs_f64())
 }
@@ -345,7 +348,7 @@ mod tests {
     use super::*;
     use bentpipe_units::Duration;
 
-    /// Blocks of a capture, read as the draft says: kind and content. Independent of how they are written.
+    /// Reads the blocks of a capture by the draft: kind and content. Independent of the writer.
     fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         let mut found = Vec::new();
@@ -362,7 +365,7 @@ mod tests {
         Time::ZERO + Duration::from_micros(us)
     }
 
-    /// Takes as many chunks as its number says, and no more.
+    /// Accepts this number of chunks, then blocks.
     struct Slow(usize, Vec<u8>);
 
     impl Write for Slow {
@@ -411,7 +414,7 @@ mod tests {
         captures.finish().unwrap();
         let found = blocks(&captures.hosts[0].0.to);
         assert_eq!(found.iter().map(|block| block.0).collect::<Vec<_>>(), [0x0A0D_0D0A, 1, 6, 6, 6, 6]);
-        // Time is in the second and third word, the length in the fourth, then come the bytes.
+        // The second and third word are the time, the fourth is the length. The bytes follow.
         let time = |block: &(u32, Vec<u8>)| u32::from_le_bytes(block.1[8..12].try_into().unwrap()) / 1000;
         let start = (EPOCH_S * 1_000_000_000) as u32 / 1000;
         let times: Vec<_> = found[2..].iter().map(|block| time(block) - start).collect();

@@ -18,34 +18,34 @@ use bentpipe_units::{Stream, Time};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Connections that are over and still reported.
+/// Number of closed connections that are still reported.
 const REPORTS_MAX: usize = 100_000;
 
-/// Actions of middleboxes on real packets.
+/// Middleboxes for real packets.
 #[derive(Debug)]
 pub struct Functions {
-    /// Bytes of the largest packet of a host.
+    /// Largest packet of a host in bytes.
     mtu: u16,
     proxies: Mutex<Vec<(NodeId, Arc<Mutex<Proxy>>)>>,
 }
 
 impl Functions {
-    /// For hosts whose packets have at most `mtu` bytes.
+    /// Creates the middleboxes for hosts whose packets have at most `mtu` bytes.
     pub fn new(mtu: u16) -> Arc<Self> {
         Arc::new(Self { mtu, proxies: Mutex::default() })
     }
 
-    /// All connections of proxies, with their nodes; those that are over first.
+    /// Returns all connections of proxies, with their nodes. Closed ones are first.
     pub fn reports(&self) -> Vec<(NodeId, Report)> {
         let proxies = unpoisoned(&self.proxies);
         proxies.iter().flat_map(|(node, proxy)| unpoisoned(proxy).reports().map(|report| (*node, report))).collect()
     }
 
-    /// Whether a function lets real packets pass as they are, though it acts on simulated ones.
+    /// Whether a middlebox passes real packets unchanged, though it acts on simulated ones.
     pub fn lets_pass(config: &MiddleboxConfig) -> bool {
         !matches!(
             config,
-            // Custom middleboxes: any effect.
+            // Custom middleboxes may have any effect.
             MiddleboxConfig::Split(_)
                 | MiddleboxConfig::AckFilter(_)
                 | MiddleboxConfig::Impair(_)
@@ -78,7 +78,7 @@ impl RealPackets for Functions {
     }
 }
 
-/// A panic ends the run; until then there is nothing half done.
+/// A panic ends the run. Until then, the state is consistent.
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -86,11 +86,11 @@ fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Addresses and ports of the opener of a connection, and of its other end.
 type Key = [SocketAddr; 2];
 
-/// The proxy of a node.
+/// Proxy of a node.
 #[derive(Debug)]
 struct Proxy {
     mtu: u16,
-    /// Over IPv4 and IPv6, towards the opener and towards the other end.
+    /// Settings of connections over IPv4 and IPv6, towards the opener and towards the other end.
     transports: [[Arc<Config>; 2]; 2],
     /// Initial sequence numbers and the seeds of congestion controls.
     dice: Stream,
@@ -160,7 +160,7 @@ impl Proxy {
     fn on_other(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let Some(about) = cx.bytes(&packet).and_then(icmp::reported) else { return cx.forward(packet) };
         let (there, back) = ([about.from, about.to], [about.to, about.from]);
-        // Packets towards an endpoint have the other endpoint's address.
+        // Packets to an endpoint carry the other endpoint's address.
         let (key, side) = if self.sessions.has(there, false) { (there, LISTENER) } else { (back, OPENER) };
         if !self.sessions.has(key, false) {
             return cx.forward(packet);
@@ -170,7 +170,7 @@ impl Proxy {
         self.sessions.drive(key, cx);
     }
 
-    /// RFC 6528 §3: a clock of 4 us in the low half, which becomes the initial sequence number, and a secret of the two ends.
+    /// RFC 6528 §3: a clock of 4 us in the low half becomes the initial sequence number, with a secret of the two ends.
     fn drawn(&mut self, now: Time, [opener, listener]: Key) -> [u64; 2] {
         let clock = (now.as_ps() / 4_000_000) as u32;
         let [near, far] = Stream::new(self.dice.at(0), &format!("{opener} {listener}"), "iss").key();
@@ -178,14 +178,14 @@ impl Proxy {
     }
 }
 
-/// The ends of a real connection, and the data between them.
+/// Ends of a real connection, with the data between them.
 #[derive(Debug)]
 struct Real {
     ends: Key,
     mtu: u16,
-    /// For the way of packets that are made.
+    /// Addresses for new packets.
     from_opener: Packet,
-    /// Data from each side that the other has not acknowledged.
+    /// Data from each side that the other side has not acknowledged.
     streams: [Incoming; 2],
     ccs: [String; 2],
     is_aborted: [bool; 2],
@@ -217,7 +217,7 @@ impl Carrier for Real {
     }
 
     fn keep(&mut self, side: usize, conn: &Connection, segment: &Segment, payload: &[u8]) {
-        // Only what the connection took is kept: not what lies beyond its window, nor of a segment that it refused.
+        // Keeps only accepted data, not data beyond the window or of a rejected segment.
         if let Some((start, reach)) = conn.received_from(segment.data_seq()) {
             let taken = reach.saturating_sub(start).min(payload.len() as u64);
             self.streams[side].keep(start, &payload[..taken as usize]);
@@ -284,7 +284,7 @@ mod tests {
 
     const MTU: u16 = 1500;
 
-    /// A gateway 5 ms from the server and 270 ms from the user, with a proxy; errors behind it.
+    /// A gateway 5 ms from the server and 270 ms from the user, with a proxy, and errors behind it.
     fn scenario(keys: &str, proxy: &str, app: &str) -> Arc<Scenario> {
         scenario_with(keys, proxy, app, &[])
     }
@@ -339,7 +339,7 @@ mod tests {
         over: Time,
     }
 
-    /// Two hosts at the ends of the path in virtual time, of which the first opens; until nothing happens any more.
+    /// Runs two hosts at the ends of the path in virtual time until nothing more happens. The first one opens.
     fn talk(scenario: &Arc<Scenario>, mut hosts: [Speaker; 2], is_v6: bool) -> Found {
         let functions = Functions::new(MTU);
         let real: Arc<dyn RealPackets> = functions.clone();
@@ -381,8 +381,8 @@ mod tests {
         ]
     }
 
-    /// The same scenario with simulated packets and with bytes: each link carries the same, each counter is the same. Nothing here
-    /// is drawn for each connection, such as the phase of a clock.
+    /// The same scenario with simulated packets and with bytes: each link carries the same, each counter is equal. No
+    /// value is drawn per connection, such as the phase of a clock.
     #[test]
     fn real_and_simulated_connections_meet_the_same_proxy() {
         for (keys, proxy) in [
@@ -398,7 +398,7 @@ mod tests {
         }
     }
 
-    /// Of the acknowledgements of a full link few have room on the way back.
+    /// The reverse path has room for few of the ACKs of a full link.
     #[test]
     fn real_and_simulated_acknowledgements_meet_the_same_filter() {
         for place in ["first", "last"] {
@@ -416,7 +416,7 @@ mod tests {
         }
     }
 
-    /// Runs a transfer without end simulated and with packets as bytes: each link carries the same.
+    /// An endless transfer, simulated and with packets as bytes: each link carries the same.
     fn same(scenario: impl Fn(&str) -> Arc<Scenario>) -> Found {
         let mut network = Network::build(&scenario("\"greedy\""), 3);
         while !network.run(1 << 20) {}
@@ -438,7 +438,7 @@ mod tests {
         found
     }
 
-    /// No more than the buffer is between the ends, whatever the far side does; it all arrives.
+    /// At most the buffer is between the ends, for any behaviour of the far side, and all data arrives.
     #[test]
     fn a_slow_side_stops_the_other() {
         let sent = bytes(400_000);

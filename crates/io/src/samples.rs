@@ -10,13 +10,13 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Time between two samples of the connections.
 const SAMPLED_EVERY: Duration = Duration::from_millis(20);
-/// Samples that are kept: no more memory than the series of a run have. Tests have less to fill.
+/// Largest number of samples: as much memory as the series of a run. Tests fill less.
 const SAMPLES_MAX: usize = if cfg!(test) { 1000 } else { 1_000_000 };
 
-/// One way through the network: packets from `host` `to` one of these addresses enter at `port`.
+/// Direction through the network: packets from `host` `to` one of these addresses enter at `port`.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
-    /// Index of the host at which the port is.
+    /// Index of the host with the port.
     pub host: usize,
     /// Index of the host at the far end.
     pub peer: usize,
@@ -26,10 +26,10 @@ pub struct Way {
     pub port: PortId,
 }
 
-/// A connection of a host at an instant.
+/// Connection of a host at an instant.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// When.
+    /// Instant.
     pub at: Time,
     /// Index of the host.
     pub host: usize,
@@ -39,19 +39,19 @@ pub struct Sample {
     pub connection: Connection,
 }
 
-/// The connections of all hosts, as they were again and again.
+/// Connections of all hosts over time.
 #[derive(Default)]
 pub(crate) struct Samples {
     samplers: Vec<Sampler>,
     next: Time,
     kept: Vec<Sample>,
-    /// The last of each end of a connection: its place in `kept`, and the connection when it was seen last.
+    /// Last sample of each end of a connection: its place in `kept`, and the connection at its last report.
     latest: BTreeMap<(usize, SocketAddr, SocketAddr), (usize, Connection)>,
-    /// Of each way, the shortest time that a packet took since connections were looked at last.
+    /// Shortest time of a packet in each direction since the last sample.
     arrivals: Vec<Option<Duration>>,
-    /// Smallest round trips of each connection since it began, in both directions; named by its ends in order.
+    /// Smallest round trips of each connection since its start, in both directions. Its ends, in order, are its name.
     paths: BTreeMap<[SocketAddr; 2], [Option<Duration>; 2]>,
-    /// Whether a proxy on the way answers: a round trip is not that of the path.
+    /// Whether a proxy on the path answers, so that a round trip is not that of the path.
     is_split: bool,
 }
 
@@ -65,28 +65,28 @@ impl Samples {
         &self.kept
     }
 
-    /// The last instant at which connections were looked at, if there was no room for more.
+    /// Returns the instant of the last sample, if there was no room for more.
     pub(crate) fn end(&self) -> Option<Time> {
         self.kept.last().filter(|_| self.next == Time::NEVER).map(|last| last.at)
     }
 
-    /// When connections are to be looked at again.
+    /// Returns the time of the next sample.
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    /// A packet left the network at the port of `ways[way]`, which took it so long.
+    /// Notes that a packet left the network at the port of `ways[way]` after this time.
     pub(crate) fn on_arrival(&mut self, way: usize, path: Duration) {
         let shortest = self.arrivals[way].get_or_insert(path);
         *shortest = path.min(*shortest);
     }
 
-    /// A packet ended at a proxy.
+    /// Notes that a packet ended at a proxy.
     pub(crate) fn on_proxy(&mut self) {
         self.is_split = true;
     }
 
-    /// Samples all hosts, if it is time. Unchanged values are not kept again.
+    /// Samples all hosts, if a sample is due. Unchanged values are not stored again.
     pub(crate) fn take(&mut self, now: Time, ways: &[Way], own: Option<&(usize, Speaker)>) {
         if now < self.next {
             return;
@@ -99,7 +99,7 @@ impl Samples {
         self.next = now + SAMPLED_EVERY;
         let mut samplers = std::mem::take(&mut self.samplers);
         for (host, sampler) in samplers.iter_mut().enumerate() {
-            // A kernel that stops telling leaves the run without more samples.
+            // If the kernel stops reporting, the run has no more samples.
             let _ = sampler.sample(|connection| self.see(now, host, connection, ways));
         }
         self.samplers = samplers;
@@ -128,7 +128,7 @@ impl Samples {
         }
         let name = (host, connection.local, connection.remote);
         if let Some((at, latest)) = self.latest.get_mut(&name) {
-            // Its busy time increases while all other values stay.
+            // Its busy time grows while all other values are constant.
             let is_same = Connection { busy_us: connection.busy_us, ..self.kept[*at].connection.clone() } == connection;
             if is_same {
                 *latest = connection;
@@ -139,7 +139,7 @@ impl Samples {
         self.kept.push(Sample { at: now, host, peer, connection });
     }
 
-    /// Returns the limits of the kernel's senders, and the round trips of the connection that was nearest to its path.
+    /// Returns the limits of the kernel's senders, and the round trips of the connection that was closest to its path.
     pub(crate) fn endpoints(&self) -> Endpoints {
         let mut found = Endpoints::default();
         for (_, connection) in self.latest.values() {
@@ -176,7 +176,7 @@ fn connection(report: &Report) -> Connection {
         pacing: report.pacing.map(|rate| rate.as_bps() / 8),
         acked_bytes: report.acked_bytes,
         retransmissions: report.counters.retransmitted_segments as u32,
-        // Its round trips and limits are not those of the kernel.
+        // These round trips and limits are not those of the kernel.
         min_rtt_us: None,
         busy_us: 0,
         rwnd_limited_us: 0,
@@ -248,7 +248,7 @@ mod tests {
             samples.see(Time::ZERO + ms(at), 0, of([(0, 80), (1, 9)], None, busy), &ways);
         }
         samples.see(Time::ZERO, 1, of([(1, 9), (0, 80)], None, 400), &ways);
-        // Not of a host.
+        // Not a connection of a host.
         samples.see(Time::ZERO, 1, of([(1, 9), (7, 80)], None, 9000), &ways);
         let found = samples.endpoints();
         assert_eq!((found.busy_us, found.rwnd_limited_us, found.sndbuf_limited_us), (2400, 600, 240));
@@ -276,7 +276,7 @@ mod tests {
     fn a_round_trip_is_beside_the_shortest_ways_of_its_own_time() {
         let (ways, mut samples) = (ways(), Samples::new(Vec::new(), 2));
         let open = [(0, 80), (1, 9)];
-        // The one that opens it is seen first, and its packets arrive at host 1.
+        // The opener is seen first, and its packets arrive at host 1.
         samples.on_arrival(1, ms(30));
         samples.on_arrival(1, ms(25));
         samples.see(Time::ZERO, 0, of(open, None, 0), &ways);
@@ -286,7 +286,7 @@ mod tests {
         samples.see(Time::ZERO + ms(60), 0, of(open, Some(51_300), 0), &ways);
         samples.see(Time::ZERO + ms(60), 1, of([open[1], open[0]], Some(53_000), 0), &ways);
         samples.take(Time::ZERO + ms(60), &ways, None);
-        // Later the path is shorter; this connection is over.
+        // Later the path is shorter; this connection is closed.
         samples.on_arrival(0, ms(1));
         samples.take(Time::ZERO + ms(80), &ways, None);
         let found = samples.endpoints().round_trip.unwrap();

@@ -18,18 +18,18 @@ use std::sync::{Arc, Mutex};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// First port of a flow's connections, at the opener (RFC 6335 §6 has the range).
+/// First port of a flow's connections, at the opener (RFC 6335 §6 defines the range).
 const FIRST_DYNAMIC_PORT: u32 = 49_152;
 const DYNAMIC_PORTS: u32 = 16_384;
 /// Port of the first flow at its receiver.
 const FIRST_FLOW_PORT: u32 = 5001;
 const FLOW_PORTS: u32 = 40_000;
 
-/// Captures of all hosts of a scenario, written while it runs.
+/// Captures of all hosts of a scenario, written during the run.
 pub struct SimulatedCaptures<W>(Arc<Mutex<Inner<W>>>);
 
 impl<W> Clone for SimulatedCaptures<W> {
-    /// The same captures.
+    /// Shared captures.
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
@@ -40,7 +40,7 @@ struct Inner<W> {
     scenario: Scenario,
     /// Host of each node.
     hosts: Vec<Option<usize>>,
-    /// Numbers of packets under way that look alike, as they were sent.
+    /// Numbers of sent packets in progress with the same identity, in the order of sending.
     under_way: BTreeMap<Looks, VecDeque<u64>>,
 }
 
@@ -53,7 +53,7 @@ impl<W> std::fmt::Debug for SimulatedCaptures<W> {
     }
 }
 
-/// Nodes at which flows begin or end, in order.
+/// Returns the nodes where flows begin or end, in order.
 pub fn hosts(scenario: &Scenario) -> Vec<NodeId> {
     let mut hosts: Vec<NodeId> = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
     hosts.sort_unstable();
@@ -62,7 +62,7 @@ pub fn hosts(scenario: &Scenario) -> Vec<NodeId> {
 }
 
 impl<W: Write> SimulatedCaptures<W> {
-    /// Into a capture for each of [`hosts`], in their order.
+    /// Creates captures that write to one destination for each of [`hosts`], in their order.
     pub fn new(scenario: &Scenario, captures: Vec<Capture<W>>) -> Self {
         let mut places = vec![None; scenario.nodes.len()];
         for (host, node) in hosts(scenario).into_iter().enumerate() {
@@ -72,16 +72,17 @@ impl<W: Write> SimulatedCaptures<W> {
         Self(Arc::new(Mutex::new(Inner { captures, scenario, hosts: places, under_way: BTreeMap::new() })))
     }
 
-    /// Writes what still waits.
+    /// Writes all waiting packets.
     ///
     /// # Errors
-    /// The first that went wrong, now or before.
+    ///
+    /// The first failure, now or before.
     pub fn finish(&self) -> io::Result<()> {
         self.inner().captures.finish().map(drop)
     }
 
     fn inner(&self) -> std::sync::MutexGuard<'_, Inner<W>> {
-        // A panic did not leave a packet half written: packets are written whole.
+        // A panic cannot leave a packet half written: packets are written in one piece.
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -133,7 +134,7 @@ fn address(node: NodeId) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 78, 0, 0)) + number % (1 << 16))
 }
 
-/// The headers of a packet between these nodes.
+/// Returns the headers of a packet between these nodes.
 fn encode(packet: &Sighting, nodes: [NodeId; 2]) -> Vec<u8> {
     let flow = (FIRST_FLOW_PORT + packet.flow.index() as u32 % FLOW_PORTS) as u16;
     let own = (FIRST_DYNAMIC_PORT + packet.connection % DYNAMIC_PORTS) as u16;
@@ -155,7 +156,8 @@ fn encode(packet: &Sighting, nodes: [NodeId; 2]) -> Vec<u8> {
     bytes
 }
 
-/// With its checksum over itself, a payload of zeros, and the pseudo header (RFC 9293 §3.1, RFC 768).
+/// Returns the header with its checksum over itself, a payload of zeros, and the pseudo header (RFC 9293 §3.1, RFC
+/// 768).
 fn checked(mut transport: Vec<u8>, addresses: &[u8], protocol: u8, payload: u16) -> Vec<u8> {
     let len = transport.len() as u32 + u32::from(payload);
     let sum = !fold(sum(&transport) + sum(addresses) + u32::from(protocol) + len);
@@ -177,10 +179,10 @@ mod tests {
     use bentpipe_sim::Network;
     use etherparse::{LaxSlicedPacket, TcpOptionElement, TransportSlice};
 
-    /// Packets of captures as they are written: time in nanoseconds, bytes, length, comment.
+    /// Written packets of captures: time in nanoseconds, bytes, length, comment.
     type Packets = Vec<(u64, Vec<u8>, usize, String)>;
 
-    /// What is written, for a test to read.
+    /// Written bytes, for a test to read.
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -195,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Reads blocks of packets as the draft of pcapng says, independent of how they are written.
+    /// Reads blocks of packets by the draft of pcapng, independent of the writer.
     fn packets(file: &[u8]) -> Packets {
         let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
         let (mut at, mut found) = (0, Vec::new());
@@ -272,9 +274,9 @@ mod tests {
         let all = (own(0).count() + own(1).count()) as i64;
         let arrived = (files[0].len() + files[1].len()) as i64 - all;
         assert_eq!(all, arrived + lost + under_way);
-        // The table counts segments with data and datagrams; ACKs come on top.
+        // The table counts segments with data and datagrams. ACKs are additional.
         assert!(all > sent, "{all} {sent}");
-        // Bytes of a packet that was lost do not arrive, unless they are sent again.
+        // Bytes of a lost packet only arrive if they are retransmitted.
         let numbers = |bytes: &[u8]| bytes[20..32].to_vec();
         let arrived: Vec<_> =
             files[1].iter().filter(|(_, bytes, ..)| is_from(bytes, 0)).map(|p| numbers(&p.1)).collect();

@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 /// TCP, as IANA numbers it.
 const TCP: u8 = 6;
-/// Connections at the same time; further SYNs are not answered.
+/// Largest number of parallel connections. Further SYNs get no answer.
 const CONNECTIONS_MAX: usize = 4096;
-/// Largest number among them without a complete handshake: a flood of SYNs takes no more.
+/// Largest number of connections without a complete handshake, against floods of SYNs.
 const HALF_OPEN_MAX: usize = 1024;
-/// Connections that are over and still reported.
+/// Number of closed connections that are still reported.
 const REPORTS_MAX: usize = 100_000;
 /// Largest amount of data that `echo` keeps for a peer that does not read its answers.
 const ECHO_MAX: u64 = 4 << 20;
-/// More than any run sends.
+/// Endless data: more than any run sends.
 const ENDLESS: u64 = 1 << 50;
-/// Bits of the header that TCP has a use for: those of RFC 9293 §3.1 and RFC 9768 §3.1. Others are for the simulator's own signals.
+/// Header bits of TCP: those of RFC 9293 §3.1 and RFC 9768 §3.1. Others are the simulator's own signals.
 const ON_THE_WIRE: u16 = 0x1ff;
 
 /// Service of the host on a connection.
@@ -35,9 +35,9 @@ pub enum Service {
     Bulk,
     /// Sends these bytes, then closes.
     Send(Arc<[u8]>),
-    /// Takes all that comes, then closes.
+    /// Receives everything, then closes.
     Take(Box<dyn Write + Send + Sync>),
-    /// Sends back what comes.
+    /// Sends received data back.
     Echo,
 }
 
@@ -55,9 +55,9 @@ impl fmt::Debug for Service {
 /// State of a connection, or its state at the end.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// This end.
+    /// Address of this end.
     pub local: SocketAddr,
-    /// The peer.
+    /// Address of the peer.
     pub remote: SocketAddr,
     /// Its congestion control.
     pub cc: String,
@@ -65,19 +65,19 @@ pub struct Report {
     pub state: State,
     /// Whether it was reset or given up.
     pub is_aborted: bool,
-    /// Bytes of data that the peer acknowledged.
+    /// Bytes that the peer acknowledged.
     pub acked_bytes: u64,
-    /// Bytes of data that came in order.
+    /// Bytes that arrived in order.
     pub received_bytes: u64,
     /// Congestion window, bytes.
     pub cwnd_bytes: u64,
-    /// Slow start threshold, bytes; none before it is first set.
+    /// Slow start threshold, bytes. None before it is first set.
     pub ssthresh_bytes: Option<u64>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
     /// Data sent and not acknowledged, bytes.
     pub flight_size_bytes: u64,
-    /// Rate at which segments are spaced.
+    /// Pacing rate.
     pub pacing: Option<Rate>,
     /// Counters, as in virtual time.
     pub counters: Counters,
@@ -104,7 +104,7 @@ impl Report {
     }
 }
 
-/// Settings of connections over IPv4 and over IPv6, whose packets have at most `mtu` bytes.
+/// Returns settings of connections over IPv4 and over IPv6 whose packets have at most `mtu` bytes.
 pub(crate) fn on_the_wire(config: &Config, mtu: u16) -> [Config; 2] {
     let timestamps = if config.timestamps { 12 } else { 0 };
     [40, 60].map(|headers| {
@@ -118,7 +118,7 @@ pub(crate) fn cc_of(config: &Config) -> String {
     config.own_cc.as_ref().map_or(config.cc.kind().name(), |own| own.name()).to_owned()
 }
 
-/// A segment as a packet, without SACK blocks where these and its data have no room in `mtu` bytes.
+/// Returns a segment as a packet, without SACK blocks if these and its data do not fit into `mtu` bytes.
 pub(crate) fn packet([from, to]: [SocketAddr; 2], mut segment: Segment, payload: &[u8], mtu: u16) -> Option<Vec<u8>> {
     let ip = if from.is_ipv4() { 0 } else { 20 };
     let len = ip + usize::from(segment.header_len()) + usize::from(segment.len);
@@ -129,7 +129,7 @@ pub(crate) fn packet([from, to]: [SocketAddr; 2], mut segment: Segment, payload:
     wire::emit(from, to, &segment, payload)
 }
 
-/// The segment that came, without what only the simulator's own signals use.
+/// Returns the received segment without the simulator's own signals.
 pub(crate) fn received(packet: &[u8]) -> Option<Received<'_>> {
     let mut received = wire::parse(packet)?;
     let flags = &mut received.segment.flags;
@@ -137,27 +137,27 @@ pub(crate) fn received(packet: &[u8]) -> Option<Received<'_>> {
     Some(received)
 }
 
-/// A host whose TCP is ours.
+/// Host with bentpipe's TCP.
 #[derive(Debug)]
 pub struct Speaker {
     /// Settings of connections over IPv4 and over IPv6, whose segments are shorter.
     configs: [Arc<Config>; 2],
     mtu: u16,
-    /// Port where it listens; `None`: it does not listen.
+    /// Listening port. `None`: it does not listen.
     port: Option<u16>,
     service: Service,
-    /// For initial sequence numbers (RFC 6528 §3).
+    /// Secret for initial sequence numbers (RFC 6528 §3).
     secret: u64,
     talks: BTreeMap<(SocketAddr, SocketAddr), Talk>,
     resets: VecDeque<Vec<u8>>,
     over: Vec<Report>,
-    /// Incomplete segments, or segments with a wrong checksum.
+    /// Number of incomplete segments, and of segments with a wrong checksum.
     pub unreadable: u64,
 }
 
 impl Speaker {
-    /// A host with these settings of TCP, whose packets have at most `mtu` bytes, which does this for all who connect to `port`.
-    /// Initial sequence numbers follow from `secret`.
+    /// Creates a host with these TCP settings and packets of at most `mtu` bytes. It offers this service to all who
+    /// connect to `port`. Initial sequence numbers follow from `secret`.
     pub fn new(config: &Config, mtu: u16, port: Option<u16>, service: Service, secret: u64) -> Self {
         let configs = on_the_wire(config, mtu).map(Arc::new);
         let talks = BTreeMap::new();
@@ -169,12 +169,12 @@ impl Speaker {
         self.begin(now, from, to, Role::Active);
     }
 
-    /// Whether a packet is for our TCP: a segment, or a report about one.
+    /// Whether a packet is for bentpipe's TCP: a segment, or a report about one.
     pub fn is_for_us(packet: &[u8]) -> bool {
         Headers::of(packet).is_some_and(|headers| headers.protocol == TCP) || icmp::reported(packet).is_some()
     }
 
-    /// A packet [for our TCP](Self::is_for_us) has come.
+    /// Handles a packet [for bentpipe's TCP](Self::is_for_us).
     pub fn handle(&mut self, now: Time, packet: &[u8]) {
         let Some(received) = received(packet) else {
             let about = icmp::reported(packet);
@@ -210,12 +210,12 @@ impl Speaker {
         }
     }
 
-    /// When [`handle_wakeup`](Self::handle_wakeup) is to be called next.
+    /// Returns the time of the next call of [`handle_wakeup`](Self::handle_wakeup).
     pub fn next_wakeup(&self) -> Time {
         self.talks.values().map(|talk| talk.conn.next_wakeup()).min().unwrap_or(Time::NEVER)
     }
 
-    /// Gives all packets that may leave now to `send`.
+    /// Passes all packets that may leave now to `send`.
     pub fn transmit(&mut self, now: Time, mut send: impl FnMut(&[u8])) {
         for packet in self.resets.drain(..) {
             send(&packet);
@@ -237,7 +237,7 @@ impl Speaker {
         }
     }
 
-    /// All connections, those that are over first.
+    /// Returns all connections, closed ones first.
     pub fn reports(&self) -> impl Iterator<Item = Report> + '_ {
         self.over.iter().cloned().chain(self.live())
     }
@@ -273,7 +273,7 @@ impl Speaker {
         self.talks.insert((own, peer), Talk { cc, conn, incoming: Incoming::default(), outgoing, is_aborted: false });
     }
 
-    /// A reset, where there is no such connection (RFC 9293 §3.10.7.1).
+    /// Sends a reset if there is no such connection (RFC 9293 §3.10.7.1).
     fn refuse(&mut self, received: &Received<'_>) {
         let segment = &received.segment;
         if segment.flags.has(Flags::RST) {
@@ -289,7 +289,7 @@ impl Speaker {
     }
 }
 
-/// A connection with its data.
+/// Connection with its data.
 #[derive(Debug)]
 struct Talk {
     cc: String,
@@ -302,7 +302,7 @@ struct Talk {
 impl Talk {
     fn handle(&mut self, now: Time, received: &Received<'_>, service: &mut Service) {
         self.conn.handle_segment(now, &received.segment);
-        // Only what the connection took is kept: not what lies beyond its window, nor of a segment that it refused.
+        // Keeps only accepted data, not data beyond the window or of a rejected segment.
         if let Some((start, reach)) = self.conn.received_from(received.segment.data_seq()) {
             let taken = reach.saturating_sub(start).min(received.payload.len() as u64);
             self.incoming.keep(start, &received.payload[..taken as usize]);
@@ -349,7 +349,7 @@ impl Talk {
         }
         if self.conn.state() == State::Closed {
             if let Service::Take(file) = service {
-                // Data that cannot be written is missing, and the file's size shows it.
+                // Data that cannot be written is missing, as the size of the file shows.
                 let _ = file.flush();
             }
         }
@@ -362,11 +362,11 @@ impl Talk {
     }
 }
 
-/// The peer's bytes that have come and were not read, by offset; pieces do not overlap.
+/// Bytes of the peer that have arrived and were not read, by offset. Pieces do not overlap.
 #[derive(Debug, Default)]
 pub(crate) struct Incoming {
     pieces: BTreeMap<u64, Vec<u8>>,
-    /// All before this was read.
+    /// Offset up to which all data was read.
     taken: u64,
 }
 
@@ -387,7 +387,7 @@ impl Incoming {
         }
     }
 
-    /// A copy of bytes that were not read yet; fewer than `len` where some are missing.
+    /// Returns a copy of unread bytes; fewer than `len` if some are missing.
     pub(crate) fn copy(&self, start: u64, len: u16) -> Vec<u8> {
         let (mut at, end) = (start, start + u64::from(len));
         let mut copy = Vec::with_capacity(len.into());
@@ -401,7 +401,7 @@ impl Incoming {
         copy
     }
 
-    /// The next bytes in order.
+    /// Returns the next bytes in order.
     pub(crate) fn take(&mut self, count: u64) -> Vec<Vec<u8>> {
         let until = self.taken + count;
         let mut found = Vec::new();
@@ -464,7 +464,7 @@ mod tests {
         bentpipe_sim::scenario::from_toml(&text, "test.toml", &[]).unwrap().scenario.flows[0].tcp.as_ref().clone()
     }
 
-    /// A path of 20 ms each way that loses, repeats and delays as it likes.
+    /// Path of 20 ms in each direction that loses, repeats and delays packets at random.
     struct Path {
         chance: Stream,
         drawn: u64,
@@ -493,7 +493,7 @@ mod tests {
         }
     }
 
-    /// The first opens, the second listens; what each sends crosses the path. Returns the largest packet.
+    /// Connects two hosts over the path: the first opens, the second listens. Returns the largest packet.
     fn talk(hosts: &mut [Speaker; 2], is_v6: bool, loss: f64, limit_s: u64) -> usize {
         let [server, client] = ends(is_v6);
         let mut path =
@@ -547,7 +547,8 @@ mod tests {
     fn what_is_echoed_comes_back_though_windows_are_small() {
         let config = config("receive_buffer = \"20 kB\"");
         let taken = Shared::default();
-        // A host of one service: it sends to the echo what another connection takes; so the echo is asked by hand.
+        // A host has one service. It sends the data that another connection received to the echo, so the test requests
+        // the echo itself.
         let mut echo = Speaker::new(&config, MTU, Some(5001), Service::Echo, 2);
         let [server, client] = ends(false);
         let mut conn = Connection::new(config.clone(), Role::Active, Seq::new(5));
@@ -594,7 +595,7 @@ mod tests {
             host.transmit(Time::ZERO, |packet| found = wire::parse(packet).map(|received| received.segment));
             found
         };
-        // RFC 9293 §3.10.7.1: with an ACK, its number; without, everything of the segment is acknowledged.
+        // RFC 9293 §3.10.7.1: with an ACK, its number. Without, the reset acknowledges the whole segment.
         let data = Segment { seq: Seq::new(9), ack: Seq::new(77), flags: Flags::ACK, ..Segment::default() };
         let reset = answer(&mut host, server, data).unwrap();
         assert_eq!((reset.flags, reset.seq), (Flags::RST, Seq::new(77)));
@@ -627,7 +628,7 @@ mod tests {
             prop_assert!(incoming.pieces.is_empty());
         }
 
-        /// Segments of any content for a connection that is open: our side answers or not, and keeps its limits.
+        /// Segments of any content for an open connection: this side answers or not, and keeps its limits.
         #[test]
         fn no_segment_panics(
             segments in proptest::collection::vec(

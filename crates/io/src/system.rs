@@ -1,4 +1,4 @@
-//! Calls of the system that have no safe form elsewhere: requests about devices, options of sockets.
+//! System calls without a safe form elsewhere: device requests, socket options.
 #![allow(unsafe_code)]
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,7 +15,7 @@ use std::path::Path;
 const MOUNT_ATTR_RDONLY: u64 = 1;
 const AT_RECURSIVE: libc::c_uint = 0x8000;
 
-/// A step of the set-up that the system did not allow.
+/// Step of the set-up that the system did not allow.
 #[derive(Debug)]
 pub struct NotAllowed {
     /// Attempted step.
@@ -38,12 +38,12 @@ pub(crate) fn schedule(policy: c_int, priority: c_int) -> bool {
     unsafe { libc::sched_setscheduler(0, policy, &parameters) == 0 }
 }
 
-/// This thread gets a processor like any other.
+/// Gives this thread the usual priority.
 pub(crate) fn leave_priority() {
     schedule(libc::SCHED_OTHER, 0);
 }
 
-/// An option of a socket, as the kernel reads its bytes.
+/// Sets a socket option from bytes.
 pub(crate) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &[u8]) -> io::Result<()> {
     // SAFETY: the kernel reads as many bytes as there are, and keeps none of them.
     let done = unsafe {
@@ -68,7 +68,7 @@ pub(crate) fn option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &
     }
 }
 
-/// A request about the device of this name.
+/// Returns a request about the device of this name.
 pub(crate) fn request(name: &[u8]) -> libc::ifreq {
     // SAFETY: all fields of the structure are integers and arrays of them; zero is a value of each.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -78,7 +78,7 @@ pub(crate) fn request(name: &[u8]) -> libc::ifreq {
     request
 }
 
-/// An address for a request.
+/// Returns an address for a request.
 pub(crate) fn internet(address: Ipv4Addr) -> libc::sockaddr {
     // SAFETY: as in `request`.
     let mut to: libc::sockaddr = unsafe { std::mem::zeroed() };
@@ -90,7 +90,7 @@ pub(crate) fn internet(address: Ipv4Addr) -> libc::sockaddr {
     to
 }
 
-/// The number of the device of this name.
+/// Returns the number of the device of this name.
 pub(crate) fn index(name: &[u8]) -> io::Result<c_int> {
     let mut device = request(name);
     on_socket(libc::AF_INET, libc::SIOCGIFINDEX, &mut device)?;
@@ -98,7 +98,7 @@ pub(crate) fn index(name: &[u8]) -> io::Result<c_int> {
     Ok(unsafe { device.ifr_ifru.ifru_ifindex })
 }
 
-/// A socket that no program inherits.
+/// Opens a socket that no program inherits.
 pub(crate) fn socket(family: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
     // SAFETY: the call takes three numbers.
     let socket = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) };
@@ -115,7 +115,7 @@ pub(crate) fn on_socket<T>(family: c_int, number: libc::c_ulong, value: &mut T) 
     control(socket.as_fd(), number as libc::Ioctl, value)
 }
 
-/// A request of ioctl(2) whose structure is `value`.
+/// Makes a request of ioctl(2) with a structure `value`.
 pub(crate) fn control<T>(to: BorrowedFd<'_>, number: libc::Ioctl, value: &mut T) -> io::Result<()> {
     // SAFETY: each caller gives the structure that the manual names for the request; it lives until the call returns.
     match unsafe { libc::ioctl(to.as_raw_fd(), number, std::ptr::from_mut(value)) } {
@@ -124,7 +124,7 @@ pub(crate) fn control<T>(to: BorrowedFd<'_>, number: libc::Ioctl, value: &mut T)
     }
 }
 
-/// A request of ioctl(2) whose argument is a number.
+/// Makes a request of ioctl(2) with a number.
 pub(crate) fn control_number(to: BorrowedFd<'_>, number: libc::Ioctl, value: libc::c_ulong) -> io::Result<()> {
     // SAFETY: each caller's request takes a number; no memory is touched.
     match unsafe { libc::ioctl(to.as_raw_fd(), number, value) } {
@@ -133,12 +133,12 @@ pub(crate) fn control_number(to: BorrowedFd<'_>, number: libc::Ioctl, value: lib
     }
 }
 
-/// The mount at this place and all below it are read-only from now on.
+/// Makes the mount at this place and all below it read-only.
 pub(crate) fn set_read_only(place: &Path) -> io::Result<()> {
     let name = CString::new(place.as_os_str().as_bytes())?;
     // `mount_attr` of mount_setattr(2): bits to set, bits to clear, propagation, user namespace.
     let attributes = [MOUNT_ATTR_RDONLY, 0, 0, 0];
-    // SAFETY: the kernel reads the name and the structure, whose size it is given, and keeps neither.
+    // SAFETY: the kernel reads the name and the structure, whose size it gets, and keeps neither.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -151,7 +151,7 @@ pub(crate) fn set_read_only(place: &Path) -> io::Result<()> {
     };
     match (done, io::Error::last_os_error()) {
         (0.., _) => Ok(()),
-        // Kernels before 5.12 know it of one mount.
+        // Kernels before 5.12 only have it for a single mount.
         (_, error) if error.raw_os_error() == Some(libc::ENOSYS) => {
             let flags =
                 MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
@@ -161,7 +161,7 @@ pub(crate) fn set_read_only(place: &Path) -> io::Result<()> {
     }
 }
 
-/// A packet socket receives all that comes to this device, and sends from it.
+/// Binds a packet socket to this device, for all its received and sent packets.
 pub(crate) fn bind_to_device(socket: BorrowedFd<'_>, device: c_int) -> io::Result<()> {
     // SAFETY: as in `request`.
     let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

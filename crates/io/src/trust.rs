@@ -3,12 +3,12 @@
 use crate::codec::acknowledgement;
 use bentpipe_units::{Duration, Time};
 
-/// Sub-buckets of an octave: a value is known within 1/16 of itself.
+/// Buckets of an octave: the relative error of a value is at most 1/16.
 const SUB: u32 = 16;
 /// Octaves of nanoseconds: up to 18 minutes.
 const OCTAVES: u32 = 40;
 
-/// Lateness of packets: counts by size, so that a long run takes no more room than a short one.
+/// Lateness of packets: counts by size, so that a long run needs no more room than a short one.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     counts: Vec<u64>,
@@ -24,7 +24,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// A packet left this long after it was due.
+    /// Notes that a packet left this long after it was due.
     pub fn record(&mut self, late: Duration) {
         let ns = late.as_ps() / 1000;
         self.counts[bucket(ns)] += 1;
@@ -33,23 +33,23 @@ impl Lateness {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Packets that left.
+    /// Returns the number of packets.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The mean, seconds; 0 of no packet.
+    /// Returns the mean in seconds; 0 without packets.
     pub fn mean_s(&self) -> f64 {
         self.sum_ns as f64 / self.count.max(1) as f64 * 1e-9
     }
 
-    /// The largest, seconds.
+    /// Returns the largest value in seconds.
     pub fn max_s(&self) -> f64 {
         self.max_ns as f64 * 1e-9
     }
 
-    /// Returns the lateness that a share of `share` of the packets did not exceed, seconds, rounded up by at most 1/16
-    /// of itself.
+    /// Returns the lateness that the share `share` of the packets did not exceed, in seconds, rounded up by at most
+    /// 1/16.
     pub fn quantile_s(&self, share: f64) -> f64 {
         let wanted = (share * self.count as f64).ceil() as u64;
         let mut seen = 0;
@@ -60,7 +60,7 @@ impl Lateness {
         at.map_or(0.0, |at| (end(at) as f64 * 1e-9).min(self.max_s()))
     }
 
-    /// Packets that were later than `limit`, those of its bucket left out.
+    /// Returns the number of packets that were later than `limit`, without those of its bucket.
     pub fn beyond(&self, limit: Duration) -> u64 {
         self.counts[bucket(limit.as_ps() / 1000) + 1..].iter().sum()
     }
@@ -73,14 +73,14 @@ fn bucket(ns: u64) -> usize {
     ((u64::from(octave * SUB) + sub) as usize).min((SUB * OCTAVES) as usize - 1)
 }
 
-/// The largest value of a bucket.
+/// Returns the largest value of a bucket.
 fn end(at: usize) -> u64 {
     let at = at as u64;
     let octave = (at / u64::from(SUB)).saturating_sub(1);
     ((at - octave * u64::from(SUB) + 1) << octave) - 1
 }
 
-/// Connections whose last ACK is remembered; others that share a place are taken for the same.
+/// Number of connections whose last ACK is stored. Others that share a place count as the same.
 const REMEMBERED: usize = 1021;
 
 /// Segments with data that hosts receive per ACK that they send. Segments passed to a host together are acknowledged
@@ -100,7 +100,8 @@ impl Default for Thinning {
 }
 
 impl Thinning {
-    /// A host sent this: a segment without data is an ACK, and so is one with data that acknowledges what the last one did not.
+    /// Notes a sent segment. A segment without data is an ACK. A segment with data is an ACK if it acknowledges more
+    /// than the last one.
     pub fn on_sent(&mut self, host: usize, packet: &[u8]) {
         let Some(said) = acknowledgement(packet) else { return };
         let (from, to) = said.ports;
@@ -111,31 +112,31 @@ impl Thinning {
         *last = said.ack;
     }
 
-    /// A host got this.
+    /// Notes a received segment.
     pub fn on_given(&mut self, packet: &[u8]) {
         self.data += u64::from(acknowledgement(packet).is_some_and(|said| said.data > 0));
     }
 
-    /// Segments with data for each ACK; none without ACKs.
+    /// Returns the segments with data per ACK, or none without ACKs.
     pub fn data_per_ack(&self) -> Option<f64> {
         (self.acks > 0).then(|| self.data as f64 / self.acks as f64)
     }
 }
 
-/// Longer time of a path in one batch is a burst that the path did not make.
+/// Path time of one batch above which it is a burst that the path did not make.
 const BURST: Duration = Duration::from_millis(1);
 
 /// Batches: packets due one after another that a host received together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bursts {
-    /// Times that a host was given packets.
+    /// Number of deliveries to hosts.
     pub writes: u64,
     /// Batches among them whose last packet was due more than 1 ms after the first.
     pub late: u64,
 }
 
 impl Bursts {
-    /// A host is given packets that were due from one instant to another.
+    /// Notes a delivery of packets that were due from one instant to another.
     pub fn on_write(&mut self, first: Time, last: Time) {
         self.writes += 1;
         self.late += u64::from(last.saturating_since(first) > BURST);
@@ -147,15 +148,15 @@ impl Bursts {
 pub struct Endpoints {
     /// Time with unacknowledged data of senders, microseconds.
     pub busy_us: u64,
-    /// Time among it in which the receiver's window limited them.
+    /// Part of it in which the receiver's window limited them.
     pub rwnd_limited_us: u64,
-    /// Time in which the send buffer limited them.
+    /// Part of it in which the send buffer limited them.
     pub sndbuf_limited_us: u64,
-    /// The shortest round trip of the connection whose round trips were nearest to its path; none without a connection.
+    /// Shortest round trip of the connection that was closest to its path. None without a connection.
     pub round_trip: Option<RoundTrip>,
 }
 
-/// The shortest round trip of a connection.
+/// Shortest round trip of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Round trip measured by the kernel.
@@ -165,13 +166,13 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Returns the addition of hosts and emulator.
+    /// Returns the time that hosts and emulator add.
     pub fn excess(&self) -> Duration {
         self.measured.saturating_sub(self.path)
     }
 }
 
-/// The one in the middle, or the later of the two; none of none.
+/// Returns the median, or the later of the two in the middle. None without values.
 pub(crate) fn median(values: &mut [Duration]) -> Option<Duration> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
@@ -184,25 +185,25 @@ pub struct Outside {
     pub lateness: Lateness,
     /// Packets that entered the path.
     pub entered: u64,
-    /// Packets for none of the hosts, such as IPv6's router solicitations.
+    /// Packets that are for no host, such as IPv6's router solicitations.
     pub ignored: u64,
-    /// Packets that the scenario does not take: larger than a queue on their way.
+    /// Packets that the scenario rejects: larger than a queue on their path.
     pub refused: u64,
-    /// Packets that a host's device did not take.
+    /// Packets that a host's device rejected.
     pub not_written: u64,
     /// Packets that a host's device could not hand over.
     pub not_read: u64,
-    /// Whether the kernel refused a super-packet: since then each packet is given by itself.
+    /// Whether the kernel rejected a super-packet. From then on, each packet is passed separately.
     pub is_apart: bool,
-    /// Segments for each ACK.
+    /// Segments with data per ACK.
     pub thinning: Thinning,
     /// Late packets that left together.
     pub bursts: Bursts,
     /// Answer time of the slowest host before the scenario began.
     pub turnaround: Option<Duration>,
-    /// The longest time between two looks at the devices, apart from waiting for them.
+    /// Longest time between two checks of the devices, without waiting for them.
     pub longest_turn: Duration,
-    /// The shortest time that a packet took from end to end.
+    /// Shortest time of a packet from end to end.
     pub shortest_path: Option<Duration>,
 }
 
@@ -213,7 +214,7 @@ impl Outside {
         share.max(Duration::from_millis(1))
     }
 
-    /// Notes how long the devices were not looked at.
+    /// Notes a time without checks of the devices.
     pub fn on_turn(&mut self, turn: Duration) {
         self.longest_turn = self.longest_turn.max(turn);
     }
@@ -231,7 +232,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against sorting.
+        /// Compares with sorting.
         #[test]
         fn a_quantile_is_that_of_the_sorted_values(
             mut values in proptest::collection::vec(0_u64..1 << 34, 1..300),
@@ -266,7 +267,7 @@ mod tests {
         (0..6).for_each(|_| thinning.on_given(&segment(5, b"data")));
         thinning.on_given(&segment(5, b""));
         thinning.on_sent(0, &segment(9, b""));
-        // Duplicate ACKs say something, too; data that acknowledge nothing new do not.
+        // Duplicate ACKs count, too. Data that acknowledges nothing new does not.
         thinning.on_sent(0, &segment(9, b""));
         thinning.on_sent(0, &segment(9, b"data"));
         thinning.on_sent(0, &segment(10, b"data"));

@@ -1,7 +1,6 @@
-//! Segments on the wire: TCP over IPv4 and IPv6, options in the order of the simulator's lengths.
+//! Converts segments to bytes and back: TCP over IPv4 and IPv6, with options in the order of the simulator's lengths.
 //!
-//! Segments of bentpipe's TCP and of peers are the same values as in virtual time. Here they are converted to bytes and
-//! back.
+//! Segments of bentpipe's TCP and of peers are the same values as in virtual time.
 
 use crate::codec::{checksums_are_right, fold, sum};
 use bentpipe_tcp::{
@@ -12,7 +11,7 @@ use bentpipe_units::Seq;
 use etherparse::{LaxNetSlice, LaxSlicedPacket, PacketBuilder, TransportSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// The longest TCP header less the shortest (RFC 9293 §3.1).
+/// Difference of the longest and the shortest TCP header (RFC 9293 §3.1).
 const OPTIONS_MAX: usize = 40;
 const TTL: u8 = 64;
 /// Kinds of options (RFC 9293 §3.1, RFC 2018 §2, RFC 7323 §2.2, RFC 7413 §4.1.1).
@@ -24,7 +23,7 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const FAST_OPEN: u8 = 34;
-/// RFC 1644 §3.2.
+/// Options of RFC 1644 §3.2.
 const CC: u8 = 11;
 const CC_NEW: u8 = 12;
 const CC_ECHO: u8 = 13;
@@ -32,24 +31,24 @@ const CC_ECHO: u8 = 13;
 /// number serves.
 const EXPERIMENT: u8 = 253;
 const ACK_RATIO: [u8; 2] = [0x56, 0x90];
-/// Identifier of the Satellite Transport Protocol: a choice, "ST".
+/// Identifier of the Satellite Transport Protocol, a choice: "ST".
 const POLLED: [u8; 2] = *b"ST";
 
-/// A segment that came, with its payload.
+/// Received segment with its payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Received<'a> {
-    /// Source.
+    /// Source address.
     pub from: SocketAddr,
-    /// To whom.
+    /// Destination address.
     pub to: SocketAddr,
     /// The segment.
     pub segment: Segment,
-    /// `segment.len` bytes.
+    /// Payload, `segment.len` bytes.
     pub payload: &'a [u8],
 }
 
-/// A packet with this segment; none where the addresses are of two kinds, its options have no room in a header, or the payload has
-/// not `segment.len` bytes.
+/// Returns a packet with this segment, or none if the addresses are of two kinds, the header has no room for its
+/// options, or the payload does not have `segment.len` bytes.
 pub fn emit(from: SocketAddr, to: SocketAddr, segment: &Segment, payload: &[u8]) -> Option<Vec<u8>> {
     if payload.len() != usize::from(segment.len) || options(segment).len() > OPTIONS_MAX {
         return None;
@@ -71,7 +70,7 @@ pub fn emit(from: SocketAddr, to: SocketAddr, segment: &Segment, payload: &[u8])
     let mut bytes = Vec::with_capacity(ip.size(transport.len()));
     ip.write(&mut bytes, etherparse::ip_number::TCP, &transport).ok()?;
     match from.ip() {
-        // Differs from zero: the sum of the IP header is taken again.
+        // The ECN field changes the header, so its sum is computed again.
         IpAddr::V4(_) => {
             bytes[1] = ecn;
             bytes[10..12].fill(0);
@@ -121,10 +120,11 @@ pub fn parse(packet: &[u8]) -> Option<Received<'_>> {
     Some(Received { from, to, segment, payload })
 }
 
-/// Through bytes and back, with zeros for payload.
+/// Converts a segment to bytes and back, with a payload of zeros.
 ///
 /// # Errors
-/// The segment does not fit into a packet, or does not survive the conversion.
+///
+/// The segment does not fit into a packet, or changes by the conversion.
 pub fn carry(segment: &Segment) -> Result<Segment, String> {
     let [from, to] = [49_152, 5001].map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
     let payload = vec![0; usize::from(segment.len)];
@@ -162,7 +162,7 @@ fn options(segment: &Segment) -> Vec<u8> {
         syn_options(syn, &mut bytes);
     }
     if let Some(timestamps) = segment.timestamps {
-        // RFC 7323 §3.2, aligned as its appendix A has it; a SYN has no room to spare.
+        // RFC 7323 §3.2, aligned as in its appendix A. A SYN has no room for alignment.
         let padding: &[u8] = if syn.is_some() { &[] } else { &[NOP, NOP] };
         bytes.extend(padding);
         bytes.extend([TIMESTAMPS, 10]);
@@ -187,7 +187,7 @@ fn options(segment: &Segment) -> Vec<u8> {
     bytes
 }
 
-/// RFC 2018 §3; without blocks, nothing.
+/// RFC 2018 §3. Nothing without blocks.
 fn sack_option(blocks: &[(Seq, Seq)], bytes: &mut Vec<u8>) {
     if blocks.is_empty() {
         return;
@@ -243,7 +243,7 @@ fn syn_options(syn: &SynOptions, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Unknown options and those of a wrong length are skipped; a length that leads nowhere ends the list (RFC 9293 §3.1).
+/// Skips unknown options and those of a wrong length. A length out of range ends the list (RFC 9293 §3.1).
 fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
     let (mut timestamps, mut syn) = (None, SynOptions { mss: DEFAULT_MSS, ..SynOptions::default() });
     let (mut blocks, mut has_blocks, mut says_more) = (SackBlocks::default(), false, false);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// Of Fast Open, or of T/TCP: both have no room.
+        /// Options of a SYN with Fast Open or T/TCP. There is no room for both.
         fn syn()(
             mss: u16, window_scale in proptest::option::of(0_u8..15), sack_permitted: bool, ack_ratio: bool,
             is_polled: bool, fast_open in fast_open(), count in count(), count_echo: Option<u32>, is_counted: bool
@@ -374,7 +374,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// What our TCP may make: options of a SYN where SYN is set.
+        /// Segments that bentpipe's TCP may make: options of a SYN only with SYN set.
         fn segment()(
             (seq, ack, window, flags, ecn) in (seq(), seq(), any::<u16>(), 0_u16..0x1000, 0_u8..4),
             timestamps in proptest::option::of(any::<(u32, u32)>()),
@@ -403,7 +403,7 @@ mod tests {
             let ip = if is_v6 { 20 } else { 0 };
             prop_assert_eq!(packet.len(), ip + usize::from(segment.header_len()) + payload.len());
             prop_assert_eq!(parse(&packet), Some(Received { from, to, segment, payload: &payload }));
-            // A wrong bit anywhere in the segment is found.
+            // Finds a wrong bit anywhere in the segment.
             let header = if is_v6 { 40 } else { 20 };
             let at = header + at % (packet.len() - header);
             packet[at] ^= 1;
@@ -441,7 +441,7 @@ mod tests {
         }
         let permitted = SynOptions { mss: DEFAULT_MSS, sack_permitted: true, ..SynOptions::default() };
         assert_eq!(found(&[4, 2]), Options::Syn(permitted));
-        // Unknown kinds are passed over.
+        // Unknown kinds are skipped.
         assert_eq!(found(&[1, 253, 4, 9, 9, 2, 4, 5, 180]), with(1460));
     }
 

@@ -1,6 +1,6 @@
-//! How long routes take: `all_pairs [cities] [steps] [planes] [per plane] [step in s]`, a Kuiper-like shell at 630 km
-//! by SGP4, all pairs of the cities of the list (evenly picked). Prints changes and the mean delay, so that nothing is
-//! left out.
+//! Measures the time of route computations: `all_pairs [cities] [steps] [planes] [per plane] [step in s]`. The sky is a
+//! Kuiper-like shell at 630 km by SGP4, with all pairs of evenly chosen cities. Prints changes and the mean delay, so
+//! that no work is optimised away.
 
 use bentpipe_orbit::sky::constellation::{Constellation, Pattern, Phasing, Propagation, Shell, Size};
 use bentpipe_orbit::sky::earth::Earth;

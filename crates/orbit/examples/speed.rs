@@ -1,6 +1,6 @@
-//! Two more figures of speed. `speed elements FILE [N]`: propagates the element sets of a file whose names begin with
-//! STARLINK (all, if there are none) to N instants; `speed day`: London to Singapore over Starlink's first shell, a day
-//! at steps of 1 s.
+//! Measures two more computations. `speed elements FILE [N]` propagates the element sets of a file whose names begin
+//! with STARLINK (all, if there are none) to N instants. `speed day` follows London to Singapore over Starlink's first
+//! shell for a day, at steps of 1 s.
 
 use bentpipe_orbit::sky::constellation::{median_epoch, Constellation};
 use bentpipe_orbit::sky::earth::Earth;

@@ -15,18 +15,18 @@ use bentpipe_orbit::budget::scintillation::{scintillation_db, Aperture};
 use bentpipe_orbit::budget::{total_db, Edition, Ray};
 use std::path::Path;
 
-/// Relative error that is allowed.
+/// Allowed relative error.
 const WITHIN: f64 = 1e-6;
 
-/// A table by names of columns.
+/// Table by names of columns.
 struct Table {
     names: Vec<String>,
     rows: Vec<Vec<f64>>,
-    /// Half of the last digit that each value is printed with.
+    /// Half of the last printed digit of each value.
     rounding: Vec<Vec<f64>>,
 }
 
-/// Half of the last digit of a number's text: 5e-8 of `5.09E-05`.
+/// Returns half of the last digit of a number's text: 5e-8 of `5.09E-05`.
 fn rounding(text: &str) -> f64 {
     let (digits, exponent) = text.split_once(['E', 'e']).unwrap_or((text, "0"));
     let places = digits.split_once('.').map_or(0, |(_, places)| places.len() as i32);
@@ -48,8 +48,8 @@ impl Table {
         Self { names, rows, rounding }
     }
 
-    /// Compares a column with what is computed from the others, every row: the relative error is allowed, or what the
-    /// printed digits leave open.
+    /// Compares a column with the values computed from the others, in every row: allowed are the relative error and the
+    /// rounding of the printed digits.
     fn check(&self, column: &str, of: impl Fn(&dyn Fn(&str) -> f64) -> f64) {
         let index = |name: &str| self.names.iter().position(|known| known == name).unwrap_or_else(|| panic!("{name}"));
         let (mut worst, mut rounded): (f64, u32) = (0.0, 0);
@@ -88,7 +88,7 @@ fn the_height_of_rain_is_the_tables() {
     table.check("hr", |row| rain_height_km(row("h0")));
 }
 
-/// What the table of P.618 says of a station, with the height of rain from the table of P.839. That lacks one place, whose
+/// Stations of the table of P.618, with the height of rain from the table of P.839. One place is missing there, whose
 /// height follows from the length of its path.
 fn climate(heights: &Table, row: &dyn Fn(&str) -> f64) -> RainClimate {
     let there = heights.rows.iter().find(|at| at[..2] == [row("lat"), row("lon")]);
@@ -115,14 +115,14 @@ fn rain_on_a_path_is_the_tables() {
     }
 }
 
-/// The fade of a row by an antenna of its diameter.
+/// Fade of a row for an antenna of its diameter.
 fn scintillation(row: &dyn Fn(&str) -> f64, wet_refractivity: f64) -> f64 {
     let aperture = Aperture { diameter_m: row("D"), efficiency: row("eta") };
     let ray = Ray { frequency_ghz: row("f"), elevation_deg: row("el"), tilt_deg: 0.0 };
     scintillation_db(&ray, &aperture, wet_refractivity, row("p")).unwrap()
 }
 
-/// P.618-13 and -14 §4.1: all rows that are below 60 degrees, to which the method is limited, and those above.
+/// P.618-13 and -14 §4.1: all rows below 60 degrees, the limit of the method, and those above.
 #[test]
 fn cross_polar_discrimination_is_the_tables() {
     for edition in ["13", "14"] {
@@ -180,7 +180,7 @@ fn clouds_are_the_tables() {
     }
 }
 
-/// P.840-8: the rows between two percentages of the maps, from those at them.
+/// P.840-8: rows between two percentages of the maps, from the rows at these percentages.
 #[test]
 fn water_between_two_percentages_is_the_tables() {
     let table = Table::read("ITURP840-8_columnar_content_reduced_liquid.csv");
@@ -212,7 +212,7 @@ fn the_total_is_the_tables() {
     table.check("A_total", |row| total_db(row("A_gas_1"), row("A_clouds_1"), row("A_rain"), row("A_scin")));
 }
 
-/// The places of the table of P.618-14's totals that are cities.
+/// Places of P.618-14's table of totals that are cities.
 const CITIES: [(f64, &str); 6] = [
     (51.5, "London"),
     (41.9, "Rome"),
@@ -222,7 +222,8 @@ const CITIES: [(f64, &str); 6] = [
     (9.05, "Addis Ababa"),
 ];
 
-/// A row of P.618-14's totals in parts: percentage, total, rain, scintillation, and the gases and clouds of our climates.
+/// A row of P.618-14's totals in parts: percentage, total, rain, scintillation, and the gases and clouds of our
+/// climates.
 struct Parts {
     place: (u64, u64),
     percent: f64,
@@ -261,8 +262,9 @@ fn parts_of_totals() -> Vec<Parts> {
     parts.collect()
 }
 
-/// P.618-14 §2.5: the table has totals without their parts. With the gases of 5 % of the year, one value of clouds at each place and frequency
-/// explains the totals at all percentages; with those of 1 % (P.618-13) rain and gases alone exceed totals.
+/// P.618-14 §2.5: the table has totals without their parts. With the gases of 5 % of the year, one value of clouds at
+/// each place and frequency explains the totals at all percentages. With those of 1 % (P.618-13), rain and gases alone
+/// exceed the totals.
 #[test]
 fn gases_beside_rare_rain_are_those_of_5_percent_in_the_newer_edition() {
     let parts = parts_of_totals();
@@ -281,7 +283,8 @@ fn gases_beside_rare_rain_are_those_of_5_percent_in_the_newer_edition() {
     assert!(exceeding >= 6, "{exceeding}");
 }
 
-/// Our climates have the clouds of P.840-8. The table's, of P.840-9, have less water, so that totals of ours are above it where rain takes little.
+/// Our climates have the clouds of P.840-8. The table has those of P.840-9, with less water, so our totals are above it
+/// if rain takes little.
 #[test]
 fn totals_of_the_newer_edition_are_near_its_table() {
     let parts = parts_of_totals();
@@ -300,7 +303,7 @@ fn totals_of_the_newer_edition_are_near_its_table() {
     assert_eq!([Edition::P618_13, Edition::P618_14].map(|edition| edition.beside_rain(0.1)), [1.0, 5.0]);
 }
 
-/// P.618-13: the gases of 1 % of the year that our climates have at cities are those of the table.
+/// P.618-13: the gases of 1 % of the year in our climates agree with the table.
 #[test]
 fn gases_of_the_climates_are_the_tables() {
     let table = Table::read("ITURP618-13_A_total.csv");
@@ -334,7 +337,7 @@ fn gases_on_a_path_are_the_newer_editions() {
     });
 }
 
-/// P.1623-1 §2.2: how long fades last and how many there are, all rows of both tables.
+/// P.1623-1 §2.2: duration and number of fades, all rows of both tables.
 #[test]
 fn fades_last_as_long_as_the_tables_say() {
     let fades = |row: &dyn Fn(&str) -> f64| {

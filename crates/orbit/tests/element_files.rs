@@ -1,5 +1,5 @@
-//! Files of elements as catalogues and users write them. The files do not come with bentpipe: without them, these tests print
-//! that they are skipped.
+//! Files of elements of catalogues and users. The files are not part of bentpipe: without them, these tests print that
+//! they are skipped.
 
 use bentpipe_orbit::sky::catalogue::{read_sky, Census, Request, AGE_MAX_S};
 use bentpipe_orbit::sky::distance;
@@ -14,7 +14,7 @@ use std::process::Command;
 
 const DAY_S: f64 = 86_400.0;
 
-/// A file of `shared`, decompressed. Without it, prints that the test is skipped.
+/// Returns a test file, decompressed. Prints that the test is skipped if the file is missing.
 fn shared(name: &str) -> Option<Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
     let content = if name.ends_with(".xz") {
@@ -24,7 +24,7 @@ fn shared(name: &str) -> Option<Vec<u8>> {
         std::fs::read(&path).ok()
     };
     if content.is_none() {
-        // Past the harness, which keeps what a test that passes prints.
+        // Written past the harness, which hides the output of passing tests.
         let _ = writeln!(std::io::stderr(), "skipped: no {} (or no xz to read it with)", path.display());
     }
     content
@@ -40,7 +40,7 @@ enum Gives {
     Refusal(&'static str, &'static str),
 }
 
-/// Files of the first ten satellites of Starlink, each written in another way or with another fault.
+/// Files of the first ten satellites of Starlink, each in another form or with another fault.
 #[test]
 fn files_are_read_or_refused_with_a_reason() {
     use Gives::{Refusal, Satellites};
@@ -136,7 +136,7 @@ fn files_are_read_or_refused_with_a_reason() {
     }
 }
 
-/// Elements as users have reported them.
+/// Elements that users have reported.
 #[test]
 fn reported_files_are_read() {
     for (name, satellites, first, note) in [
@@ -177,7 +177,7 @@ fn what_cannot_be_believed_is_left_out_of_the_catalogue() {
     assert!(error.what.contains("elements_age_max"), "{error}");
 }
 
-/// Distances between where elements of one date and those of another have the same satellites at the later date, km, sorted.
+/// Returns the sorted distances in km of equal satellites at the later date, from elements of two dates.
 fn errors(old: &str, new: &str, at: &str, height_km: std::ops::Range<f64>) -> Option<Vec<f64>> {
     let (old, new) = (shared(old)?, shared(new)?);
     let at = Epoch::parse(at).unwrap();

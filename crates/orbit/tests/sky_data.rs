@@ -1,5 +1,7 @@
-//! The sky against published data and other simulators. `data/README.md` describes the files that are in the repository.
-//! Element sets of whole constellations are not: without them, their tests print that they are skipped.
+//! Compares the sky with published data and other simulators.
+//!
+//! `data/README.md` describes the files in the repository. Element sets of whole constellations are not in it: without
+//! them, their tests print that they are skipped.
 
 use bentpipe_orbit::sky::constellation::{
     median_epoch, Constellation, Pattern, Phasing, Propagation, Satellite, Shell, Size,
@@ -21,13 +23,13 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// A file of this repository.
+/// Returns a file of this repository.
 fn kept(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A file of `shared/data`, decompressed. Without it, prints that the test is skipped.
+/// Returns a data file, decompressed. Prints that the test is skipped if the file is missing.
 fn data(name: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     let text = if name.ends_with(".xz") {
@@ -37,7 +39,7 @@ fn data(name: &str) -> Option<String> {
         std::fs::read(&path).ok()
     };
     if text.is_none() {
-        // Past the harness, which keeps what a test that passes prints.
+        // Written past the harness, which hides the output of passing tests.
         let _ = writeln!(std::io::stderr(), "skipped: no {} (or no xz to read it with)", path.display());
     }
     text.map(|text| String::from_utf8(text).unwrap())
@@ -47,7 +49,8 @@ fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines().skip(1).map(|line| line.split(',').collect())
 }
 
-/// Hypatia's Kuiper-630 as its data say: SGP4, eccentricity 1e-7, odd planes half a place ahead, range 1260 km.
+/// Hypatia's Kuiper-630 with the parameters of its data: SGP4, eccentricity 1e-7, odd planes half a place ahead, range
+/// 1260 km.
 fn kuiper_630() -> Sky {
     let mut constellation = Constellation::new(Epoch::Y2000);
     let shell = Shell {
@@ -125,7 +128,7 @@ fn sgp4_gives_all_states_of_the_verification() {
                 assert_eq!(number, 33_334, "no state at {} min", numbers[0]);
                 continue;
             };
-            // Orbits near the Earth have equations of their own for positions.
+            // Near-Earth orbits have their own equations for positions.
             let set = file.sets.iter().find(|set| set.catalogue_number == number).unwrap();
             let fast = orbit.as_ref().unwrap().inertial(&Earth::WGS84, set.epoch, numbers[0] * 60.0);
             for position in [position, fast] {

@@ -1,4 +1,4 @@
-//! Captures: a file for each host.
+//! Captures of packets: one file per host.
 
 use crate::{BentpipeError, RunError};
 use bentpipe_io::pcapng::{Capture, Sink};
@@ -9,13 +9,13 @@ use std::convert::identity;
 use std::fs::File;
 use std::io;
 
-/// Each is an open file.
+/// Largest number of captures. Each is an open file.
 const HOSTS_MAX: usize = 250;
 
 /// Captures of a run in virtual time.
 pub(crate) type Simulated = SimulatedCaptures<File>;
 
-/// A capture of each host, in the file whose name is the pattern with the host in place of `{host}`.
+/// Returns a capture of each host. In the name of its file, the host replaces `{host}`.
 pub(crate) fn of_hosts<W: Sink>(
     pattern: &str,
     names: &[String],
@@ -32,7 +32,7 @@ pub(crate) fn of_hosts<W: Sink>(
     names.iter().map(capture).collect()
 }
 
-/// The same of all hosts of a scenario.
+/// Returns captures of all hosts of a scenario.
 pub(crate) fn simulated(pattern: &str, scenario: &Scenario) -> PyResult<Simulated> {
     let hosts = simulated::hosts(scenario);
     if hosts.len() > HOSTS_MAX {

@@ -1,5 +1,6 @@
-//! The class that congestion controls in Python extend: the hooks of a congestion control of the registry or of Reno's window, and
-//! the parts that Reno's window is made of.
+//! Base class of congestion controls in Python.
+//!
+//! It provides the hooks of a registered congestion control or of Reno's window, and the parts of Reno's window.
 
 use crate::facts::{Ack, Delivery, Init, Path, Why};
 use crate::inherited::Inherited;
@@ -9,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-/// The hooks that a class inherits.
+/// Inherited hooks of a class.
 #[pyclass(subclass, name = "CongestionControl", module = "bentpipe._core")]
 pub(crate) struct Controller {
     pub(crate) base: Inherited,

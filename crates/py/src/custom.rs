@@ -1,7 +1,8 @@
-//! Congestion controls that are written in Python: [`PyCc`] stands for an object of a class that extends [`Controller`]
-//! in a connection and calls what it overrides; the rest stays in Rust.
+//! Runs congestion controls that are written in Python.
 //!
-//! An exception ends it: [`Trouble`] keeps it, no hook is called any more, and the run stops at this event.
+//! [`PyCc`] represents an object of a class that extends [`Controller`] in a connection. It calls the overridden hooks;
+//! the others run in Rust. After an exception, [`Trouble`] keeps it, no hook is called, and the run stops at this
+//! event.
 
 use crate::controller::Controller;
 use crate::facts::{Ack, Delivery, Init, Path, Why};
@@ -20,7 +21,7 @@ use pyo3::types::PyTuple;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// The hooks, by their place in [`HOOKS`].
+/// Hooks, by their index in [`HOOKS`].
 #[derive(Clone, Copy, Debug)]
 enum Hook {
     Ack,
@@ -37,7 +38,7 @@ enum Hook {
     PacingRate,
 }
 
-/// What a class may override.
+/// Hooks that a class may override.
 pub(crate) const HOOKS: [&str; 12] = [
     "on_ack",
     "on_congestion",
@@ -53,21 +54,21 @@ pub(crate) const HOOKS: [&str; 12] = [
     "pacing_rate",
 ];
 
-/// A class of senders that a scenario may name.
+/// Congestion control class that a scenario may name.
 #[derive(Debug)]
 pub(crate) struct Class {
     name: String,
     code: String,
-    /// The congestion control that it extends; with Reno's window, one with its recovery.
+    /// Congestion control that it extends. A class with Reno's window has one with the same recovery.
     like: CcKind,
     class: Py<PyAny>,
-    /// Whether it extends a congestion control of the registry.
+    /// Whether it extends a registered congestion control.
     extends: bool,
     is_overridden: [bool; HOOKS.len()],
 }
 
 impl Class {
-    /// From what `bentpipe.own` gives.
+    /// Makes a class from the values of `bentpipe.own`.
     pub(crate) fn new(class: &Bound<'_, PyAny>, name: String, code: String, like: &str) -> PyResult<Self> {
         let kind = CcKind::ALL.iter().find(|kind| kind.name() == like);
         let like = *kind.ok_or_else(|| PyValueError::new_err(format!("no congestion control {like:?}")))?;
@@ -80,21 +81,21 @@ impl Class {
         &self.name
     }
 
-    /// For scenarios.
+    /// Returns the congestion control for scenarios.
     pub(crate) fn sender(self: &Arc<Self>) -> bentpipe_sim::scenario::Sender {
         let maker = Arc::new(Maker { class: Arc::clone(self), flow: String::new(), trouble: Arc::default() });
         let cc = CustomCc::named(&self.name, &self.code, move |init, cc| maker.make(init, cc));
         bentpipe_sim::scenario::Sender { cc, like: self.like }
     }
 
-    /// For a flow of a run, which reports to `trouble`.
+    /// Returns the congestion control of a run's flow, which reports to `trouble`.
     pub(crate) fn of_flow(self: &Arc<Self>, own: &CustomCc, flow: &str, trouble: &Arc<Trouble>) -> CustomCc {
         let maker = Arc::new(Maker { class: Arc::clone(self), flow: flow.into(), trouble: Arc::clone(trouble) });
         own.made_by(move |init, cc| maker.make(init, cc))
     }
 }
 
-/// Makes the objects of a class for a flow.
+/// Maker of the objects of a class for a flow.
 #[derive(Debug)]
 struct Maker {
     class: Arc<Class>,
@@ -128,11 +129,11 @@ impl Maker {
     }
 }
 
-/// An object in Python, ready to be called.
+/// Python object with its bound hooks.
 #[derive(Debug)]
 struct Object {
     object: Py<Controller>,
-    /// Bound methods, where they are overridden.
+    /// Bound methods of overridden hooks.
     hooks: [Option<Py<PyAny>>; HOOKS.len()],
     ack: Py<Ack>,
     path: Py<Path>,
@@ -170,12 +171,12 @@ impl Object {
         self.hooks[hook as usize].as_ref()
     }
 
-    /// The inherited hooks.
+    /// Returns the inherited hooks.
     fn base<'py>(&self, py: Python<'py>) -> PyResult<RefMut<'py>> {
         Ok(RefMut(self.object.bind(py).try_borrow_mut()?))
     }
 
-    /// Its window and pace now.
+    /// Returns the present window and pace.
     fn state(&self, py: Python<'_>) -> PyResult<State> {
         let rate = match self.hook(Hook::PacingRate) {
             Some(rate) => Some(pacing_rate(&rate.bind(py).call0()?)?),
@@ -213,18 +214,18 @@ impl DerefMut for RefMut<'_> {
     }
 }
 
-/// The controller of a connection, as an object in Python.
+/// Congestion control of a connection: a Python object.
 #[derive(Debug)]
 struct PyCc {
     maker: Arc<Maker>,
-    /// None if it could not be made.
+    /// Python object. Absent if its construction failed.
     object: Option<Object>,
-    /// As of the last hook.
+    /// State after the last hook.
     state: State,
     traits: Traits,
 }
 
-/// What a controller decides.
+/// Decisions of a congestion control.
 #[derive(Clone, Copy, Debug)]
 struct State {
     cwnd: u64,
@@ -234,13 +235,13 @@ struct State {
 }
 
 impl PyCc {
-    /// An answer of the inherited hooks; none without an object.
+    /// Returns an answer of the inherited hooks, or none without an object.
     fn ask<T>(&self, ask: impl FnOnce(&mut Inherited) -> Option<T>) -> Option<T> {
         let object = self.object.as_ref()?;
         Python::attach(|py| ask(&mut *object.base(py).ok()?))
     }
 
-    /// Calls the congestion control of the registry that the object extends, if it extends one.
+    /// Calls the registered congestion control that the object extends, if it extends one.
     fn with_built_in(&mut self, call: impl FnOnce(&mut dyn Custom)) {
         if !self.is_built_in() {
             return;
@@ -262,7 +263,7 @@ impl PyCc {
         self.maker.class.is_overridden[hook as usize]
     }
 
-    /// Calls the object, unless something went wrong before.
+    /// Calls the object, unless a hook failed before.
     #[inline]
     fn with_object(&mut self, hook: Hook, call: impl FnOnce(Python<'_>, &Object) -> PyResult<()>) {
         if self.maker.trouble.is_there() {
@@ -280,7 +281,7 @@ impl PyCc {
     }
 }
 
-/// A rate that Python gave, bit/s.
+/// Checks a rate from Python, bit/s.
 fn pacing_rate(value: &Bound<'_, PyAny>) -> PyResult<Option<Rate>> {
     if value.is_none() {
         return Ok(None);
@@ -450,7 +451,7 @@ impl CongestionControl for PyCc {
         self.state.pace
     }
 
-    /// Also where there is no rate yet, before the first round trip.
+    /// Also true before the first round trip, when there is no rate.
     fn paces(&self) -> bool {
         self.is_overridden(Hook::PacingRate) || self.traits.paces
     }
@@ -499,7 +500,7 @@ impl CongestionControl for PyCc {
     }
 }
 
-/// Probe segments of the congestion control that it extends.
+/// Probe segments of the extended congestion control.
 impl ProbeSegments for PyCc {
     fn answers(&self) -> bool {
         self.ask(|base| Some(base.probe_segments()?.answers())).unwrap_or(false)
@@ -535,7 +536,7 @@ impl ProbeSegments for PyCc {
 }
 
 impl Clone for PyCc {
-    /// With a deep copy of the object, as it is kept to undo a reaction to a spurious loss.
+    /// Copies the object deeply. The copy serves to undo a reaction to a spurious loss.
     fn clone(&self) -> Self {
         let copied = self.object.as_ref().map(|object| {
             Python::attach(|py| {

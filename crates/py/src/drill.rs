@@ -1,4 +1,4 @@
-//! Conformance scripts: as they are, through the codec, and on the kernel's TCP.
+//! Runs conformance scripts directly, through the codec, and on the kernel's TCP.
 
 use bentpipe_io::wire;
 use bentpipe_sim::conformance::{self, Objection, SCRIPTS};
@@ -6,16 +6,17 @@ use bentpipe_tcp::Segment;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Title of a case, and line and text of the first difference.
+/// Title of a case, with line and text of the first difference.
 type Case = (String, Option<(usize, String)>);
 
-/// Name and text of each script that comes with the simulator.
+/// Returns name and text of each bundled script.
 #[pyfunction]
 pub(crate) fn conformance_scripts() -> Vec<(&'static str, &'static str)> {
     SCRIPTS.to_vec()
 }
 
-/// The cases of a script, each with the first line that differs. `ValueError` with line and text: it cannot be read.
+/// Returns the cases of a script, each with the first line that differs. Raises `ValueError` with line and text for an
+/// invalid script.
 #[pyfunction]
 pub(crate) fn drill(py: Python<'_>, text: &str, through_codec: bool) -> PyResult<Vec<Case>> {
     let mut carry = |segment: &Segment| if through_codec { wire::carry(segment) } else { Ok(*segment) };
@@ -28,12 +29,13 @@ pub(crate) fn drill(py: Python<'_>, text: &str, through_codec: bool) -> PyResult
     Ok(cases.collect())
 }
 
-/// Title, verdict (`holds`, `noted`, `differs` or `not applicable`), the line and text of the first difference, or the text of what
-/// the kernel does not have, and the way of Linux with which bentpipe's TCP differs in the same line.
+/// Title, verdict (`holds`, `noted`, `differs` or `not applicable`), the first difference or the missing feature of the
+/// kernel (line and text), and the Linux behaviour that makes bentpipe's TCP differ in the same line.
 #[cfg(target_os = "linux")]
 type OnKernel = (String, &'static str, Option<usize>, String, Option<&'static str>);
 
-/// The cases of scripts on the TCP of this machine's kernel, in real time. The process has left the namespaces of the machine.
+/// Runs the cases of scripts on the TCP of this machine's kernel, in real time. The process must have left the
+/// namespaces of the machine.
 #[cfg(target_os = "linux")]
 #[pyfunction]
 pub(crate) fn kernel_drill(py: Python<'_>, texts: Vec<String>) -> PyResult<Vec<Vec<OnKernel>>> {

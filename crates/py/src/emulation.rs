@@ -1,4 +1,4 @@
-//! Emulation: hosts of Linux around a network in real time. Python decides which process does what.
+//! Emulation: Linux hosts around a network in real time. Python assigns processes to hosts.
 
 use crate::captures;
 use crate::simulation::Simulation;
@@ -24,11 +24,11 @@ use std::io::{self, BufWriter};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-/// Bytes of the largest packet of a host.
+/// Largest packet of a host in bytes.
 const MTU: u16 = 1500;
-/// Of a connection that our TCP opens.
+/// Port of a connection that bentpipe's TCP opens.
 const OWN_PORT: u16 = 49_152;
-/// Hosts that the network 10.77.0.0/24 has addresses for.
+/// Number of hosts: addresses of the network 10.77.0.0/24.
 const HOSTS_MAX: usize = 254;
 
 pub(crate) fn not_allowed(refused: NotAllowed) -> PyErr {
@@ -42,46 +42,46 @@ fn no_congestion_control(name: &str, error: &std::io::Error) -> PyErr {
     ))
 }
 
-/// Bentpipe's name of a congestion control of the kernel.
+/// Returns bentpipe's name of a congestion control of the kernel.
 #[pyfunction]
 pub(crate) fn simulated_cc(name: &str) -> &str {
     host::simulated_cc(name)
 }
 
-/// Ends with its parent, given by its id; whether that is still there.
+/// Ends this process when its parent ends. Returns whether the parent, given by its id, still exists.
 #[pyfunction]
 #[pyo3(signature = (parent=None))]
 pub(crate) fn end_with_parent(parent: Option<u32>) -> PyResult<bool> {
     Ok(host::end_with_parent(parent)?)
 }
 
-/// Takes real-time priority if that is allowed, and leaves the namespaces of the machine; whether it has priority.
+/// Takes real-time priority if permitted, and leaves the namespaces of the machine. Returns whether it has priority.
 #[pyfunction]
 pub(crate) fn isolate() -> PyResult<bool> {
-    // Before: in a namespace of users nobody may.
+    // Before `isolate`: a user namespace forbids it.
     let has_priority = host::take_priority();
     host::isolate().map_err(not_allowed)?;
     Ok(has_priority)
 }
 
-/// Hosts and the network between them.
+/// Hosts, and the network between them.
 #[pyclass(module = "bentpipe._core")]
 pub(crate) struct Emulation {
     simulation: Simulation,
     driver: Driver,
     names: Vec<String>,
-    /// Settings of TCP of the first flow at each host: those of our own.
+    /// Settings of bentpipe's TCP at each host: those of the host's first flow.
     configs: Vec<Config>,
     /// Names of all nodes.
     nodes: Vec<String>,
     functions: Arc<Functions>,
-    /// Functions of the network that real packets pass as they are.
+    /// Middleboxes that pass real packets unchanged, by node.
     passed: Vec<(String, &'static str)>,
-    /// The host whose TCP is ours.
+    /// Host with bentpipe's TCP.
     own: Option<usize>,
 }
 
-/// Nodes on the ways of real packets with functions that let these pass as they are.
+/// Returns the nodes on the routes of real packets with the middleboxes that pass these unchanged.
 fn passed(scenario: &spec::Scenario) -> Vec<(String, &'static str)> {
     let ports = FlowId::all(scenario.flows.len()).zip(&scenario.flows).filter(|(_, flow)| *flow.app == App::Port);
     let mut met = BTreeSet::new();
@@ -104,8 +104,8 @@ fn address(at: usize) -> (Ipv4Addr, Ipv6Addr) {
 
 #[pymethods]
 impl Emulation {
-    /// A host for each node that has a port; `pcap` has a place for `{host}` in it, and how many bytes of a packet are kept. `backend` is `auto`,
-    /// `tun` or `packet`, `offload` is `auto`, `off` or `on`.
+    /// Makes a host for each node with a port. `pcap` is a file name with `{host}` and the number of bytes to keep of a
+    /// packet. `backend` is `auto`, `tun` or `packet`, `offload` is `auto`, `off` or `on`.
     #[new]
     #[pyo3(signature = (scenario, pcap=None, cc=None, backend="auto", offload="auto", initial_window=None))]
     fn new(
@@ -179,14 +179,14 @@ impl Emulation {
         Ok(Self { simulation, driver, names, configs, nodes, functions, passed, own: None })
     }
 
-    /// Names of the hosts.
+    /// Returns the names of the hosts.
     #[getter]
     fn hosts(&self) -> Vec<String> {
         self.names.clone()
     }
 
-    /// The TCP of a host is ours from now on. `service`: `bulk`, `echo`, `send` or `take`, of a file, for all who connect to `port`; with
-    /// `peer`, another host, it connects to that port there instead.
+    /// Gives a host bentpipe's TCP. `service` is `bulk`, `echo`, `send` or `take`, of a file, for all who connect to
+    /// `port`. With `peer`, it connects to that port of another host instead.
     #[pyo3(signature = (host, service, file, port, peer, secret))]
     fn speak(
         &mut self,
@@ -206,7 +206,7 @@ impl Emulation {
             _ => Service::Bulk,
         };
         let speaker = Speaker::new(&self.configs[host], MTU, peer.is_none().then_some(port), service, secret);
-        // The port of one of our own connections is the same each time: there are no others at the host.
+        // A connection of bentpipe's TCP always has the same port: the host has no others.
         let connect = peer.map(|peer| {
             [SocketAddr::new(address(host).0.into(), OWN_PORT), SocketAddr::new(address(peer).0.into(), port)]
         });
@@ -215,36 +215,38 @@ impl Emulation {
         Ok(())
     }
 
-    /// Connections of the host whose TCP is ours: a column each.
+    /// Returns the connections of the host with bentpipe's TCP: one column per fact.
     fn spoken<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let host = self.own.map(|host| self.names[host].clone()).unwrap_or_default();
         let reports = self.driver.speaker().into_iter().flat_map(Speaker::reports);
         self.reported(py, &reports.map(|report| (host.clone(), report)).collect::<Vec<_>>())
     }
 
-    /// Connections of proxies, both sides of each: the same columns.
+    /// Returns the connections of proxies, both sides of each: one column per fact.
     fn proxied<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let reports = self.functions.reports().into_iter();
         self.reported(py, &reports.map(|(node, report)| (self.nodes[node.index()].clone(), report)).collect::<Vec<_>>())
     }
 
-    /// Functions of the network that real packets pass as they are, by node.
+    /// Returns the middleboxes that pass real packets unchanged, by node.
     #[getter]
     fn passed(&self) -> Vec<(String, &'static str)> {
         self.passed.clone()
     }
 
-    /// This process moves to a host.
+    /// Moves this process to a host.
     fn enter(&self, host: usize) -> PyResult<()> {
         self.driver.hosts()[host].enter().map_err(not_allowed)
     }
 
-    /// This process, a child that is about to become another program, moves to a host for ever, and can change nothing outside.
+    /// Moves this process to a host for ever, without access to the outside. It is a child that becomes another program
+    /// next.
     fn enter_as_program(&self, host: usize) -> PyResult<()> {
         self.driver.hosts()[host].enter_as_program().map_err(not_allowed)
     }
 
-    /// Goes on for `slice_s` seconds, or until the process with the id `process` ends: `slice`, `ended`, or `over`.
+    /// Continues for `slice_s` seconds, or until the process with the id `process` ends. Returns `slice`, `ended`, or
+    /// `over`.
     fn run(&mut self, py: Python<'_>, slice_s: f64, process: Option<i32>) -> PyResult<&'static str> {
         let (slice, driver) = (Duration::from_secs_f64(slice_s), &mut self.driver);
         let process = process.map(host::process).transpose()?;
@@ -260,7 +262,7 @@ impl Emulation {
         })
     }
 
-    /// What happened outside the scenario.
+    /// Returns events outside the scenario.
     fn outside<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (outside, about) = (self.driver.outside(), PyDict::new(py));
         let late = &outside.lateness;
@@ -303,7 +305,7 @@ impl Emulation {
         Ok(about)
     }
 
-    /// The connections of the hosts while they changed: a column each.
+    /// Returns the connections of the hosts while they changed: one column per fact.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         fn column<'py, T: IntoPyObject<'py>>(
             about: &Bound<'py, PyDict>,
@@ -336,7 +338,7 @@ impl Emulation {
         Ok(about)
     }
 
-    /// The tables of the run, as those of `Run.finish`.
+    /// Returns the tables of the run, as `Run.finish` does.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let captures = self.driver.finish();
         let mut result = self.simulation.finish(py)?;
@@ -345,7 +347,7 @@ impl Emulation {
             Ok(missed) => {
                 result.notes.push(format!("{missed} packets are missing in the captures: the disk was too slow"));
             }
-            // The tables cost an hour, and are whole.
+            // The tables may have taken an hour, and are complete.
             Err(error) => result.notes.push(format!("the captures end early: they could not be written: {error}")),
         }
         if let Some(end) = self.driver.samples_end() {
@@ -359,7 +361,7 @@ impl Emulation {
 }
 
 impl Emulation {
-    /// Connections of ours, each with the node at which it is: a column for each fact.
+    /// Returns connections of bentpipe's TCP, each with its node: one column per fact.
     fn reported<'py>(&self, py: Python<'py>, all: &[(String, Report)]) -> PyResult<Bound<'py, PyDict>> {
         let about = PyDict::new(py);
         about.set_item("host", all.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>())?;

@@ -1,6 +1,6 @@
-//! The facts that a congestion control in Python is given: one object of each kind per connection, updated in place.
+//! Facts for a congestion control in Python: one object of each kind per connection, updated in place.
 //!
-//! Bytes and times as in the core, as numbers of Python: bytes, seconds, bits per second.
+//! Bytes and times have the meaning of the core, as Python numbers: bytes, seconds, bits per second.
 
 use crate::values::{self, threshold};
 use bentpipe_tcp::cc::{AckSample, CcConfig, Congestion, Delivery as Delivered, Init as Begin, PathState};
@@ -12,12 +12,12 @@ fn seconds(span: Option<Duration>) -> Option<f64> {
     span.map(Duration::as_secs_f64)
 }
 
-/// What a controller starts from.
+/// Start values of a congestion control.
 #[pyclass(frozen, module = "bentpipe._core")]
 #[derive(Default)]
 pub(crate) struct Init {
     pub(crate) begin: Begin,
-    /// The congestion control of the registry in whose place the class is, with its settings.
+    /// Registered congestion control that the class replaces, with its settings.
     pub(crate) cc: Option<CcConfig>,
 }
 
@@ -49,7 +49,7 @@ impl Init {
     }
 }
 
-/// What one ACK of new data taught.
+/// Facts from one ACK of new data.
 #[pyclass(name = "AckSample", module = "bentpipe._core")]
 pub(crate) struct Ack(pub(crate) AckSample);
 
@@ -156,7 +156,7 @@ impl Path {
     }
 }
 
-/// Why the window is reduced.
+/// Reason of a window reduction.
 #[pyclass(name = "Congestion", module = "bentpipe._core")]
 pub(crate) struct Why(pub(crate) Congestion);
 
@@ -185,7 +185,7 @@ impl Why {
     }
 }
 
-/// What one ACK taught of delivery and loss.
+/// Facts from one ACK on delivery and loss.
 #[pyclass(module = "bentpipe._core")]
 pub(crate) struct Delivery(pub(crate) Delivered);
 

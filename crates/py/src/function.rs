@@ -1,5 +1,7 @@
-//! Functions of the network that are written in Python: [`PyFunction`] stands at a node for an object of a class that extends
-//! [`Function`]. What a hook calls is written down in that object and carried out when the hook has returned.
+//! Runs middleboxes that are written in Python.
+//!
+//! [`PyFunction`] represents an object of a class that extends [`Function`] at a node. The object records the calls of
+//! a hook. They take effect after the hook returns.
 
 use crate::own::{self, Trouble};
 use crate::packet::{notified, sequence_ranges, Flows, View};
@@ -14,7 +16,7 @@ use pyo3::types::PyTuple;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The hooks, by their place in [`HOOKS`].
+/// Hooks, by their index in [`HOOKS`].
 #[derive(Clone, Copy, Debug)]
 enum Hook {
     Packet,
@@ -22,13 +24,13 @@ enum Hook {
     Corrupted,
 }
 
-/// What a class may override.
+/// Hooks that a class may override.
 pub(crate) const HOOKS: [&str; 3] = ["on_packet", "on_timer", "on_corrupted"];
 
-/// Seconds that a packet may be delayed, and that a run may last: what is more is taken for a mistake.
+/// Largest delay of a packet and duration of a run in seconds. Larger values are mistakes.
 const SECONDS_MAX: f64 = 1e9;
 
-/// A class of functions that a scenario may name.
+/// Middlebox class that a scenario may name.
 #[derive(Debug)]
 pub(crate) struct FunctionClass {
     name: String,
@@ -47,12 +49,12 @@ impl FunctionClass {
         &self.name
     }
 
-    /// For scenarios: runs say how it is made.
+    /// Returns the middlebox for scenarios. Runs add its constructor.
     pub(crate) fn config(&self) -> OwnConfig {
         OwnConfig { name: self.name.clone(), code: self.code.clone(), make: None }
     }
 
-    /// For a node of a run, which reports to `trouble`.
+    /// Returns the constructor for a node of a run, which reports to `trouble`.
     pub(crate) fn at_node(
         self: &Arc<Self>,
         node: &str,
@@ -66,15 +68,15 @@ impl FunctionClass {
     }
 }
 
-/// A node, as its functions know it.
+/// Node, as its middleboxes see it.
 #[derive(Clone, Debug)]
 struct Place {
     name: String,
-    /// When something changes there by the timeline, in order.
+    /// Times when the timeline changes something at the node, in order.
     changes: Arc<[Time]>,
 }
 
-/// What becomes of the packet that a function was given.
+/// Fate of the packet of a hook.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Fate {
     #[default]
@@ -99,24 +101,24 @@ impl Fate {
     }
 }
 
-/// What classes extend: what a hook may ask and call, and what it has called.
+/// Base class of middleboxes: the facts and calls of a hook, and the recorded calls.
 #[pyclass(subclass, name = "Middlebox", module = "bentpipe._core")]
 pub(crate) struct Function {
     now: Time,
     node: String,
     changes: Arc<[Time]>,
     seed: u64,
-    /// Whether the packet in hand is corrupted, so that the node drops it.
+    /// Whether the present packet is corrupted, so that the node drops it.
     is_corrupted: bool,
-    /// The packet in hand, by what is in front of it and what becomes of it; none outside `on_packet`.
+    /// Queue before the present packet, and its fate. None outside `on_packet`.
     given: Option<(Option<QueueView>, Fate)>,
     copies: u32,
-    /// What the packet's sender is asked for, bytes of payload.
+    /// Segment size that is requested from the packet's sender, payload bytes.
     segment_size: Option<u32>,
     timer: Time,
     handles: u64,
     held: BTreeMap<u64, Packet>,
-    /// Packets that were held, in the order in which they were let go, and whether they go on.
+    /// Released packets in order of their release, and whether they are forwarded.
     let_go: Vec<(Packet, bool)>,
     /// Notices for the senders of packets, each with the header of a packet from there.
     notices: Vec<(Packet, Notice)>,
@@ -248,12 +250,12 @@ impl Function {
     }
 }
 
-/// Seconds that Python gave.
+/// Checks seconds from Python.
 fn span(what: &str, seconds: f64) -> PyResult<Duration> {
     if !(0.0..=SECONDS_MAX).contains(&seconds) {
         return Err(PyValueError::new_err(format!("{what} of {seconds}: expected seconds, 0 to 1e9")));
     }
-    // The type ends sooner, after what no run lasts.
+    // The type saturates at a time that exceeds every run.
     Ok(Duration::from_secs_f64(seconds))
 }
 
@@ -292,18 +294,18 @@ impl Function {
     }
 }
 
-/// An object in Python, ready to be called.
+/// Python object with its bound hooks.
 #[derive(Debug)]
 struct Object {
     function: Py<Function>,
-    /// Bound methods, where they are overridden.
+    /// Bound methods of overridden hooks.
     hooks: [Option<Py<PyAny>>; HOOKS.len()],
-    /// What `on_packet` is given, as arguments too, from the first packet on.
+    /// Packet view and arguments of `on_packet`, from the first packet on.
     shown: Option<(Py<View>, Py<PyTuple>)>,
 }
 
 impl Object {
-    /// Makes it; what it may ask is known before its `__init__`.
+    /// Makes the object. Node and seed are set before its `__init__`, which may read them.
     fn new(py: Python<'_>, class: &FunctionClass, place: &Place, seed: u64) -> PyResult<Self> {
         let made = class.class.bind(py).call_method1("__new__", (&class.class,))?;
         let function = own::made::<Function>(&made, &class.name)?;
@@ -317,7 +319,7 @@ impl Object {
         Ok(Self { function: function.clone().unbind(), hooks, shown: None })
     }
 
-    /// The arguments of `on_packet`, with this packet; of `on_corrupted`, if it is.
+    /// Returns the arguments of `on_packet` with this packet, or of `on_corrupted` for a corrupted packet.
     fn show<'py>(
         &mut self,
         py: Python<'py>,
@@ -337,7 +339,7 @@ impl Object {
     }
 }
 
-/// What a hook has called for.
+/// Calls of a hook that take effect after it.
 #[derive(Debug, Default)]
 struct Wanted {
     fate: Fate,
@@ -347,19 +349,19 @@ struct Wanted {
     notices: Vec<(Packet, Notice)>,
 }
 
-/// A function of the network, as an object in Python.
+/// Middlebox: a Python object.
 #[derive(Debug)]
 struct PyFunction {
     class: Arc<FunctionClass>,
     node: String,
     trouble: Arc<Trouble>,
     flows: Flows,
-    /// None if it could not be made.
+    /// Python object. Absent if its construction failed.
     object: Option<Object>,
     timer: Time,
-    /// Packets that the object holds.
+    /// Number of packets that the object holds.
     held: usize,
-    /// By when they go on, and by their number.
+    /// Delayed packets, by departure and number.
     delayed: BTreeMap<(Time, u64), Packet>,
     delays: u64,
 }
@@ -400,8 +402,8 @@ impl PyFunction {
         self.class.is_overridden[hook as usize] && self.object.is_some() && !self.trouble.is_there()
     }
 
-    /// Calls a hook, with a packet and what is in front of it, if it is given one. What it has called for until it fails is
-    /// carried out, too: packets are never forgotten.
+    /// Calls a hook with a packet and the queue before it, if there is a packet. Calls before a failure take effect,
+    /// too: packets are never forgotten.
     fn call(&mut self, hook: Hook, given: Option<(&mut Packet, &mut Option<Segment>)>, cx: &mut Context<'_>) -> Wanted {
         let now = cx.now;
         let is_corrupted = matches!(hook, Hook::Corrupted);
@@ -454,7 +456,7 @@ impl PyFunction {
         }
     }
 
-    /// Sends notices, and lets held packets go.
+    /// Sends notices and releases held packets.
     fn carry_out(packets: Vec<(Packet, bool)>, notices: Vec<(Packet, Notice)>, cx: &mut Context<'_>) {
         for (header, notice) in notices {
             cx.notify_sender(&header, notice);
@@ -468,7 +470,7 @@ impl PyFunction {
         }
     }
 
-    /// The object keeps a packet under a handle that it knows.
+    /// Keeps a packet under the object's handle.
     fn keep(&mut self, handle: u64, packet: Packet, cx: &mut Context<'_>) {
         let kept = self.object.as_ref().map(|object| {
             Python::attach(|py| object.function.bind(py).try_borrow_mut().map(|mut it| it.held.insert(handle, packet)))

@@ -1,5 +1,5 @@
-//! Hooks that a class in Python does not override: those of the congestion control of the registry that it extends, or of Reno's
-//! window.
+//! Hooks that a Python class does not override: those of the registered congestion control that it extends, or of
+//! Reno's window.
 
 use crate::facts::Init;
 use bentpipe_tcp::cc::{
@@ -13,11 +13,11 @@ use pyo3::PyResult;
 pub(crate) enum Inherited {
     /// Reno's window.
     Reno(Window),
-    /// A congestion control of the registry.
+    /// Registered congestion control.
     BuiltIn(BuiltIn),
 }
 
-/// A congestion control of the registry.
+/// Registered congestion control.
 #[derive(Clone, Debug)]
 pub(crate) struct BuiltIn {
     cc: Box<dyn Custom>,
@@ -26,16 +26,17 @@ pub(crate) struct BuiltIn {
 }
 
 impl Inherited {
-    /// For a class that extends this congestion control, at the start of a connection.
+    /// Makes the hooks of a class that extends this congestion control, at the start of a connection.
     ///
     /// # Errors
-    /// There is no such congestion control.
+    ///
+    /// The congestion control does not exist.
     pub(crate) fn new(extends: Option<&str>, init: Option<&Init>) -> Result<Self, String> {
         let begin = init.map_or_else(Begin::default, |init| init.begin);
         let Some(name) = extends else { return Ok(Self::Reno(Window::new(begin))) };
         let kind = CcKind::ALL.iter().find(|kind| kind.name() == name);
         let kind = *kind.ok_or_else(|| format!("no congestion control {name:?}: expected one of bentpipe list cc"))?;
-        // With the settings of the scenario, unless it is made outside a connection.
+        // Uses the settings of the scenario, except outside a connection.
         let config = init.and_then(|init| init.cc).filter(|config| config.kind() == kind).unwrap_or(kind.into());
         Ok(Self::BuiltIn(BuiltIn { cc: config.custom(begin), name: kind.name(), smss: begin.smss }))
     }
@@ -64,7 +65,8 @@ impl Inherited {
     /// Sets the window.
     ///
     /// # Errors
-    /// The congestion control keeps another.
+    ///
+    /// The congestion control keeps another window.
     pub(crate) fn set_cwnd(&mut self, bytes: f64) -> Result<(), String> {
         match self {
             Self::Reno(window) => window.set_cwnd(bytes),
@@ -104,9 +106,10 @@ impl Inherited {
         }
     }
 
-    /// Reno's window, for `part` of it.
+    /// Returns Reno's window, for `part` of it.
     ///
     /// # Errors
+    ///
     /// There is none: `hook` of the congestion control does its work.
     pub(crate) fn window(&mut self, part: &str, hook: &str) -> PyResult<&mut Window> {
         match self {
@@ -218,7 +221,7 @@ impl Inherited {
         }
     }
 
-    /// The congestion control of the registry, if it is one.
+    /// Returns the registered congestion control, if it extends one.
     pub(crate) fn built_in(&mut self) -> Option<&mut dyn Custom> {
         match self {
             Self::Reno(_) => None,
@@ -231,7 +234,7 @@ impl Inherited {
     }
 }
 
-/// Answers of a congestion control that never change.
+/// Constant answers of a congestion control.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Traits {
     pub(crate) takes_deliveries: bool,

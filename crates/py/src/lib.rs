@@ -1,5 +1,6 @@
-//! The Python face of the core: converts values, releases the GIL, maps errors. What things mean is documented in
-//! `python/bentpipe`; the stubs are `python/bentpipe/_core.pyi`.
+//! Python interface of the core: converts values, releases the GIL, maps errors.
+//!
+//! `python/bentpipe` documents the meaning; the stubs are in `python/bentpipe/_core.pyi`.
 
 mod captures;
 mod controller;
@@ -65,17 +66,17 @@ mod _core {
     const RESULTS: u32 = bentpipe_sim::RESULTS;
 }
 
-/// How often a long reading is looked at.
+/// Number of progress reports of a long reading.
 const LOOKS: f64 = 500.0;
 
-/// A checked scenario with every default filled in.
+/// Checked scenario with every default filled in.
 #[pyclass(frozen, module = "bentpipe._core")]
 struct Scenario {
     resolved: Resolved,
-    /// Made when it is first asked for: it takes longer than to build the network.
+    /// Computed on first use: it takes longer than to build the network.
     digest: OnceLock<String>,
     duration_s: f64,
-    /// What it names and does not contain.
+    /// External parts of the scenario.
     outside: Outside,
 }
 
@@ -91,11 +92,11 @@ impl Scenario {
     }
 }
 
-/// Name, code, and a class in Python; of a congestion control also which of the registry it is like, of a function of the network
-/// none.
+/// Name, code, base and Python class. The base is the registered congestion control that the class extends; middleboxes
+/// have none.
 type Given<'py> = (String, String, Option<String>, Bound<'py, PyAny>);
 
-/// What a scenario may name: files below its folder, if it has one, and classes in Python.
+/// External parts of a scenario: files in its folder, if it has one, and Python classes.
 #[derive(Clone)]
 struct Outside {
     folder: Option<PathBuf>,
@@ -137,7 +138,7 @@ impl Files for Outside {
     }
 }
 
-/// What a scenario that is being read may name. Now and then it looks for Ctrl-C, and tells how far it is.
+/// External parts of a scenario while it is read. Regularly checks for Ctrl-C and reports progress.
 struct Reading<'a, 'py> {
     py: Python<'py>,
     outside: &'a Outside,
@@ -151,7 +152,7 @@ impl<'a, 'py> Reading<'a, 'py> {
         Self { py, outside, reached, raised: RefCell::default(), next: Cell::new(0.0) }
     }
 
-    /// What was read, unless the user ended it.
+    /// Returns the result, unless the user interrupted the reading.
     fn end<T>(self, read: T) -> PyResult<T> {
         self.raised.into_inner().map_or(Ok(read), Err)
     }
@@ -227,33 +228,33 @@ impl Scenario {
         self.resolved.to_json().to_string()
     }
 
-    /// Nodes, links and flows, as JSON.
+    /// Returns nodes, links and flows as JSON.
     fn network(&self) -> String {
         tables::network(&self.resolved.scenario).to_string()
     }
 
-    /// Names of the alternatives of the scenario, in the order of the file.
+    /// Returns the names of the cases, in the order of the file.
     fn cases(&self) -> Vec<String> {
         self.resolved.cases.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// The keys that act in the place of a key without an effect.
+    /// Returns the keys that replace a key without an effect.
     fn acting(&self, key: &str) -> Vec<String> {
         self.resolved.acting(key)
     }
 
-    /// What `bentpipe sweep` runs, as JSON; none of a case or a point.
+    /// Returns the sweep as JSON, or none for a case or a point.
     fn sweep(&self) -> Option<String> {
         self.resolved.sweep.as_ref().map(|sweep| tables::sweep(sweep).to_string())
     }
 
-    /// A case, with values over it.
+    /// Returns a case, with overrides.
     fn case(&self, py: Python<'_>, name: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
         let sweep = self.resolved.sweep.as_ref().ok_or_else(|| PyKeyError::new_err("a case has no cases"))?;
         Self::new(py, sweep.case(name, &sets, &self.outside), self.outside.clone())
     }
 
-    /// A point of the grid, given as a position on each axis.
+    /// Returns a point of the sweep, given as a position on each axis.
     fn point(&self, py: Python<'_>, positions: Vec<usize>) -> PyResult<Self> {
         let axes = self.resolved.sweep.as_ref().map_or(&[][..], |sweep| &sweep.axes);
         let is_there = positions.len() == axes.len() && axes.iter().zip(&positions).all(|(axis, &at)| at < axis.len());
@@ -283,19 +284,19 @@ impl Scenario {
         self.known_digest()
     }
 
-    /// Notes, which the tables of a run have, too, then hints.
+    /// Returns notes, which are in the tables of a run, too, then hints.
     #[getter]
     fn notes(&self) -> Vec<String> {
         let scenario = &self.resolved.scenario;
         [scenario.notes(), scenario.hints()].concat()
     }
 
-    /// Its notes and hints as problems.
+    /// Returns notes and hints as problems.
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         tables::problems(py, &self.resolved.warnings(), "warning")
     }
 
-    /// Constellations, places and paths of its sky, found once more; none if it has no sky.
+    /// Returns constellations, places and paths of the sky, computed again, or none without a sky.
     #[pyo3(signature = (reached=None))]
     fn sky<'py>(&self, py: Python<'py>, reached: Option<Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let reading = Reading::new(py, &self.outside, reached);
@@ -303,32 +304,32 @@ impl Scenario {
         reading.end(found)?.map(|found| sky::of_run(py, found)).transpose()
     }
 
-    /// Whether links of it are those of a sky.
+    /// Whether the scenario has a sky.
     #[getter]
     fn has_sky(&self) -> bool {
         self.resolved.has_sky()
     }
 
-    /// Whether each replication has another day of the sky.
+    /// Whether each replication has its own day of the sky.
     #[getter]
     fn has_days(&self) -> bool {
         self.resolved.has_days()
     }
 
-    /// The scenario on a day of the sky, where that is open.
+    /// Returns the scenario on a day of the sky, if the file does not fix the day.
     fn on_day(&self, py: Python<'_>, day: u64) -> PyResult<Self> {
         let found = py.detach(|| self.resolved.on_day(day, &self.outside));
         let found = found.ok_or_else(|| PyKeyError::new_err("a scenario without days of the sky"))?;
         Self::new(py, found, self.outside.clone())
     }
 
-    /// Whether the seed decides more than the timing of hosts.
+    /// Whether the seed affects more than the timing of hosts.
     #[getter]
     fn is_random(&self) -> bool {
         self.resolved.scenario.is_random()
     }
 
-    /// The kind of the application of each flow, in the order of their names.
+    /// Returns the application kind of each flow, in the order of their names.
     #[getter]
     fn flow_kinds(&self) -> Vec<&str> {
         self.resolved.scenario.flows.iter().map(|flow| flow.app.kind()).collect()
@@ -350,7 +351,7 @@ impl Scenario {
     }
 }
 
-/// A simulation that is under way.
+/// Simulation in progress.
 #[pyclass(module = "bentpipe._core")]
 struct Run {
     simulation: Simulation,
@@ -361,7 +362,7 @@ struct Run {
 #[pymethods]
 impl Run {
     #[new]
-    /// `pcap` has a place for `HOST` in it.
+    /// Makes a run. `pcap` is a file name with `HOST`.
     #[pyo3(signature = (scenario, seed=None, pcap=None))]
     fn new(scenario: &Bound<'_, Scenario>, seed: Option<u64>, pcap: Option<&str>) -> PyResult<Self> {
         let mut simulation = Simulation::new(scenario, seed)?;
@@ -384,7 +385,7 @@ impl Run {
         Ok(())
     }
 
-    /// The tables up to now. The run does not change.
+    /// Returns the tables up to now. The run does not change.
     fn so_far<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         tables::result(py, &self.simulation.so_far(py)?)
     }
@@ -412,37 +413,37 @@ impl Run {
     }
 }
 
-/// JSON Schema of the scenario file.
+/// Returns the JSON Schema of the scenario file.
 #[pyfunction]
 fn schema() -> String {
     scenario::schema().to_string()
 }
 
-/// A text as a number and its unit; none if it is no such text.
+/// Returns a string as a number and its unit, or none if it is not a quantity.
 #[pyfunction]
 fn quantity(text: &str) -> Option<(f64, String)> {
     bentpipe_units::quantity::any(text)
 }
 
-/// What can be named in a scenario, as JSON.
+/// Returns the named choices of a scenario as JSON.
 #[pyfunction]
 fn choices() -> String {
     tables::choices().to_string()
 }
 
-/// Every column and series with unit and meaning, as JSON.
+/// Returns every column and series with unit and meaning, as JSON.
 #[pyfunction]
 fn dictionary() -> String {
     tables::dictionary().to_string()
 }
 
-/// What a class in Python may override: a congestion control, and a function of the network.
+/// Returns the hooks that a class may override: those of congestion controls, and those of middleboxes.
 #[pyfunction]
 fn hooks() -> (Vec<&'static str>, Vec<&'static str>) {
     (custom::HOOKS.to_vec(), function::HOOKS.to_vec())
 }
 
-/// Version and build profile of this module.
+/// Returns version and build profile of this module.
 #[pyfunction]
 fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let info = PyDict::new(py);

@@ -1,4 +1,4 @@
-//! The open network: packets of Python's own enter by ports and are taken out there.
+//! Open network: Python sends its own packets through ports and receives them there.
 
 use crate::simulation::Simulation;
 use crate::{tables, NetworkError, Scenario};
@@ -9,20 +9,20 @@ use bentpipe_units::{Duration, Time};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// A network that lives in time: one may put packets into it, and says how far time goes.
+/// Network with a clock: the caller sends packets and advances the time.
 #[pyclass(module = "bentpipe._core")]
 pub(crate) struct Network {
     simulation: Simulation,
-    /// Python knows them by their places here: two of each flow.
+    /// Ports, by the index that Python uses: two of each flow.
     ports: Vec<PortId>,
-    /// Name and nodes of each flow that has ports.
+    /// Name and nodes of each flow with ports.
     flows: Vec<(String, String, String)>,
 }
 
-/// A packet that left: when, where, when it entered, bytes on the wire, whether it is marked, what it was given with.
+/// Delivered packet: time and port of delivery, time of entry, bytes on the wire, whether it is marked, content.
 type Delivered<'py> = (f64, usize, f64, u64, bool, Bound<'py, PyBytes>);
 
-/// A packet that was lost: when, where and when it entered, the place, the cause, bytes on the wire, its content.
+/// Lost packet: time of loss, port and time of entry, place, cause, bytes on the wire, content.
 type Lost<'py> = (f64, usize, f64, String, &'static str, u64, Bound<'py, PyBytes>);
 
 #[pymethods]
@@ -41,7 +41,7 @@ impl Network {
         Ok(Self { simulation, ports, flows })
     }
 
-    /// Name and both nodes of each flow that has ports. Of the first they are ports 0 and 1, and so on.
+    /// Returns name and both nodes of each flow with ports. The first flow has ports 0 and 1, and so on.
     #[getter]
     fn flows(&self) -> Vec<(String, String, String)> {
         self.flows.clone()
@@ -53,7 +53,7 @@ impl Network {
         network.inject(at, self.ports[port], size, header_len, data.into()).map_err(refused)
     }
 
-    /// Go on to an instant, but handle no more than about `events` events; whether it was reached.
+    /// Continues to an instant, but handles at most about `events` events. Returns whether it reached the instant.
     fn run_until(&mut self, py: Python<'_>, until_s: f64, events: u64) -> PyResult<bool> {
         let until = instant(until_s, self.simulation.network()?.next_wakeup());
         self.simulation.advance(py, events, move |network, events| {
@@ -100,7 +100,7 @@ impl Network {
         Ok(self.simulation.network()?.now().as_secs_f64())
     }
 
-    /// Infinite: nothing happens any more.
+    /// Time of the next event. Infinite: there are no more events.
     #[getter]
     fn next_wakeup_s(&self) -> PyResult<f64> {
         let next = self.simulation.network()?.next_wakeup();
@@ -114,8 +114,8 @@ impl Network {
     }
 }
 
-/// The instant nearest to `s` seconds; or `known`, if that is `s` seconds as a float shows it:
-/// a float has not every picosecond after hours.
+/// Returns the instant nearest to `s` seconds, or `known`, if that is `s` seconds as a float: after hours, a float does
+/// not resolve a picosecond.
 fn instant(s: f64, known: Time) -> Time {
     if known.as_secs_f64() == s {
         known

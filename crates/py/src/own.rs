@@ -1,4 +1,4 @@
-//! What classes of one's own have in common, whatever they stand for: their hooks, and how one fails.
+//! Common parts of Python classes: their hooks, and their failures.
 
 use crate::SenderError;
 use bentpipe_units::Time;
@@ -9,7 +9,7 @@ use pyo3::PyClass;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
-/// Which hooks of `base` a class overrides.
+/// Returns which hooks of `base` a class overrides.
 pub(crate) fn overridden<const N: usize>(
     class: &Bound<'_, PyAny>,
     base: &Bound<'_, PyType>,
@@ -22,14 +22,14 @@ pub(crate) fn overridden<const N: usize>(
     Ok(found)
 }
 
-/// What a class made, as what it extends.
+/// Returns an object of a class as its base class.
 pub(crate) fn made<'a, 'py, T: PyClass>(object: &'a Bound<'py, PyAny>, class: &str) -> PyResult<&'a Bound<'py, T>> {
     object
         .cast::<T>()
         .map_err(|_| PyTypeError::new_err(format!("{class} made {}: expected an object of its own", object.get_type())))
 }
 
-/// The bound methods of an object, where its class overrides them.
+/// Returns the bound methods of an object for the hooks that its class overrides.
 pub(crate) fn hooks<const N: usize>(
     object: &Bound<'_, PyAny>,
     class: &str,
@@ -50,7 +50,7 @@ pub(crate) fn hooks<const N: usize>(
     Ok(hooks)
 }
 
-/// What went wrong in a run, if anything did.
+/// First failure of a run, if any.
 #[derive(Debug, Default)]
 pub(crate) struct Trouble {
     is_there: AtomicBool,
@@ -61,7 +61,7 @@ pub(crate) struct Trouble {
 struct Failure {
     error: PyErr,
     class: String,
-    /// Such as `on_ack, flow bulk`, or `on_packet, node gateway`.
+    /// Place, such as `on_ack, flow bulk`, or `on_packet, node gateway`.
     place: String,
 }
 
@@ -76,12 +76,13 @@ impl Trouble {
         self.is_there.store(true, Ordering::Relaxed);
     }
 
-    /// The error to raise, if there was one, and whether the run is worth keeping until here: a Ctrl-C is no failure.
-    /// All else is, also what asks to end the process: a class must not end a comparison without a message.
+    /// Returns the error to raise, if there was one, and whether the results so far are valid. Only Ctrl-C keeps them.
+    /// Other exceptions, including those that end the process, become failures: a class must not end a comparison
+    /// without a message.
     pub(crate) fn raised(&self, py: Python<'_>, now: Time) -> Option<(PyErr, bool)> {
         let Failure { error, class, place } =
             self.first.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()?;
-        // A run goes on where only a copy of its state has failed.
+        // A run whose state could not be copied continues.
         self.is_there.store(false, Ordering::Relaxed);
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
             return Some((PyKeyboardInterrupt::new_err(format!("{class}.{place}")), true));
@@ -96,7 +97,7 @@ impl Trouble {
 }
 
 fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
-    // Only a value that was taken out has its traceback.
+    // Only an extracted value has its traceback.
     let value = error.clone_ref(py).into_value(py);
     let lines = py.import("traceback")?.call_method1("format_exception", (value,))?;
     Ok(lines.extract::<Vec<String>>()?.concat())

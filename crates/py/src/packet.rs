@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::sync::Arc;
 
-/// The names of the flows of a run, in order.
+/// Names of the flows of a run, in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Flows(Arc<[Py<PyString>]>);
 
@@ -19,15 +19,15 @@ impl Flows {
     }
 }
 
-/// The packet that a function was given.
+/// Packet of a middlebox.
 #[pyclass(name = "Packet", module = "bentpipe._core")]
 pub(crate) struct View {
     pub(crate) packet: Packet,
-    /// The packet's segment; none in a datagram.
+    /// Segment of the packet. None in a datagram.
     pub(crate) segment: Option<Segment>,
-    /// Whether the segment is another one than came.
+    /// Whether the middlebox changed the segment.
     pub(crate) is_rewritten: bool,
-    /// Whether the node drops it, so that nothing can be changed.
+    /// Whether the node drops the packet, so that nothing can be changed.
     pub(crate) is_corrupted: bool,
     pub(crate) flows: Flows,
 }
@@ -46,10 +46,10 @@ impl View {
     }
 }
 
-/// The end of a connection that sent a packet, to be kept and notified later.
+/// End of a connection that sent a packet, to be kept and notified later.
 #[pyclass(frozen, name = "PacketSender", module = "bentpipe._core")]
 pub(crate) struct PacketSender {
-    /// The header of a packet from it.
+    /// Header of a packet from it.
     header: Packet,
     flows: Flows,
 }
@@ -178,7 +178,7 @@ impl View {
     }
 }
 
-/// The header of a packet whose sender is to be notified.
+/// Returns the header of a packet whose sender is to be notified.
 pub(crate) fn notified(sender: &Bound<'_, PyAny>) -> PyResult<Packet> {
     if let Ok(sender) = sender.cast::<PacketSender>() {
         return Ok(sender.get().header);
@@ -196,7 +196,7 @@ pub(crate) fn notified(sender: &Bound<'_, PyAny>) -> PyResult<Packet> {
     Ok(packet.packet.header())
 }
 
-/// Ranges of sequence numbers that Python gave, each as its first number and its length.
+/// Converts ranges of sequence numbers from Python, each as its first number and its length.
 pub(crate) fn sequence_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<Vec<(Seq, u16)>> {
     const EXPECTED: &str = "expected pairs of sequence numbers, first and last plus one, such as [packet.data_range]";
     let Ok(pairs) = ranges.try_iter() else {

@@ -1,4 +1,4 @@
-//! A network under way as Python may hold it: without the GIL where it can be, with failures as errors.
+//! Holds a simulation for Python: releases the GIL if possible, and turns failures into errors.
 
 use crate::own::Trouble;
 use crate::packet::Flows;
@@ -15,18 +15,18 @@ use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
-/// One thread at a time may use it.
+/// Simulation for one thread at a time.
 pub(crate) struct Simulation {
-    /// Taken by `finish`, or lost to a panic.
+    /// Network of the run. Absent after `finish`, and after a panic.
     network: Option<Network>,
     replay: Replay,
-    /// What went wrong in classes in Python; none if there are none.
+    /// Failures of Python classes. None without such classes.
     trouble: Option<Arc<Trouble>>,
-    /// Settings of TCP of each flow, where these have classes in Python, which report to `trouble`.
+    /// TCP settings of each flow with Python classes, which report to `trouble`.
     tcp: Vec<Arc<Config>>,
 }
 
-/// What to say in a bug report. A digest takes its time, so that none is made for nothing.
+/// Facts for a bug report. A digest takes time, so it is computed only for a report.
 #[derive(Clone)]
 struct Replay {
     scenario: Arc<Py<Scenario>>,
@@ -46,7 +46,7 @@ impl Simulation {
         Self::build(scenario, seed, None)
     }
 
-    /// One whose functions act on packets with bytes as `real` does.
+    /// Builds a simulation whose middleboxes handle packets with bytes as `real` does.
     pub(crate) fn build(
         scenario: &Bound<'_, Scenario>,
         seed: Option<u64>,
@@ -98,20 +98,21 @@ impl Simulation {
         Ok(Self { network: Some(network), replay, trouble: Some(trouble), tcp })
     }
 
-    /// Settings of TCP of a flow, by its place, for connections outside the network: with its class in Python; none if it has none.
+    /// Returns the TCP settings of a flow for connections outside the network, with its Python class. None without a
+    /// class.
     pub(crate) fn tcp(&self, flow: usize) -> Option<&Config> {
         self.tcp.get(flow).map(Arc::as_ref)
     }
 
-    /// Takes up to `steps` steps of `run`, which is given how many to take and returns whether there is no more to do.
-    /// Returns the same.
+    /// Takes up to `steps` steps of `run`, which receives the number of steps and returns whether it is done. Returns
+    /// whether it is done.
     pub(crate) fn advance(
         &mut self,
         py: Python<'_>,
         steps: u64,
         mut run: impl FnMut(&mut Network, u64) -> bool + Send,
     ) -> PyResult<bool> {
-        // Taken out, so that a network which panicked half way through an event is never used again.
+        // Taken out, so that a network that panicked in an event is never used again.
         let mut network = self.network.take().ok_or_else(over)?;
         let replay = Replay { after: Some(network.now()), ..self.replay.clone() };
         let Some(trouble) = &self.trouble else {
@@ -122,10 +123,10 @@ impl Simulation {
             self.network = Some(network);
             return Ok(is_done);
         };
-        // With the GIL, for Python is called with each ACK or packet. The interpreter lends it to other threads meanwhile.
+        // Keeps the GIL, because each ACK or packet calls Python. The interpreter lends it to other threads.
         let is_done = caught(&replay, || (0..steps).any(|_| run(&mut network, 1) || trouble.is_there()))?;
         if let Some((error, is_kept)) = trouble.raised(py, network.now()) {
-            // A hook that was interrupted half way cannot go on.
+            // An interrupted hook cannot continue.
             network.interrupt();
             self.network = is_kept.then_some(network);
             return Err(error);
@@ -134,13 +135,13 @@ impl Simulation {
         Ok(is_done)
     }
 
-    /// The results up to now.
+    /// Returns the results up to now.
     pub(crate) fn so_far(&self, py: Python<'_>) -> PyResult<RunResult> {
         let network = self.network()?;
-        // With the GIL: classes in Python are copied.
+        // Keeps the GIL, because Python classes are copied.
         let result = caught(&self.replay, || network.so_far())?;
         if let Some((error, _)) = self.trouble.as_ref().and_then(|trouble| trouble.raised(py, network.now())) {
-            // A class cannot be copied. The run does without the copy.
+            // A class cannot be copied. The run continues without the copy.
             return Err(error);
         }
         result.map_err(|failure| RunError::new_err(format!("{failure}\n  {}", self.replay)))
@@ -161,12 +162,12 @@ impl Simulation {
     }
 }
 
-/// Work without the GIL; a panic, always a bug in bentpipe, becomes an error that says how to see it again.
+/// Works without the GIL. A panic, always a bug in bentpipe, becomes an error that describes how to reproduce it.
 fn guarded<T: Send>(py: Python<'_>, replay: &Replay, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| caught(replay, work))
 }
 
-/// A panic as an error.
+/// Returns a panic as an error.
 fn caught<T>(replay: &Replay, work: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let what = panic

@@ -1,4 +1,4 @@
-//! Tables as Python sees them: text as lists of `str`, numbers as (NumPy dtype, bytes), copied once.
+//! Tables for Python: text as lists of `str`, numbers as (NumPy dtype, bytes), copied once.
 
 use bentpipe_sim::dictionary::{self, Column, Entity, Table, Values};
 use bentpipe_sim::ids::{FlowId, LinkId, NodeId, PathId};
@@ -30,7 +30,7 @@ pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound
     Ok(tables)
 }
 
-/// `ScenarioError` of problems, each with all that is known of it.
+/// Returns the `ScenarioError` of problems, each with all its details.
 pub(crate) fn scenario_error(py: Python<'_>, found: &Problems) -> PyErr {
     let make = || -> PyResult<PyErr> {
         let found = problems(py, &found.problems, "error")?;
@@ -40,7 +40,7 @@ pub(crate) fn scenario_error(py: Python<'_>, found: &Problems) -> PyErr {
     make().unwrap_or_else(|error| error)
 }
 
-/// `Problem`s of Python.
+/// Returns problems as Python's `Problem`s.
 pub(crate) fn problems<'py>(py: Python<'py>, problems: &[Problem], severity: &str) -> PyResult<Bound<'py, PyList>> {
     let class = py.import("bentpipe.errors")?.getattr("Problem")?;
     let found = PyList::empty(py);
@@ -67,7 +67,7 @@ pub(crate) fn problems<'py>(py: Python<'py>, problems: &[Problem], severity: &st
         }
         if let Some(span) = problem.span {
             let ((line, column), (end_line, end_column)) = (span.start, span.end);
-            // The place is the file and the two numbers.
+            // The place consists of the file and two numbers.
             let source = problem.place.rsplitn(3, ':').last().unwrap_or_default();
             about.set_item("file", source)?;
             about.set_item("line", line)?;
@@ -80,7 +80,7 @@ pub(crate) fn problems<'py>(py: Python<'py>, problems: &[Problem], severity: &st
     Ok(found)
 }
 
-/// Nodes, links and flows, for drawing; times in seconds, rates in bit/s.
+/// Returns nodes, links and flows for drawings, with times in seconds and rates in bit/s.
 pub(crate) fn network(scenario: &Scenario) -> Value {
     let node = |node: NodeId| scenario.nodes[node].name.as_str();
     let names = |route: &[LinkId]| route.iter().map(|&link| scenario.links[link].name.as_str()).collect::<Vec<_>>();
@@ -136,7 +136,7 @@ pub(crate) fn network(scenario: &Scenario) -> Value {
     })
 }
 
-/// From when to when; null: for good.
+/// Start and end. A null end: for good.
 fn span(from: Time, to: Time) -> [Option<f64>; 2] {
     [Some(from.as_secs_f64()), Some(to).filter(|&to| to != Time::NEVER).map(Time::as_secs_f64)]
 }
@@ -217,7 +217,7 @@ pub(crate) fn choices() -> Value {
     Value::Object(topics)
 }
 
-/// What a sweep runs: its settings, and the values of each axis.
+/// Returns the sweep: its settings, and the values of each axis.
 pub(crate) fn sweep(sweep: &Sweep) -> Value {
     let axes = sweep.axes.iter().map(|axis| json!({ "keys": axis.keys, "values": axis.values() }));
     json!({

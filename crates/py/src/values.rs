@@ -1,10 +1,10 @@
-//! Bytes and thresholds between Python and the core.
+//! Converts bytes and thresholds between Python and the core.
 
 use bentpipe_tcp::cc::Cwnd;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// A threshold for Python, bytes; infinite: none is set.
+/// Returns a threshold for Python in bytes. Infinite: no threshold.
 pub(crate) fn threshold(ssthresh: u64) -> f64 {
     if ssthresh == u64::MAX {
         f64::INFINITY
@@ -13,7 +13,7 @@ pub(crate) fn threshold(ssthresh: u64) -> f64 {
     }
 }
 
-/// Bytes that Python gave: a number that makes sense.
+/// Checks bytes from Python.
 #[inline]
 pub(crate) fn bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     match value.extract::<f64>() {
@@ -33,7 +33,7 @@ fn not_bytes(name: &str, value: &Bound<'_, PyAny>, is_number: bool) -> PyErr {
     }
 }
 
-/// A threshold that Python gave; infinite: none is set.
+/// Checks a threshold from Python. Infinite: no threshold.
 pub(crate) fn ssthresh(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     match value.extract::<f64>() {
         Ok(f64::INFINITY) => Ok(u64::MAX),

@@ -1,24 +1,27 @@
-//! The schedule: which source acts next.
+//! Schedule of sources: decides which source acts next.
 //!
-//! There is one entry per *source* (a link, a node, an endpoint), not per packet: packets wait in their link's ring
-//! and only its head is scheduled. Timers are lazy: a deadline that moves later is looked at when the old one
-//! comes up.
+//! There is one entry per *source* (a link, a node, an endpoint), not per packet: packets wait in their link's ring,
+//! and only its head is scheduled. Timers are lazy: a deadline that moves later is checked when the old deadline
+//! expires.
 //!
-//! # The order of events
+//! # Order of events
 //!
-//! Events are ordered by (time, rank, tie-breaker, index). Ranks: links deliver before nodes wake up before flows and
-//! endpoints wake up before the sampler runs. Inside a source it is first come, first served. The *tie-breaker* is a hash of
-//! the source's name and the instant: ties are frequent (equal links pace all senders of a bottleneck to the same slots), and any fixed
-//! order would let the same sender win the last place in a full queue each time: ordered by index, the first
-//! of the ten flows of the REFWA Plus topology takes two thirds of the bottleneck. There is no insertion counter, so
-//! neither construction order nor an unrelated flow can reorder ties; the index only decides between equal tie-breakers.
-//! Those of the ends of connections that open during the run are made of the flow's name and the connection's ordinal, not
-//! of the slot that they happen to get.
+//! Events are ordered by (time, rank, tie-breaker, index). Ranks: links deliver before nodes wake up, nodes before
+//! flows and endpoints, and these before the sampler runs. Events of one source are first come, first served.
+//!
+//! The *tie-breaker* is a hash of the source's name and the instant. Ties are frequent, because equal links pace all
+//! senders of a bottleneck to the same slots. Any fixed order would always give the same sender the last place in a
+//! full queue: ordered by index, the first of the ten flows of the REFWA Plus topology takes two thirds of the
+//! bottleneck.
+//!
+//! There is no insertion counter, so neither the order of construction nor an unrelated flow can reorder ties. The
+//! index only decides between equal tie-breakers. Ends of connections that open during the run have tie-breakers from
+//! the flow's name and the connection's ordinal, not from their slot.
 
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
 use bentpipe_units::{Stream, Time};
 
-/// What can act, in order of rank; flows and endpoints share one.
+/// Source of events, in order of rank. Flows and endpoints share a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The head of a link's ring reaches the far end.
@@ -29,35 +32,36 @@ pub(crate) enum Source {
     Flow(FlowId),
     /// An end of a connection wakes up.
     Endpoint(EndpointId),
-    /// The recorder takes its samples, after everything else at that instant.
+    /// The recorder takes its samples, after all other events of the instant.
     Sampler,
 }
 
-/// Two winner trees: one of links, which act most often, and one of all others.
+/// Two winner trees: one of links, which act most often, and one of all other sources.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     links: Tree,
     others: Tree,
     leaves: Vec<Leaf>,
-    /// The leaf of each node; [`NONE`] where nothing can wake up.
+    /// Leaf of each node, or [`NONE`] if nothing can wake up there.
     nodes: Vec<u32>,
-    /// The same for flows.
+    /// Leaf of each flow, or [`NONE`].
     flows: Vec<u32>,
     sampler: usize,
-    /// The first leaf that is none of a link.
+    /// First leaf behind those of links.
     first_other: usize,
     first_endpoint: usize,
 }
 
-/// A winner tree: each source is a leaf with the instant at which it acts next, each inner node repeats the earlier
-/// of its two children, the root is the next event. Root at 1, children of `i` at `2i` and `2i + 1`, leaves in the second half.
+/// Winner tree. Each source is a leaf with the instant of its next event, each inner node repeats the earlier of its
+/// two children, and the root is the next event. The root is at 1, the children of `i` are at `2i` and `2i + 1`, the
+/// leaves are in the second half.
 #[derive(Clone, Debug)]
 struct Tree(Vec<Key>);
 
-/// Not the number of a leaf.
+/// Placeholder for the number of a leaf.
 const NONE: u32 = u32::MAX;
 
-/// The order of events as a number that is never negative: instant (64 bits), rank (2), tie-breaker (30), leaf (31).
+/// Order of an event as a number that is never negative: instant (64 bits), rank (2), tie-breaker (30), leaf (31).
 type Key = i128;
 
 const TIE_BITS: u32 = 63;
@@ -67,7 +71,7 @@ const LEAF_BITS: u32 = 31;
 #[derive(Clone, Copy, Debug)]
 struct Leaf {
     source: Source,
-    /// What the source's tie-breakers are made of, with the instant.
+    /// Hashed with the instant for the source's tie-breakers.
     salt: u32,
     /// Rank and leaf at their places in the key.
     tie: u64,
@@ -88,7 +92,7 @@ impl Leaf {
 impl Leaf {
     #[inline]
     fn key(&self, at: Time) -> Key {
-        // Two rounds of SplitMix64's finaliser: one would leave the order of two sources correlated over time.
+        // Two rounds of SplitMix64's finaliser: after one, the order of two sources would be correlated over time.
         let breaker = (at.as_ps() ^ u64::from(self.salt) << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let breaker = (breaker ^ breaker >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> (64 - BREAKER_BITS);
         Key::from(at.as_ps()) << TIE_BITS | Key::from(self.tie | breaker << LEAF_BITS)
@@ -100,8 +104,8 @@ fn salt_of(name: &str, purpose: &str) -> u32 {
 }
 
 impl Schedule {
-    /// A schedule for sources with these names, in which nothing is going to happen yet. Nodes and
-    /// flows come with whether they can wake up. Endpoints come later, in pairs; there is room for those of `sessions`.
+    /// Returns an empty schedule for sources with these names. Nodes and flows come with a flag whether they can wake
+    /// up. Endpoints come later, in pairs, with room for those of `sessions`.
     pub(crate) fn new<'a>(
         links: impl Iterator<Item = &'a str>,
         nodes: impl Iterator<Item = (&'a str, bool)>,
@@ -132,7 +136,7 @@ impl Schedule {
         schedule
     }
 
-    /// A session begins in `slot`, with these salts at its ends. Nothing is going to happen there yet.
+    /// Begins a session in `slot`, with these salts at its ends and without events.
     pub(crate) fn begin(&mut self, slot: usize, salts: [u32; 2]) {
         let count = self.first_endpoint + EndpointId::listener(slot).index() + 1;
         if count > self.leaves.len() {
@@ -144,7 +148,7 @@ impl Schedule {
         }
     }
 
-    /// Makes room for `count` leaves. The order of events does not depend on it: it is that of the keys.
+    /// Makes room for `count` leaves. The order of events only depends on the keys.
     #[cold]
     fn grow(&mut self, count: usize) {
         let added = self.leaves.len()..count;
@@ -154,7 +158,7 @@ impl Schedule {
         self.others.grow(&self.leaves[added]);
     }
 
-    /// `source` acts at `at` next, whatever it was going to do before ([`Time::NEVER`]: nothing).
+    /// Sets the next event of `source` to `at` and replaces an earlier plan ([`Time::NEVER`]: nothing).
     #[inline]
     pub(crate) fn set(&mut self, source: Source, at: Time) {
         let leaf = self.leaf(source);
@@ -165,27 +169,27 @@ impl Schedule {
         }
     }
 
-    /// `link` acts at `at` next, and stands at the place of `seat`, a link that does not act by itself.
+    /// Sets the next event of `link` to `at`, in the place of `seat`, a link without its own events.
     #[inline]
     pub(crate) fn seat(&mut self, seat: LinkId, link: LinkId, at: Time) {
         self.links.set(seat.index(), self.leaves[link.index()].key(at));
     }
 
-    /// The link that is the source of the next event acts at `at` next, not before now.
+    /// Sets the next event of the link whose event is the next one to `at`, which is not before now.
     #[inline]
     pub(crate) fn set_next(&mut self, at: Time) {
         let leaf = leaf_of(self.links.first());
         self.links.replay(leaf, self.leaves[leaf].key(at));
     }
 
-    /// The next event; [`Time::NEVER`]: none.
+    /// Returns the next event ([`Time::NEVER`]: none).
     #[inline]
     pub(crate) fn next(&self) -> (Time, Source) {
         let key = self.links.first().min(self.others.first());
         (Time::from_ps((key >> TIE_BITS) as u64), self.leaves[leaf_of(key)].source)
     }
 
-    /// What decides between links that act at this instant: the smallest goes first.
+    /// Returns the order of links that act at this instant: the smallest is first.
     pub(crate) fn tie(&self, link: LinkId, at: Time) -> u64 {
         self.leaves[link.index()].key(at) as u64
     }
@@ -203,7 +207,7 @@ impl Schedule {
 }
 
 impl Tree {
-    /// Of leaves that do nothing yet; without leaves there is one that never does anything.
+    /// Returns a tree of leaves without events. Without leaves, it has a leaf that never acts.
     fn of(leaves: &[Leaf]) -> Self {
         let mut tree = Self(vec![Key::MAX; 2]);
         if !leaves.is_empty() {
@@ -213,7 +217,7 @@ impl Tree {
         tree
     }
 
-    /// With these leaves behind those that it has. The order of events does not depend on it: it is that of the keys.
+    /// Adds leaves behind the present ones. The order of events only depends on the keys.
     fn grow(&mut self, more: &[Leaf]) {
         let old = std::mem::take(&mut self.0);
         let count = old.len() / 2 + more.len();
@@ -244,7 +248,7 @@ impl Tree {
         }
     }
 
-    /// A leaf becomes earlier: it wins until it meets one that is earlier still.
+    /// Makes a leaf earlier: it wins up to the first node with an earlier event.
     #[inline]
     fn raise(&mut self, leaf: usize, key: Key) {
         let mut node = self.leaves() + leaf;
@@ -254,9 +258,8 @@ impl Tree {
         }
     }
 
-    /// A leaf becomes later: all its matches are played again. No way out half-way, because a link that delivers
-    /// was the winner of all of them. Who wins cannot be foreseen, and a branch that is guessed wrong costs more
-    /// than the arithmetic that replaces it.
+    /// Makes a leaf later: repeats all its comparisons. No early exit, because a link that delivers had won all of
+    /// them. The winner is unpredictable, and a mispredicted branch costs more than the arithmetic that replaces it.
     #[inline]
     fn replay(&mut self, leaf: usize, key: Key) {
         let mut node = self.leaves() + leaf;
@@ -316,7 +319,7 @@ mod tests {
         assert_eq!(order(&["a", "b"], &entries), [link(0), link(1)]);
     }
 
-    /// Nothing that was planned is lost, and what comes later finds its place.
+    /// Growth keeps all plans, and later sources find their places.
     #[test]
     fn the_schedule_grows_while_it_runs() {
         let mut schedule = Schedule::new(["a"].into_iter(), [("n", false)].into_iter(), [("f", true)].into_iter(), 1);
@@ -335,7 +338,7 @@ mod tests {
         assert!(order.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
 
-    /// Each of two links goes first about half the time, and a third between them in the index changes nothing.
+    /// Each of two links is first about half the time. A third link between them in the index changes nothing.
     #[test]
     fn ties_between_links_favour_nobody() {
         let n = 10_000;

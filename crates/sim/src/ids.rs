@@ -1,5 +1,7 @@
-//! What a network is made of, by index: a type for each kind of thing, so that one is never taken for another. A list in
-//! order of the index is indexed with its own type.
+//! Indices of the parts of a network.
+//!
+//! Each kind of part has its own type, so that indices cannot be confused. A list in order of the index is indexed with
+//! its own type.
 
 use std::ops::{Index, IndexMut};
 
@@ -10,19 +12,19 @@ macro_rules! ids {
         pub struct $name(u32);
 
         impl $name {
-            /// That at this place in its list.
+            /// Returns the index of this place in the list.
             #[inline]
             pub const fn new(index: usize) -> Self {
                 Self(index as u32)
             }
 
-            /// Its place in its list.
+            /// Returns the place in the list.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// Those of a list of this length, in order.
+            /// Returns the indices of a list of this length, in order.
             pub fn all(count: usize) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
                 (0..count).map(Self::new)
             }
@@ -63,51 +65,51 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A node.
+    /// Node.
     NodeId;
     /// One direction of a link.
     LinkId;
-    /// A flow.
+    /// Flow.
     FlowId;
-    /// One direction of a flow, in which its packets follow one route: that of flow `n` from its sender has index 2 n, the one
-    /// back 2 n + 1.
+    /// One direction of a flow, whose packets follow one route. Flow `n` has index 2 n from its sender and 2 n + 1
+    /// back.
     PathId;
-    /// One of the two ends of a slot of the pool of connections. That of slot `n` which opens the connection has index 2 n, the
-    /// other 2 n + 1.
+    /// One of the two ends of a slot in the pool of connections. In slot `n`, the end that opens the connection has
+    /// index 2 n, the other 2 n + 1.
     EndpointId;
 }
 
 impl PathId {
-    /// From a flow's sender to its receiver.
+    /// Returns the path from a flow's sender to its receiver.
     #[inline]
     pub const fn there(flow: FlowId) -> Self {
         Self(2 * flow.0)
     }
 
-    /// From a flow's receiver to its sender.
+    /// Returns the path from a flow's receiver to its sender.
     #[inline]
     pub const fn back(flow: FlowId) -> Self {
         Self(2 * flow.0 + 1)
     }
 
-    /// Both of a flow.
+    /// Returns both paths of a flow.
     pub const fn both(flow: FlowId) -> [Self; 2] {
         [Self::there(flow), Self::back(flow)]
     }
 
-    /// Whose it is.
+    /// Returns the flow.
     #[inline]
     pub const fn flow(self) -> FlowId {
         FlowId(self.0 / 2)
     }
 
-    /// Whether it leads to the flow's sender.
+    /// Whether the path leads to the flow's sender.
     #[inline]
     pub const fn is_back(self) -> bool {
         self.0 % 2 == 1
     }
 
-    /// The other direction of its flow.
+    /// Returns the other direction of the flow.
     #[inline]
     pub const fn reverse(self) -> Self {
         Self(self.0 ^ 1)
@@ -115,19 +117,19 @@ impl PathId {
 }
 
 impl EndpointId {
-    /// The end that opens the connection of a slot.
+    /// Returns the end that opens the connection of a slot.
     #[inline]
     pub(crate) const fn opener(slot: usize) -> Self {
         Self(2 * slot as u32)
     }
 
-    /// The end that listens.
+    /// Returns the end that listens.
     #[inline]
     pub(crate) const fn listener(slot: usize) -> Self {
         Self(2 * slot as u32 + 1)
     }
 
-    /// Both ends of a slot, by their side.
+    /// Returns both ends of a slot, by their side.
     pub(crate) const fn both(slot: usize) -> [Self; 2] {
         [Self::opener(slot), Self::listener(slot)]
     }
@@ -137,7 +139,7 @@ impl EndpointId {
         (self.0 / 2) as usize
     }
 
-    /// 0: it opens; 1: it listens. What both ends have is kept in arrays by side.
+    /// Returns the side: 0 opens, 1 listens. Arrays by side hold the values of both ends.
     #[inline]
     pub(crate) const fn side(self) -> usize {
         (self.0 % 2) as usize
@@ -148,7 +150,7 @@ impl EndpointId {
         self.0 % 2 == 0
     }
 
-    /// The other end.
+    /// Returns the other end.
     #[inline]
     pub(crate) const fn peer(self) -> Self {
         Self(self.0 ^ 1)

@@ -1,19 +1,19 @@
-//! The laboratory: a scenario becomes a network, the network runs in virtual time, the run becomes tables.
+//! Laboratory: a scenario becomes a network, the network runs in virtual time, the run becomes tables.
 //!
-//! | room | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`dictionary`] | what each column, series, event and cause of loss means, and the tables of them |
+//! | [`dictionary`] | meaning of each column, series, event and cause of loss, and their tables |
 //! | `distribution` | random sizes and times |
-//! | [`spec`] | what a run is made of, as plain values with the keys that they have in a scenario |
-//! | [`scenario`] | the file as written, what it means, all that can be wrong with it |
-//! | [`Network`] | the value that runs: links, nodes, hosts, schedule |
-//! | [`ids`] | what a network is made of, by index |
-//! | `engine` | the schedule and the order of events |
+//! | [`spec`] | description of a run as plain values, with their keys in a scenario |
+//! | [`scenario`] | scenario files, their meaning, and their faults |
+//! | [`Network`] | the running value: links, nodes, hosts, schedule |
+//! | [`ids`] | indices of the parts of a network |
+//! | `engine` | schedule and order of events |
 //! | `link` | queue, rate, errors, delay |
-//! | [`middlebox`] | functions inside the network |
-//! | `traffic` | flows: applications, and the connections that they open |
-//! | [`conformance`] | scripts of what a connection must send, and at which instant |
-//! | [`record`] | counters, series, and the tables that a run gives |
+//! | [`middlebox`] | middleboxes |
+//! | `traffic` | flows: applications, and their connections |
+//! | [`conformance`] | scripts of the segments that a connection must send, with their instants |
+//! | [`record`] | counters, series, and the tables of a run |
 #![forbid(unsafe_code)]
 
 pub mod conformance;
@@ -36,8 +36,8 @@ mod traffic;
 pub use network::{ends, Delivered, Failure, Fate, Lost, Network, PortId, Refused, Sighting, Taken, Trouble, Witness};
 pub use packet::{Bodies, Packet};
 
-/// Which results this simulator gives. Equal numbers, scenarios and seeds: equal results.
+/// Number of the results of this simulator. Equal numbers, scenarios and seeds give equal results.
 ///
-/// It is a part of the name of every run that is kept, so that runs of another simulator are never taken for ours. Raise
-/// it by one with any change of a result, also of the set of columns: `tests/recorded.rs` asks for it.
+/// It is a part of the name of every stored run, so that runs of another simulator are never reused. Raise it by one
+/// with any change of a result, including the set of columns: `tests/recorded.rs` checks it.
 pub const RESULTS: u32 = 10;

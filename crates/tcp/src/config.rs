@@ -27,7 +27,7 @@ settings! {
         /// Copies of data with low priority, for the verdict `low-priority-copies`.
         copies: Copies = Copies::default();
         /// Interpretation of the window that the network advertises, evaluated for a loss before the verdict.
-        feedback: Feedback = Feedback::Off, "RFC 5681 knows no feedback";
+        feedback: Feedback = Feedback::Off, "RFC 5681 has no feedback";
         /// ACKs that count as duplicates.
         duplicate_acks: DuplicateAcks = DuplicateAcks::SameWindow, "RFC 5681 §2";
         /// Whether each of the first two duplicate ACKs sends one new segment.
@@ -47,7 +47,7 @@ settings! {
         /// (RFC 8985 adapts its reordering window by DSACK), otherwise false (RFC 2018; RFC 2883 is an extension).
         dsack: bool as Open = false;
         /// Detection of needless retransmissions by the sender.
-        spurious_detection: SpuriousDetection = SpuriousDetection::Off, "the five papers do not use any";
+        spurious_detection: SpuriousDetection = SpuriousDetection::Off, "the first five reproduced papers do not use it";
         /// State that the sender restores after a needless retransmission.
         spurious_response: SpuriousResponse = SpuriousResponse::Restore, "Linux";
         /// Window at the start of data transfer.
@@ -73,13 +73,13 @@ settings! {
         /// Condition to give up a connection without answers.
         give_up: GiveUp = GiveUp::AfterTime(bentpipe_units::Duration::from_secs(100)), "RFC 1122 §4.2.3.5";
         /// Probes on an idle connection, which is given up if the peer does not answer them. Each endpoint probes.
-        keepalive: Option<Keepalive> as OnOff = None, "RFC 9293 §3.8.4: off unless asked for";
+        keepalive: Option<Keepalive> as OnOff = None, "RFC 9293 §3.8.4: off unless requested";
         /// ACKs below SND.UNA that a segment may carry.
         acceptable_acks: AcceptableAcks = AcceptableAcks::Rfc9293, "RFC 9293 §3.10.7.4; RFC 5961 §5 is a further check";
         /// Limit of challenge ACKs: answers to resets and SYNs in the window, and to unacceptable ACKs (RFC 5961).
         challenge_acks: ChallengeAcks = ChallengeAcks::default(), "RFC 5961 §7";
         /// Timestamps: 12 bytes in every segment, a round-trip sample from every ACK.
-        timestamps: bool = false, "the five papers do not use them";
+        timestamps: bool = false, "the first five reproduced papers do not use them";
         /// Window scaling; without it the advertised window ends at 65535 B.
         window_scaling: bool = true, "RFC 7323 §2";
         /// Receive buffer, which bounds the advertised window; `auto` grows with the path. At most 1073725440 B. A bdp
@@ -116,7 +116,7 @@ settings! {
         /// Retransmission of a reported segment if segments have become smaller since it left (`packet_size`).
         report_resend: ReportResend = ReportResend::Whole, "a byte sequence; with `packet` one packet leaves for one, as in ns-2";
         /// Reaction to a report that a segment is too large for a link.
-        path_mtu: PathMtu = PathMtu::Discover, "RFC 1191; all hosts of today";
+        path_mtu: PathMtu = PathMtu::Discover, "RFC 1191; all current hosts";
         /// Size of segments.
         packet_size: PacketSize = PacketSize::Fixed, "RFC 9293 §3.7.1";
         /// Unit of the window where the segment size follows reports.

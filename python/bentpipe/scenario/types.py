@@ -1616,7 +1616,7 @@ class FeedbackRefwaPlus(_FeedbackRefwaPlusRequired, total=False):
         Whether those retransmissions are spread over a round trip. Default: true.
 
     rto :
-        Retransmission timeout while a loss is held for a link error. Without it, the measured timeout. It does not double in either case.
+        Retransmission timeout while a loss is held for a link error. Default: the measured timeout. The timeout never doubles.
 
     rto_hold :
         Whether a timeout is judged in the same way, by the last window that arrived: send one segment until an ACK arrives, then the whole window. Default: true.
@@ -2037,7 +2037,7 @@ class EcnClassic(_EcnClassicRequired, total=False):
     """The receiver echoes a mark until the sender confirms that it has reduced its window (RFC 3168).
 
     beta :
-        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, the share after a loss.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss.
     """
 
     beta: float
@@ -2054,7 +2054,7 @@ class EcnPerSegment(_EcnPerSegmentRequired, total=False):
     """The receiver reports for each segment whether it was marked (RFC 8257 §3.2). It is negotiated like the classic feedback.
 
     beta :
-        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, the share after a loss.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss.
     """
 
     beta: float
@@ -2071,7 +2071,7 @@ class EcnAccurate(_EcnAccurateRequired, total=False):
     """The receiver counts marks in three header bits (RFC 9768, without its option).
 
     beta :
-        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without it, the share after a loss.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss.
     """
 
     beta: float
@@ -2284,10 +2284,10 @@ class AutoSendBuffer(TypedDict, total=False):
 
 
 class Tcp(TypedDict, total=False):
-    """The transport of a flow.
+    """Transport of a flow.
 
     like :
-        Which host it is like: what the file leaves open is as there, each value with its source. Default: "linux-6".
+        Host to imitate. It provides the values of all keys that the file leaves open, each with its source. Default: "linux-6".
 
     cc :
         Congestion control of the connection. Default: "newreno".
@@ -2440,13 +2440,13 @@ class Tcp(TypedDict, total=False):
         Unit of the window where the segment size follows reports. Default: "bytes".
 
     processing :
-        Time that a host takes before it handles a packet that has arrived, drawn for each one; packets of a link never overtake one another. Of several flows that end at a node the one that may take longest decides. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
+        Processing time of a packet at a receiving host, drawn for each packet. Packets of a link keep their order. A node with several flows uses the times of the flow with the longest time. Real hosts have random times; without them, equal senders run in step and each loses every n-th packet of an overflow.
 
     auto_buffer :
-        The size of the receiver's buffer if that is `auto`.
+        Size of the receive buffer if `receive_buffer` is `auto`.
 
     auto_send_buffer :
-        The size of the sender's buffer if that is `auto`.
+        Size of the send buffer if `send_buffer` is `auto`.
     """
 
     like: Literal["rfc", "linux-6", "linux-6-paced", "ns-2", "windows-11", "freebsd-14"]
@@ -2897,10 +2897,10 @@ class MiddleboxSplit(_MiddleboxSplitRequired, total=False):
         Instant when all state is lost, as when the proxy restarts. Default: never.
 
     opener :
-        Transport towards the opener. Keys that are not written here are those of `[tcp]`.
+        Transport towards the opener. Missing keys are those of `[tcp]`.
 
     listener :
-        Transport towards the other endpoint. Keys that are not written here are those of `[tcp]`.
+        Transport towards the other endpoint. Missing keys are those of `[tcp]`.
     """
 
     accept: Literal["early", "late"]
@@ -2936,10 +2936,10 @@ class MiddleboxCache(_MiddleboxCacheRequired, total=False):
         Time without a packet after which the state of a connection is discarded. Default: "7440 s".
 
     opener :
-        Transport towards the client. Keys that are not written here are those of `[tcp]`.
+        Transport towards the client. Missing keys are those of `[tcp]`.
 
     listener :
-        Transport towards the origin. Keys that are not written here are those of `[tcp]`.
+        Transport towards the origin. Missing keys are those of `[tcp]`.
     """
 
     room: str
@@ -3022,7 +3022,7 @@ class MiddleboxSatpep(_MiddleboxSatpepRequired, total=False):
         Time without a packet after which state is discarded. Default: "7440 s".
 
     terrestrial :
-        Transport towards the host on its side. Keys that are not written here are those of `[tcp]`.
+        Transport towards the host on its side. Missing keys are those of `[tcp]`.
     """
 
     rtt: str
@@ -3432,13 +3432,13 @@ class MiddleboxOwn(_MiddleboxOwnRequired, total=False):
 
 
 class Node(TypedDict, total=False):
-    """A place where links meet.
+    """Node where links meet.
 
     kind :
-        What happens to corrupted packets here. Default: "router".
+        Treatment of corrupted packets by this node. Default: "router".
 
     middlebox :
-        Functions that see each packet passing through, in order. Default: [].
+        Middleboxes at the node, in order. Each sees every packet that passes through. Default: [].
     """
 
     kind: Literal["router", "bent-pipe", "processing"]
@@ -3453,13 +3453,13 @@ _SkyOverGeoRequired = TypedDict(
 
 
 class SkyOverGeo(_SkyOverGeoRequired, total=False):
-    """A geostationary satellite.
+    """Geostationary satellite.
 
     geo :
-        Degrees east; west is negative.
+        Longitude in degrees east. West is negative.
 
     inclination :
-        Of the orbit, degrees; with one, the satellite moves in a figure of eight once a day. Default: 0.0.
+        Inclination of the orbit in degrees. An inclined satellite moves in a figure of eight once a day. Default: 0.0.
     """
 
     inclination: float
@@ -3473,13 +3473,13 @@ _SkyOverElementsRequired = TypedDict(
 
 
 class SkyOverElements(_SkyOverElementsRequired, total=False):
-    """Satellites that a catalogue has, followed by SGP4.
+    """Satellites of a catalogue, with SGP4.
 
     elements :
-        A file of two-line elements or OMM (JSON, CSV, XML, KVN) beside the scenario or in a folder there.
+        File of two-line elements or OMM (JSON, CSV, XML, KVN) beside the scenario or in a folder there.
 
     bad :
-        Treatment of records that cannot be used, and of elements that are older than `elements_age_max`. Default: "refuse".
+        Treatment of invalid records, and of elements older than `elements_age_max`. Default: "refuse".
     """
 
     bad: Literal["refuse", "skip"]
@@ -3495,49 +3495,49 @@ _OwnShellRequired = TypedDict(
 
 
 class OwnShell(_OwnShellRequired, total=False):
-    """Planes of equal orbits: Walker's i: T/P/F has P `planes`, T / P satellites `per_plane` and F as `phasing`.
+    """Shell: planes of equal orbits. In Walker's notation i: T/P/F, P is `planes`, T / P is `per_plane` and F is `phasing`.
 
     planes :
         Number of planes.
 
     per_plane :
-        Satellites in each.
+        Satellites per plane.
 
     altitude_km :
-        Height of circular orbits above a sphere of 6378.137 km; of the semi-major axis where they are ellipses. Needed without `mean_motion`.
+        Altitude of the semi-major axis above a sphere of 6378.137 km, in km. For circular orbits, the altitude of the orbit. Required without `mean_motion`.
 
     mean_motion :
-        Revolutions per day, in place of the height.
+        Mean motion in revolutions per day, in place of the altitude.
 
     inclination :
-        Inclination, degrees.
+        Inclination in degrees.
 
     pattern :
-        How far the planes spread. Default: "delta".
+        Spread of the planes around the equator. Default: "delta".
 
     phasing :
-        Walker's F: each plane is ahead of the one before it by F 360 deg / T. Default: 0.
+        Walker's F: each plane is F 360 deg / T ahead of the plane before it. Default: 0.
 
     odd_planes :
-        Degrees by which every other plane is ahead, instead of `phasing`.
+        Phase of every other plane in degrees, in place of `phasing`.
 
     spacing :
-        Degrees between planes. Without it, they are evenly spread.
+        Distance between planes in degrees. Default: evenly spread.
 
     node :
-        Right ascension of the first plane's node at the start, degrees. Default: 0.0.
+        Right ascension of the ascending node of the first plane at the start, in degrees. Default: 0.0.
 
     anomaly :
-        Mean anomaly of the first satellite at the start, degrees. Default: 0.0.
+        Mean anomaly of the first satellite at the start, in degrees. Default: 0.0.
 
     eccentricity :
-        0 for circles. Default: 0.0.
+        Eccentricity; 0 for circular orbits. Default: 0.0.
 
     perigee :
-        Argument of the perigee, degrees. Default: 0.0.
+        Argument of the perigee in degrees. Default: 0.0.
 
     motion :
-        How orbits change. Default: "j2".
+        Motion of the satellites. Default: "j2".
     """
 
     altitude_km: float
@@ -3554,23 +3554,23 @@ class OwnShell(_OwnShellRequired, total=False):
 
 
 class SkyOverShells(TypedDict):
-    """A constellation of one's own.
+    """Custom constellation.
 
     shells :
-        Its shells. Their satellites are used from 25 deg of elevation on and linked by `between_satellites = "grid"` unless other keys say otherwise.
+        Shells. Defaults for their satellites: an elevation of 25 deg or more, and links by `between_satellites = "grid"`.
     """
 
     shells: List[OwnShell]
 
 
 class ConstellationSelectionTable(TypedDict, total=False):
-    """Which satellite a place uses, by kind of place. A rule chooses among the satellites that reach most of the other ends of the place's flows.
+    """Rules for the satellite that a place uses, by kind of place. A rule chooses among the satellites that reach most of the other ends of the place's flows.
 
     user :
         Places other than gateways. Default: "any".
 
     gateway :
-        Gateways. With a rule a gateway has one antenna. Default: "any".
+        Gateways. A gateway with a rule has one antenna. Default: "any".
 
     place :
         Single places, by name.
@@ -3585,22 +3585,22 @@ class ConstellationBetweenSatellitesTable(TypedDict, total=False):
     """Links between satellites in detail.
 
     pairs :
-        The pairs that are linked, by name, and no others. Without any, +Grid. Default: [].
+        Linked pairs of satellites, by name. Other satellites have no links. Default: +Grid. Default: [].
 
     offset :
-        By how many places the neighbour in the next plane is ahead of the one with the same place. Default: 0.
+        Offset of links between planes: each leads this many places ahead of the satellite with the same place in the next plane. Default: 0.
 
     seam :
         Whether links cross the seam of a star. Default: false.
 
     polar_cutoff :
-        Degrees of latitude beyond which links between planes are off; 90: nowhere. Without it, as the constellation has it.
+        Latitude in degrees beyond which links between planes are off. 90: always on. Default: that of the constellation.
 
     max_km :
-        The longest link. Without it, only the Earth limits them.
+        Largest length of a link in km. Default: limited only by the Earth.
 
     above_km :
-        How high above the surface the line of sight must stay: 80 km clear most of the atmosphere; ns-2 has 150 km. Default: 80.0.
+        Least altitude of the line of sight in km. 80 km clears most of the atmosphere; ns-2 has 150 km. Default: 80.0.
     """
 
     pairs: List[Union[Tuple[str, str], List[str]]]
@@ -3620,25 +3620,25 @@ _SkyFailureOptional = TypedDict(
 
 
 class SkyFailure(_SkyFailureOptional, total=False):
-    """A satellite, gateway or terminal that is out of use with all its links, or the link between two nodes.
+    """Failure of a satellite, gateway or terminal with all its links, or of the link between two nodes.
 
     satellite :
-        The satellite, as `bentpipe sky` or the links of the resolved scenario name it.
+        Name of the satellite, as in `bentpipe sky` or the links of the resolved scenario.
 
     gateway :
-        The gateway.
+        Name of the gateway.
 
     terminal :
-        The place whose terminal fails: all its links to satellites. Other constellations have other terminals.
+        Place whose terminal fails, with all its links to satellites. Other constellations have other terminals.
 
     link :
-        The two nodes whose link it is: satellites or places. Default: [].
+        Two nodes whose link fails: satellites or places. Default: [].
 
     from :
-        From when on. Default: "0 s".
+        Start of the failure. Default: "0 s".
 
     to :
-        Until when. Without it, for the rest of the run.
+        End of the failure. Default: the end of the run.
     """
 
     satellite: str
@@ -3656,13 +3656,13 @@ _HopRatePointsRequired = TypedDict(
 
 
 class HopRatePoints(_HopRatePointsRequired, total=False):
-    """A bit rate that changes in steps.
+    """Bit rate that changes in steps.
 
     points :
-        Pairs of instant and rate, increasing in time, the first at 0 s. Each holds until the next.
+        Pairs of instant and rate, increasing in time, the first at 0 s. Each rate holds until the next instant.
 
     every :
-        Start again after this long. Without it, the last point holds.
+        Period after which the points repeat. Default: no repetition; the last point holds.
     """
 
     every: str
@@ -3676,19 +3676,19 @@ _HopRateFileRequired = TypedDict(
 
 
 class HopRateFile(_HopRateFileRequired, total=False):
-    """A bit rate that was measured.
+    """Measured bit rate.
 
     file :
-        A file beside the scenario or in a folder there. The resolved scenario has its content as points.
+        File beside the scenario or in a folder there. The resolved scenario contains its content as points.
 
     format :
-        What is in it. Default: "csv".
+        Format of the file. Default: "csv".
 
     column :
-        Name of the column to take; in `_bps`, `_kbps`, `_mbps` or `_gbps`. Not needed where there is only one beside the time.
+        Name of the column with the rate; it ends in `_bps`, `_kbps`, `_mbps` or `_gbps`. Default: the only column beside the time.
 
     every :
-        Start again after this long. Without it, the last value holds. A Mahimahi trace starts again by itself.
+        Period after which the values repeat. Default: no repetition; the last value holds. A Mahimahi trace always repeats.
     """
 
     format: Literal["csv", "mahimahi"]
@@ -3713,7 +3713,7 @@ _SpreadUniformOptional = TypedDict(
 
 
 class SpreadUniform(_SpreadUniformRequired, _SpreadUniformOptional, total=False):
-    """All delays of a range are equally likely.
+    """Uniform distribution: all delays of a range are equally likely.
 
     from :
         Shortest. Default: "0 s".
@@ -3724,7 +3724,7 @@ class SpreadUniform(_SpreadUniformRequired, _SpreadUniformOptional, total=False)
 
 
 class SpreadExponential(TypedDict):
-    """Many short delays and few long ones.
+    """Exponential distribution: many short delays and few long ones.
 
     mean :
         Mean.
@@ -3735,10 +3735,10 @@ class SpreadExponential(TypedDict):
 
 
 class SpreadQuantiles(TypedDict):
-    """Straight lines between measured quantiles, without delays below the first or above the last.
+    """Linear interpolation between measured quantiles, without delays below the first or above the last.
 
     points :
-        Shares of the time, rising, each with the delay that is not exceeded in it: `["95 %", "12 ms"]`.
+        Pairs of a share of the time and the delay that is not exceeded in it, increasing: `["95 %", "12 ms"]`.
     """
 
     kind: Literal["quantiles"]
@@ -3763,10 +3763,10 @@ class HopJitterTable(_HopJitterTableRequired, total=False):
         Time for which a value holds.
 
     offset :
-        An instant at which a value ends, counted from the start of the run. Default: "0 s".
+        Instant when a value ends, from the start of the run. Default: "0 s".
 
     correlation :
-        Time after which the correlation of values has fallen to 1/e. Without it, values are independent. Default: "0 s".
+        Time after which the correlation of values has fallen to 1/e. Default: values are independent. Default: "0 s".
 
     both_ways :
         Whether both directions of the link have the same values, as when a path becomes longer. Otherwise each draws separately. Default: false.
@@ -4049,13 +4049,13 @@ _ErrorModelBitRequired = TypedDict(
 
 
 class ErrorModelBit(_ErrorModelBitRequired, total=False):
-    """Each bit of a packet, headers and framing included, is wrong with this probability; one is enough.
+    """Independent bit errors. One wrong bit, including headers and framing, corrupts the packet.
 
     rate :
         Bit error rate.
 
     effect :
-        What becomes of the packets that are hit. Default: "corrupt".
+        Fate of corrupted packets. Default: "corrupt".
     """
 
     effect: Literal["corrupt", "lose"]
@@ -4070,13 +4070,13 @@ _ErrorModelByteRequired = TypedDict(
 
 
 class ErrorModelByte(_ErrorModelByteRequired, total=False):
-    """Each byte of a packet, headers and framing included, is wrong with this probability (ns-2: unit byte).
+    """Independent byte errors. One wrong byte, including headers and framing, corrupts the packet (ns-2: unit byte).
 
     rate :
         Byte error rate.
 
     effect :
-        What becomes of the packets that are hit. Default: "corrupt".
+        Fate of corrupted packets. Default: "corrupt".
     """
 
     effect: Literal["corrupt", "lose"]
@@ -4091,13 +4091,13 @@ _ErrorModelPacketRequired = TypedDict(
 
 
 class ErrorModelPacket(_ErrorModelPacketRequired, total=False):
-    """Each packet is hit with this probability, whatever its size (ns-2's default unit).
+    """Independent packet errors, for packets of any size (ns-2's default unit).
 
     rate :
         Packet error rate.
 
     effect :
-        What becomes of the packets that are hit. Default: "corrupt".
+        Fate of corrupted packets. Default: "corrupt".
     """
 
     effect: Literal["corrupt", "lose"]
@@ -4113,16 +4113,16 @@ _ErrorModelGilbertElliottRequired = TypedDict(
 
 
 class ErrorModelGilbertElliott(_ErrorModelGilbertElliottRequired, total=False):
-    """Good and bad states that last for exponential times or geometric numbers of packets, with errors in each (Gilbert 1960, Elliott 1963).
+    """Good and bad states with their own error rates. A state lasts for an exponential time or for a geometric number of packets (Gilbert 1960, Elliott 1963).
 
     unit :
-        What the rates count. Default: "packet".
+        Unit of the error rates. Default: "packet".
 
     mean_good :
-        Mean duration of the good state.
+        Mean duration of the good state, in time or in packets.
 
     mean_bad :
-        Mean duration of the bad state, in time or in packets like that of the good one.
+        Mean duration of the bad state, in the same measure as `mean_good`.
 
     rate_good :
         Error rate in the good state. Default: 0.0.
@@ -4131,7 +4131,7 @@ class ErrorModelGilbertElliott(_ErrorModelGilbertElliottRequired, total=False):
         Error rate in the bad state. Default: 1.0.
 
     effect :
-        What becomes of the packets that are hit. Default: "corrupt".
+        Fate of corrupted packets. Default: "corrupt".
     """
 
     unit: Literal["bit", "byte", "packet"]
@@ -4150,16 +4150,16 @@ _ErrorModelBurstsRequired = TypedDict(
 
 
 class ErrorModelBursts(_ErrorModelBurstsRequired, total=False):
-    """Bursts in which every packet is hit, fitted to a measured mean: a Gilbert-Elliott channel without errors in the good state.
+    """Bursts that corrupt every packet, fitted to a measured mean: a Gilbert-Elliott channel without errors in the good state.
 
     mean_loss :
-        Share of the packets that are hit; below 1.
+        Share of corrupted packets, below 1.
 
     mean_burst :
-        Mean length of a burst, in packets (states change from packet to packet) or in time (by the clock).
+        Mean length of a burst, in packets (the state changes from packet to packet) or in time (the state changes by the clock).
 
     effect :
-        What becomes of the packets that are hit. Default: "corrupt".
+        Fate of corrupted packets. Default: "corrupt".
     """
 
     effect: Literal["corrupt", "lose"]
@@ -4174,19 +4174,19 @@ _ErrorModelProfileRequired = TypedDict(
 
 
 class ErrorModelProfile(_ErrorModelProfileRequired, total=False):
-    """Independent errors whose rate changes in steps: errors at set instants, such as handovers.
+    """Independent errors whose rate changes in steps, for errors at known instants such as handovers.
 
     unit :
-        What the rates count. Default: "packet".
+        Unit of the error rates. Default: "packet".
 
     points :
-        Pairs of instant and error rate, increasing in time, the first at 0 s. Each holds until the next.
+        Pairs of instant and error rate, increasing in time, the first at 0 s. Each rate holds until the next instant.
 
     every :
-        Start again after this long. Without it, the last point holds.
+        Period after which the points repeat. Default: no repetition; the last point holds.
 
     effect :
-        What becomes of the packets that are hit. Default: "corrupt".
+        Fate of corrupted packets. Default: "corrupt".
     """
 
     unit: Literal["bit", "byte", "packet"]
@@ -4203,22 +4203,22 @@ _ErrorModelTraceRequired = TypedDict(
 
 
 class ErrorModelTrace(_ErrorModelTraceRequired, total=False):
-    """Independent errors whose rate was measured: a profile from a CSV file.
+    """Independent errors with a measured rate: a profile from a CSV file.
 
     file :
-        A file beside the scenario or in a folder there. The resolved scenario has its content as a profile.
+        CSV file beside the scenario or in a folder there. The resolved scenario contains its content as a profile.
 
     column :
-        Name of the column to take, from 0 to 1, or in per cent if it ends in `_pct`. Not needed where there is only one beside the time.
+        Name of the column with the error rate: a share from 0 to 1, or per cent if the name ends in `_pct`. Default: the only column beside the time.
 
     every :
-        Start again after this long. Without it, the last value holds.
+        Period after which the values repeat. Default: no repetition; the last value holds.
 
     unit :
-        What the rates count. Default: "packet".
+        Unit of the error rates. Default: "packet".
 
     effect :
-        What becomes of the packets that are hit. Default: "corrupt".
+        Fate of corrupted packets. Default: "corrupt".
     """
 
     column: str
@@ -4236,16 +4236,16 @@ _ErrorModelArrivalsRequired = TypedDict(
 
 
 class ErrorModelArrivals(_ErrorModelArrivalsRequired, total=False):
-    """Exactly these packets: for worked examples.
+    """Listed packets, for worked examples.
 
     list :
-        Indices of the packets that are hit, increasing; 0 is the first that the link sends.
+        Indices of the corrupted packets, increasing. The first packet that the link sends has index 0.
 
     every :
-        Start again after this many packets. Without it, the list comes once.
+        Number of packets after which the list repeats. Default: no repetition.
 
     effect :
-        What becomes of the packets that are hit. Default: "corrupt".
+        Fate of corrupted packets. Default: "corrupt".
     """
 
     every: int
@@ -4261,19 +4261,19 @@ _ErrorModelPacketTraceRequired = TypedDict(
 
 
 class ErrorModelPacketTrace(_ErrorModelPacketTraceRequired, total=False):
-    """The recorded fate of each packet, from a file.
+    """Recorded fate of each packet, from a file.
 
     file :
-        A file beside the scenario or in a folder there. The resolved scenario has its content as arrivals.
+        File beside the scenario or in a folder there. The resolved scenario contains its content as arrivals.
 
     format :
-        What is in it. Default: "outcomes".
+        Format of the file. Default: "outcomes".
 
     repeat :
-        Whether the file starts again when it has ended; otherwise no more packets are hit. Default: false.
+        Whether the file repeats after its end. Otherwise, no packets are corrupted after it. Default: false.
 
     effect :
-        What becomes of the packets that are hit. Default: "corrupt".
+        Fate of corrupted packets. Default: "corrupt".
     """
 
     format: Literal["outcomes", "runs"]
@@ -4325,7 +4325,7 @@ class CodingConvolutionalEbN0Table(_CodingConvolutionalEbN0TableRequired, total=
         Pairs of instant and level, increasing in time, the first at 0 s. Each holds until the next.
 
     every :
-        Period after which it restarts. Without it, the last point holds.
+        Period after which the points repeat. Default: no repetition; the last point holds.
     """
 
     every: str
@@ -4342,7 +4342,7 @@ class CodingConvolutional(_CodingConvolutionalRequired, total=False):
     """The convolutional code of rate 1/2 and constraint length 7, decoded softly. Packets have half of the link's rate. It corrects the link's errors per bit, or those of an Eb/N0.
 
     eb_n0 :
-        Energy per bit of packets over noise density. Without it, the link's errors are those of the channel, per bit.
+        Energy per bit of packets over noise density. Default: the link's errors are those of the channel, per bit.
 
     burst :
         Mean number of bits in a burst of errors that the decoder leaves. Default: 5.
@@ -4395,7 +4395,7 @@ class Acm(_AcmRequired, total=False):
         Age of a report of the signal when the sender uses it: about a round trip of the link.
 
     every :
-        Time between choices. Without it, the feedback delay.
+        Time between choices. Default: the feedback delay.
 
     margin :
         Margin of the reported signal above a threshold. Default: "1 dB".
@@ -4428,10 +4428,10 @@ class CodingDvbS2(_CodingDvbS2Required, total=False):
         Energy per symbol over noise density.
 
     modcod :
-        Constant modulation and code. Without it they adapt by `acm`.
+        Constant modulation and code. Default: adaptive (`acm`).
 
     acm :
-        Adaptation of modulation and code. Without it they are constant.
+        Adaptation of modulation and code. Default: constant.
 
     implementation_loss :
         Needs of a real receiver beyond the ideal thresholds, often 0.5 dB to 1.7 dB. Default: "0 dB".
@@ -4571,16 +4571,16 @@ _HopOutageSpansRequired = TypedDict(
 
 
 class HopOutageSpans(_HopOutageSpansRequired, total=False):
-    """A link is down at set times.
+    """Listed outages of a link.
 
     spans :
-        Pairs of start and end, increasing, not overlapping.
+        Pairs of start and end, increasing, without overlap.
 
     every :
-        Repeat after this long. Without it, the spans come once.
+        Period after which the outages repeat. Default: no repetition.
 
     queue :
-        What happens to packets that wait when the link goes down. Default: "keep".
+        Treatment of packets that wait when the link goes down. Default: "keep".
     """
 
     every: str
@@ -4596,7 +4596,7 @@ _HopOutageMeanUpRequired = TypedDict(
 
 
 class HopOutageMeanUp(_HopOutageMeanUpRequired, total=False):
-    """A link is up and down for exponential times, from a random stream of its own.
+    """Random outages of a link, with exponential times up and down from its own random stream.
 
     mean_up :
         Mean time up.
@@ -4605,7 +4605,7 @@ class HopOutageMeanUp(_HopOutageMeanUpRequired, total=False):
         Mean time down.
 
     queue :
-        What happens to packets that wait when the link goes down. Default: "keep".
+        Treatment of packets that wait when the link goes down. Default: "keep".
     """
 
     queue: Literal["keep", "flush"]
@@ -4619,16 +4619,16 @@ _HopOutageFileRequired = TypedDict(
 
 
 class HopOutageFile(_HopOutageFileRequired, total=False):
-    """A link is down when it was in a record.
+    """Recorded outages of a link.
 
     file :
-        A CSV file beside the scenario or in a folder there, whose first two columns are start and end (`start_s,end_s`), in times of the run.
+        CSV file beside the scenario or in a folder there. Its first two columns are start and end (`start_s,end_s`), in times of the run.
 
     every :
-        Repeat after this long. Without it, the spans come once.
+        Period after which the outages repeat. Default: no repetition.
 
     queue :
-        What happens to packets that wait when the link goes down. Default: "keep".
+        Treatment of packets that wait when the link goes down. Default: "keep".
     """
 
     every: str
@@ -4643,10 +4643,10 @@ _ModemUncodedRequired = TypedDict(
 
 
 class ModemUncoded(_ModemUncodedRequired, total=False):
-    """Without coding: bits are hit with the probability that the modulation has.
+    """No code: bits have the error probability of the modulation.
 
     modulation :
-        How bits become symbols. Default: "qpsk".
+        Modulation of the carrier. Default: "qpsk".
     """
 
     modulation: Literal["bpsk", "qpsk", "8psk", "16apsk"]
@@ -4660,16 +4660,16 @@ _ModemLdpcRequired = TypedDict(
 
 
 class ModemLdpc(_ModemLdpcRequired, total=False):
-    """By a low-density parity-check code with blocks of 1024 bits. Packets have `code_rate` of the link's rate.
+    """Low-density parity-check code with blocks of 1024 bits. Packets get `code_rate` of the link's rate.
 
     code_rate :
-        Bits of packets in a bit that is sent. Default: 0.5.
+        Code rate: bits of packets per transmitted bit. Default: 0.5.
 
     threshold :
-        The Eb/N0 at which half of the blocks are lost. Default: "2.2 dB".
+        Eb/N0 in dB at which half of the blocks are lost. Default: "2.2 dB".
 
     steepness :
-        How steep losses are around it, a in erfc(a (Eb/N0 - threshold)) / 2, per dB. Default: 3.0.
+        Steepness of the losses around the threshold in 1/dB: a in erfc(a (Eb/N0 - threshold)) / 2. Default: 3.0.
     """
 
     code_rate: float
@@ -4685,19 +4685,19 @@ _ModemDvbS2Required = TypedDict(
 
 
 class ModemDvbS2(_ModemDvbS2Required, total=False):
-    """DVB-S2, with the radio's `symbol_rate`.
+    """DVB-S2 modem with the radio's `symbol_rate`.
 
     modcod :
-        Modulation and code, always the same. Without it they adapt.
+        Fixed modulation and code. Default: adaptive (`acm`).
 
     acm :
-        How they adapt. Without it and without `modcod`, with reports that are 40 ms old over a low orbit and 500 ms over a geostationary one.
+        Adaptation of modulation and code (ACM). Default without `modcod`: reports that are 40 ms old over a low orbit and 500 ms old over a geostationary orbit.
 
     implementation_loss :
-        What a real receiver needs beyond the ideal thresholds. Default: "1 dB".
+        Loss of a real receiver against the ideal thresholds, in dB. Default: "1 dB".
 
     losses :
-        How losses depend on the signal. Default: "step".
+        Block losses as a function of the signal. Default: "step".
     """
 
     modcod: Literal["QPSK 1/4", "QPSK 1/3", "QPSK 2/5", "QPSK 1/2", "QPSK 3/5", "QPSK 2/3", "QPSK 3/4", "QPSK 4/5", "QPSK 5/6", "QPSK 8/9", "8PSK 3/5", "QPSK 9/10", "8PSK 2/3", "8PSK 3/4", "8PSK 5/6", "16APSK 2/3", "8PSK 8/9", "8PSK 9/10", "16APSK 3/4", "16APSK 4/5", "16APSK 5/6", "16APSK 8/9", "16APSK 9/10", "32APSK 3/4", "32APSK 4/5", "32APSK 5/6", "32APSK 8/9", "32APSK 9/10"]
@@ -4723,37 +4723,37 @@ _RadioRequired = TypedDict(
 
 
 class Radio(_RadioRequired, total=False):
-    """A transmitter, a receiver, and how bits are sent. The link's rate is constant; with `dvb-s2` the symbol rate takes its place.
+    """Transmitter, receiver and modem of a radio link. The link's rate must be constant. With `dvb-s2`, the symbol rate replaces it.
 
     frequency_ghz :
-        Carrier, GHz.
+        Carrier frequency in GHz.
 
     eirp_dbw :
-        Effective isotropic radiated power, dBW.
+        Effective isotropic radiated power in dBW.
 
     g_over_t_db_k :
-        Gain of the receiver over its noise temperature under a clear sky, dB/K.
+        Gain of the receiver over its noise temperature (G/T) under a clear sky, in dB/K.
 
     noise_k :
-        This noise temperature, K. The noise of a receiver on the ground rises as rain and clouds make the sky warmer (ITU-R P.618-14 §3); a satellite sees the warm Earth in any weather. Default: 200.0.
+        Noise temperature of the receiver under a clear sky, in K. On the ground it rises with rain and clouds, which make the sky warmer (ITU-R P.618-14 §3). A satellite sees the warm Earth in any weather. Default: 200.0.
 
     symbol_rate :
-        Symbols per second of `modem = "dvb-s2"`, which needs it in place of a rate: modulation and code decide the bits of a symbol.
+        Symbol rate of `modem = "dvb-s2"`, required there in place of a bit rate. Modulation and code define the bits per symbol.
 
     polarisation :
-        Polarisation: rain attenuates horizontal waves most, vertical ones least. Default: "circular".
+        Polarisation. Rain attenuates horizontal waves most and vertical waves least. Default: "circular".
 
     losses :
-        Everything else that the signal loses: pointing, polarisation, feeders. Default: "0 dB".
+        Other losses of the signal in dB: pointing, polarisation, feeders. Default: "0 dB".
 
     c_over_i :
-        Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols (those of QPSK with `convolutional` and `ldpc`). Without it, there is none.
+        Carrier-to-interference ratio in dB, for interference from other satellites, beams and polarisations. Its bandwidth is that of the symbols (of QPSK symbols with `convolutional` and `ldpc`). Default: no interference.
 
     antenna_m :
-        Diameter of the antenna on the ground, which averages scintillation, m; its efficiency is 0.5. Default: 0.6.
+        Diameter of the ground antenna in m, which averages scintillation. Its efficiency is 0.5. Default: 0.6.
 
     modem :
-        How bits are sent.
+        Modem: modulation and code.
     """
 
     noise_k: float
@@ -4772,16 +4772,16 @@ _DirectionDelayPointsRequired = TypedDict(
 
 
 class DirectionDelayPoints(_DirectionDelayPointsRequired, total=False):
-    """A delay that changes over time.
+    """Delay that changes over time.
 
     points :
         Pairs of instant and delay, increasing in time, the first at 0 s.
 
     interpolate :
-        What happens between points. Default: "hold".
+        Values between points. Default: "hold".
 
     every :
-        Start again after this long. Without it, the last point holds.
+        Period after which the points repeat. Default: no repetition; the last point holds.
     """
 
     interpolate: Literal["hold", "linear"]
@@ -4797,16 +4797,16 @@ _PassRequired = TypedDict(
 
 
 class Pass(_PassRequired, total=False):
-    """A circular orbit seen from a station that it crosses overhead, Earth rotation ignored (E. Lutz et al. 2000).
+    """Circular orbit that passes directly over a ground station, without the rotation of the Earth (E. Lutz et al. 2000).
 
     altitude :
         Altitude of the orbit above the ground, 100 km to 100,000 km.
 
     elevation_min :
-        The satellite is used above this elevation; 0 to 89 degrees.
+        Least elevation of a satellite in use, 0 to 89 degrees.
 
     hops :
-        Slant ranges between the ends of the link: 1 to the satellite, 2 for up and down again. Default: 2.
+        Number of slant ranges between the ends of the link: 1 for a link to the satellite, 2 for a link up and down. Default: 2.
     """
 
     hops: int
@@ -4820,10 +4820,10 @@ _DirectionDelayPassRequired = TypedDict(
 
 
 class DirectionDelayPass(_DirectionDelayPassRequired):
-    """The delay to a satellite that passes overhead.
+    """Delay to satellites that pass overhead.
 
     pass :
-        The orbit; at the end of each period of visibility the next satellite takes over.
+        Orbit of the satellites. The next satellite takes over at the end of each period of visibility.
     """
 
 _DirectionDelayFileRequired = TypedDict(
@@ -4835,19 +4835,19 @@ _DirectionDelayFileRequired = TypedDict(
 
 
 class DirectionDelayFile(_DirectionDelayFileRequired, total=False):
-    """A delay that was measured.
+    """Measured delay.
 
     file :
-        A CSV file beside the scenario or in a folder there. The resolved scenario has its content as points.
+        CSV file beside the scenario or in a folder there. The resolved scenario contains its content as points.
 
     column :
-        Name of the column to take, in `_s`, `_ms`, `_us` or `_ns`; a round trip is not halved. Not needed where there is only one beside the time.
+        Name of the column with the delay; it ends in `_s`, `_ms`, `_us` or `_ns`. A round trip is not halved. Default: the only column beside the time.
 
     interpolate :
-        What happens between rows. Default: "hold".
+        Values between rows. Default: "hold".
 
     every :
-        Start again after this long. Without it, the last value holds.
+        Period after which the values repeat. Default: no repetition; the last value holds.
     """
 
     column: str
@@ -4856,7 +4856,7 @@ class DirectionDelayFile(_DirectionDelayFileRequired, total=False):
 
 
 class Direction(TypedDict, total=False):
-    """One direction of a link: a key here overrides the link's own.
+    """One direction of a link. Its keys override those of the link.
 
     rate :
         Bit rate of this direction.
@@ -4865,31 +4865,31 @@ class Direction(TypedDict, total=False):
         Propagation delay of this direction.
 
     jitter :
-        Delays of this direction that vary, beside its propagation delay.
+        Variable delays of this direction in addition to its propagation delay.
 
     queue :
-        The queue of this direction.
+        Queue of this direction.
 
     error :
-        What corrupts packets in this direction.
+        Error model of this direction.
 
     interleave :
-        What spreads errors in this direction.
+        Interleaving of this direction.
 
     coding :
-        What protects bits in this direction.
+        Forward error correction of this direction.
 
     arq :
-        What sends damaged packets again in this direction.
+        Link-layer retransmission of this direction.
 
     framing :
-        What a packet occupies in this direction beside its own bytes.
+        Bytes of a packet in this direction besides the packet itself.
 
     mtu :
-        The largest packet that the link takes.
+        Largest packet that this direction carries.
 
     outage :
-        When this direction is down.
+        Times when this direction is down.
     """
 
     rate: Union[str, HopRatePoints, HopRateFile]
@@ -4906,49 +4906,49 @@ class Direction(TypedDict, total=False):
 
 
 class Hop(TypedDict, total=False):
-    """What links of a kind have in common: all keys of a link but its ends, its delay and its outages by geometry.
+    """Common keys of a group of sky links: those of a link, except its ends, its delay and the outages that follow from geometry.
 
     rate :
-        Bit rate, constant or over time.
+        Bit rate, constant or variable.
 
     jitter :
-        Delays that vary, beside the propagation delay; several add up.
+        Variable delays in addition to the propagation delay, one or several, which add up.
 
     queue :
-        The queue in front of the link.
+        Queue before the link.
 
     error :
-        What corrupts packets.
+        Error model, which corrupts packets.
 
     interleave :
-        What spreads errors.
+        Interleaving, which spreads errors over time and corrects some.
 
     coding :
-        What protects bits.
+        Forward error correction, which protects bits and takes a part of the rate.
 
     arq :
-        What sends damaged packets again.
+        Link-layer retransmission of damaged packets.
 
     framing :
-        What a packet occupies beside its own bytes.
+        Bytes of a packet on the link besides the packet itself.
 
     mtu :
-        The largest packet that the links take.
+        Largest packet that the link carries.
 
     outage :
-        When the link carries nothing, besides.
+        Times when the link is down, in addition to those that follow from geometry.
 
     up :
-        The radio link upwards, or towards the second name of a link: with it, errors and coding follow from distance, air and rain.
+        Radio of the link up, or of the direction to the second name of a link. Errors and coding follow from distance, air and rain.
 
     down :
-        The radio link downwards, or towards the first name of a link.
+        Radio of the link down, or of the direction to the first name of a link.
 
     forward :
-        What differs upwards, or towards the second name of a link.
+        Keys of the link up, or of the direction to the second name of a link.
 
     reverse :
-        What differs downwards, or towards the first name of a link.
+        Keys of the link down, or of the direction to the first name of a link.
     """
 
     rate: Union[str, HopRatePoints, HopRateFile]
@@ -4968,10 +4968,10 @@ class Hop(TypedDict, total=False):
 
 
 class Constellation(TypedDict, total=False):
-    """One of several constellations. Its keys replace those of `[sky]`.
+    """One of several constellations. Its keys override those of `[sky]`.
 
     over :
-        The satellites, as in `[sky]`, but no list. Without it, the constellation that has the name of the table.
+        Satellites, as in `[sky]` but not a list. Default: the constellation with the name of the table.
 
     selection :
         Rule of a place for its satellite.
@@ -4995,10 +4995,10 @@ class Constellation(TypedDict, total=False):
         Links between satellites.
 
     gateway :
-        Gateways of this constellation. Fibres join them with each other, not with those of other constellations.
+        Gateways of this constellation. Fibre joins them with each other, not with gateways of other constellations.
 
     relay :
-        The way of packets from gateway to gateway.
+        Route of packets from gateway to gateway.
 
     make_before_break :
         Overlap at a handover between its satellites.
@@ -5010,13 +5010,13 @@ class Constellation(TypedDict, total=False):
         Satellites, gateways, terminals and links out of use, with their times.
 
     waiting :
-        Rule for packets that wait for a satellite's link to a place when that goes to another satellite.
+        Treatment of packets that wait for a satellite's link to a place when the place changes to another satellite.
 
     in_flight :
-        Rule for packets on that link.
+        Treatment of packets on the way over that link.
 
     shared :
-        Whether the places that a satellite serves share its rate.
+        Whether the places of a satellite share its rate.
 
     user :
         Links between places and its satellites.
@@ -5031,13 +5031,13 @@ class Constellation(TypedDict, total=False):
         Links between its gateways.
 
     payload :
-        Treatment of the signal by its satellites, for links that have a radio.
+        Treatment of the signal by its satellites, for links with a radio.
 
     on_board :
         Treatment of corrupted packets by its satellites.
 
     middlebox :
-        Functions at its satellites that see each packet passing through, in order.
+        Middleboxes at its satellites, in order. Each sees every packet that passes through.
     """
 
     over: Union[str, SkyOverGeo, SkyOverElements, SkyOverShells, List[str]]
@@ -5073,10 +5073,10 @@ _RainExceededRequired = TypedDict(
 
 
 class RainExceeded(_RainExceededRequired, total=False):
-    """As heavy as it is exceeded in a share of an average year: what a link of that availability has to bear.
+    """Constant rain that is exceeded in a given share of an average year: the rain that a link of that availability must bear.
 
     percent :
-        Of the year, per cent. Default: 0.1.
+        Percentage of an average year in which rain exceeds this intensity. Default: 0.1.
     """
 
     percent: float
@@ -5090,10 +5090,10 @@ _RainSeriesRequired = TypedDict(
 
 
 class RainSeries(_RainSeriesRequired, total=False):
-    """As it comes and goes over each place: log-normal, changing by 2e-4 per second (Maseng and Bakken 1981).
+    """Rain that comes and goes over each place: a log-normal process that changes by 2e-4 per second (Maseng and Bakken 1981).
 
     rainy_percent :
-        Per cent of the year in which it rains. Default: 5.0.
+        Percentage of the year in which it rains. Default: 5.0.
     """
 
     rainy_percent: float
@@ -5107,22 +5107,22 @@ _GaugeRequired = TypedDict(
 
 
 class Gauge(_GaugeRequired, total=False):
-    """Rain over a place: a CSV file whose first column is the time and whose first row is the start of the run. A row holds until the next one; the last one stays.
+    """Rain over a place: a CSV file whose first column is the time, with the start of the run in the first row. Each row holds until the next row; the last row holds to the end.
 
     file :
-        The file, beside the scenario or in a folder there.
+        CSV file beside the scenario or in a folder there.
 
     column :
-        The column, where there are several: a rate of rain if its name ends in `_mm_h`, an attenuation if it ends in `_db`. A rate becomes attenuation by P.838-3 over the effective path of P.618-13 at that rate.
+        Name of the column: a rain rate if it ends in `_mm_h`, an attenuation if it ends in `_db`. A rain rate becomes attenuation by P.838-3 over the effective path of P.618-13 at that rate. Default: the only column beside the time.
 
     begin :
-        How far into the series the run begins. Default: "0 s".
+        Time in the series at which the run begins. Default: "0 s".
 
     every :
-        The series starts again every so often.
+        Period after which the series repeats. Default: no repetition.
 
     frequency_ghz :
-        The carrier at which an attenuation was measured, GHz; links with another one have it scaled (P.618-13 §2.2.1.3.1, 7 to 55 GHz). Without it, all links of the place have it as it is.
+        Carrier frequency of a measured attenuation in GHz. The attenuation is scaled to other carriers (P.618-13 §2.2.1.3.1, 7 to 55 GHz). Default: every link of the place has the measured attenuation.
     """
 
     column: str
@@ -5132,10 +5132,10 @@ class Gauge(_GaugeRequired, total=False):
 
 
 class RainFile(TypedDict):
-    """As it was measured, from files.
+    """Measured rain from files.
 
     place :
-        The series of each place, by its name. Over other places it does not rain.
+        Rain series by name of the place. Other places have no rain.
     """
 
     kind: Literal["file"]
@@ -5146,17 +5146,17 @@ class Clouds(TypedDict, total=False):
     """Clouds over all places.
 
     percent :
-        Per cent of the year. Without it, the percentage of the rain, but at least 5 % (`P.618-14` §2.5) or 1 % (`P.618-13`); 1 % without rain.
+        Percentage of an average year in which clouds exceed the assumed attenuation. Default: the percentage of the rain, but at least 5 % (`P.618-14` §2.5) or 1 % (`P.618-13`); without rain, 1 %.
     """
 
     percent: float
 
 
 class Scintillation(TypedDict, total=False):
-    """Scintillation over all places. With rain and clouds it adds up as sqrt((rain + clouds)² + scintillation²).
+    """Scintillation over all places. The sum with rain and clouds is sqrt((rain + clouds)² + scintillation²).
 
     percent :
-        Of the year, per cent. Default: 1.0.
+        Percentage of an average year in which scintillation exceeds the assumed fade. Default: 1.0.
     """
 
     percent: float
@@ -5170,16 +5170,16 @@ _DisjointRequired = TypedDict(
 
 
 class Disjoint(_DisjointRequired, total=False):
-    """Several paths between the same two places that share nothing and whose delays have the least sum (Suurballe 1974). With `change = "broken"` all of them stay until one breaks.
+    """Disjoint paths between the same two places with the least sum of delays (Suurballe 1974). With `change = "broken"`, all of them stay until one breaks.
 
     paths :
-        How many.
+        Number of paths.
 
     apart :
-        What they do not share. Default: "satellites".
+        Elements that the paths do not share. Default: "satellites".
 
     flow :
-        Which of them a flow takes, by the name of the flow: 1 is the shortest at that instant. All other flows take the first.
+        Path of a flow, by name of the flow: 1 is the shortest path at that instant. Default: the first path.
     """
 
     apart: Literal["satellites", "links"]
@@ -5196,44 +5196,44 @@ _WayPointRequired = TypedDict(
 
 
 class WayPoint(_WayPointRequired, total=False):
-    """A point that a ship, aircraft or vehicle passes.
+    """Point on the way of a ship, aircraft or vehicle.
 
     time :
-        When, counted from the start of the run.
+        Time from the start of the run.
 
     latitude :
-        Degrees north.
+        Latitude in degrees north.
 
     longitude :
-        Degrees east.
+        Longitude in degrees east.
 
     height_km :
-        Above the ellipsoid, km. Default: 0.0.
+        Height above the ellipsoid in km. Default: 0.0.
     """
 
     height_km: float
 
 
 class Position(TypedDict, total=False):
-    """Where a place is: at coordinates, or on its way.
+    """Position of a place: coordinates, or a way.
 
     latitude :
-        Degrees north.
+        Latitude in degrees north.
 
     longitude :
-        Degrees east.
+        Longitude in degrees east.
 
     height_km :
-        Above the ellipsoid, km. Default: 0.0.
+        Height above the ellipsoid in km. Default: 0.0.
 
     climate :
-        The city whose air and rain it has. A place that is a city has its own.
+        City that provides air and rain. Default for a city: its own.
 
     over :
-        The constellations that the place uses, of the list in `sky.over`. Without it, all. A city needs no coordinates beside it. Default: [].
+        Constellations of `sky.over` that the place uses. Default: all. A city needs no coordinates besides. Default: [].
 
     way :
-        For what moves: where it is when. It goes along great circles at constant speed, and waits at both ends. Default: [].
+        Way of a moving place: points with their times. The place moves along great circles at constant speed and waits at both ends. Default: [].
     """
 
     latitude: float
@@ -5252,127 +5252,127 @@ _SkyRequired = TypedDict(
 
 
 class Sky(_SkyRequired, total=False):
-    """The sky over the scenario: nodes that have the name of a place are on the ground there, and what flows between places goes over the satellites that are in view. Before the run it becomes links whose delays follow the geometry, and routes that change in `[[at]]`; that is what the resolved scenario shows.
+    """Satellites over the scenario. Nodes with the name of a place are on the ground at that place, and flows between places go over the satellites in view. Before the run, the sky becomes links whose delays follow the geometry, and routes that change in `[[at]]`. The resolved scenario shows these.
 
     over :
-        The satellites: a constellation by name (`bentpipe list constellations`), a slot over the equator, a file of elements, or a list of constellations. Each flow uses the first of a list that has a path.
+        Satellites: the name of a constellation (`bentpipe list constellations`), a slot over the equator, a file of elements, shells, or a list of constellations. Each flow uses the first of a list that has a path.
 
     constellation :
-        Constellations of a list in `over`, by name. A name without a table is that of a constellation (`bentpipe list constellations`).
+        Constellations of a list in `over`, by name. A name without a table is that of a known constellation (`bentpipe list constellations`).
 
     back_after :
-        Time for which an earlier constellation of the list must have a path before a flow goes back to it. Default: "0 s".
+        Time for which an earlier constellation of the list must have a path before a flow returns to it. Default: "0 s".
 
     start :
-        When the run begins, in UTC, as `2026-06-14T12:00:00Z`; a date of TOML will do, too. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs (of each object the newest). Replications begin at other instants (`day`).
+        Start of the run in UTC: `2026-06-14T12:00:00Z` or a TOML date. Default: 2000-01-01 for a constellation; for elements, the median of their epochs (of each object the newest). Replications start at other instants (`day`).
 
     elements_age_max :
-        Elements of a file are refused if they are farther than this from any instant of the run. Starlink is thousands of km off its elements after 90 days. Default: "90 d".
+        Largest age of elements of a file: elements farther from any instant of the run are rejected. After 90 days, Starlink is thousands of km off its elements. Default: "90 d".
 
     step :
-        How often paths are looked at. Every change stands at a multiple of it. Default: "1 s".
+        Interval between computations of the paths. Every change is at a multiple of it. Default: "1 s".
 
     selection :
-        Which satellite a place uses. One word is for all places but gateways, which use any. Default: "any".
+        Rule for the satellite that a place uses. A single word applies to all places except gateways, which use any satellite. Default: "any".
 
     metric :
-        Which of several paths is taken. Default: "delay".
+        Criterion for the best of several paths. Default: "delay".
 
     change :
-        When another path is taken. Default: "better".
+        Condition for a change to another path. Default: "better".
 
     elevation_min :
-        Satellites are used above this elevation. Without it, that of the constellation; 25 deg for elements, 5 deg for a slot.
+        Least elevation of satellites in use. Default: that of the constellation; 25 deg for elements, 5 deg for a slot.
 
     range_max_km :
-        Satellites are used up to this distance in km instead, whatever their elevation.
+        Largest distance of satellites in use in km, in place of an elevation.
 
     motion :
-        Motion of the satellites of a constellation by name. Without it, that of its source.
+        Motion of the satellites of a constellation by name. Default: that of its source.
 
     mean_motion :
-        Revolutions per day of a constellation by name with one shell, in place of its height.
+        Mean motion of a constellation by name with one shell in revolutions per day, in place of its altitude.
 
     odd_planes :
-        Phase of every other plane of a constellation by name with one shell, degrees, in place of its phasing.
+        Phase of every other plane of a constellation by name with one shell in degrees, in place of its phasing.
 
     between_satellites :
-        Links between satellites. Without it, those of the constellation.
+        Links between satellites. Default: those of the constellation.
 
     gateway :
-        Gateways, by name of place: where a path may leave the sky, on by fibre to the other gateways. Satellites with links between them go on using these. Satellites without such links are bent pipes if there are gateways: all packets go down to a gateway. A gateway at the end of a flow uses any satellite in view. Default: [].
+        Gateways, by name of their place. Paths may leave the satellites there and continue over fibre to other gateways. Satellites with links between them still use these links. Satellites without such links are bent pipes if there are gateways: all packets go down to a gateway. A gateway at the end of a flow uses any satellite in view. Default: [].
 
     relay :
-        The way of packets from gateway to gateway. Default: "fibre".
+        Route of packets from gateway to gateway. Default: "fibre".
 
     stretch :
-        How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it. Default: 1.5.
+        Length of a fibre between gateways, relative to the great circle. Light takes 4.9 us per km of fibre. Default: 1.5.
 
     seed :
-        Chooses the lots of `selection = "starlink"` and the rain: another seed is another day. Replications have other seeds (`day`). Default: 1.
+        Seed of the random choices of `selection = "starlink"` and of the rain. Another seed is another day. Replications have their own seeds (`day`). Default: 1.
 
     day :
-        The day of the sky. Day 0 is that of `start` and `seed`; day k begins at an instant drawn from the 24 hours after `start`, and has `seed` + k. Without this key, a run has day 0 and replication k of an experiment has day k; with it, all replications share the day. Measured rain, failures and moving places are the same on all days.
+        Day of the sky. Day 0 has `start` and `seed`. Day k starts at a random instant in the 24 hours after `start` and has `seed` + k. Measured rain, failures and moving places are the same on all days. Default: day 0 for a run, day k for replication k of an experiment. With the key, all replications share the day.
 
     rain :
-        Rain on links that have a `radio`. Default: "none".
+        Rain on links with a `radio`. Default: "none".
 
     recommendation :
-        Edition of ITU-R P.618, which decides the gases and clouds that come with rare rain. Default: "P.618-14".
+        Edition of ITU-R P.618, which defines the gases and clouds that come with rare rain. Default: "P.618-14".
 
     clouds :
-        Clouds on links that have a `radio`, as they are exceeded in a share of an average year (ITU-R P.840-8). Without it, there are none.
+        Clouds on links with a `radio`: attenuation that is exceeded in a share of an average year (ITU-R P.840-8). Default: none.
 
     scintillation :
-        Scintillation on links that have a `radio`, as a fade that is exceeded in a share of an average year (ITU-R P.618). Without it, there is none.
+        Scintillation on links with a `radio`: fade that is exceeded in a share of an average year (ITU-R P.618). Default: none.
 
     hop_delay :
-        What each satellite and gateway on the way adds to a delay when paths are chosen. Default: "0 s".
+        Delay that each satellite and gateway adds to a path when paths are compared. Default: "0 s".
 
     make_before_break :
-        How long a place keeps the link to a satellite that it leaves for another.
+        Time for which a place keeps the link to the old satellite during a handover.
 
     break_before_make :
-        How long a place has no satellite when it leaves one for another: with `waiting = "kept"` packets wait for the next one, otherwise there is no route in between. With neither key, both happen at once.
+        Interruption of a place during a handover between satellites. With `waiting = "kept"`, packets wait for the new satellite; otherwise, there is no route during this time. Without this key and `make_before_break`, old and new link change at the same instant.
 
     failure :
-        What is out of use, and when. Paths avoid it from that instant on; what is on its links or waits for them is lost with cause `handover`. Default: [].
+        Satellites, gateways, terminals and links out of use, with their times. Paths avoid them from that instant on. Packets on their links or in their queues are lost with cause `handover`. Default: [].
 
     disjoint :
-        Several paths at once that share nothing. Without it, there is one, the best.
+        Disjoint paths at the same time. Default: a single path, the best.
 
     waiting :
-        What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Without it, they are lost at satellites that have links to each other. Bent pipes have no queue: the packets really wait at the sender on the ground. For these the default is `moved`, and packets that wait for the link up are rerouted.
+        Treatment of packets that wait for a satellite's link to a place when the place changes to another satellite. Default: they are lost at satellites with links between them. Bent pipes have no queue, so their packets wait at the sender on the ground. Default for bent pipes: `moved`; packets that wait for the link up are rerouted.
 
     in_flight :
-        What becomes of packets on that link. Default: "lost".
+        Treatment of packets on the way over that link. Default: "lost".
 
     shared :
-        Whether the places that a satellite serves share its rate, up and down, or have a link each. Default: false.
+        Whether the places of a satellite share its rate, up and down. Otherwise, each place has its own link. Default: false.
 
     place :
-        Places besides cities (`bentpipe list places`), by name.
+        Places besides the known cities (`bentpipe list places`), by name.
 
     user :
-        Links between places and satellites; forward is up. Without a rate, 20 Mbit/s up and 100 Mbit/s down.
+        Links between places and satellites. The forward direction is up. Default rates: 20 Mbit/s up, 100 Mbit/s down.
 
     feeder :
-        Links between gateways and satellites; forward is up. Without a rate, 1 Gbit/s.
+        Links between gateways and satellites. The forward direction is up. Default rate: 1 Gbit/s.
 
     inter_satellite :
-        Links between satellites. Without a rate, 10 Gbit/s.
+        Links between satellites. Default rate: 10 Gbit/s.
 
     fibre :
-        Links between gateways. Without a rate, 10 Gbit/s.
+        Links between gateways. Default rate: 10 Gbit/s.
 
     payload :
-        What satellites do with the signal of links that have a radio. Default: "regenerative".
+        Treatment of the signal by satellites, for links with a radio. Default: "regenerative".
 
     on_board :
-        What happens to corrupted packets at a satellite. Default: "router".
+        Treatment of corrupted packets by satellites. Default: "router".
 
     middlebox :
-        Functions at every satellite that see each packet passing through, in order. Default: [].
+        Middleboxes at every satellite, in order. Each sees every packet that passes through. Default: [].
     """
 
     constellation: Dict[str, Constellation]
@@ -5425,55 +5425,55 @@ _LinkRequired = TypedDict(
 
 
 class Link(_LinkRequired, total=False):
-    """A link between two nodes: forward is `from` to `to`, reverse the way back.
+    """Link between two nodes. The forward direction leads from `from` to `to`, the reverse direction back.
 
     from :
-        The node at one end. May contain `{n}` if there is a `count`.
+        Node at one end. May contain `{n}` if `count` is set.
 
     to :
-        The node at the other end. May contain `{n}` if there is a `count`.
+        Node at the other end. May contain `{n}` if `count` is set.
 
     count :
-        Make this many links from the entry, with 1, 2, ... for `{n}` in `from`, `to` and the name (appended if it has none).
+        Number of links that the entry creates, with 1, 2, ... for `{n}` in `from`, `to` and the name. Names without `{n}` get the number as a suffix. Default: one link without a number.
 
     rate :
-        Bit rate, constant or over time. Required, here or for each direction.
+        Bit rate, constant or variable. Required here or in both directions.
 
     delay :
-        Propagation delay one way, constant or over time. Required, here or for each direction.
+        Propagation delay of one direction, constant or variable. Required here or in both directions.
 
     jitter :
-        Delays that vary, beside the propagation delay; several add up. Without it, there are none.
+        Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
 
     queue :
-        The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate, without what framing takes of full packets, times the largest propagation round trip of the flows that cross it; at least one full packet. Default: "1 bdp".
+        Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet. Default: "1 bdp".
 
     error :
-        What corrupts packets. Default: "none".
+        Error model, which corrupts packets. Default: "none".
 
     interleave :
-        Spreads errors over time, and corrects some. Without it, nothing does.
+        Interleaving, which spreads errors over time and corrects some. Default: none.
 
     coding :
-        What protects bits, at the cost of rate. Without it, nothing does.
+        Forward error correction, which protects bits and takes a part of the rate. Default: none.
 
     arq :
-        What sends damaged packets again on this link. Without it, nothing does.
+        Link-layer retransmission of damaged packets. Default: none.
 
     framing :
-        What a packet occupies beside its own bytes: headers, trailers, padding, cells. With `coding`, these are bytes that the code protects. Default: "none".
+        Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`, the code protects these bytes, too. Default: "none".
 
     mtu :
-        The largest packet that the link takes; any without.
+        Largest packet that the link carries. Default: no limit.
 
     outage :
-        When the link carries nothing. Without it, it is never down.
+        Times when the link is down. Default: none.
 
     forward :
-        What differs from `from` to `to`.
+        Keys of the direction from `from` to `to`.
 
     reverse :
-        What differs from `to` to `from`.
+        Keys of the direction from `to` to `from`.
     """
 
     count: int
@@ -5493,10 +5493,10 @@ class Link(_LinkRequired, total=False):
 
 
 class AppFile(TypedDict):
-    """A number of bytes, then close.
+    """One file. The connection closes after its last byte.
 
     size :
-        Bytes of application data, at least 1.
+        Application data in bytes, at least 1.
     """
 
     kind: Literal["file"]
@@ -5599,7 +5599,7 @@ _AppBulkRequired = TypedDict(
 
 
 class AppBulk(_AppBulkRequired, total=False):
-    """Transfers with pauses between them, on one connection or a new one each time.
+    """Transfers with pauses between them, on one connection or each on a new connection.
 
     size :
         Bytes of each transfer.
@@ -5611,7 +5611,7 @@ class AppBulk(_AppBulkRequired, total=False):
         Whether each transfer has a new connection. Otherwise all share one connection, which is idle in the pauses. Default: false.
 
     count :
-        Number of transfers. Without it, transfers continue until the run ends.
+        Number of transfers. Default: no limit until the run ends.
     """
 
     reconnect: bool
@@ -5627,28 +5627,28 @@ _AppArrivalsRequired = TypedDict(
 
 
 class AppArrivals(_AppArrivalsRequired, total=False):
-    """Transfers that arrive as a Poisson process, each on a connection of its own. How often is said by `load` and `link`, or by `interval`.
+    """Transfers that arrive as a Poisson process, each on its own connection. Either `load` and `link` or `interval` defines their rate.
 
     size :
         Bytes of each transfer.
 
     load :
-        Share of the link's largest rate that first transmissions take, on average.
+        Mean share of the link's largest rate that first transmissions take.
 
     link :
-        The link and direction that `load` is of, such as `sat.forward`; it must be on the flow's route.
+        Link and direction to which `load` refers, such as `sat.forward`. It must be on the flow's route.
 
     load_headers :
-        Whether `load` counts headers, and the framing of the link. Default: true.
+        Whether `load` includes headers and the framing of the link. Default: true.
 
     interval :
-        Mean time between arrivals, instead of `load` and `link`.
+        Mean time between arrivals, in place of `load` and `link`.
 
     overload :
-        Whether the arrivals may offer a link as much as it carries or more. They then pile up without limit, and every number depends on when the run ends. Default: false.
+        Whether the arrivals may offer a link as much as it carries, or more. The backlog then grows without limit, and every result depends on the duration of the run. Default: false.
 
     count :
-        Number of arrivals. Without it, until the run ends.
+        Number of arrivals. Default: no limit until the run ends.
     """
 
     load: str
@@ -5669,7 +5669,7 @@ _AppRecordsRequired = TypedDict(
 
 
 class AppRecords(_AppRecordsRequired, total=False):
-    """Records that the sending node writes on one connection, each at its time. What counts of each is how long it takes until all of it has arrived in order; one of which best-effort transport (`tcp.best_effort`) skips a part is lost.
+    """Records that the sending node writes on one connection, each at its time. The measure of a record is the time until all its bytes have arrived in order. A record is lost if best-effort transport (`tcp.best_effort`) skips a part of it.
 
     size :
         Bytes of each record.
@@ -5678,7 +5678,7 @@ class AppRecords(_AppRecordsRequired, total=False):
         Time from one record to the next, independent of its fate.
 
     count :
-        Number of records. Without it, records continue until the run ends.
+        Number of records. Default: no limit until the run ends.
     """
 
     count: int
@@ -5691,7 +5691,7 @@ class Catalogue(TypedDict, total=False):
         Number of objects. Default: 100.
 
     zipf :
-        Exponent of Zipf's law: the kth object is requested in proportion to 1/k^zipf. 0 means equally often. Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Without it, objects are requested one after the other, as in a course.
+        Exponent of Zipf's law: the kth object is requested in proportion to 1/k^zipf. 0 means equally often. Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Default: objects are requested one after the other, as in a course.
 
     first :
         Number of the first object: flows with other numbers request other objects. Default: 1.
@@ -5711,7 +5711,7 @@ _AppRequestResponseRequired = TypedDict(
 
 
 class AppRequestResponse(_AppRequestResponseRequired, total=False):
-    """The sending node asks, the other answers, again and again. Both directions of one connection carry data.
+    """Requests of the sending node and responses of the receiving node, in turn. Both directions of one connection carry data.
 
     request :
         Bytes of each request. Default: "350 B".
@@ -5729,10 +5729,10 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
         Whether each exchange has a new connection. Otherwise all share one. Default: false.
 
     catalogue :
-        Objects that other flows request, too: all flows to this node share them. Without it, each response is unique to its flow.
+        Objects that other flows request, too: all flows to this node share them. Default: each response is unique to its flow.
 
     count :
-        Number of exchanges. Without it, exchanges continue until the run ends.
+        Number of exchanges. Default: no limit until the run ends.
     """
 
     request: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
@@ -5751,16 +5751,16 @@ _AppPageRequired = TypedDict(
 
 
 class AppPage(_AppPageRequired, total=False):
-    """Pages of a main object and embedded ones, fetched by the sending node from the other over new connections for each page. What is not given is drawn from the model of 3GPP2 C.R1002-0.
+    """Web pages: the sending node fetches a main object and embedded objects over new connections for each page. Keys without a value follow the model of 3GPP2 C.R1002-0.
 
     main :
-        Bytes of the main object. Without it, lognormal with mean 10710 B.
+        Bytes of the main object. Default: lognormal with mean 10710 B.
 
     object :
-        Bytes of each embedded object. Without it, lognormal with mean 7758 B.
+        Bytes of each embedded object. Default: lognormal with mean 7758 B.
 
     objects :
-        Embedded objects per page. Without it, drawn: 5.6 on average.
+        Embedded objects per page. Default: random, 5.6 on average.
 
     multiplexed :
         Whether one connection carries all requests together, and objects in order. Default: false.
@@ -5784,10 +5784,10 @@ class AppPage(_AppPageRequired, total=False):
         Parallel connections. Each fetches one object at a time. Default: 6.
 
     catalogue :
-        Pages that other flows request, too, with their objects: all flows to this node share them. Without it, pages are unique to the flow.
+        Pages that other flows request, too, with their objects: all flows to this node share them. Default: pages are unique to the flow.
 
     count :
-        Number of pages. Without it, pages continue until the run ends.
+        Number of pages. Default: no limit until the run ends.
     """
 
     main: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
@@ -5813,16 +5813,16 @@ _AppCbrRequired = TypedDict(
 
 
 class AppCbr(_AppCbrRequired, total=False):
-    """Datagrams at equal distances, without congestion control. Each has 28 B of headers (IPv4 and UDP) besides its payload.
+    """Datagrams at a constant rate, without congestion control. Each has 28 B of headers (IPv4 and UDP) and its payload.
 
     rate :
-        Payload per time.
+        Payload rate.
 
     jitter :
-        Each datagram is sent up to twice this much later than its turn, uniformly; at most half the distance. Default: "0 s".
+        Mean delay of a datagram against the regular schedule: uniform from 0 to twice this value, at most half the distance between datagrams. Default: "0 s".
 
     size :
-        Payload bytes of each datagram, 1 B to 65507 B. Default: "1200 B".
+        Payload of each datagram in bytes, 1 B to 65507 B. Default: "1200 B".
     """
 
     jitter: str
@@ -5841,10 +5841,10 @@ class AppPoisson(_AppPoissonRequired, total=False):
     """Datagrams as a Poisson process, without congestion control.
 
     rate :
-        Mean payload per time.
+        Mean payload rate.
 
     size :
-        Payload bytes of each datagram, 1 B to 65507 B. Default: "1200 B".
+        Payload of each datagram in bytes, 1 B to 65507 B. Default: "1200 B".
     """
 
     size: str
@@ -5861,19 +5861,19 @@ _AppOnOffRequired = TypedDict(
 
 
 class AppOnOff(_AppOnOffRequired, total=False):
-    """Datagrams at equal distances in periods that alternate with silence, without congestion control. Many with Pareto periods of shape a make a self-similar sum with Hurst parameter (3 - a)/2.
+    """Datagrams at a constant rate in on-periods that alternate with off-periods, without congestion control. The sum of many such flows is self-similar if the periods have a Pareto distribution: shape a gives the Hurst parameter (3 - a)/2.
 
     peak :
-        Payload per time while on.
+        Payload rate in on-periods.
 
     on :
-        How long it is on.
+        Duration of an on-period.
 
     off :
-        How long it is off.
+        Duration of an off-period.
 
     size :
-        Payload bytes of each datagram, 1 B to 65507 B. Default: "1200 B".
+        Payload of each datagram in bytes, 1 B to 65507 B. Default: "1200 B".
     """
 
     size: str
@@ -5932,37 +5932,37 @@ _FlowOptional = TypedDict(
 
 
 class Flow(_FlowRequired, _FlowOptional, total=False):
-    """An application, and the connections or datagrams that it sends by.
+    """Application, with its connections or datagrams.
 
     from :
-        The sending node; where there are questions and answers, the one that asks. May contain `{n}` if there is a `count`.
+        Sending node. For requests and responses, the node that sends the requests. May contain `{n}` if `count` is set.
 
     to :
-        The receiving node. May contain `{n}` if there is a `count`.
+        Receiving node. May contain `{n}` if `count` is set.
 
     count :
-        Make this many flows from the entry, with 1, 2, ... for `{n}` in `from`, `to`, routes and the name (appended if it has none).
+        Number of flows that the entry creates, with 1, 2, ... for `{n}` in `from`, `to`, routes and the name. Names without `{n}` get the number as a suffix. Default: one flow without a number.
 
     app :
-        What it sends. Default: "greedy".
+        Application of the flow. Default: "greedy".
 
     reader :
-        How the application that receives the data reads them. Without it, at once.
+        Reading rate of the receiving application. Default: it reads all data immediately.
 
     start :
-        When it begins. Default: "0 s".
+        Start of the flow. Default: "0 s".
 
     class :
-        Its class in queues that tell classes apart, for packets in both directions; with strict priority 0 is the highest. Default: 0.
+        Class of the flow's packets, in both directions, for queues with classes. With strict priority, 0 is the highest. Default: 0.
 
     route :
-        The way there: nodes from `from` to `to`, or names of links where two links join the same nodes. Without it, the way of shortest delay at the start of the run.
+        Route from `from` to `to`: nodes, or links where several links join the same nodes. Default: the route with the shortest delay at the start of the run.
 
     reverse_route :
-        The way back, from `to` to `from`. Without it, the way of shortest delay.
+        Route back from `to` to `from`. Default: the route with the shortest delay.
 
     tcp :
-        What differs from `[tcp]`, key by key.
+        Keys of this flow's transport that override `[tcp]`.
     """
 
     count: int
@@ -5982,16 +5982,16 @@ _InstallRequired = TypedDict(
 
 
 class Install(_InstallRequired, total=False):
-    """The routes of a flow from now on; those of a direction that is not written stay.
+    """New routes of a flow. A direction without a key keeps its route.
 
     flow :
-        The flow. The name of an entry with `count` is that of all its flows.
+        Name of the flow. The name of an entry with `count` stands for all its flows.
 
     route :
-        The way there, written as that of a flow: its first name is the node where it begins, which may be any on the way, and it ends at `to`. Nodes that are not on it keep what they know. May contain `{n}`. Where the first name is that of a link, it begins at `from`.
+        Route to `to`, in the notation of a flow's `route`. It may begin at any node on the path. Nodes outside the new route keep their routing entries. May contain `{n}`. A route whose first name is a link begins at `from`.
 
     reverse_route :
-        The way back, which ends at `from`.
+        Route back, which ends at `from`.
     """
 
     route: List[str]
@@ -6007,19 +6007,19 @@ _HandoverRequired = TypedDict(
 
 
 class Handover(_HandoverRequired, total=False):
-    """Every route that passes `from` at that instant passes `to` instead. With neither `make_before_break` nor `break_before_make` both happen at once.
+    """Handover: every route through `from` at that instant goes through `to` instead. The old links go down and the new links come up at the same instant unless `make_before_break` or `break_before_make` is set.
 
     from :
-        A node, such as a satellite, or a link, such as a beam.
+        Node, such as a satellite, or link, such as a beam.
 
     to :
-        A node that has links to the same neighbours, or a link that joins the same two nodes.
+        Node with links to the same neighbours, or link between the same two nodes.
 
     make_before_break :
-        How long the old links stay up after the new ones take over.
+        Time for which the old links stay up after the new links take over.
 
     break_before_make :
-        How long after the old links go down the new ones come up. With `waiting = "lost"` there is no route in between; otherwise packets wait for the new links.
+        Time between the end of the old links and the start of the new links. With `waiting = "lost"`, flows have no route during this time. Otherwise, packets wait for the new links.
     """
 
     make_before_break: str
@@ -6034,31 +6034,31 @@ _AtRequired = TypedDict(
 
 
 class At(_AtRequired, total=False):
-    """What changes at an instant of the run. Links come up first, then routes are withdrawn, then installed, then links go down. Several tables may have the same time.
+    """Changes at an instant of the run. Their order is: links come up, routes are withdrawn, routes are installed, links go down. Several tables may have the same time.
 
     time :
-        When; at most 200 days. What is after the end of the run does not happen.
+        Instant of the changes, at most 200 days. Changes after the end of the run are ignored.
 
     up :
-        Links that come back: a name for both directions, or `LINK.forward` or `LINK.reverse` for one. Default: [].
+        Links that come up. `LINK` stands for both directions, `LINK.forward` or `LINK.reverse` for one direction. Default: [].
 
     down :
-        Links that are taken away, named in the same way. Default: [].
+        Links that go down, named as in `up`. Default: [].
 
     waiting :
-        What becomes of packets that wait for a link that goes down here, or come while it is away. Default: "lost".
+        Treatment of packets that wait for a link of `down`, or that arrive during its outage. Default: "lost".
 
     in_flight :
-        What becomes of packets that a link that goes down here has sent, and that have not arrived. Default: "lost".
+        Treatment of packets on the way over a link of `down`. Default: "lost".
 
     install :
         Routes that nodes learn. Default: [].
 
     withdraw :
-        Flows whose packets have no route any more, until one is installed: a name for both directions, or `FLOW.forward` or `FLOW.reverse` for one. The name of an entry with `count` is that of all its flows. Default: [].
+        Flows that lose their route until a new route is installed. `FLOW` stands for both directions, `FLOW.forward` or `FLOW.reverse` for one direction. The name of an entry with `count` stands for all its flows. Default: [].
 
     handover :
-        What passes one node or link, and then another. It is short for the changes above. Default: [].
+        Handovers from one node or link to another: a short form of the changes above. Default: [].
     """
 
     up: List[str]
@@ -6093,10 +6093,10 @@ class Record(TypedDict, total=False):
 
 
 class Until(TypedDict, total=False):
-    """When a point has been run often enough.
+    """Precision that ends the replications of a point.
 
     metric :
-        Which metric; see `bentpipe list metrics`. Default: "goodput".
+        Metric; see `bentpipe list metrics`. Default: "goodput".
 
     half_width :
         Largest half width of the mean's 95 % interval, as a share of the mean. Default: 0.02.
@@ -6107,31 +6107,31 @@ class Until(TypedDict, total=False):
 
 
 class Sweep(TypedDict, total=False):
-    """What `bentpipe sweep` runs: this scenario with other values at some of its keys, each combination several times.
+    """Grid of experiments for `bentpipe sweep`: this scenario with other values of some keys, each combination several times.
 
     replications :
-        Runs of each point of the grid. Run k has the scenario's seed + k, so that all points meet the same channels. With `until`, the fewest. Default: 10.
+        Number of replications of each point. Replication k has the scenario's seed + k, so all points meet the same channels. With `until`, the least number. Default: 10.
 
     replications_max :
-        Runs of a point at most, where `until` is not met. Default: 100.
+        Largest number of replications of a point that does not meet `until`. Default: 100.
 
     until :
-        Go on with a point until its mean is known this well.
+        Precision of a point's mean that ends its replications.
 
     metrics :
-        What is reported, in this order; see `bentpipe list metrics`. The store has all of them. Default: ["goodput"].
+        Metrics of the report, in this order; see `bentpipe list metrics`. The store contains all metrics. Default: ["goodput"].
 
     against :
-        A congestion control or case that varies: every other one is compared with it. Without it, the best with every other one.
+        Baseline: the congestion control or case that the others are compared with. Default: the best one.
 
     tables :
-        Tables of each run that are kept besides its metrics. Default: [].
+        Tables of each run to keep, in addition to its metrics. Default: [].
 
     vary :
         Keys of the scenario, each with its values: a list, or a range such as `{ from = 1e-5, to = 1e-1, count = 9, scale = "log" }` or `{ from = "1 Mbit/s", to = "9 Mbit/s", step = "2 Mbit/s" }`. Every value is combined with every value of the other keys. The key `case` takes names of the scenario's cases.
 
     together :
-        Tables like `vary` whose keys go together: first values with first values, second with second. Default: [].
+        Tables like `vary` whose keys change together: first values with first values, second with second. Default: [].
     """
 
     replications: int
@@ -6154,46 +6154,46 @@ _ScenarioDictRequired = TypedDict(
 
 
 class ScenarioDict(_ScenarioDictRequired, total=False):
-    """A bentpipe scenario: an experiment with TCP over links that lose, delay and vary.
+    """A bentpipe scenario: an experiment with TCP over links with loss, delay and variation.
 
     title :
-        One line for tables and figures. Default: "".
+        Title in one line, for tables and figures. Default: "".
 
     duration :
-        Simulated time after which the run ends; at most 200 days.
+        Simulated duration of the run, at most 200 days.
 
     seed :
-        Seed of all random streams: the same seed gives the same channel to every sender that is compared. Default: 1.
+        Seed of all random streams. Every compared case meets the same channel if the seed is the same. Default: 1.
 
     tcp :
-        The transport at both ends of every flow; each key may be repeated for one flow under `[flow.NAME.tcp]`.
+        Transport at both ends of every flow. `[flow.NAME.tcp]` overrides each key for one flow.
 
     node :
-        Properties of nodes. A node exists because a link names it; a table is needed only to change it.
+        Properties of nodes, by name. Nodes exist as soon as a link names them; only changed nodes need a table.
 
     sky :
-        The sky over the nodes that are places on Earth.
+        Satellites over the nodes that are places on Earth.
 
     link :
-        The links, by name. Each carries both directions.
+        Links, by name. Each has two directions.
 
     flow :
-        The connections, by name.
+        Flows, by name.
 
     forwarding :
-        Which route a packet takes where routes change while it is on its way. Default: "hop-by-hop".
+        Route of a packet if routes change while it is on the way. Default: "hop-by-hop".
 
     at :
-        What changes during the run. Default: [].
+        Changes during the run. Default: [].
 
     record :
-        Which time series are kept.
+        Time series to record.
 
     case :
-        Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that overrides the rest, such as `[case.prr]` with `tcp.reduction = "prr"`.
+        Cases that `bentpipe compare` compares, by name. Each overrides parts of the scenario, such as `[case.prr]` with `tcp.reduction = "prr"`.
 
     sweep :
-        A grid of experiments, for `bentpipe sweep`.
+        Grid of experiments for `bentpipe sweep`.
     """
 
     title: str

@@ -26,37 +26,37 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The host under test, and the peer.
+/// Addresses of the host under test, and of the peer.
 const OWN: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 1), 5001);
 const PEER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 2), 49_152);
-/// Address of a first connection, whose end makes the kernel remember the metrics of the route.
+/// Address of a first connection. Its end makes the kernel store the metrics of the route.
 const FIRST: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 1), 5002);
 const OWN_V6: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1);
-/// Cases at the same time. They mostly wait.
+/// Number of parallel cases. They mostly wait.
 const WORKERS: usize = 8;
 /// Interval of checks for signals.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 const TRIES: usize = 3;
-/// Packets of the kernel have 65,535 bytes at most.
+/// Largest packet of the kernel in bytes.
 const PACKET_MAX: usize = 1 << 16;
 /// Largest deviation of a segment from its instant.
 const TOLERANCE: Duration = Duration::from_millis(12);
-/// Timers of the kernel round up, by at most 8/63 of the remaining time. A seventh has room for another tick. With
-/// ticks of 4 ms, timers above a quarter of a second round up by one of these.
+/// Bound of the kernel's rounding of timers: at most 8/63 of the remaining time. A seventh has room for another tick.
+/// With ticks of 4 ms, timers above a quarter of a second round up by one of these.
 const TIMER_PART: u64 = 7;
 const TIMER_TICK: Duration = Duration::from_millis(36);
-/// Part of a time that a fact may differ by, beside [`TOLERANCE`].
+/// Largest relative deviation of a time in a fact, in addition to [`TOLERANCE`].
 const FACT_PART: f64 = 0.02;
-/// The queues of a connection, and the end of its repair without a probe (linux/tcp.h).
+/// Queues of a connection, and the end of its repair without a probe (linux/tcp.h).
 const TCP_RECV_QUEUE: i32 = 1;
 const TCP_SEND_QUEUE: i32 = 2;
 const TCP_REPAIR_OFF_NO_WP: i32 = -1;
-/// In `tcp_repair_window`: the peer's window was learnt before the first segment.
+/// Value of `tcp_repair_window`: the kernel learnt the peer's window before the first segment.
 const LEARNT_BEFORE: (usize, u32) = (0, ISS.value());
-/// Places in `tcp_info` (linux/tcp.h), which only ever grows at its end.
+/// Places in `tcp_info` (linux/tcp.h), which only grows at its end.
 const INFO_LEN: usize = 104;
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
-/// States as the kernel numbers them (net/tcp_states.h), in the words of scripts.
+/// Numbers of states in the kernel (net/tcp_states.h), in the words of scripts.
 const STATES: [&str; 12] = [
     "",
     "established",
@@ -77,17 +77,18 @@ const STATES: [&str; 12] = [
 pub enum Verdict {
     /// All lines hold, or the notes for Linux beside them.
     Holds,
-    /// The first line that differs. Also a known behaviour of Linux, if bentpipe's TCP differs in the same line with
-    /// that setting.
+    /// The first line that differs, with a known behaviour of Linux if bentpipe's TCP with that setting differs in the
+    /// same line.
     Differs(Objection, Option<&'static str>),
     /// The setting of the case that the kernel does not have.
     NotApplicable(String),
 }
 
-/// Runs cases, some at a time, each with its place in the result. Asks `go_on` meanwhile: without it no further case begins, and
-/// those have no verdict. The process has left the namespaces of the machine.
+/// Runs several cases in parallel. Results are in the order of the cases. Polls `go_on`: if it returns false, no
+/// further case begins, and the remaining cases have no verdict. The process has left the namespaces of the machine.
 ///
 /// # Errors
+///
 /// The step of the set-up that the system does not allow.
 pub fn drill(cases: &[Case], mut go_on: impl FnMut() -> bool) -> Result<Vec<Option<Verdict>>, NotAllowed> {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -115,7 +116,7 @@ pub fn drill(cases: &[Case], mut go_on: impl FnMut() -> bool) -> Result<Vec<Opti
     })
 }
 
-/// Runs a case until it holds: a busy processor may cause differences.
+/// Runs a case until it holds, a limited number of times: a busy processor may cause differences.
 fn often(case: &Case) -> Result<Verdict, NotAllowed> {
     let mut verdict = once(case)?;
     for _ in 1..TRIES {
@@ -127,7 +128,7 @@ fn often(case: &Case) -> Result<Verdict, NotAllowed> {
     Ok(verdict)
 }
 
-/// Runs a case. The calling thread is in a namespace of the case then.
+/// Runs a case. Afterwards, the calling thread is in a namespace of the case.
 fn once(case: &Case) -> Result<Verdict, NotAllowed> {
     let plan = match plan::of(case) {
         Ok(plan) => plan,
@@ -158,10 +159,10 @@ fn once(case: &Case) -> Result<Verdict, NotAllowed> {
     })
 }
 
-/// The kernel's connection.
+/// Connection of the kernel.
 struct Kernel<'a> {
     host: &'a Host,
-    /// Listens, or is the connection.
+    /// Socket that listens, or that of the connection.
     socket: OwnedFd,
     is_passive: bool,
     accepted: Option<OwnedFd>,
@@ -178,7 +179,7 @@ struct Kernel<'a> {
     is_aborted: bool,
     /// Whether the peer has sent nothing yet, without a handshake.
     is_untold: bool,
-    /// Action of the case that an application of Linux cannot do.
+    /// Action of the case that a Linux application cannot take.
     cannot: Option<&'static str>,
     delays_acks: bool,
     packet: Vec<u8>,
@@ -230,7 +231,7 @@ impl<'a> Kernel<'a> {
         Ok(kernel)
     }
 
-    /// Answers the SYN of a connection that has no handshake in its script, and that the kernel cannot begin without one.
+    /// Answers the SYN of a connection without a handshake in its script, because the kernel cannot begin without one.
     fn agree(&mut self, plan: &Plan) -> Result<(), String> {
         let mut sent = Sent::new();
         self.collect(Time::ZERO, &mut sent)?;
@@ -256,12 +257,12 @@ impl<'a> Kernel<'a> {
         Time::from_ps((clock_ns() - self.start) * 1000)
     }
 
-    /// Does what the application has still to do.
+    /// Takes the pending actions of the application.
     fn follow(&mut self) {
         if self.is_passive && self.accepted.is_none() {
             self.accepted = accept_with(&self.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).ok();
         }
-        // Before the connection opens this would also hold back the ACK of the handshake.
+        // Before the connection opens, this would also delay the ACK of the handshake.
         let is_open = !self.is_passive || self.accepted.is_some();
         if is_open && self.info().is_ok_and(|info| STATES[1] == state(&info)) {
             self.delay_acks();
@@ -373,7 +374,7 @@ impl Subject for Kernel<'_> {
                 if is_first && segment.window < u16::MAX && segment.ack == ISS.at(1) {
                     repair_window(&self.socket, &[LEARNT_BEFORE]).map_err(|error| error.to_string())?;
                 }
-                // As with a program that waits with data in its hands: they take the ACK of the handshake along.
+                // Like a program that waits with data to send: these carry the ACK of the handshake.
                 if segment.flags.has(Flags::SYN) && !self.is_passive && self.to_write > 0 {
                     self.delay_acks();
                 }
@@ -449,7 +450,7 @@ impl Subject for Kernel<'_> {
                 let is_hidden = [("closed", "timewait"), ("listen", "synreceived")].contains(&(actual, value));
                 (actual == value || is_hidden, actual.to_owned())
             }
-            // The kernel does not tell.
+            // The kernel gives no report.
             _ => return Ok(()),
         };
         if same {
@@ -470,7 +471,7 @@ fn stream(plan: &Plan) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A connection that never opened, as `TCP_REPAIR` makes it: both ends begin after [`ISS`].
+/// Returns a connection that never opened, by `TCP_REPAIR`: both ends begin after [`ISS`].
 fn established(host: &Host, own: SocketAddrV4, plan: &Plan) -> io::Result<OwnedFd> {
     let socket = stream(plan)?;
     let set = |name, value: &[u8]| system::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, value);
@@ -487,7 +488,7 @@ fn established(host: &Host, own: SocketAddrV4, plan: &Plan) -> io::Result<OwnedF
     let options: Vec<u8> =
         plan.repair.iter().flat_map(|&(kind, value)| [kind, value]).flat_map(u32::to_ne_bytes).collect();
     set(libc::TCP_REPAIR_OPTIONS, &options)?;
-    // Without the probe for the peer's window: an ACK carries it, so that the kernel expects the next to repeat it.
+    // No probe for the peer's window: an ACK carries it, so that the kernel expects the next one to repeat it.
     set(libc::TCP_REPAIR, &TCP_REPAIR_OFF_NO_WP.to_ne_bytes())?;
     let (seq, stamps) = (ISS.at(1), plan.has_timestamps.then_some(Timestamps { value: 0, echo: 0 }));
     let update =
@@ -497,7 +498,8 @@ fn established(host: &Host, own: SocketAddrV4, plan: &Plan) -> io::Result<OwnedF
     Ok(socket)
 }
 
-/// Changes words of `tcp_repair_window`: where the window was learnt, it and the largest, the own one and from where it counts.
+/// Changes words of `tcp_repair_window`: when the window was learnt, the window, the largest window, the own window,
+/// and its start.
 fn repair_window(socket: &OwnedFd, words: &[(usize, u32)]) -> io::Result<()> {
     let tcp = |name, value: &[u8]| system::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, value);
     let mut window = [0; 20];
@@ -510,14 +512,14 @@ fn repair_window(socket: &OwnedFd, words: &[(usize, u32)]) -> io::Result<()> {
     tcp(libc::TCP_REPAIR, &TCP_REPAIR_OFF_NO_WP.to_ne_bytes())
 }
 
-/// A segment of the peer without data.
+/// Returns a segment of the peer without data.
 fn inject(host: &Host, to: SocketAddrV4, segment: &Segment) -> io::Result<()> {
     let packet = wire::emit(PEER.into(), to.into(), segment, &[]).ok_or(io::ErrorKind::InvalidData)?;
     write(host.device(), &packet)?;
     Ok(())
 }
 
-/// Makes the kernel remember the threshold and the round trip of a peer. It uses the route's values only after a
+/// Makes the kernel store the threshold and the round trip of a peer. It uses the route's values only after a
 /// connection to that peer has ended. This connection carries no data.
 fn remember(host: &Host, plan: &Plan) -> io::Result<()> {
     let socket = established(host, FIRST, plan)?;

@@ -12,7 +12,7 @@ use bentpipe_units::Duration;
 use rustix::fd::BorrowedFd;
 use std::io;
 
-/// Longer cases would take longer than all others together.
+/// Largest duration of a case. Longer cases would take longer than all others together.
 const LONGEST: Duration = Duration::from_secs(30);
 /// Bytes of headers of IPv4 and TCP, and of timestamps with their padding.
 const HEADERS: u32 = 40;
@@ -39,15 +39,15 @@ const STAMPS: u32 = 8;
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) mtu: u16,
-    /// Payload of a segment, with the options that each has.
+    /// Payload of a segment, with its options.
     pub(crate) mss: u32,
-    /// System settings. Without one of these the kernel does not have the settings of the case.
+    /// System settings. A kernel without one of them does not have the settings of the case.
     pub(crate) sysctls: Vec<(&'static str, String)>,
-    /// Habits that it gives up, if it has them.
+    /// Optional system settings, which turn habits of the kernel off.
     pub(crate) habits: Vec<(&'static str, String)>,
     /// Metrics of the route to the peer.
     pub(crate) metrics: Vec<(u16, u32)>,
-    /// Some of them count only for peers that the kernel remembers.
+    /// Some metrics only apply to peers that the kernel has stored.
     pub(crate) is_remembered: bool,
     /// Options of a connection without a handshake.
     pub(crate) repair: Vec<(u32, u32)>,
@@ -103,7 +103,7 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     if window % smss != 0 {
         return Err("initial_window that is not a whole number of segments".into());
     }
-    // The kernel's bound is one of the variance term.
+    // The kernel's bound is a bound of the variance term.
     let rto_min = config.rto.min.max(config.rto.variance_min);
     let mut metrics = vec![(RTAX_INITCWND, (window / smss) as u32), (RTAX_RTO_MIN, milliseconds(rto_min).max(1))];
     // RTO = R + max(2 R, bound), with R in eighths of a millisecond.
@@ -142,25 +142,25 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         ("ipv4/tcp_ecn", ecn.to_string()),
         ("ipv4/tcp_ecn_fallback", is_on(false)),
         ("ipv4/tcp_frto", frto.to_string()),
-        // 3 of these: probes of the tail; 0: none.
+        // 3 enables tail loss probes, 0 disables them.
         ("ipv4/tcp_early_retrans", if rack.is_some_and(|tlp| tlp) { 3 } else { 0 }.to_string()),
-        // It is also what lets a window fall that is not filled, after RFC 2861.
+        // This setting also lets an unused window shrink, by RFC 2861.
         ("ipv4/tcp_slow_start_after_idle", is_on(config.idle_restart || falls_unused)),
         ("ipv4/tcp_wmem", "4096 16777216 67108864".into()),
-        // The shift of the window follows from the largest buffer.
+        // The window shift follows from the largest buffer.
         ("ipv4/tcp_rmem", format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX)),
         ("ipv4/tcp_no_metrics_save", is_on(false)),
     ];
-    // A bound of a minute, and one of two, is beyond what a case may last.
+    // Bounds of one and of two minutes are longer than a case.
     if config.rto.max != RtoConfig::default().max {
         sysctls.push(("ipv4/tcp_rto_max_ms", milliseconds(config.rto.max).to_string()));
     }
     let habits = vec![
-        // Each segment is answered by itself, and as often as it comes.
+        // Each segment gets its own answer, every time.
         ("ipv4/tcp_comp_sack_nr", is_on(false)),
         ("ipv4/tcp_invalid_ratelimit", is_on(false)),
         ("ipv4/tcp_syn_linear_timeouts", is_on(false)),
-        // Written data leaves immediately, and does not wait for more.
+        // Written data leaves immediately.
         ("ipv4/tcp_autocorking", is_on(false)),
         ("ipv4/tcp_tso_win_divisor", "255".into()),
         ("ipv4/tcp_no_ssthresh_metrics_save", is_on(false)),
@@ -197,25 +197,25 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     })
 }
 
-/// The kernel has no other detection of losses with selective acknowledgements.
+/// The kernel has no other loss detection with selective acknowledgements.
 fn rack(config: &mut Config) {
     config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() });
 }
 
-/// In fast recovery the kernel does not reduce again, after a timeout it does.
+/// In fast recovery the kernel does not reduce again; after a timeout it does.
 fn after_timeout(config: &mut Config) {
     config.second_reduction = SecondReduction::AfterTimeout;
 }
 
-/// A buffer of the kernel also holds what it needs for itself, so that the window is less.
+/// A buffer of the kernel also holds its own data, so the window is smaller.
 fn any_buffer(config: &mut Config) {
     config.receive_buffer = Config::RECEIVE_BUFFER_MAX;
 }
 
-/// Makes the settings of a case those that the kernel has in this respect.
+/// Change that makes a setting of a case equal to that of the kernel.
 type Change = fn(&mut Config);
 
-/// Fixed behaviours of the kernel, for any settings, in the words of `[tcp]`.
+/// Fixed behaviours of the kernel for any settings, in the words of `[tcp]`.
 const WAYS: &[(&str, Change)] = &[
     ("byte_counting = \"ubc\"", |config| config.growth.byte_counting = ByteCounting::Ubc),
     ("ssthresh_rounding = \"window\"", |config| config.ssthresh_rounding = SsthreshRounding::Window),
@@ -232,7 +232,7 @@ const WAYS: &[(&str, Change)] = &[
     ("ack.delay = \"40 ms\"", |config| config.ack.delay = DELAY),
 ];
 
-/// The way of the kernel with which bentpipe's TCP differs in the same line, too.
+/// Returns the kernel's behaviour that makes bentpipe's TCP differ in the same line, too.
 pub(crate) fn way(case: &Case, line: usize) -> Option<&'static str> {
     WAYS.iter().find(|(_, change)| case.differs_with(change) == Some(line)).map(|(name, _)| *name)
 }
@@ -241,7 +241,7 @@ fn milliseconds(span: Duration) -> u32 {
     (span.as_ps() / 1_000_000_000) as u32
 }
 
-/// The kernel's name of the congestion control `ours`, if it is among those that it has.
+/// Returns the kernel's name of the congestion control `ours`, if the kernel has it.
 fn kernels(ours: &str, available: &[String]) -> Result<String, String> {
     let name = kernel_cc(ours);
     // A module of the same name may be another algorithm: `westwood` is Westwood+.
@@ -274,7 +274,7 @@ fn recovery(config: &Config) -> Result<(String, bool, Option<bool>), String> {
     }
 }
 
-/// Refuses what has no counterpart at all.
+/// Rejects settings without a counterpart.
 fn others(case: &Case) -> Result<(), String> {
     let (config, usual) = (&case.config, Config::default());
     let growth = Growth { byte_counting: ByteCounting::Rfc5681, ..config.growth };
@@ -287,9 +287,9 @@ fn others(case: &Case) -> Result<(), String> {
         phase: usual.rto.phase,
         ..config.rto
     };
-    // The kernel's own is as good as the usual one.
+    // The kernel's own window is as good as the usual one.
     let delay = if config.ack.delay == DELAY { usual.ack.delay } else { config.ack.delay };
-    // Some fixed behaviours of the kernel make no difference to the case.
+    // Some fixed behaviours of the kernel do not affect the case.
     let depends = |change: &dyn Fn(&mut Config)| case.differs_with(change).is_some();
     let names = [
         ("a case of more than 30 s", case.length() > LONGEST),
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
     use bentpipe_sim::conformance::cases;
 
-    /// The first window of a transfer, with these keys.
+    /// Returns the first window of a transfer, with these keys.
     fn case(keys: &str, more: &str) -> Case {
         let text = format!(
             "= RFC 5681 §3.1  x\nsmss = \"1000 B\"\nhandshake = false\ninitial_window = \"4 segments\"\n{keys}\n\
@@ -354,7 +354,7 @@ mod tests {
         let plan = of(&case(keys, "")).unwrap();
         assert_eq!((plan.mtu, plan.mss, plan.cc.as_str()), (1052, 1012, "reno"));
         assert!(plan.is_remembered && plan.repair.contains(&(SACK_PERMITTED, 0)));
-        // 0.6 s and the bound of 0.4 s are the second before the first sample; and three thirds where that is less.
+        // 0.6 s and the bound of 0.4 s are the second before the first sample; three thirds if that is less.
         assert_eq!(
             plan.metrics[..],
             [(RTAX_INITCWND, 4), (RTAX_RTO_MIN, 400), (RTAX_RTT, 8 * 333), (RTAX_SSTHRESH, 3)]

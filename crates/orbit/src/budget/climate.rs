@@ -1,4 +1,4 @@
-//! Air and rain at the shipped cities.
+//! Air and rain at the bundled cities.
 
 use super::clouds::CloudClimate;
 use super::gases::{Air, VapourClimate};
@@ -6,22 +6,21 @@ use super::rain::RainClimate;
 use crate::sky::places::city;
 use crate::sky::SkyError;
 
-/// Made by `tools/climates.py` from ITU-R's maps: P.837-7, P.839-4, P.1511, P.1510-1, P.836-6, P.453-14
-/// and P.840-8.
+/// Values of ITU-R's maps P.837-7, P.839-4, P.1511, P.1510-1, P.836-6, P.453-14 and P.840-8, by `tools/climates.py`.
 const CLIMATES: &str = include_str!("climates.csv");
 
 /// Climate of a radio link through the air over a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Climate {
-    /// At the ground: mean temperature of the year, median of the vapour.
+    /// Air at the ground: mean temperature of the year, median of the vapour.
     pub air: Air,
-    /// The water vapour over it.
+    /// Water vapour over the place.
     pub vapour: VapourClimate,
-    /// Statistics of its rain.
+    /// Statistics of the rain.
     pub rain: RainClimate,
-    /// The water in its clouds.
+    /// Water in the clouds.
     pub clouds: CloudClimate,
-    /// The wet term of the refractivity at the ground, median of the year, N units.
+    /// Wet term of the refractivity at the ground, median of the year, N units.
     pub wet_refractivity: f64,
 }
 

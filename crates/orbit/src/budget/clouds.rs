@@ -16,20 +16,22 @@ pub enum CloudWater {
     Reduced(f64),
 }
 
-/// The percentages of a year for which [`CloudClimate`] has the water.
+/// Percentages of a year for which [`CloudClimate`] has the water.
 pub const CLOUDY: [f64; 8] = [1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0];
 
-/// Clouds over a place: water reduced to 0 °C in a column, kg/m², exceeded in each of [`CLOUDY`], as the maps of P.840-8 have it.
+/// Clouds over a place: water reduced to 0 °C in a column, kg/m², exceeded in each of [`CLOUDY`], from the maps of
+/// P.840-8.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CloudClimate {
-    /// Falling.
+    /// Values in decreasing order.
     pub kg_m2: [f64; 8],
 }
 
 impl CloudClimate {
-    /// The water exceeded in `percent` % of a year, 1 to 50.
+    /// Returns the water exceeded in `percent` % of a year, 1 to 50.
     ///
     /// # Errors
+    ///
     /// A percentage outside its range.
     pub fn water(&self, percent: f64) -> Result<CloudWater, SkyError> {
         let percent = SkyError::within("percent of clouds", percent, CLOUDY[0], CLOUDY[7])?;
@@ -37,22 +39,22 @@ impl CloudClimate {
     }
 }
 
-/// The water exceeded in `percent` % of a year, from that of each of [`CLOUDY`].
+/// Returns the water exceeded in `percent` % of a year, from the values for [`CLOUDY`].
 pub(super) fn water_at(percent: f64, kg_m2: &[f64; 8]) -> f64 {
     let above = CLOUDY.iter().position(|known| *known >= percent).unwrap_or(7).max(1);
     let known = |at: usize| (CLOUDY[at], kg_m2[at]);
     water_between(percent, known(above - 1), known(above))
 }
 
-/// The water exceeded in `percent` % of a year, from that (% and kg/m²) of a lower and of a higher percentage: linear in their
-/// logarithm (P.840-8 §3.1).
+/// Returns the water exceeded in `percent` % of a year, from the values (% and kg/m²) of a lower and of a higher
+/// percentage: linear in their logarithm (P.840-8 §3.1).
 pub fn water_between(percent: f64, rare: (f64, f64), usual: (f64, f64)) -> f64 {
     let share = log(percent / rare.0) / log(usual.0 / rare.0);
     rare.1 + share * (usual.1 - rare.1)
 }
 
-/// Attenuation coefficient of water in clouds, (dB/km)/(g/m³), at a temperature of -20 to 20 °C (P.840-9, equations 2
-/// to 11; as in P.840-8).
+/// Returns the attenuation coefficient of water in clouds, (dB/km)/(g/m³), at a temperature of -20 to 20 °C (P.840-9,
+/// equations 2 to 11; as in P.840-8).
 fn liquid(f: f64, temperature_k: f64) -> f64 {
     let warm = 300.0 / temperature_k - 1.0;
     let (e0, e2) = (77.66 + 103.3 * warm, 3.52);
@@ -66,9 +68,10 @@ fn liquid(f: f64, temperature_k: f64) -> f64 {
     0.819 * f / (imaginary * (1.0 + eta * eta))
 }
 
-/// Attenuation by clouds on a path, dB (P.840-8 and -9, 1 to 200 GHz, 5 to 90 degrees).
+/// Returns the attenuation by clouds on a path, dB (P.840-8 and -9, 1 to 200 GHz, 5 to 90 degrees).
 ///
 /// # Errors
+///
 /// A value outside its range, water outside 0 to 100 kg/m².
 pub fn cloud_db(ray: &Ray, water: CloudWater) -> Result<f64, SkyError> {
     let f = SkyError::within("frequency_ghz", ray.frequency_ghz, 1.0, 200.0)?;
@@ -85,8 +88,8 @@ pub fn cloud_db(ray: &Ray, water: CloudWater) -> Result<f64, SkyError> {
     Ok(SkyError::within("water_kg_m2", content, 0.0, 100.0)? * per_kg / rise)
 }
 
-/// The water exceeded in `percent` % of a year where it is log-normal: exp(m + s Q⁻¹(p / P)), and none from P on
-/// (P.840-8 §4, P.840-9 §3.3). `cloudy_percent` is P, the probability of any.
+/// Returns the water exceeded in `percent` % of a year for log-normal water: exp(m + s Q⁻¹(p / P)), and 0 from P on
+/// (P.840-8 §4, P.840-9 §3.3). `cloudy_percent` is P, the probability of any water.
 pub fn log_normal_kg_m2(m: f64, s: f64, cloudy_percent: f64, percent: f64) -> f64 {
     if cloudy_percent <= 0.02 || percent >= cloudy_percent {
         return 0.0;
@@ -122,13 +125,13 @@ mod tests {
             let CloudWater::Reduced(water) = clouds.water(percent).unwrap() else { panic!("reduced") };
             assert!((water - kg_m2).abs() < 1e-12, "{percent} %");
         }
-        // Half-way in the logarithm between 5 and 10 %.
+        // Halfway in the logarithm between 5 and 10 %.
         let CloudWater::Reduced(water) = clouds.water(50.0_f64.sqrt()).unwrap() else { panic!("reduced") };
         assert!((water - 1.75).abs() < 1e-12);
         assert!(clouds.water(0.9).is_err() && clouds.water(51.0).is_err() && clouds.water(f64::NAN).is_err());
     }
 
-    /// At half of the cloudy time there is the median, e^m.
+    /// Half of the cloudy time exceeds the median, e^m.
     #[test]
     fn log_normal_water_has_its_median_at_half_of_the_time() {
         assert!((log_normal_kg_m2(-1.0, 0.9, 40.0, 20.0) - exp(-1.0)).abs() < 1e-15);

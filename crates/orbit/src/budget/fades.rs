@@ -8,7 +8,7 @@ use super::Ray;
 use crate::sky::SkyError;
 use libm::{exp, log, pow, sqrt};
 
-/// Seconds of a year, as P.1623 counts them.
+/// Seconds of a year in P.1623.
 pub const YEAR_S: f64 = 365.25 * 86_400.0;
 
 /// Fades of a path that are deeper than a threshold.
@@ -18,18 +18,19 @@ pub struct Fades {
     gamma: f64,
     /// Start of long fades, s.
     boundary_s: f64,
-    /// Median of the time that is due to long fades, and of the number of long fades, by duration, s.
+    /// Medians of the time due to long fades and of the number of long fades, by duration, s.
     medians_s: (f64, f64),
     /// Spread of the logarithm of long durations.
     sigma: f64,
-    /// Share of the time that is due to short fades.
+    /// Share of the time due to short fades.
     short: f64,
 }
 
 impl Fades {
-    /// Fades deeper than `threshold_db`.
+    /// Returns the fades deeper than `threshold_db`.
     ///
     /// # Errors
+    ///
     /// A value outside its range.
     pub fn deeper_than(threshold_db: f64, ray: &Ray) -> Result<Self, SkyError> {
         let f = SkyError::within("frequency_ghz", ray.frequency_ghz, 10.0, 50.0)?;
@@ -51,9 +52,10 @@ impl Fades {
         q_of(duration_s) / q_of(self.boundary_s)
     }
 
-    /// The share of the fades that last longer than this; of those that last a second or more.
+    /// Returns the share of the fades that last longer than this, among the fades of a second or more.
     ///
     /// # Errors
+    ///
     /// A duration below a second.
     pub fn longer(&self, duration_s: f64) -> Result<f64, SkyError> {
         let duration = SkyError::within("duration_s", duration_s, 1.0, 1e9)?;
@@ -63,9 +65,10 @@ impl Fades {
         })
     }
 
-    /// The share of the time beyond the threshold that is due to fades longer than this.
+    /// Returns the share of the time beyond the threshold due to fades longer than this.
     ///
     /// # Errors
+    ///
     /// A duration below a second.
     pub fn time_in_longer(&self, duration_s: f64) -> Result<f64, SkyError> {
         let duration = SkyError::within("duration_s", duration_s, 1.0, 1e9)?;
@@ -87,7 +90,7 @@ mod tests {
 
     const RAY: Ray = Ray { frequency_ghz: 20.0, elevation_deg: 30.0, tilt_deg: 45.0 };
 
-    /// Both laws meet at the boundary, and shares fall from one to nothing.
+    /// Both laws meet at the boundary, and shares fall from one to zero.
     #[test]
     fn short_and_long_fades_meet() {
         for threshold in [0.5, 3.0, 20.0] {
@@ -102,11 +105,12 @@ mod tests {
         }
     }
 
-    /// What the number of fades and their durations make is the time beyond the threshold, but for what is shorter than a second.
+    /// The number of fades times their durations is the time beyond the threshold, except for fades shorter than a
+    /// second.
     #[test]
     fn fades_are_as_long_as_their_number_says() {
         let fades = Fades::deeper_than(5.0, &RAY).unwrap();
-        // The integral of the share that is longer, by logarithms of durations, from a second on.
+        // Integral of the share of longer fades, by logarithms of durations, from a second on.
         let steps = 20_000;
         let (low, high) = (0.0, log(1e8));
         let width = (high - low) / f64::from(steps);

@@ -15,10 +15,10 @@ use libm::{cos, exp, log, sqrt};
 /// Rate of change of the weather, 1/s (P.1853-2 §3.1.2, for geostationary paths).
 pub const RATE_PER_S: f64 = 2e-4;
 
-/// Percentages to which a distribution is fitted.
+/// Percentages for the fit of a distribution.
 const FITTED: [f64; 8] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0];
 
-/// The distribution of a path's attenuation: exp(m + s x) - offset dB where x is normal, none below.
+/// Distribution of a path's attenuation: exp(m + s x) - offset dB with a normal x, at least 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Depth {
     m: f64,
@@ -27,9 +27,11 @@ pub struct Depth {
 }
 
 impl Depth {
-    /// Fits the distribution to P.618 in 0.01 % to 2 % of a year, where it rains in `rainy_percent` % of the year.
+    /// Fits the distribution to P.618 from 0.01 % to 2 % of a year, at a place with rain in `rainy_percent` % of the
+    /// year.
     ///
     /// # Errors
+    ///
     /// A value outside its range.
     pub fn of(climate: &RainClimate, ray: &Ray, rainy_percent: f64) -> Result<Self, SkyError> {
         let rainy = SkyError::within("rainy_percent", rainy_percent, 0.01, 99.0)?;
@@ -51,13 +53,13 @@ impl Depth {
         Ok(Self { m, s: slope, offset: exp(m + slope * q_inverse(rainy / 100.0)) })
     }
 
-    /// Attenuation where the weather is `x`, dB.
+    /// Returns the attenuation at the weather `x`, dB.
     pub fn attenuation_db(&self, x: f64) -> f64 {
         (exp(self.m + self.s * x) - self.offset).max(0.0)
     }
 }
 
-/// The weather over a place: a normal process whose values at two instants are correlated by exp(-rate |t - u|).
+/// Weather over a place: a normal process whose values at two instants have the correlation exp(-rate |t - u|).
 #[derive(Clone, Debug)]
 pub struct Shower {
     noise: Stream,
@@ -67,12 +69,12 @@ pub struct Shower {
 }
 
 impl Shower {
-    /// The weather over `place` under a seed.
+    /// Returns the weather over `place` under a seed.
     pub fn new(seed: u64, place: &str, step_s: f64) -> Self {
         Self { noise: Stream::new(seed, place, "rain"), step_s, values: Vec::new() }
     }
 
-    /// The value `t` seconds after the start.
+    /// Returns the value `t` seconds after the start.
     pub fn at(&mut self, t: f64) -> f64 {
         let index = (t / self.step_s).max(0.0) as usize;
         let keep = exp(-RATE_PER_S * self.step_s);
@@ -105,7 +107,7 @@ mod tests {
         for percent in [0.1, 0.5, 1.0] {
             let exceeded = found[days - (days as f64 * percent / 100.0) as usize];
             let said = london.attenuation_db(&ray, percent).unwrap();
-            // The recommendation's curve is no straight line on this paper, and the offset is taken off.
+            // The recommendation's curve is not straight on this paper, and the offset is subtracted.
             assert!((exceeded + depth.offset - said).abs() < 0.15 * said, "{percent} %: {exceeded} dB, {said} dB");
         }
         let dry = found.iter().filter(|attenuation| **attenuation == 0.0).count() as f64 / days as f64;
@@ -139,7 +141,7 @@ mod tests {
         let (low, high) = (at(20.0), at(80.0));
         let rainy = (0..).map(|k| shower.at(f64::from(k) * 600.0)).find(|x| *x > 2.5).unwrap();
         assert!(low.attenuation_db(rainy) > 1.5 * high.attenuation_db(rainy));
-        // Where the rain is below the station there is none.
+        // A station above the rain has none.
         let dry = RainClimate { rain_height_km: 0.0, ..london };
         let ray = Ray { frequency_ghz: 20.0, elevation_deg: 30.0, tilt_deg: 45.0 };
         assert_eq!(Depth::of(&dry, &ray, 5.0).unwrap().attenuation_db(4.0), 0.0);

@@ -33,16 +33,17 @@ impl Air {
         Ok(self)
     }
 
-    /// Pressure of water vapour, hPa.
+    /// Returns the pressure of water vapour, hPa.
     fn vapour_hpa(self) -> f64 {
         self.vapour_g_m3 * self.temperature_k / 216.7
     }
 
-    /// P.676, equations 1 to 9: dB/km by oxygen, with nitrogen and the Debye spectrum, and by water vapour.
+    /// Returns the attenuation in dB/km by oxygen, with nitrogen and the Debye spectrum, and by water vapour (P.676,
+    /// equations 1 to 9).
     fn attenuates(self, f: f64) -> (f64, f64) {
         let (p, e, theta) = (self.pressure_hpa, self.vapour_hpa(), 300.0 / self.temperature_k);
         let theta_08 = pow(theta, 0.8);
-        // A line's shape, whose two wings are at its frequency and at minus that.
+        // Shape of a line, with its two wings at its frequency and at minus that frequency.
         let shape = |line: f64, width: f64, mixing: f64| {
             let wing = |off: f64| (width - mixing * off) / (off * off + width * width);
             f / line * (wing(line - f) + wing(line + f))
@@ -74,17 +75,18 @@ impl Air {
 /// Water vapour in the column over a station, kg/m², exceeded in each of [`CLOUDY`] per cent of a year (P.836-6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VapourClimate {
-    /// Falling.
+    /// Values in decreasing order.
     pub kg_m2: [f64; 8],
     /// Height of the station over sea level, km.
     pub height_km: f64,
 }
 
 impl VapourClimate {
-    /// The content exceeded in `percent` % of a year, 1 to 50, and the station's height: as [`gas_path_db`] takes them. Linear in the
-    /// logarithm of the percentage (P.836-6, annex 2).
+    /// Returns the content exceeded in `percent` % of a year, 1 to 50, and the station's height, as inputs of
+    /// [`gas_path_db`]. Linear in the logarithm of the percentage (P.836-6, annex 2).
     ///
     /// # Errors
+    ///
     /// A percentage outside its range.
     pub fn at(&self, percent: f64) -> Result<(f64, f64), SkyError> {
         let percent = SkyError::within("percent of gases", percent, CLOUDY[0], CLOUDY[7])?;
@@ -92,9 +94,11 @@ impl VapourClimate {
     }
 }
 
-/// Attenuation by oxygen (with the dry continuum) and by water vapour, dB/km each (P.676-12 and -13, annex 1 §1).
+/// Returns the attenuation by oxygen (with the dry continuum) and by water vapour, dB/km each (P.676-12 and -13, annex
+/// 1 §1).
 ///
 /// # Errors
+///
 /// A frequency outside 1 to 1000 GHz, air outside 0 to 1200 hPa, 100 to 400 K, 0 to 100 g/m³.
 pub fn gas_specific_db_km(frequency_ghz: f64, air: &Air) -> Result<(f64, f64), SkyError> {
     let air = air.checked()?;
@@ -132,8 +136,8 @@ const HEIGHT_VAPOUR: [(f64, f64, f64); 14] = [
     (987.926764, 1.6, 1.86),
 ];
 
-/// The heights in km of oxygen and of water vapour that attenuate as the real atmosphere does, were they as dense as at
-/// the ground (P.676-12, equations 30 to 38).
+/// Returns the equivalent heights in km of oxygen and of water vapour: with the density at the ground, they attenuate
+/// like the real atmosphere (P.676-12, equations 30 to 38).
 fn equivalent_heights_km(f: f64, air: &Air) -> (f64, f64) {
     let pressure = (air.pressure_hpa + air.vapour_hpa()) / 1013.25;
     let celsius = air.temperature_k - 273.15;
@@ -153,10 +157,11 @@ fn equivalent_heights_km(f: f64, air: &Air) -> (f64, f64) {
     (oxygen, a + b * HEIGHT_VAPOUR.iter().map(line).sum::<f64>())
 }
 
-/// Attenuation towards the zenith by `vapour_kg_m2` of water vapour over a station `height_km` above sea level, dB
-/// (P.676-12, annex 2 §2.3, 1 to 350 GHz).
+/// Returns the attenuation towards the zenith by `vapour_kg_m2` of water vapour over a station `height_km` above sea
+/// level, dB (P.676-12, annex 2 §2.3, 1 to 350 GHz).
 ///
 /// # Errors
+///
 /// A frequency outside 1 to 350 GHz, a content outside 0 to 200 kg/m², a height outside -0.5 to 9 km.
 pub fn vapour_zenith_db(frequency_ghz: f64, vapour_kg_m2: f64, height_km: f64) -> Result<f64, SkyError> {
     let f = SkyError::within("frequency_ghz", frequency_ghz, 1.0, 350.0)?;
@@ -193,9 +198,10 @@ pub struct OxygenHeight {
     pub d: f64,
 }
 
-/// Attenuation by gases on a path through the whole atmosphere, dB, by P.676-13 (annex 2, §1.1 and §2.1).
+/// Returns the attenuation by gases on a path through the whole atmosphere, dB, by P.676-13 (annex 2, §1.1 and §2.1).
 ///
 /// # Errors
+///
 /// A value outside its range.
 pub fn gas_path_13_db(ray: &Ray, air: &Air, oxygen: &OxygenHeight) -> Result<f64, SkyError> {
     let f = SkyError::within("frequency_ghz", ray.frequency_ghz, 1.0, 350.0)?;
@@ -208,11 +214,12 @@ pub fn gas_path_13_db(ray: &Ray, air: &Air, oxygen: &OxygenHeight) -> Result<f64
     Ok((dry * SkyError::within("oxygen", height, 0.0, 100.0)? + wet * (5.6585e-5 * f + 1.8348 + lines)) / rise)
 }
 
-/// Attenuation by gases on a path through the whole atmosphere, dB: that of the zenith over the sine of the elevation
-/// (P.676-12, annex 2, 5 to 90 degrees, 1 to 350 GHz). With `vapour`, the water's content in kg/m² and the station's
-/// height in km, it follows [`vapour_zenith_db`]. Without, it follows the density at the ground.
+/// Returns the attenuation by gases on a path through the whole atmosphere, dB: that of the zenith over the sine of the
+/// elevation (P.676-12, annex 2, 5 to 90 degrees, 1 to 350 GHz). With `vapour`, the water's content in kg/m² and the
+/// station's height in km, it follows [`vapour_zenith_db`]. Otherwise it follows the density at the ground.
 ///
 /// # Errors
+///
 /// A value outside its range.
 pub fn gas_path_db(ray: &Ray, air: &Air, vapour: Option<(f64, f64)>) -> Result<f64, SkyError> {
     let f = SkyError::within("frequency_ghz", ray.frequency_ghz, 1.0, 350.0)?;

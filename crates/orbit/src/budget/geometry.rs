@@ -1,4 +1,4 @@
-//! Distance of the satellite, and its free-space loss.
+//! Distance to a satellite, and free-space loss.
 
 use crate::sky::SkyError;
 use libm::{log10, sin, sqrt};
@@ -7,10 +7,11 @@ use libm::{log10, sin, sqrt};
 const RADIUS_KM: f64 = 6378.137;
 pub(super) const RAD: f64 = core::f64::consts::PI / 180.0;
 
-/// The distance in km to a satellite `altitude_km` above a spherical Earth that is seen at `elevation_deg`:
+/// Returns the distance in km to a satellite `altitude_km` above a spherical Earth that is seen at `elevation_deg`:
 /// sqrt((R sin e)² + 2 R h + h²) - R sin e.
 ///
 /// # Errors
+///
 /// An elevation outside 0 to 90 degrees, an altitude outside 1 to 1e6 km.
 pub fn slant_range_km(elevation_deg: f64, altitude_km: f64) -> Result<f64, SkyError> {
     let rise = RADIUS_KM * sin(SkyError::within("elevation_deg", elevation_deg, 0.0, 90.0)? * RAD);
@@ -18,9 +19,10 @@ pub fn slant_range_km(elevation_deg: f64, altitude_km: f64) -> Result<f64, SkyEr
     Ok(sqrt(rise * rise + 2.0 * RADIUS_KM * h + h * h) - rise)
 }
 
-/// Free-space loss in dB between isotropic antennas: 92.45 + 20 log d + 20 log f (ITU-R P.525).
+/// Returns the free-space loss in dB between isotropic antennas: 92.45 + 20 log d + 20 log f (ITU-R P.525).
 ///
 /// # Errors
+///
 /// A distance outside 1e-3 to 1e9 km, a frequency outside 0.01 to 1000 GHz.
 pub fn free_space_loss_db(frequency_ghz: f64, distance_km: f64) -> Result<f64, SkyError> {
     let distance = SkyError::within("distance_km", distance_km, 1e-3, 1e9)?;
@@ -42,7 +44,7 @@ mod tests {
         }
     }
 
-    /// The same: from 1350 km, 90 to 20 degrees costs 6.012 dB, 90 to 10 degrees 8.009 dB.
+    /// `specs/link-budget.md`, tests: from 1350 km, 90 to 20 degrees costs 6.012 dB, 90 to 10 degrees 8.009 dB.
     #[test]
     fn a_low_satellite_is_further_away() {
         let cost = |elevation| 20.0 * log10(slant_range_km(elevation, 1350.0).unwrap() / 1350.0);

@@ -6,11 +6,11 @@ use super::Ray;
 use crate::sky::SkyError;
 use libm::{asin, ceil, cos, exp, expm1, floor, log1p, pow, sqrt};
 
-/// Mean radius of the Earth as P.676 has it, km.
+/// Mean radius of the Earth in P.676, km.
 const RADIUS_KM: f64 = 6371.0;
-/// Height where space begins, km.
+/// Height of the start of space, km.
 const TOP_KM: f64 = 100.0;
-/// Base (km of geopotential), temperature there (K), K for each km, pressure there (hPa): P.835-6 §1.1.
+/// Base (km of geopotential), temperature there (K), K per km, pressure there (hPa): P.835-6 §1.1.
 const GRADIENTS: [(f64, f64, f64, f64); 7] = [
     (0.0, 288.15, -6.5, 1013.25),
     (11.0, 216.65, 0.0, 226.3226),
@@ -21,10 +21,11 @@ const GRADIENTS: [(f64, f64, f64, f64); 7] = [
     (71.0, 214.65, -2.0, 0.03956649),
 ];
 
-/// The mean annual reference atmosphere `height_km` over sea level, 0 to 100, with `vapour_g_m3` at sea level: it falls by
-/// e in each 2 km, until there are two parts of vapour in a million of air (P.835-6 §1).
+/// Returns the mean annual reference atmosphere `height_km` above sea level, 0 to 100, with `vapour_g_m3` at sea level.
+/// The vapour falls by e per 2 km, to no less than two parts in a million of air (P.835-6 §1).
 ///
 /// # Errors
+///
 /// A height outside 0 to 100 km, vapour outside 0 to 100 g/m³.
 pub fn reference_air(height_km: f64, vapour_g_m3: f64) -> Result<Air, SkyError> {
     let h = SkyError::within("height_km", height_km, 0.0, TOP_KM)?;
@@ -52,16 +53,17 @@ pub fn reference_air(height_km: f64, vapour_g_m3: f64) -> Result<Air, SkyError> 
     Ok(Air { pressure_hpa, temperature_k, vapour_g_m3: vapour_hpa * 216.7 / temperature_k })
 }
 
-/// n of P.453-14, equations 1 and 2.
+/// Returns n of P.453-14, equations 1 and 2.
 fn refractive_index(air: &Air) -> f64 {
     let (t, e) = (air.temperature_k, air.vapour_g_m3 * air.temperature_k / 216.7);
     1.0 + 1e-6 * (77.6 * air.pressure_hpa / t + 72.0 * e / t + 3.75e5 * e / (t * t))
 }
 
-/// Attenuation by gases on a path from `height_km` above sea level to space, dB, line by line and layer by layer with
-/// the bending of the ray. The elevation is the apparent one, 0 to 90 degrees.
+/// Returns the attenuation by gases on a path from `height_km` above sea level to space, dB, line by line and layer by
+/// layer, with the bending of the ray. The elevation is the apparent one, 0 to 90 degrees.
 ///
 /// # Errors
+///
 /// A value outside its range: 1 to 1000 GHz, 0 to 50 km, 0 to 100 g/m³ of water vapour at sea level.
 pub fn gas_layers_db(ray: &Ray, height_km: f64, vapour_g_m3: f64) -> Result<f64, SkyError> {
     let ray = ray.checked()?;
@@ -96,7 +98,7 @@ mod tests {
         Ray { frequency_ghz, elevation_deg, tilt_deg: 45.0 }
     }
 
-    /// The US Standard Atmosphere 1976, whose figures P.835 has: geometric heights of 5, 11.019, 30 and 80 km.
+    /// The US Standard Atmosphere 1976, whose values P.835 has: geometric heights of 5, 11.019, 30 and 80 km.
     #[test]
     fn the_reference_atmosphere_is_the_standard_one() {
         for (km, kelvin, hpa) in [(5.0, 255.676, 540.48), (11.019, 216.65, 226.32), (30.0, 226.509, 11.970)] {
@@ -109,7 +111,7 @@ mod tests {
         assert!(reference_air(100.1, 7.5).is_err() && reference_air(f64::NAN, 7.5).is_err());
     }
 
-    /// At the zenith nothing bends: the integral over the height by another rule, in 20 m steps.
+    /// At the zenith nothing bends: compares with the integral over the height by another rule, in 20 m steps.
     #[test]
     fn layers_towards_the_zenith_are_the_integral_over_height() {
         for f in [14.25, 22.235, 29.0, 60.0] {
@@ -123,7 +125,7 @@ mod tests {
         }
     }
 
-    /// The simple form holds within a tenth from ten degrees on; at the horizon there is less than the form would have.
+    /// The simple form is within a tenth from ten degrees on. At the horizon there is less attenuation than it gives.
     #[test]
     fn the_simple_path_is_near_that_of_the_layers() {
         for (f, e) in [(12.0, 90.0), (20.0, 30.0), (30.0, 10.0), (45.0, 20.0)] {

@@ -19,18 +19,19 @@ use crate::sky::SkyError;
 /// A ray through the atmosphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ray {
-    /// 1 to 1000 GHz; recommendations for paths are narrower.
+    /// Frequency, 1 to 1000 GHz. Recommendations for paths have narrower ranges.
     pub frequency_ghz: f64,
-    /// Above the horizon, 0 to 90.
+    /// Elevation above the horizon, 0 to 90.
     pub elevation_deg: f64,
     /// Tilt of the polarisation to the horizontal, 0 to 90: 0 is horizontal, 90 vertical, 45 circular.
     pub tilt_deg: f64,
 }
 
 impl Ray {
-    /// Itself.
+    /// Returns the ray if it is valid.
     ///
     /// # Errors
+    ///
     /// A value outside its range.
     pub fn checked(self) -> Result<Self, SkyError> {
         SkyError::within("frequency_ghz", self.frequency_ghz, 1.0, 1000.0)?;
@@ -40,7 +41,8 @@ impl Ray {
     }
 }
 
-/// Edition of ITU-R P.618. Both have the same rain, scintillation and sum; they differ in the gases and clouds that come with rare rain.
+/// Edition of ITU-R P.618. Both have the same rain, scintillation and sum. They differ in the gases and clouds that
+/// come with rare rain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edition {
     /// Edition of December 2017.
@@ -51,7 +53,7 @@ pub enum Edition {
 }
 
 impl Edition {
-    /// The percentage of the year in which gases and clouds are exceeded where rain is exceeded in `rain` % (§2.5): the same, but at
+    /// Returns the percentage of the year for gases and clouds that come with rain of `rain` % (§2.5): the same, but at
     /// least 1 % (P.618-13) or 5 % (P.618-14).
     pub fn beside_rain(self, rain: f64) -> f64 {
         rain.max(match self {
@@ -61,8 +63,9 @@ impl Edition {
     }
 }
 
-/// Attenuation of all parts of the atmosphere, dB: gases + sqrt((rain + clouds)² + scintillation²), each exceeded in the same
-/// percentage of an average year, gases and clouds in that of [`Edition::beside_rain`] (P.618-13 and -14 §2.5).
+/// Returns the attenuation by all parts of the atmosphere, dB: gases + sqrt((rain + clouds)² + scintillation²). Each is
+/// exceeded in the same percentage of an average year, gases and clouds in that of [`Edition::beside_rain`] (P.618-13
+/// and -14 §2.5).
 pub fn total_db(gases: f64, clouds: f64, rain: f64, scintillation: f64) -> f64 {
     gases + libm::hypot(rain + clouds, scintillation)
 }

@@ -8,23 +8,23 @@ use libm::{cos, log10, pow, sin, sqrt};
 /// Modulation: the mapping of bits to symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modulation {
-    /// One bit in a symbol.
+    /// 1 bit per symbol.
     Bpsk,
-    /// Two bits, Gray: each bit fares as in BPSK.
+    /// 2 bits per symbol, Gray-coded: each bit has the error rate of BPSK.
     Qpsk,
-    /// Three bits, Gray.
+    /// 3 bits per symbol, Gray-coded.
     Psk8,
-    /// Four bits: DVB-S2's rings of 4 and 12 with the radii 1 and 2.85 (its code of rate 3/4).
+    /// 4 bits per symbol: DVB-S2's rings of 4 and 12 points with the radii 1 and 2.85 (for its code of rate 3/4).
     Apsk16,
 }
 
-/// The ratio of the rings' radii (ETSI EN 302 307-1, table 9).
+/// Ratio of the rings' radii (ETSI EN 302 307-1, table 9).
 const RINGS: f64 = 2.85;
 /// Points of 16APSK in a quadrant: whether in the outer ring, angle in twelfths of pi, and their two upper bits (ETSI
 /// EN 302 307-1, figure 11). The lower bits are the signs of x and y.
 const QUADRANT: [(bool, f64, u32); 4] = [(true, 3.0, 0b00), (true, 1.0, 0b01), (true, 5.0, 0b10), (false, 3.0, 0b11)];
 
-/// The points of 16APSK with mean energy 1, and their bits.
+/// Returns the points of 16APSK with mean energy 1, and their bits.
 fn apsk16() -> [(f64, f64, u32); 16] {
     let inner = 1.0 / sqrt((4.0 + 12.0 * RINGS * RINGS) / 16.0);
     core::array::from_fn(|n| {
@@ -38,7 +38,7 @@ fn apsk16() -> [(f64, f64, u32); 16] {
 }
 
 impl Modulation {
-    /// Bits in a symbol.
+    /// Returns the bits per symbol.
     pub fn bits(self) -> u32 {
         match self {
             Self::Bpsk => 1,
@@ -48,8 +48,8 @@ impl Modulation {
         }
     }
 
-    /// The probability that a bit is wrong at this energy per bit over noise density, without coding. Exact for BPSK, QPSK
-    /// and 8PSK; the union bound, at most 1/2, for 16APSK.
+    /// Returns the probability of a wrong bit at this energy per bit over noise density, without coding. Exact for
+    /// BPSK, QPSK and 8PSK; the union bound, at most 1/2, for 16APSK.
     pub fn bit_error_rate(self, eb_n0_db: f64) -> f64 {
         let symbol = pow(10.0, eb_n0_db / 10.0) * f64::from(self.bits());
         let amplitude = sqrt(2.0 * symbol);
@@ -57,7 +57,7 @@ impl Modulation {
             Self::Bpsk => q(amplitude),
             Self::Qpsk => q(sqrt(symbol)),
             Self::Psk8 => {
-                // Two bits are the signs of x and y; the third, that of x y turned by 45 degrees.
+                // The signs of x and y give two bits. The third bit is the sign of x y after a turn by 45 degrees.
                 let (near, far) = (q(amplitude * sin(PI / 8.0)), q(amplitude * cos(PI / 8.0)));
                 2.0 / 3.0 * (near + far - near * far)
             }
@@ -75,15 +75,16 @@ impl Modulation {
         }
     }
 
-    /// The energy per bit in dB at which a bit is wrong with this probability: the inverse of
+    /// Returns the energy per bit in dB for this probability of a wrong bit: the inverse of
     /// [`Modulation::bit_error_rate`].
     ///
     /// # Errors
+    ///
     /// A rate outside 1e-300 to 0.3.
     pub fn eb_n0_db(self, bit_error_rate: f64) -> Result<f64, SkyError> {
         let rate = SkyError::within("bit_error_rate", bit_error_rate, 1e-300, 0.3)?;
         let (mut low, mut high) = (-30.0, 60.0);
-        // Until the two are neighbours among numbers.
+        // Until the two are neighbouring floating-point numbers.
         for _ in 0..70 {
             let middle = (low + high) / 2.0;
             (low, high) = if self.bit_error_rate(middle) > rate { (middle, high) } else { (low, middle) };
@@ -139,8 +140,8 @@ mod tests {
         assert!((es_n0_db(4.0, 3, 2.0 / 3.0) - 7.0103).abs() < 1e-4);
     }
 
-    /// Symbols with noise, decided for the nearest point, many times over: rates agree within five standard deviations, and
-    /// the bound of 16APSK lies a few percent above.
+    /// Symbols with noise, decided for the nearest point, many times: rates agree within five standard deviations, and
+    /// the bound of 16APSK is a few per cent above.
     #[test]
     fn symbols_in_noise_err_as_often_as_is_said() {
         const SYMBOLS: u64 = 400_000;

@@ -1,14 +1,14 @@
-//! The normal distribution: upper tails, their inverses, two variables that are correlated.
+//! Normal distribution: upper tails, their inverses, and two correlated variables.
 
 use core::f64::consts::{PI, SQRT_2};
 use libm::{asin, erfc, exp, log, sin, sqrt};
 
-/// Q(x): the probability that a normal variable is above x.
+/// Returns Q(x), the probability that a normal variable is above x.
 pub fn q(x: f64) -> f64 {
     erfc(x / SQRT_2) / 2.0
 }
 
-/// Q⁻¹(p) for 0 < p < 1; infinite at the ends, NaN outside. By Newton's method on ln Q, which is concave.
+/// Returns Q⁻¹(p) for 0 < p < 1; infinite at the ends, NaN outside. Uses Newton's method on ln Q, which is concave.
 pub fn q_inverse(p: f64) -> f64 {
     if p == 0.5 {
         return 0.0;
@@ -19,7 +19,7 @@ pub fn q_inverse(p: f64) -> f64 {
     if p == 0.0 {
         return f64::INFINITY;
     }
-    // The root of the tail's leading term lies above; ln Q falls ever faster, so that each step stays above.
+    // The root of the tail's leading term is above. ln Q falls ever faster, so each step stays above.
     let mut x = sqrt(-2.0 * log(2.0 * p));
     for _ in 0..60 {
         let tail = q(x);
@@ -32,8 +32,8 @@ pub fn q_inverse(p: f64) -> f64 {
     x
 }
 
-/// The probability that two normal variables of this correlation (0 to 1) are both above `x`: Q(x)² plus the integral of
-/// exp(-x² / (1 + sin a)) / 2π from a = 0 to asin(correlation) (R. Plackett 1954).
+/// Returns the probability that two normal variables of this correlation (0 to 1) are both above `x`: Q(x)² plus the
+/// integral of exp(-x² / (1 + sin a)) / 2π from a = 0 to asin(correlation) (R. Plackett 1954).
 pub(super) fn both_above(x: f64, correlation: f64) -> f64 {
     const STEPS: u32 = 200;
     let end = asin(correlation);

@@ -12,105 +12,106 @@ use libm::{log10, pow};
 /// Boltzmann's constant, dBW/K/Hz.
 pub const BOLTZMANN_DB: f64 = -228.599_167;
 
-/// A transmitter and a receiver, one way.
+/// Transmitter and receiver of one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Radio {
-    /// 1 to 350 GHz.
+    /// Frequency, 1 to 350 GHz.
     pub frequency_ghz: f64,
     /// Effective isotropic radiated power, dBW.
     pub eirp_dbw: f64,
     /// Gain of the receiver over its noise temperature under a clear sky, dB/K.
     pub g_over_t_db_k: f64,
-    /// This noise temperature, K, of a receiver on the ground, whose antenna sees the warmer sky of bad weather. Infinite: the receiver is
-    /// on a satellite, whose antenna sees the Earth.
+    /// Noise temperature of the receiver under a clear sky, K. The antenna of a receiver on the ground sees the warmer
+    /// sky of bad weather. Infinite: the receiver is on a satellite, whose antenna sees the Earth.
     pub noise_k: f64,
-    /// Everything that is not on another line: pointing, polarisation, feeder; dB.
+    /// All other losses: pointing, polarisation, feeder; dB.
     pub losses_db: f64,
-    /// Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols, dB. Infinite:
-    /// there is none.
+    /// Carrier over interference (other satellites and beams, the other polarisation), in the bandwidth of the symbols,
+    /// dB. Infinite: no interference.
     pub c_over_i_db: f64,
-    /// Symbols in a second.
+    /// Symbols per second.
     pub symbols_per_s: f64,
     /// Tilt of the polarisation to the horizontal, degrees: 45 is circular.
     pub tilt_deg: f64,
 }
 
-/// Attenuation by the atmosphere, dB, and its warmth.
+/// Attenuation by the atmosphere, dB, and its temperature.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Attenuation {
-    /// Oxygen and water vapour.
+    /// Attenuation by oxygen and water vapour.
     pub gases_db: f64,
-    /// Rain.
+    /// Attenuation by rain.
     pub rain_db: f64,
-    /// Clouds.
+    /// Attenuation by clouds.
     pub clouds_db: f64,
     /// Scintillation, as a fade.
     pub scintillation_db: f64,
-    /// Gases of a clear sky, those of the year's median.
+    /// Attenuation by gases under a clear sky: the year's median.
     pub clear_db: f64,
     /// Mean radiating temperature of the atmosphere, K.
     pub radiates_k: f64,
 }
 
-/// Noise of the sky behind the atmosphere, K (P.618-14 §3).
+/// Noise temperature of the sky behind the atmosphere, K (P.618-14 §3).
 const COSMIC_K: f64 = 2.7;
 
 impl Attenuation {
-    /// Noise temperature of the sky above that of a clear sky for an antenna on the ground, K. The sky radiates as much as it absorbs,
-    /// without scintillation (P.618-14 §3, equation 67).
+    /// Returns the noise temperature of the sky above that of a clear sky for an antenna on the ground, K. The sky
+    /// radiates as much as it absorbs, without scintillation (P.618-14 §3, equation 67).
     pub fn warmer_k(&self) -> f64 {
         let passes = |db: f64| pow(10.0, -db / 10.0);
         let cloudy = passes(self.gases_db + self.rain_db + self.clouds_db);
         (self.radiates_k - COSMIC_K) * (passes(self.clear_db) - cloudy)
     }
 
-    /// All but gases, dB: scintillation comes and goes without regard to rain (P.618-13 §2.5).
+    /// Returns all losses except gases, dB. Scintillation is independent of rain (P.618-13 §2.5).
     fn weather_db(&self) -> f64 {
         total_db(0.0, self.clouds_db, self.rain_db, self.scintillation_db)
     }
 }
 
-/// Weather: each part is that exceeded in a percentage of an average year, or is left out.
+/// Weather: each part is exceeded in a percentage of an average year, or is left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
-    /// Gases, 1 to 50 %.
+    /// Percentage for gases, 1 to 50 %.
     pub gases: f64,
-    /// Rain, 0.001 to 5 %.
+    /// Percentage for rain, 0.001 to 5 %.
     pub rain: Option<f64>,
-    /// Clouds, 1 to 50 %.
+    /// Percentage for clouds, 1 to 50 %.
     pub clouds: Option<f64>,
-    /// Scintillation, 0.001 to 50 %, and the antenna on the ground.
+    /// Percentage for scintillation, 0.001 to 50 %, and the antenna on the ground.
     pub scintillation: Option<(f64, Aperture)>,
 }
 
 impl Default for Conditions {
-    /// A clear sky: gases of the year's median.
+    /// Returns a clear sky, with the year's median of gases.
     fn default() -> Self {
         Self { gases: MEDIAN, rain: None, clouds: None, scintillation: None }
     }
 }
 
-/// Per cent of the year.
+/// Percentage of the year.
 const MEDIAN: f64 = 50.0;
 
-/// A line of a link budget.
+/// Line of a link budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Name of the line.
     pub what: String,
-    /// Value; losses of the path are negative.
+    /// Value. Losses of the path are negative.
     pub value: f64,
     /// Its unit.
     pub unit: &'static str,
 }
 
-/// The methods for gases hold from here on; a lower path is taken for one at this elevation, degrees.
+/// Least elevation of the methods for gases, degrees. A lower path counts as one at this elevation.
 const LOWEST_DEG: f64 = 5.0;
 
 impl Radio {
-    /// Attenuation by the atmosphere over a place under these conditions.
+    /// Returns the attenuation by the atmosphere over a place under these conditions.
     ///
     /// # Errors
+    ///
     /// A value outside its range.
     pub fn attenuation(
         &self,
@@ -133,24 +134,26 @@ impl Radio {
         })
     }
 
-    /// Its ray at this elevation.
+    /// Returns the ray of the radio at this elevation.
     pub fn ray(&self, elevation_deg: f64) -> Ray {
         let elevation_deg = elevation_deg.clamp(LOWEST_DEG, 90.0);
         Ray { frequency_ghz: self.frequency_ghz, elevation_deg, tilt_deg: self.tilt_deg }
     }
 
-    /// Energy of a symbol over the density of noise and interference at this distance, dB.
+    /// Returns the energy of a symbol over the density of noise and interference at this distance, dB.
     ///
     /// # Errors
+    ///
     /// A frequency, distance or symbol rate outside its range.
     pub fn es_n0_db(&self, range_km: f64, attenuation: Attenuation) -> Result<f64, SkyError> {
         let alone = self.noise_alone_db(range_km, attenuation)?;
         Ok(if self.c_over_i_db == f64::INFINITY { alone } else { combined_db(&[alone, self.c_over_i_db]) })
     }
 
-    /// Carrier over the density of noise and interference at this distance, dBHz.
+    /// Returns the carrier over the density of noise and interference at this distance, dBHz.
     ///
     /// # Errors
+    ///
     /// As [`Radio::es_n0_db`].
     pub fn c_n0_db(&self, range_km: f64, attenuation: Attenuation) -> Result<f64, SkyError> {
         Ok(self.es_n0_db(range_km, attenuation)? + 10.0 * log10(self.symbols_per_s))
@@ -165,7 +168,7 @@ impl Radio {
         Ok(self.eirp_dbw - loss - self.losses_db + g_over_t - BOLTZMANN_DB - 10.0 * log10(symbols))
     }
 
-    /// Noise of the receiver above that under a clear sky, dB.
+    /// Returns the noise of the receiver above that under a clear sky, dB.
     fn noise_rise_db(&self, attenuation: Attenuation) -> f64 {
         10.0 * log10(1.0 + attenuation.warmer_k() / self.noise_k)
     }
@@ -197,7 +200,7 @@ impl Radio {
             line("gases", -attenuation.gases_db, "dB"),
             line("rain", -attenuation.rain_db, "dB"),
             line("clouds", -attenuation.clouds_db, "dB"),
-            // Their addition, so that the lines add up.
+            // The added noise, so that the lines add up.
             line("scintillation", attenuation.rain_db + attenuation.clouds_db - attenuation.weather_db(), "dB"),
             line("other losses", -self.losses_db, "dB"),
             line("G/T", self.g_over_t_db_k, "dB/K"),
@@ -224,10 +227,11 @@ pub struct BentPipe {
 }
 
 impl BentPipe {
-    /// Energy of a symbol over the density of all noise and interference, dB:
-    /// 1 / (C/N) = 1 / (C/N of the way up) + 1 / (C/N of the way down).
+    /// Returns the energy of a symbol over the density of all noise and interference, dB: 1 / (C/N) = 1 / (C/N of the
+    /// uplink) + 1 / (C/N of the downlink).
     ///
     /// # Errors
+    ///
     /// As [`Radio::es_n0_db`].
     pub fn es_n0_db(&self) -> Result<f64, SkyError> {
         let [up, down] = [self.up, self.down].map(|(radio, range_km, taken)| radio.c_n0_db(range_km, taken));
@@ -249,7 +253,7 @@ impl BentPipe {
     }
 }
 
-/// Combines several noises: the signal over their sum, from the signal over each of them, dB.
+/// Combines several noises. Returns the signal over their sum, from the signal over each of them, dB.
 pub fn combined_db(each_db: &[f64]) -> f64 {
     -10.0 * log10(each_db.iter().map(|db| pow(10.0, -db / 10.0)).sum())
 }
@@ -287,9 +291,10 @@ mod tests {
 
     #[test]
     fn both_ways_of_a_bent_pipe_are_noisy() {
-        // 30 GHz up, 20 GHz down over 38,000 km, as from a small terminal over a geostationary satellite to a gateway: free space
-        // takes 92.45 + 91.596 + 29.542 = 213.588 and 210.066 dB; 50 - 213.588 - 1 + 8 + 228.599 = 72.011 dBHz and
-        // 46 - 210.066 - 1 + 30 + 228.599 = 93.533 dBHz; together 71.981 dBHz, at 100 kbaud an Es/N0 of 21.981 dB.
+        // 30 GHz up, 20 GHz down over 38,000 km, as from a small terminal over a geostationary satellite to a gateway.
+        // Free space takes 92.45 + 91.596 + 29.542 = 213.588 and 210.066 dB. The links have 50 - 213.588 - 1 + 8 +
+        // 228.599 = 72.011 dBHz and 46 - 210.066 - 1 + 30 + 228.599 = 93.533 dBHz. Together they have 71.981 dBHz, at
+        // 100 kbaud an Es/N0 of 21.981 dB.
         let up = Radio { frequency_ghz: 30.0, eirp_dbw: 50.0, g_over_t_db_k: 8.0, symbols_per_s: 1e5, ..RADIO };
         let down = Radio { eirp_dbw: 46.0, g_over_t_db_k: 30.0, symbols_per_s: 1e5, ..RADIO };
         let pipe = BentPipe { up: (up, 38e3, Attenuation::default()), down: (down, 38e3, Attenuation::default()) };
@@ -300,11 +305,11 @@ mod tests {
             assert!((of(&lines, what) - value).abs() < 2e-3, "{what}: {}", of(&lines, what));
         }
         assert!((of(&lines, "Es/N0") - pipe.es_n0_db().unwrap()).abs() < 1e-12);
-        // Interference on the way down is one more of them, and its bandwidth that of the symbols.
+        // Interference on the downlink is another noise, in the bandwidth of the symbols.
         let jammed = BentPipe { down: (Radio { c_over_i_db: 21.981, ..down }, 38e3, Attenuation::default()), ..pipe };
         assert!((jammed.es_n0_db().unwrap() - (21.981 - 3.010)).abs() < 2e-3);
         assert!((of(&jammed.lines().unwrap(), "C/(N0+I0) down") - 71.951).abs() < 2e-3);
-        // A way without noise leaves the other one.
+        // A link without noise leaves the other one.
         let loud = BentPipe { down: (Radio { eirp_dbw: 300.0, ..down }, 38e3, Attenuation::default()), ..pipe };
         let alone = up.es_n0_db(38e3, Attenuation::default()).unwrap();
         assert!((loud.es_n0_db().unwrap() - alone).abs() < 1e-9);
@@ -338,8 +343,9 @@ mod tests {
         }
     }
 
-    /// Worked by hand: an atmosphere at 0 °C that lets a tenth through instead of nine tenths, whose mean radiating temperature is
-    /// 37.34 + 0.81 273.15 = 258.59 K, is (258.59 - 2.7) (0.9 - 0.1) = 204.7 K warmer; a receiver of 204.7 K has twice its noise.
+    /// Worked by hand: an atmosphere at 0 °C that passes a tenth instead of nine tenths has the mean radiating
+    /// temperature 37.34 + 0.81 273.15 = 258.59 K. It is (258.59 - 2.7) (0.9 - 0.1) = 204.7 K warmer, so a receiver of
+    /// 204.7 K has twice its noise.
     #[test]
     fn the_noise_of_a_receiver_on_the_ground_rises_with_rain() {
         let air = Attenuation {
@@ -355,7 +361,7 @@ mod tests {
         let lost = satellite.es_n0_db(1000.0, air).unwrap() - ground.es_n0_db(1000.0, air).unwrap();
         assert!((lost - 3.0103).abs() < 1e-4, "{lost}");
         assert!((of(&ground.lines(1000.0, air).unwrap(), "warmer sky") + lost).abs() < 1e-9);
-        // Nothing rises under a clear sky, and of London's it is the median.
+        // The noise does not rise under a clear sky, and London's clear sky is the median.
         let clear = RADIO.attenuation(&climate("London").unwrap(), 30.0, Conditions::default()).unwrap();
         assert!(clear.warmer_k() == 0.0 && clear.radiates_k > 250.0);
         assert!(Radio { noise_k: 0.0, ..RADIO }.es_n0_db(1e3, air).is_err());
@@ -371,7 +377,7 @@ mod tests {
         assert!(refused.unwrap_err().to_string().contains("percent of gases"));
     }
 
-    /// P.618-13 §2.5: the parts of one percentage, of which scintillation is independent.
+    /// P.618-13 §2.5: the parts of one percentage. Scintillation is independent of the others.
     #[test]
     fn clouds_add_to_rain_and_scintillation_adds_little() {
         let london = climate("London").unwrap();
@@ -390,8 +396,8 @@ mod tests {
         assert!(lost < air.gases_db + air.rain_db + clouds + 0.3 * scintillation);
     }
 
-    /// `specs/link-budget.md`: over a pass at 1350 km the way takes 6.012 dB more at 20 degrees and 8.009 dB more at 10 than
-    /// overhead, where nothing but free space is in it.
+    /// `specs/link-budget.md`: over a pass at 1350 km, the path loses 6.012 dB more at 20 degrees and 8.009 dB more at
+    /// 10 than overhead, in free space.
     #[test]
     fn a_low_satellite_is_weaker_by_the_distance() {
         let at = |elevation| {

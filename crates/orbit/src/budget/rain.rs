@@ -67,9 +67,10 @@ impl Fit {
     }
 }
 
-/// The coefficients k and alpha of k R^alpha, dB/km of R mm/h of rain (P.838-3, 1 to 1000 GHz).
+/// Returns the coefficients k and alpha of k R^alpha, dB/km of R mm/h of rain (P.838-3, 1 to 1000 GHz).
 ///
 /// # Errors
+///
 /// A ray outside the range of [`Ray::checked`].
 pub fn rain_coefficients(ray: &Ray) -> Result<(f64, f64), SkyError> {
     let ray = ray.checked()?;
@@ -82,16 +83,17 @@ pub fn rain_coefficients(ray: &Ray) -> Result<(f64, f64), SkyError> {
     Ok((k, mixed(k_h * alpha_h, k_v * alpha_v) / k))
 }
 
-/// Attenuation by rain, dB/km, at `rate_mm_h`.
+/// Returns the attenuation by rain, dB/km, at `rate_mm_h`.
 ///
 /// # Errors
+///
 /// A rate outside 0 to 1000 mm/h, and as [`rain_coefficients`].
 pub fn rain_specific_db_km(ray: &Ray, rate_mm_h: f64) -> Result<f64, SkyError> {
     let (k, alpha) = rain_coefficients(ray)?;
     Ok(k * pow(SkyError::within("rate_mm_h", rate_mm_h, 0.0, 1000.0)?, alpha))
 }
 
-/// The height of rain in km over sea level from that of the isotherm of 0 °C: 0.36 km more (P.839-4).
+/// Returns the height of rain in km above sea level: 0.36 km above the isotherm of 0 °C (P.839-4).
 pub fn rain_height_km(isotherm_km: f64) -> f64 {
     isotherm_km + 0.36
 }
@@ -99,13 +101,13 @@ pub fn rain_height_km(isotherm_km: f64) -> f64 {
 /// Position of a station and statistics of its rain, as in the maps of ITU-R P.837, P.839 and P.1511.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RainClimate {
-    /// Degrees north.
+    /// Latitude, degrees north.
     pub latitude_deg: f64,
-    /// The station over sea level, km.
+    /// Height of the station above sea level, km.
     pub station_km: f64,
-    /// Rain over sea level, km: the 0 °C isotherm and 0.36 km.
+    /// Height of rain above sea level, km: the 0 °C isotherm and 0.36 km.
     pub rain_height_km: f64,
-    /// The rate of rain exceeded in 0.01 % of an average year, mm/h.
+    /// Rain rate exceeded in 0.01 % of an average year, mm/h.
     pub rate_001_mm_h: f64,
 }
 
@@ -118,9 +120,11 @@ impl RainClimate {
         Ok(self)
     }
 
-    /// The length in km of a path from the station to the rain's height; 0 above it (P.618-13, equations 1 and 2).
+    /// Returns the length in km of a path from the station to the rain's height; 0 above it (P.618-13, equations 1 and
+    /// 2).
     ///
     /// # Errors
+    ///
     /// A value outside its range.
     pub fn path_km(&self, elevation_deg: f64) -> Result<f64, SkyError> {
         let climate = self.checked()?;
@@ -134,9 +138,10 @@ impl RainClimate {
         Ok(if elevation_deg >= 5.0 { height / rise } else { 2.0 * height / (sqrt(rise * rise + curve) + rise) })
     }
 
-    /// Attenuation by rain in 0.01 % of an average year, dB (P.618-13, steps 1 to 9).
+    /// Returns the attenuation by rain in 0.01 % of an average year, dB (P.618-13, steps 1 to 9).
     ///
     /// # Errors
+    ///
     /// A value outside its range.
     pub fn attenuation_001_db(&self, ray: &Ray) -> Result<f64, SkyError> {
         let length = self.path_km(ray.elevation_deg)?;
@@ -157,9 +162,10 @@ impl RainClimate {
         Ok(gamma * rainy * vertical)
     }
 
-    /// Attenuation by rain in `percent` % of an average year, 0.001 to 5, dB (P.618-13, step 10).
+    /// Returns the attenuation by rain in `percent` % of an average year, 0.001 to 5, dB (P.618-13, step 10).
     ///
     /// # Errors
+    ///
     /// A value outside its range.
     pub fn attenuation_db(&self, ray: &Ray, percent: f64) -> Result<f64, SkyError> {
         let p = SkyError::within("percent", percent, 0.001, 5.0)?;
@@ -177,10 +183,11 @@ impl RainClimate {
         Ok(hundredth * pow(p / 0.01, -power))
     }
 
-    /// The probability in percent that rain attenuates a path at all, from that of rain at the station, `percent`
-    /// (P.618-13 §2.2.1.2).
+    /// Returns the probability in per cent that rain attenuates a path at all, from that of rain at the station,
+    /// `percent` (P.618-13 §2.2.1.2).
     ///
     /// # Errors
+    ///
     /// A value outside its range.
     pub fn probability_percent(&self, elevation_deg: f64, percent: f64) -> Result<f64, SkyError> {
         let p = SkyError::within("percent", percent, 1e-9, 99.0)? / 100.0;
@@ -191,9 +198,11 @@ impl RainClimate {
     }
 }
 
-/// Attenuation by rain at `to_ghz`, dB, from `db` on the same path at `from_ghz` (P.618-13 §2.2.1.3.1, 7 to 55 GHz).
+/// Returns the attenuation by rain at `to_ghz`, dB, from `db` on the same path at `from_ghz` (P.618-13 §2.2.1.3.1, 7 to
+/// 55 GHz).
 ///
 /// # Errors
+///
 /// A value outside its range.
 pub fn scaled_db(db: f64, from_ghz: f64, to_ghz: f64) -> Result<f64, SkyError> {
     let from = SkyError::within("frequency_ghz", from_ghz, 7.0, 55.0)?;
@@ -208,10 +217,12 @@ pub fn scaled_db(db: f64, from_ghz: f64, to_ghz: f64) -> Result<f64, SkyError> {
     Ok(db * pow(ratio, 1.0 - h))
 }
 
-/// Cross-polar discrimination not exceeded in `percent` % of an average year, with ice, dB, where rain attenuates by
-/// `rain_db` (P.618-13 §4.1). For 6 to 55 GHz and up to 60 degrees; below 6 GHz (to 4) scaled from 6 GHz, §4.3.
+/// Returns the cross-polar discrimination that is not exceeded in `percent` % of an average year, with ice, dB, for an
+/// attenuation by rain of `rain_db` (P.618-13 §4.1). For 6 to 55 GHz and up to 60 degrees. Below 6 GHz (to 4 GHz) it is
+/// scaled from 6 GHz, §4.3.
 ///
 /// # Errors
+///
 /// A value outside its range.
 pub fn cross_polar_db(ray: &Ray, percent: f64, rain_db: f64) -> Result<f64, SkyError> {
     let ray = ray.checked()?;
@@ -232,7 +243,7 @@ pub fn cross_polar_db(ray: &Ray, percent: f64, rain_db: f64) -> Result<f64, SkyE
     };
     let tilt = -10.0 * log10(1.0 - 0.484 * (1.0 + cos(4.0 * ray.tilt_deg * RAD)));
     let low = -40.0 * log10(cos(ray.elevation_deg * RAD));
-    // How far drops lean, degrees.
+    // Canting angle of drops, degrees.
     let canting = match p {
         p if p <= 0.001 => 15.0,
         p if p <= 0.01 => 10.0,
@@ -270,7 +281,7 @@ mod tests {
         near(CLIMATE.attenuation_db(&RAY, 1.0).unwrap(), 1.79, 5e-3);
     }
 
-    /// The same: at the horizon the polarisations have their own coefficients.
+    /// `specs/rain.md`, tests: at the horizon the polarisations have their own coefficients.
     #[test]
     fn polarisations_have_their_own_coefficients() {
         let flat = |tilt_deg| rain_coefficients(&Ray { elevation_deg: 0.0, tilt_deg, ..RAY }).unwrap();
@@ -281,7 +292,7 @@ mod tests {
         near(alpha_v, 0.9847, 5e-5);
     }
 
-    /// The method for one frequency from another agrees with that for each to a tenth.
+    /// Scaling from one frequency to another agrees with the method for each to a tenth.
     #[test]
     fn scaled_attenuation_is_near_that_of_the_other_frequency() {
         let at = |frequency_ghz| CLIMATE.attenuation_db(&Ray { frequency_ghz, ..RAY }, 0.1).unwrap();

@@ -5,7 +5,7 @@ use super::Ray;
 use crate::sky::SkyError;
 use libm::{atan2, log10, pow, sin, sqrt};
 
-/// A receiving antenna, as far as it averages scintillation.
+/// Receiving antenna, as far as it averages scintillation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aperture {
     /// Physical diameter, m.
@@ -14,15 +14,18 @@ pub struct Aperture {
     pub efficiency: f64,
 }
 
-/// The highest frequency for which the method was made, GHz. The ITU's validation tables have the value of 20 GHz above it.
+/// Highest frequency of the method, GHz. Above it, the ITU's validation tables have the value of 20 GHz.
 pub const HIGHEST_GHZ: f64 = 20.0;
 /// Height of the turbulent layer, m.
 const LAYER_M: f64 = 1000.0;
 
-/// The standard deviation of the signal in dB, from the wet term of the refractivity at the ground, N units (P.453).
+/// Returns the standard deviation of the signal in dB, from the wet term of the refractivity at the ground, N units
+/// (P.453).
 ///
 /// # Errors
-/// A value outside its range; the method is for elevations of 5 to 90 degrees. Above [`HIGHEST_GHZ`] the value is that of this frequency.
+///
+/// A value outside its range. The method is for elevations of 5 to 90 degrees. Above [`HIGHEST_GHZ`] the value is that
+/// of this frequency.
 pub fn scintillation_deviation_db(ray: &Ray, aperture: &Aperture, wet_refractivity: f64) -> Result<f64, SkyError> {
     let f = SkyError::within("frequency_ghz", ray.frequency_ghz, 1.0, 1000.0)?.min(HIGHEST_GHZ);
     let rise = sin(SkyError::within("elevation_deg", ray.elevation_deg, 5.0, 90.0)? * RAD);
@@ -41,9 +44,11 @@ pub fn scintillation_deviation_db(ray: &Ray, aperture: &Aperture, wet_refractivi
     Ok(reference * pow(f, 7.0 / 12.0) * averaged / pow(rise, 1.2))
 }
 
-/// The fade by scintillation exceeded in `percent` % of the time, 0.001 to 50, dB. The recommendation begins at 0.01 %.
+/// Returns the fade by scintillation exceeded in `percent` % of the time, 0.001 to 50, dB. The recommendation begins at
+/// 0.01 %.
 ///
 /// # Errors
+///
 /// As [`scintillation_deviation_db`].
 pub fn scintillation_db(ray: &Ray, aperture: &Aperture, wet_refractivity: f64, percent: f64) -> Result<f64, SkyError> {
     let l = log10(SkyError::within("percent", percent, 0.001, 50.0)?);
@@ -61,7 +66,7 @@ mod tests {
         let of = |elevation, diameter_m| {
             scintillation_deviation_db(&ray(elevation), &Aperture { diameter_m, efficiency: 0.5 }, 50.0).unwrap()
         };
-        // A point sees it all: the reference times f^(7/12) sqrt(3.86 sin(11 pi / 12)) / sin^1.2.
+        // A point antenna does not average: the reference times f^(7/12) sqrt(3.86 sin(11 pi / 12)) / sin^1.2.
         let point = 8.6e-3 * pow(20.0, 7.0 / 12.0) * sqrt(3.86 * sin(165.0 * RAD));
         assert!((of(90.0, 0.0) / point - 1.0).abs() < 1e-12);
         assert!(of(90.0, 0.6) < of(90.0, 0.0) && of(90.0, 0.6) < of(10.0, 0.6));

@@ -14,35 +14,35 @@ use super::scene::Sky;
 use std::collections::{BTreeMap, BTreeSet};
 
 const DAY_S: f64 = 86_400.0;
-/// Elements are used up to this age unless a user says otherwise, s.
+/// Default of the largest age of elements, s.
 pub const AGE_MAX_S: f64 = 90.0 * DAY_S;
-/// Elements of this age are mentioned, s.
+/// Age of elements that gets a note, s.
 const AGE_NOTED_S: f64 = 7.0 * DAY_S;
-/// Satellites of a file are used from this elevation on, degrees.
+/// Least elevation of the satellites of a file, degrees.
 const ELEVATION_MIN_DEG: f64 = 25.0;
-/// Instants of a revolution at which a satellite must have a position. One is not enough for circles either: near decay SGP4
-/// makes ellipses of them.
+/// Instants of a revolution at which a satellite must have a position. Even a circle needs several: near decay, SGP4
+/// turns it into an ellipse.
 const INSTANTS: u32 = 8;
 
-/// The run of a sky, and the limits of its elements.
+/// Run of a sky, and the limits of its elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// When t = 0. Without it, the median epoch of the elements, of each object the newest.
+    /// Instant of t = 0. None: the median epoch of the elements, of each object the newest.
     pub epoch: Option<Epoch>,
-    /// Begin of the run after that, s.
+    /// Start of the run after t = 0, s.
     pub begin_s: f64,
-    /// Length of the run, s.
+    /// Duration of the run, s.
     pub duration_s: f64,
-    /// The longest time between the epoch of elements and any instant of the run, s.
+    /// Largest time between the epoch of elements and any instant of the run, s.
     pub age_max_s: f64,
     /// The fate of unusable records and of elements that are too old.
     pub bad: BadRecords,
 }
 
-/// A number of records or objects, with the first of them.
+/// Number of records or objects, with the first of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Their number.
+    /// Count.
     pub count: usize,
     /// Line and name of the first.
     pub first: String,
@@ -60,15 +60,16 @@ impl Tally {
 /// Numbers of records and satellites of a file, and of those that are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Census {
-    /// Element sets that can be read.
+    /// Valid element sets.
     pub records: usize,
     /// Satellites of the sky.
     pub satellites: usize,
-    /// Records that cannot be read.
+    /// Invalid records.
     pub bad: Vec<BadRecord>,
-    /// Element sets that occur before in the file.
+    /// Repeated element sets.
     pub copies: usize,
-    /// Element sets of satellites that have another one: the one nearest before the run, or the last one of that epoch.
+    /// Element sets of satellites with another, better one: the one nearest before the run, or the last one of that
+    /// epoch.
     pub superseded: usize,
     /// Impossible element sets: the perigee is below the ground, or SGP4 rejects them.
     pub impossible: Tally,
@@ -93,7 +94,9 @@ pub struct Census {
 /// Reads a file of elements as a sky of its satellites.
 ///
 /// # Errors
-/// A file that cannot be read. A bad record or elements that are too old, unless they are skipped, by line. No satellite is left.
+///
+/// An invalid file. A bad record or elements that are too old, unless they are skipped, by line. A file without usable
+/// satellites.
 pub fn read_sky(content: &[u8], request: &Request) -> Result<(Sky, Census), SkyError> {
     let mut census = Census::default();
     let objects = objects(records(content, request.bad, &mut census)?);
@@ -122,7 +125,7 @@ pub fn read_sky(content: &[u8], request: &Request) -> Result<(Sky, Census), SkyE
     Ok((Sky::new(constellation, Earth::WGS84, Access::MinElevation(ELEVATION_MIN_DEG)), census))
 }
 
-/// The time for which satellites must be there.
+/// Time for which satellites must exist.
 #[derive(Clone, Copy)]
 struct Run {
     epoch: Epoch,
@@ -131,19 +134,19 @@ struct Run {
 }
 
 impl Run {
-    /// Seconds from the epoch of elements to the begin and the end.
+    /// Returns the seconds from the epoch of elements to the start and the end.
     fn since(self, elements: Epoch) -> [f64; 2] {
         [self.begin_s, self.end_s].map(|t| self.epoch.since(elements) + t)
     }
 
-    /// Time between the epoch of elements and the most distant instant of the run, s.
+    /// Returns the time between the epoch of elements and the most distant instant of the run, s.
     fn age_s(self, elements: Epoch) -> f64 {
         let [begin, end] = self.since(elements);
         begin.abs().max(end.abs())
     }
 }
 
-/// A usable record of the file.
+/// Usable record of the file.
 struct Record {
     line: usize,
     set: ElementSet,
@@ -163,8 +166,8 @@ impl Record {
         format!("line {}: {}", self.line, self.name())
     }
 
-    /// Why the satellite is not there during the whole run; none if it is. Drag changes an orbit most where the run is farthest
-    /// from the epoch of the elements: there a whole revolution is looked at.
+    /// Returns the reason why the satellite does not exist during the whole run, or none. Drag changes an orbit most at
+    /// the instant farthest from the epoch of the elements, so a whole revolution is checked there.
     fn absence(&self, run: Run) -> Option<Absence> {
         let [begin, end] = run.since(self.set.epoch);
         let (far_s, near_s) =
@@ -176,7 +179,7 @@ impl Record {
     }
 }
 
-/// The records of a file that describe an orbit, each once.
+/// Returns the records of a file that describe an orbit, each once.
 fn records(content: &[u8], bad: BadRecords, census: &mut Census) -> Result<Vec<Record>, SkyError> {
     let file = read_elements(&element_text(content)?, ElementFormat::Auto, bad)?;
     census.records = file.sets.len();
@@ -209,7 +212,7 @@ fn records(content: &[u8], bad: BadRecords, census: &mut Census) -> Result<Vec<R
     Ok(records)
 }
 
-/// All of an element set that is equal for copies, which may have another name.
+/// Content of an element set that is equal for copies, which may have another name.
 fn content_of(set: &ElementSet) -> ([u64; 9], String) {
     let reals = [
         set.epoch.since(Epoch::Y2000),
@@ -227,8 +230,8 @@ fn content_of(set: &ElementSet) -> ([u64; 9], String) {
     (numbers, if set.catalogue_number == 0 { set.name.clone() } else { String::new() })
 }
 
-/// The records of each object. An object is known by its number in the catalogue, and by its name where several objects share a
-/// number, as in files whose satellites have no numbers yet.
+/// Returns the records of each object. Its number in the catalogue identifies an object. Several objects with one
+/// number, as in files whose satellites have no numbers yet, are identified by their names.
 fn objects(records: Vec<Record>) -> Vec<Vec<Record>> {
     let mut by_number: BTreeMap<u64, Vec<Record>> = BTreeMap::new();
     for record in records {
@@ -253,7 +256,7 @@ fn objects(records: Vec<Record>) -> Vec<Vec<Record>> {
     objects
 }
 
-/// Whether records with one number are of several objects: at one epoch they have different names.
+/// Whether records with one number describe several objects: at one epoch they have different names.
 fn is_shared(records: &[Record]) -> bool {
     let mut names: BTreeMap<u64, &str> = BTreeMap::new();
     records.iter().any(|record| {
@@ -262,8 +265,8 @@ fn is_shared(records: &[Record]) -> bool {
     })
 }
 
-/// The record of an object for a run: of the last epoch before it, or of the first if all are later. Of several for that epoch it
-/// is the last in the file that has a position during the run.
+/// Returns the record of an object for a run: of the last epoch before it, or of the first epoch if all are later. Of
+/// several records for that epoch, the last in the file with a position during the run.
 fn nearest(mut object: Vec<Record>, run: Run) -> Record {
     let since = |record: &Record| run.since(record.set.epoch)[0];
     let before = object.iter().map(since).filter(|since| *since >= 0.0).fold(f64::INFINITY, f64::min);
@@ -273,7 +276,7 @@ fn nearest(mut object: Vec<Record>, run: Run) -> Record {
     object.swap_remove(at.unwrap_or(object.len() - 1))
 }
 
-/// The satellites whose elements are young enough.
+/// Returns the satellites whose elements are young enough.
 fn young(records: Vec<Record>, run: Run, request: &Request, census: &mut Census) -> Result<Vec<Record>, SkyError> {
     let all = records.len();
     let (young, old): (Vec<Record>, Vec<Record>) =
@@ -304,7 +307,7 @@ fn young(records: Vec<Record>, run: Run, request: &Request, census: &mut Census)
     Ok(young)
 }
 
-/// The satellites that have a position during the whole run.
+/// Returns the satellites with a position during the whole run.
 fn present(records: Vec<Record>, run: Run, census: &mut Census) -> Vec<Record> {
     let mut present = Vec::new();
     for record in records {
@@ -319,7 +322,7 @@ fn present(records: Vec<Record>, run: Run, census: &mut Census) -> Vec<Record> {
 }
 
 impl Census {
-    /// Each count with its name.
+    /// Returns each count with its name.
     pub fn counts(&self) -> [(&'static str, usize); 11] {
         [
             ("records", self.records),
@@ -336,7 +339,7 @@ impl Census {
         ]
     }
 
-    /// A line for each kind of records or objects that is left out, and for elements of 7 days or more.
+    /// Returns a note for each kind of skipped records or objects, and for elements of 7 days or more.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(first) = self.bad.first() {
@@ -410,7 +413,8 @@ fn days(seconds: f64) -> String {
     format!("{:.digits$} day{}", tenths / 10.0, if tenths == 10.0 { "" } else { "s" })
 }
 
-/// Error of SGP4's positions after a time, in words. The numbers are medians between catalogues of two dates.
+/// Returns the error of SGP4's positions after a time, in words. The numbers are medians between catalogues of two
+/// dates.
 fn expected_error(revs_per_day: f64, age_s: f64) -> String {
     let days = age_s / DAY_S;
     match revs_per_day {
@@ -426,7 +430,7 @@ fn expected_error(revs_per_day: f64, age_s: f64) -> String {
     }
 }
 
-/// Two digits are known at most.
+/// The result has two significant digits at most.
 fn rounded(km: f64) -> f64 {
     let unit = libm::pow(10.0, libm::floor(libm::log10(km)) - 1.0).max(1.0);
     (km / unit).round() * unit

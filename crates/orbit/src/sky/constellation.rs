@@ -13,9 +13,9 @@ pub const MOST_SATELLITES: usize = 100_000;
 /// Spread of the planes of a shell around the equator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Over half of it, so that all satellites of neighbouring planes move alike except at the seam (polar orbits).
+    /// Half circle: all satellites of neighbouring planes move in the same direction except at the seam (polar orbits).
     Star,
-    /// Over all of it (inclined orbits).
+    /// Full circle (inclined orbits).
     Delta,
 }
 
@@ -24,14 +24,14 @@ pub enum Pattern {
 pub enum Phasing {
     /// Walker's F: from plane to plane by F·360°/T for T satellites (J. Walker, "Satellite constellations", 1984).
     Walker(u32),
-    /// Every other plane by this many degrees, as Iridium.
+    /// Every other plane by this many degrees, as for Iridium.
     OddPlanes(f64),
 }
 
 /// Size of the orbits of a shell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// Height above a sphere of the equatorial radius, km (of the semi-major axis, where the orbit is no circle).
+    /// Height above a sphere of the equatorial radius, km. For ellipses, the height of the semi-major axis.
     AltitudeKm(f64),
     /// Revolutions per day.
     RevsPerDay(f64),
@@ -40,11 +40,11 @@ pub enum Size {
 /// Orbit model of the satellites of a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// On fixed ellipses.
+    /// Fixed ellipses.
     Kepler,
-    /// On ellipses that drift by the secular terms of J2.
+    /// Ellipses that drift by the secular terms of J2.
     J2,
-    /// By SGP4 without drag, the shell's parameters taken for mean elements, as Hypatia does.
+    /// SGP4 without drag. The shell's parameters are used as mean elements, as in Hypatia.
     Sgp4,
 }
 
@@ -55,11 +55,11 @@ pub struct Shell {
     pub name: String,
     /// Number of planes.
     pub planes: u32,
-    /// Satellites in each.
+    /// Satellites per plane.
     pub per_plane: u32,
     /// Size of the orbits.
     pub size: Size,
-    /// 0 for circles.
+    /// Eccentricity; 0 for circles.
     pub eccentricity: f64,
     /// Argument of the perigee, degrees.
     pub perigee_deg: f64,
@@ -67,8 +67,7 @@ pub struct Shell {
     pub inclination_deg: f64,
     /// Spread of the planes.
     pub pattern: Pattern,
-    /// Degrees between neighbouring planes where they are not evenly spread: Iridium's 31.6, which leaves 22 at the
-    /// seam.
+    /// Degrees between neighbouring planes that are not evenly spread: Iridium's 31.6, which leaves 22 at the seam.
     pub raan_spacing_deg: Option<f64>,
     /// Right ascension of the first plane's node at the epoch, degrees.
     pub first_raan_deg: f64,
@@ -81,7 +80,8 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Circular orbits of `planes` × `per_plane` satellites that drift by J2, first node and first satellite at 0°.
+    /// Returns circular orbits of `planes` × `per_plane` satellites that drift by J2, with the first node and the first
+    /// satellite at 0°.
     pub fn walker(
         name: &str,
         pattern: Pattern,
@@ -107,7 +107,7 @@ impl Shell {
         }
     }
 
-    /// Degrees between the nodes of neighbouring planes.
+    /// Returns the degrees between the nodes of neighbouring planes.
     pub fn raan_step_deg(&self) -> f64 {
         let spread = if self.pattern == Pattern::Star { 180.0 } else { 360.0 };
         self.raan_spacing_deg.unwrap_or(spread / f64::from(self.planes))
@@ -180,45 +180,45 @@ impl Shell {
 /// A satellite of a sky.
 #[derive(Clone, Debug)]
 pub struct Satellite {
-    /// Its name.
+    /// Name of the satellite.
     pub name: String,
     /// Orbit.
     pub orbit: Orbit,
 }
 
-/// The planes of a shell, by number of satellite: plane p has `first + p·per_plane` and those after it.
+/// Planes of a shell, by number of satellite: plane p has `per_plane` satellites from `first + p·per_plane` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Number of the first satellite.
     pub first: u32,
     /// Number of planes.
     pub planes: u32,
-    /// Satellites in each.
+    /// Satellites per plane.
     pub per_plane: u32,
     /// Spread of the planes.
     pub pattern: Pattern,
-    /// Places that the last plane is ahead of its continuation in the first (delta): F of Walker.
+    /// Lead of the last plane over its continuation in the first (delta), in places: Walker's F.
     pub wrap: u32,
 }
 
-/// The satellites of a sky, numbered in the order in which they were added.
+/// Satellites of a sky, numbered in the order in which they were added.
 #[derive(Clone, Debug)]
 pub struct Constellation {
-    /// When t = 0.
+    /// Instant of t = 0.
     pub epoch: Epoch,
     /// The satellites.
     pub satellites: Vec<Satellite>,
-    /// Which of them form shells.
+    /// Shells among the satellites.
     pub grids: Vec<Grid>,
 }
 
 impl Constellation {
-    /// No satellites yet.
+    /// Returns a constellation without satellites.
     pub fn new(epoch: Epoch) -> Self {
         Self { epoch, satellites: Vec::new(), grids: Vec::new() }
     }
 
-    /// Moves the epoch by `seconds`, with all satellites: t = 0 is that much later.
+    /// Moves the epoch by `seconds`, with all satellites: the new t = 0 is this much later.
     pub fn advance(&mut self, seconds: f64) {
         self.epoch = self.epoch.after(seconds);
         self.satellites.iter_mut().for_each(|satellite| satellite.orbit.advance(seconds));
@@ -276,12 +276,12 @@ impl Constellation {
     }
 }
 
-/// The median epoch of element sets: a good start for a sky of them.
+/// Returns the median epoch of element sets, a good start for their sky.
 pub fn median_epoch(sets: &[ElementSet]) -> Option<Epoch> {
     median(sets.iter().map(|set| set.epoch).collect())
 }
 
-/// The median of instants; none if there are none.
+/// Returns the median of instants, or none without any.
 pub(crate) fn median(mut epochs: Vec<Epoch>) -> Option<Epoch> {
     epochs.sort_by(Epoch::order);
     epochs.get(epochs.len() / 2).copied()
@@ -342,7 +342,7 @@ mod tests {
             ];
             assert!(distance(p[(plane * 22 + slot) as usize], expected) < 1e-8, "{plane} {slot}");
         }
-        // What continues the last plane is the first, shifted by F places.
+        // The first plane continues the last, shifted by F places.
         let mut c = Constellation::new(Epoch::Y2000);
         c.add_shell(&shell).unwrap();
         assert_eq!(c.grids[0].wrap, 39 % 22);
@@ -351,8 +351,7 @@ mod tests {
         assert!((turns - turns.round()).abs() < 1e-12);
     }
 
-    /// SGP4 without drag stays near Kepler with J2: periodic terms of some 10 km, no drift apart in a day of more than
-    /// that.
+    /// SGP4 without drag stays near Kepler with J2: periodic terms of about 10 km, and no larger drift in a day.
     #[test]
     fn the_three_propagations_agree() {
         let at = |propagation, t| positions(&Shell { propagation, ..iridium() }, t);

@@ -1,8 +1,8 @@
-//! The Earth: its figure, how it turns, and the frames in which positions are given.
+//! Earth: its figure, its rotation, and the frames of positions.
 //!
-//! *Inertial* is the frame of element sets (true equator, mean equinox: TEME); synthetic constellations use it too.
+//! *Inertial* is the frame of element sets (true equator, mean equinox: TEME); synthetic constellations use it, too.
 //! *Fixed* is the frame of places: turned from the inertial one about the pole by Greenwich mean sidereal time, without
-//! polar motion, as D. Vallado's SGP4 does.
+//! polar motion, as in D. Vallado's SGP4.
 
 use super::epoch::Epoch;
 use super::error::SkyError;
@@ -18,19 +18,19 @@ pub const RADIUS_KM: f64 = 6378.137;
 pub const MU_KM3_S2: f64 = 398_600.441_8;
 /// Second zonal harmonic of the Earth's gravity (WGS-84).
 pub const J2: f64 = 0.001_082_629_989_05;
-/// Rate at which the Earth turns, rad/s (WGS-84).
+/// Rate of the Earth's rotation, rad/s (WGS-84).
 pub const TURN_RAD_S: f64 = 7.292_115e-5;
 /// Flattening of the Earth (WGS-84).
 const FLATTENING: f64 = 1.0 / 298.257_223_563;
 
 pub(crate) const RAD: f64 = PI / 180.0;
 
-/// The figure of the Earth.
+/// Figure of the Earth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
-    /// The ellipsoid of WGS-84: latitudes are geodetic, heights above the ellipsoid.
+    /// Ellipsoid of WGS-84: latitudes are geodetic, heights are above the ellipsoid.
     Wgs84,
-    /// A sphere of this radius in km, as textbooks and ns-2 have it.
+    /// Sphere of this radius in km, as in textbooks and ns-2.
     Sphere(f64),
 }
 
@@ -39,17 +39,17 @@ pub enum Figure {
 pub enum Rotation {
     /// Greenwich mean sidereal time.
     Sidereal,
-    /// Constant rate from an angle at the epoch. A rate of 0 leaves the Earth at rest, as formulas for passes do. Angle
-    /// 0 gives the longitude of a node at the epoch the number of its right ascension.
+    /// Constant rate from an angle at the epoch. A rate of 0 leaves the Earth at rest, as formulas for passes assume.
+    /// With angle 0, the longitude of a node at the epoch equals its right ascension.
     Uniform {
         /// Longitude of the vernal equinox at the epoch, counted westwards: Greenwich's angle from it, degrees.
         at_epoch_deg: f64,
-        /// Degrees per second; the Earth's is 0.004 178.
+        /// Degrees per second. The Earth has 0.004 178.
         deg_per_s: f64,
     },
 }
 
-/// The Earth as places and frames see it.
+/// Earth, as places and frames use it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Earth {
     /// Its figure.
@@ -70,7 +70,7 @@ pub struct Geodetic {
 }
 
 impl Geodetic {
-    /// A position whose latitude lies within ±90, longitude within ±360, and height within -12 to 1 000 000.
+    /// Returns a position with latitude within ±90, longitude within ±360, and height within -12 to 1 000 000.
     pub fn new(latitude_deg: f64, longitude_deg: f64, height_km: f64) -> Result<Self, SkyError> {
         SkyError::within("latitude_deg", latitude_deg, -90.0, 90.0)?;
         SkyError::within("longitude_deg", longitude_deg, -360.0, 360.0)?;
@@ -78,14 +78,14 @@ impl Geodetic {
         Ok(Self { latitude_deg, longitude_deg: wrap_deg(longitude_deg), height_km })
     }
 
-    /// The direction to the zenith: the normal of the figure, in the fixed frame.
+    /// Returns the direction to the zenith: the normal of the figure, in the fixed frame.
     pub fn up(&self) -> Vector {
         let (lat, lon) = (self.latitude_deg * RAD, self.longitude_deg * RAD);
         [cos(lat) * cos(lon), cos(lat) * sin(lon), sin(lat)]
     }
 }
 
-/// An angle brought into -180..180.
+/// Returns an angle converted to -180..180.
 pub(crate) fn wrap_deg(deg: f64) -> f64 {
     if (-180.0..=180.0).contains(&deg) {
         return deg;
@@ -95,13 +95,13 @@ pub(crate) fn wrap_deg(deg: f64) -> f64 {
 }
 
 impl Earth {
-    /// The ellipsoid of WGS-84, turning by sidereal time.
+    /// Ellipsoid of WGS-84, turning by sidereal time.
     pub const WGS84: Self = Self { figure: Figure::Wgs84, rotation: Rotation::Sidereal };
-    /// A sphere of the equatorial radius at rest, as the closed forms of passes assume.
+    /// Sphere of the equatorial radius at rest, as the closed forms of passes assume.
     pub const AT_REST: Self =
         Self { figure: Figure::Sphere(RADIUS_KM), rotation: Rotation::Uniform { at_epoch_deg: 0.0, deg_per_s: 0.0 } };
 
-    /// Angle of Greenwich from the vernal equinox, radians, `t` seconds after `epoch`.
+    /// Returns the angle of Greenwich from the vernal equinox, radians, `t` seconds after `epoch`.
     pub fn angle(&self, epoch: Epoch, t: f64) -> f64 {
         match self.rotation {
             Rotation::Sidereal => epoch.after(t).gmst(),
@@ -109,17 +109,17 @@ impl Earth {
         }
     }
 
-    /// A position of the inertial frame in the fixed frame, for the `angle` of Greenwich.
+    /// Converts a position of the inertial frame to the fixed frame, for the `angle` of Greenwich.
     pub fn to_fixed(inertial: Vector, angle: f64) -> Vector {
         turn(inertial, -angle)
     }
 
-    /// A position of the fixed frame in the inertial frame, for the `angle` of Greenwich.
+    /// Converts a position of the fixed frame to the inertial frame, for the `angle` of Greenwich.
     pub fn to_inertial(fixed: Vector, angle: f64) -> Vector {
         turn(fixed, angle)
     }
 
-    /// Equatorial radius, km.
+    /// Returns the equatorial radius, km.
     pub fn radius_km(&self) -> f64 {
         match self.figure {
             Figure::Wgs84 => RADIUS_KM,
@@ -127,7 +127,7 @@ impl Earth {
         }
     }
 
-    /// Square of the eccentricity of the meridians.
+    /// Returns the square of the eccentricity of the meridians.
     fn e2(&self) -> f64 {
         match self.figure {
             Figure::Wgs84 => FLATTENING * (2.0 - FLATTENING),
@@ -143,7 +143,7 @@ impl Earth {
         [(n + place.height_km) * up[0], (n + place.height_km) * up[1], (n * (1.0 - e2) + place.height_km) * up[2]]
     }
 
-    /// Latitude, longitude and height of a point of the fixed frame.
+    /// Returns latitude, longitude and height of a point of the fixed frame.
     pub fn geodetic(&self, point: Vector) -> Geodetic {
         let e2 = self.e2();
         let p = (point[0] * point[0] + point[1] * point[1]).sqrt();
@@ -156,20 +156,21 @@ impl Earth {
             lat = atan2(point[2] + n * e2 * s, p);
         }
         let (s, c) = (sin(lat), cos(lat));
-        // Along the normal, which stays exact at the poles.
+        // Measured along the normal, which stays exact at the poles.
         let height = p * c + point[2] * s - n * (1.0 - e2 * s * s);
         Geodetic { latitude_deg: lat / RAD, longitude_deg: atan2(point[1], point[0]) / RAD, height_km: height }
     }
 }
 
-/// Slant range to a satellite of radius `orbit_km` (from the centre of the Earth) at an elevation, over a sphere; km.
+/// Returns the slant range to a satellite of radius `orbit_km` (from the centre of the Earth) at an elevation, over a
+/// sphere; km.
 pub fn slant_range_km(radius_km: f64, orbit_km: f64, elevation_deg: f64) -> f64 {
     let e = elevation_deg * RAD;
     let c = radius_km * cos(e);
     (orbit_km * orbit_km - c * c).max(0.0).sqrt() - radius_km * sin(e)
 }
 
-/// Distance of two points of the Earth along a great circle, as an angle in radians.
+/// Returns the distance of two points of the Earth along a great circle, as an angle in radians.
 pub fn central_angle(a: Geodetic, b: Geodetic) -> f64 {
     let (a, b) = (a.up(), b.up());
     let half = super::vector::distance(a, b) / 2.0;
@@ -181,7 +182,7 @@ mod tests {
     use super::*;
     use crate::sky::vector::{distance, dot, norm, sub};
 
-    /// D. Vallado, "Fundamentals of Astrodynamics", example 3-3: the point (6524.834, 6862.875, 6448.296) km lies at
+    /// D. Vallado, "Fundamentals of Astrodynamics", example 3-3: the point (6524.834, 6862.875, 6448.296) km has
     /// geodetic latitude 34.352 496°, longitude 46.4464°, height 5085.22 km.
     #[test]
     fn geodetic_coordinates_are_those_of_the_textbook() {

@@ -1,4 +1,4 @@
-//! Instants of UTC, and how far the Earth has turned by then.
+//! Instants of UTC, and the Earth's rotation.
 
 use super::error::SkyError;
 use std::cmp::Ordering;
@@ -7,8 +7,8 @@ use std::fmt;
 
 const DAY: f64 = 86_400.0;
 
-/// An instant of UTC. A day has 86 400 s: leap seconds are not counted, and UTC is taken for UT1 (0.9 s off at most,
-/// 0.4 km at the equator), as element sets and most simulators do.
+/// Instant of UTC. A day has 86 400 s: leap seconds are not counted, and UTC replaces UT1 (0.9 s off at most, 0.4 km at
+/// the equator), as in element sets and most simulators.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Epoch {
     /// Days since 2000-01-01.
@@ -18,10 +18,10 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// 2000-01-01T00:00:00, where synthetic constellations begin unless they say otherwise.
+    /// 2000-01-01T00:00:00, the default start of synthetic constellations.
     pub const Y2000: Self = Self { day: 0, second: 0.0 };
 
-    /// Midnight of a day of the Gregorian calendar; years 1900 to 2199.
+    /// Returns midnight of a day of the Gregorian calendar; years 1900 to 2199.
     pub fn from_date(year: i32, month: u32, day: u32) -> Result<Self, SkyError> {
         let wrong = |what: String| Err(SkyError::new("date", what));
         if !(1900..2200).contains(&year) {
@@ -36,11 +36,12 @@ impl Epoch {
         Ok(Self { day: days_since_2000(year, month, day), second: 0.0 })
     }
 
-    /// Reads ISO 8601 as UTC: `2026-06-14`, `2026-06-14T12:30:05.25Z`, or with the day of the year `2026-165T12:00:00`. A time
-    /// may have an offset from UTC instead of the Z: `2026-06-14T14:30:05+02:00`.
+    /// Reads ISO 8601 as UTC: `2026-06-14`, `2026-06-14T12:30:05.25Z`, or with the day of the year `2026-165T12:00:00`.
+    /// A time may have an offset from UTC instead of the Z: `2026-06-14T14:30:05+02:00`.
     ///
     /// # Errors
-    /// What cannot be read, and days and times that do not exist.
+    ///
+    /// Invalid text, and days and times that do not exist.
     pub fn parse(text: &str) -> Result<Self, SkyError> {
         let trimmed = text.trim();
         if let Some((local, ahead_s)) = offset(trimmed) {
@@ -49,7 +50,7 @@ impl Epoch {
         Self::parse_utc(trimmed.strip_suffix(['Z', 'z']).unwrap_or(trimmed), text)
     }
 
-    /// Reads what is left of a text without its offset from UTC.
+    /// Reads a text without its offset from UTC.
     fn parse_utc(utc: &str, text: &str) -> Result<Self, SkyError> {
         let wrong = || SkyError::new(format!("time {text:?}"), "expected UTC like 2026-06-14T12:30:00Z");
         let (date, time) = match utc.split_once(['T', 't', ' ']) {
@@ -91,8 +92,8 @@ impl Epoch {
         Ok(Self { day: midnight.day, second })
     }
 
-    /// The epoch of a two-line element set: two digits of the year (57 to 99 are 19xx), then the day of the year with
-    /// its fraction, as `26164.75055242`.
+    /// Returns the epoch of a two-line element set: two digits of the year (57 to 99 are 19xx), then the day of the
+    /// year with its fraction, as `26164.75055242`.
     pub fn from_tle(field: &str) -> Result<Self, SkyError> {
         let wrong =
             || SkyError::new(format!("epoch {field:?}"), "expected two digits of the year and the day of the year");
@@ -110,49 +111,50 @@ impl Epoch {
         Ok(Self { day: days_since_2000(year, 1, 1) + day as i32 - 1, second: fraction * DAY }.after(0.0))
     }
 
-    /// The instant `seconds` later.
+    /// Returns the instant `seconds` later.
     #[must_use]
     pub fn after(self, seconds: f64) -> Self {
         let second = self.second + seconds;
         let days = (second / DAY).floor();
         let rest = second - days * DAY;
-        // A tiny negative number becomes a whole day when it is rounded.
+        // A tiny negative number rounds to a whole day.
         let (days, rest) = if rest >= DAY { (days + 1.0, 0.0) } else { (days, rest) };
         Self { day: self.day.saturating_add(days as i32), second: rest }
     }
 
-    /// Seconds from `other` to this instant; exact to a nanosecond within some years.
+    /// Returns the seconds from `other` to this instant, exact to a nanosecond within some years.
     pub fn since(self, other: Self) -> f64 {
         f64::from(self.day - other.day) * DAY + (self.second - other.second)
     }
 
-    /// Which of two instants is earlier.
+    /// Compares two instants.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         self.since(*other).total_cmp(&0.0)
     }
 
-    /// Year of the Gregorian calendar.
+    /// Returns the year of the Gregorian calendar.
     pub(crate) fn year(self) -> i32 {
         date(self.day).0
     }
 
-    /// Seconds of the day, 0 to 86 400.
+    /// Returns the seconds of the day, 0 to 86 400.
     pub fn second_of_day(self) -> f64 {
         self.second
     }
 
-    /// The Julian date in one number, rounded to 40 µs by that: as SGP4's reference has the epochs of elements.
+    /// Returns the Julian date as one number, which rounds it to 40 µs: SGP4's reference has the epochs of elements
+    /// like this.
     pub(crate) fn julian_date(self) -> f64 {
         2_451_544.5 + f64::from(self.day) + self.second / DAY
     }
 
-    /// Julian years of 365.25 days since 2000-01-01T12:00.
+    /// Returns the Julian years of 365.25 days since 2000-01-01T12:00.
     pub(crate) fn years_since_j2000(self) -> f64 {
         (f64::from(self.day) + (self.second / DAY - 0.5)) / 365.25
     }
 
-    /// Greenwich mean sidereal time, radians in 0..2π: how far the Earth's meridian of Greenwich has turned from the
-    /// vernal equinox (IAU 1982, as in D. Vallado, "Fundamentals of Astrodynamics").
+    /// Returns Greenwich mean sidereal time, radians in 0..2π: the angle of Greenwich from the vernal equinox (IAU
+    /// 1982, as in D. Vallado, "Fundamentals of Astrodynamics").
     pub fn gmst(self) -> f64 {
         let centuries = self.years_since_j2000() / 100.0;
         // The fast part, 876 600 h per century, is the time of day; apart from it nothing large is rounded.
@@ -165,7 +167,7 @@ impl Epoch {
 }
 
 impl fmt::Display for Epoch {
-    /// ISO 8601 with milliseconds, UTC.
+    /// Prints ISO 8601 with milliseconds, UTC.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rounded = self.after(0.0005);
         let (year, month, day) = date(rounded.day);
@@ -175,7 +177,7 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// A time without its offset from UTC, and that offset in seconds; none if it has no offset.
+/// Splits a time into the text without its offset from UTC, and that offset in seconds, if it has one.
 fn offset(text: &str) -> Option<(&str, f64)> {
     let at = text.len().checked_sub("+00:00".len())?;
     let (local, offset) = (text.get(..at)?, text.get(at..)?);
@@ -186,7 +188,7 @@ fn offset(text: &str) -> Option<(&str, f64)> {
     (is_time && hours < 24 && minutes < 60).then(|| (local, sign * f64::from(hours * 3600 + minutes * 60)))
 }
 
-/// A number written in exactly `digits` digits.
+/// Reads a number of exactly `digits` digits.
 fn whole(text: Option<&str>, digits: usize) -> Option<u32> {
     text.filter(|t| t.len() == digits && t.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
 }
@@ -204,7 +206,7 @@ fn days_of_month(year: i32, month: u32) -> u32 {
 }
 
 fn days_since_2000(year: i32, month: u32, day: u32) -> i32 {
-    // Leap days from the year 1 to the end of `y`.
+    // Number of leap days from the year 1 to the end of `y`.
     let leaps = |y: i32| y / 4 - y / 100 + y / 400;
     let years = 365 * (year - 2000) + leaps(year - 1) - leaps(1999);
     years + (1..month).map(|m| days_of_month(year, m) as i32).sum::<i32>() + day as i32 - 1

@@ -5,9 +5,9 @@ use std::fmt;
 /// Error, with its place and the expected value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkyError {
-    /// The field, argument or record that is wrong: `altitude_km`, `line 7`.
+    /// Invalid field, argument or record: `altitude_km`, `line 7`.
     pub at: String,
-    /// The fault, and the expected value.
+    /// Fault, and the expected value.
     pub what: String,
 }
 
@@ -16,7 +16,7 @@ impl SkyError {
         Self { at: at.into(), what: what.into() }
     }
 
-    /// Returns `value` if it lies within `low..=high`, which excludes NaN.
+    /// Returns `value` if it is within `low..=high`, which excludes NaN.
     pub(crate) fn within(at: &str, value: f64, low: f64, high: f64) -> Result<f64, Self> {
         if value >= low && value <= high {
             Ok(value)

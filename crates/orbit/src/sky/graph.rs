@@ -1,9 +1,9 @@
-//! Links as a graph, and shortest paths in it that follow its changes.
+//! Links as a graph, and shortest paths that follow its changes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A link out of a node.
+/// Link out of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arc {
     pub(crate) to: u32,
@@ -19,7 +19,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Makes the graph of `nodes` nodes and these links (costs above 0) in place of the old one.
+    /// Replaces the graph by one of `nodes` nodes and these links (costs above 0).
     pub(crate) fn rebuild(&mut self, nodes: usize, links: &[(u32, u32, f64)]) {
         self.start.clear();
         self.start.resize(nodes + 2, 0);
@@ -49,7 +49,7 @@ impl Graph {
         &self.arcs[self.start[node] as usize..self.start[node + 1] as usize]
     }
 
-    /// Cost of the link from `a` to `b`.
+    /// Returns the cost of the link from `a` to `b`.
     pub(crate) fn cost(&self, a: u32, b: u32) -> Option<f64> {
         self.arcs(a as usize).iter().find(|arc| arc.to == b).map(|arc| arc.cost)
     }
@@ -68,17 +68,17 @@ impl Origin {
         Self(Self::SOURCE | via.unwrap_or(Self::SOURCE - 2))
     }
 
-    /// The node before, unless it is the source.
+    /// Returns the node before, unless it is the source.
     pub(crate) fn before(self) -> Option<u32> {
         (self.0 < Self::SOURCE).then_some(self.0)
     }
 }
 
-/// Shortest distances from one source to every node; infinite where there is no way.
+/// Shortest distances from one source to every node. Infinite without a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Distances {
     pub(crate) of: Vec<f64>,
-    /// Nodes whose links may still shorten a path, by distance (numbers from 0 on are ordered as their bits are).
+    /// Nodes whose links may still shorten a path, by distance. Numbers from 0 on have the order of their bits.
     queue: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
@@ -137,7 +137,7 @@ impl Tree {
             self.origin[node as usize] = origin;
             if best < farthest {
                 late += 1;
-                // Neighbours that are still to come will look at this one themselves.
+                // Neighbours that come later will check this one themselves.
                 let shortens = |arc: &Arc| {
                     let there = d[arc.to as usize];
                     best + arc.cost < there && (there < f64::INFINITY || farthest == f64::INFINITY)
@@ -209,8 +209,8 @@ mod tests {
         d
     }
 
-    /// Graphs that change a little and altogether: distances are Dijkstra's, and the origins lead back to the source
-    /// along links that add up to them.
+    /// Graphs that change a little, and graphs that change completely: distances are Dijkstra's, and the origins lead
+    /// back to the source along links that add up to them.
     #[test]
     fn distances_are_those_of_dijkstra() {
         let mut random = Stream::new(1, "graph", "test");

@@ -7,23 +7,24 @@ use super::motion::Positions;
 use super::vector::{cross, distance, dot, norm, sub, Vector};
 use libm::sin;
 
-/// Which satellites are linked.
+/// Pattern of links between satellites.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
     /// No links: bent pipes.
     None,
-    /// In every shell, each with the one before and the one after it in its plane, and one in each neighbouring plane.
+    /// In every shell: links to the satellites ahead and behind in the plane, and to one in each neighbouring plane.
     Grid(GridLinks),
-    /// These pairs, by number of satellite.
+    /// Listed pairs, by number of satellite.
     List(Vec<(u32, u32)>),
 }
 
-/// The links between planes.
+/// Links between planes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridLinks {
-    /// Places that the neighbour in the next plane is ahead of the satellite with the same place.
+    /// Lead of the neighbour in the next plane over the satellite with the same place, in places.
     pub offset: i32,
-    /// Whether the satellites of a star's last plane link to the nearest of the first plane, which come the other way.
+    /// Whether the satellites of a star's last plane have links to the nearest of the first plane, which move in the
+    /// other direction.
     pub seam: bool,
     /// Latitude of either satellite above which links between planes are off, degrees.
     pub polar_cutoff_deg: Option<f64>,
@@ -32,9 +33,9 @@ pub struct GridLinks {
 /// Links between satellites and their conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SatelliteLinks {
-    /// Which satellites are linked.
+    /// Pattern of links.
     pub topology: Topology,
-    /// Longest link, km; infinite where only the Earth limits it.
+    /// Largest length of a link, km. Infinite: only the Earth limits it.
     pub max_km: f64,
     /// Smallest height of the line of sight above the surface, km: 80 clears most of the atmosphere, ns-2 has 150.
     pub grazing_km: f64,
@@ -43,14 +44,14 @@ pub struct SatelliteLinks {
 impl SatelliteLinks {
     /// No links between satellites.
     pub const NONE: Self = Self { topology: Topology::None, max_km: f64::INFINITY, grazing_km: 80.0 };
-    /// +Grid with same-numbered neighbours, 80 km above the surface, on everywhere.
+    /// +Grid with same-numbered neighbours, 80 km above the surface, always on.
     pub const GRID: Self = Self {
         topology: Topology::Grid(GridLinks { offset: 0, seam: false, polar_cutoff_deg: None }),
         max_km: f64::INFINITY,
         grazing_km: 80.0,
     };
 
-    /// +Grid, off beyond the same latitude as these links; whether it crosses the seam of a star.
+    /// Returns +Grid, off beyond the same latitude as these links, with or without links across the seam of a star.
     pub fn as_grid(&self, seam: bool) -> Self {
         let polar_cutoff_deg = match &self.topology {
             Topology::Grid(grid) => grid.polar_cutoff_deg,
@@ -60,7 +61,7 @@ impl SatelliteLinks {
     }
 }
 
-/// A link that can be used.
+/// Usable link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// One end, by number of node.
@@ -71,11 +72,11 @@ pub struct Link {
     pub km: f64,
 }
 
-/// Height of the lowest point of the line between two points above a sphere of `radius_km`, km.
+/// Returns the height of the lowest point of the line between two points above a sphere of `radius_km`, km.
 pub fn grazing_height_km(a: Vector, b: Vector, radius_km: f64) -> f64 {
     let along = sub(b, a);
     let square = dot(along, along);
-    // The foot of the centre's perpendicular, if it lies between the two.
+    // Foot of the perpendicular from the centre, if it is between the two.
     if dot(a, along) < 0.0 && dot(b, along) > 0.0 {
         norm(cross(a, along)) / square.sqrt() - radius_km
     } else {
@@ -83,7 +84,7 @@ pub fn grazing_height_km(a: Vector, b: Vector, radius_km: f64) -> f64 {
     }
 }
 
-/// A link that may be used at some time.
+/// Link that may be usable at some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Candidate {
     a: u32,
@@ -91,15 +92,15 @@ struct Candidate {
     between_planes: bool,
 }
 
-/// The candidates of a constellation, made once.
+/// Candidates of a constellation, made once.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkPlan {
     candidates: Vec<Candidate>,
     seams: Vec<Grid>,
     max_km: f64,
-    /// Square of the least distance of a line from the centre of the Earth.
+    /// Square of the least distance of a line from the Earth's centre.
     clear: f64,
-    /// Square of the sine of the latitude where links between planes are switched off.
+    /// Square of the sine of the latitude where links between planes go off.
     cutoff: f64,
 }
 
@@ -155,8 +156,8 @@ impl LinkPlan {
         found.is_ok() || self.seams.iter().any(is_seam)
     }
 
-    /// The mesh of each satellite: the lowest number among those that links join it with, over others or directly. Satellites of
-    /// two meshes never pass packets on to each other.
+    /// Returns the mesh of each satellite: the lowest number among the satellites that links join with it, directly or
+    /// over others. Satellites of two meshes never exchange packets.
     pub(crate) fn meshes(&self, satellites: usize) -> Vec<u32> {
         let mut mesh: Vec<u32> = (0..satellites as u32).collect();
         fn lowest(mesh: &mut [u32], mut node: u32) -> u32 {
@@ -177,7 +178,7 @@ impl LinkPlan {
         mesh
     }
 
-    /// Adds the links that can be used where satellites are at `positions`.
+    /// Adds the links that are usable with satellites at `positions`.
     pub(crate) fn usable(&self, positions: &Positions, links: &mut Vec<Link>) {
         for candidate in &self.candidates {
             links.extend(self.link(candidate, positions));
@@ -202,11 +203,11 @@ impl LinkPlan {
             }
         }
         let km = distance(a, b);
-        // Written so that a satellite without position has no link.
+        // The comparison is false for a satellite without position, so it has no link.
         (km <= self.max_km && self.is_clear(a, b, km)).then_some(Link { a: candidate.a, b: candidate.b, km })
     }
 
-    /// As `grazing_height_km`, without roots.
+    /// Same result as `grazing_height_km`, without roots.
     fn is_clear(&self, a: Vector, b: Vector, km: f64) -> bool {
         let along = sub(b, a);
         if dot(a, along) < 0.0 && dot(b, along) > 0.0 {

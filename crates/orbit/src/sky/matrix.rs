@@ -7,14 +7,14 @@ use super::route::{Router, Routing};
 use super::scene::Sky;
 use super::span::{GoOn, Span};
 
-/// Delays that are kept: 2 GB.
+/// Largest number of stored delays: 2 GB.
 const MOST_DELAYS: usize = 500_000_000;
-/// In place of a delay: there is no path.
+/// Stored in place of a delay if there is no path.
 const NO_PATH: u32 = u32::MAX;
-/// The longest delay that is kept, s.
+/// Largest stored delay, s.
 const LONGEST_S: f64 = 4.29;
 
-/// The paths of one pair over a span, in numbers.
+/// Statistics of the paths of a pair over a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
     /// The first place.
@@ -23,20 +23,20 @@ pub struct Row {
     pub to: usize,
     /// Share of the instants with a path.
     pub connected: f64,
-    /// Least, median, 95 % quantile and largest of the one-way delays, s; not a number without a path.
+    /// Least, median, 95 % quantile and largest of the one-way delays, s. NaN without a path.
     pub delay_s: [f64; 4],
     /// Least and largest number of hops; 0 without a path.
     pub hops: [u32; 2],
-    /// Instants whose path differs from that of the instant before, count.
+    /// Number of instants whose path differs from that of the instant before.
     pub changes: u32,
 }
 
 /// Pairs of places over a span.
 #[derive(Clone, Debug)]
 pub struct Matrix {
-    /// A row for each pair, in the order given.
+    /// One row per pair, in the given order.
     pub rows: Vec<Row>,
-    /// One-way delays in ns: all instants of the first pair, then those of the next; none if they are not kept.
+    /// One-way delays in ns: all instants of the first pair, then those of the next. None if they are not stored.
     delays_ns: Vec<u32>,
     instants: usize,
 }
@@ -47,17 +47,19 @@ impl Matrix {
         Self { delays_ns: Vec::new(), ..self }
     }
 
-    /// The one-way delays of a pair at the instants of the span, s; not a number where there is no path. Nothing if they are not kept.
+    /// Returns the one-way delays of a pair at the instants of the span, s, NaN without a path, or nothing if they are
+    /// not stored.
     pub fn delays_s(&self, pair: usize) -> impl Iterator<Item = f64> + '_ {
         let seconds = |ns: &u32| if *ns == NO_PATH { f64::NAN } else { f64::from(*ns) * 1e-9 };
         self.delays_ns.iter().skip(pair * self.instants).take(self.instants).map(seconds)
     }
 }
 
-/// The paths of pairs (from, to) of places over a span; changes count at its instants.
+/// Returns the paths of pairs (from, to) of places over a span. Changes count at its instants.
 ///
 /// # Errors
-/// As [`Router::new`]. More than 500 million delays. A path that takes longer than 4.29 s. The work was ended.
+///
+/// As [`Router::new`]. More than 500 million delays. A path that takes longer than 4.29 s. The caller cancelled.
 pub fn matrix_while(
     sky: &Sky,
     pairs: &[(usize, usize)],
@@ -112,7 +114,7 @@ pub fn matrix_while(
     Ok(Matrix { rows, delays_ns, instants })
 }
 
-/// Least, median, 95 % quantile (between neighbours in proportion) and largest.
+/// Returns least, median, 95 % quantile (linear between neighbours) and largest value.
 fn quantiles_s(delays_ns: &mut [u32]) -> [f64; 4] {
     if delays_ns.is_empty() {
         return [f64::NAN; 4];
@@ -142,7 +144,8 @@ mod tests {
         sky
     }
 
-    /// What it says is what the routes of single pairs say, with gaps: at 55 degrees north Kuiper is not always in view.
+    /// The matrix agrees with the routes of single pairs, including gaps: at 55 degrees north Kuiper is not always in
+    /// view.
     #[test]
     fn a_matrix_is_what_its_routes_are() {
         let sky = sky("kuiper-630-hypatia", &[(14.6, 121.0), (38.9, 121.6), (59.9, 30.3), (-33.9, 151.2)]);

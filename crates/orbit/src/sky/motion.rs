@@ -9,24 +9,24 @@ use super::constellation::Constellation;
 use super::earth::Earth;
 use super::vector::Vector;
 
-/// Seconds between positions that the orbits themselves give.
+/// Seconds between positions that the orbits compute.
 pub(crate) const KNOT_S: f64 = 20.0;
-/// Positions that a polynomial goes through.
+/// Number of positions per polynomial.
 const KNOTS: usize = 6;
 
-/// Positions of all satellites in the fixed frame, km, by coordinate; not a number for a satellite that has none.
+/// Positions of all satellites in the fixed frame, km, by coordinate. NaN for a satellite without one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Positions {
-    /// Towards the equator at Greenwich.
+    /// Coordinate towards the equator at Greenwich.
     pub x: Vec<f64>,
-    /// Towards the equator at 90° east.
+    /// Coordinate towards the equator at 90° east.
     pub y: Vec<f64>,
-    /// Towards the north pole.
+    /// Coordinate towards the north pole.
     pub z: Vec<f64>,
 }
 
 impl Positions {
-    /// Position of satellite `k`.
+    /// Returns the position of satellite `k`.
     pub fn get(&self, k: usize) -> Vector {
         [self.x[k], self.y[k], self.z[k]]
     }
@@ -55,14 +55,14 @@ impl Positions {
     }
 }
 
-/// The positions of all satellites `t` seconds after the epoch, by the orbits themselves.
+/// Returns the positions of all satellites `t` seconds after the epoch, from the orbits themselves.
 pub fn positions(constellation: &Constellation, earth: &Earth, t: f64) -> Positions {
     let mut all = Positions::default();
     all.fill(constellation, earth, t);
     all
 }
 
-/// Positions at instants of a step.
+/// Positions at consecutive instants.
 #[derive(Clone, Debug)]
 pub(crate) struct Motion {
     between: bool,
@@ -73,7 +73,7 @@ pub(crate) struct Motion {
 }
 
 impl Motion {
-    /// For instants about `step_s` apart.
+    /// Prepares for instants about `step_s` apart.
     pub(crate) fn new(step_s: f64) -> Self {
         let between = step_s < KNOT_S;
         Self { between, first: None, knots: vec![Positions::default(); KNOTS], now: Positions::default() }
@@ -95,7 +95,7 @@ impl Motion {
         &self.now
     }
 
-    /// Makes `first` the number of the first knot; knots that stay are kept.
+    /// Makes `first` the number of the first knot. Keeps the knots that remain.
     fn move_to(&mut self, first: i64, sky: &Constellation, earth: &Earth) {
         let shift = self.first.map_or(i64::MAX, |old| first.saturating_sub(old));
         let size = KNOTS as i64;
@@ -118,7 +118,7 @@ impl Motion {
     }
 }
 
-/// Lagrange's weights of the knots 0 to 5 for a point at `u` (between knots 2 and 3).
+/// Returns Lagrange's weights of the knots 0 to 5 for a point at `u` (between knots 2 and 3).
 fn weights(u: f64) -> [f64; KNOTS] {
     std::array::from_fn(|k| (0..KNOTS).filter(|j| *j != k).map(|j| (u - j as f64) / (k as f64 - j as f64)).product())
 }

@@ -29,7 +29,7 @@ pub(crate) struct Mean {
     pub(crate) bstar: f64,
 }
 
-/// Values that are the same at all instants.
+/// Values that are equal at all instants.
 #[derive(Clone, Debug)]
 pub(crate) struct NearEarth {
     mean: Mean,
@@ -42,7 +42,7 @@ pub(crate) struct NearEarth {
     node_drag: f64,
     c1: f64,
     c4: f64,
-    /// Drag's higher terms, where the perigee is above 220 km.
+    /// Higher terms of drag, for a perigee above 220 km.
     high: Option<High>,
     long_x: f64,
     long_y: f64,
@@ -60,7 +60,8 @@ struct High {
 }
 
 impl NearEarth {
-    /// For elements whose perigee is outside the Earth and whose period is below 225 minutes; `None` otherwise.
+    /// Returns the propagator for elements with a perigee outside the Earth and a period below 225 minutes, otherwise
+    /// `None`.
     pub(crate) fn new(mean: Mean) -> Option<Self> {
         let Mean { eccentricity: e, motion: n, bstar, .. } = mean;
         if n <= 2.0 * PI / 225.0 || !(0.0..1.0).contains(&e) {
@@ -153,7 +154,8 @@ impl NearEarth {
         })
     }
 
-    /// Position in the inertial frame `t` minutes after the epoch of the elements, km; `None` where they diverge.
+    /// Returns the position in the inertial frame `t` minutes after the epoch of the elements, km, or `None` if they
+    /// diverge.
     pub(crate) fn position(&self, t: f64) -> Option<Vector> {
         let mean = &self.mean;
         let t2 = t * t;

@@ -11,21 +11,21 @@ use std::f64::consts::PI;
 
 /// Radius of the geostationary orbit, km: height 35 786 km.
 pub const GEO_RADIUS_KM: f64 = RADIUS_KM + 35_786.0;
-/// Equatorial radius of WGS-72, in which elements are made, km.
+/// Equatorial radius of WGS-72, the system of elements, km.
 const RADIUS_OF_ELEMENTS_KM: f64 = 6378.135;
 /// Largest distance from the epoch of elements at which SGP4 is evaluated, minutes: a hundred years.
 const FARTHEST_MIN: f64 = 5.3e7;
-/// Position of a satellite without one, for example after decay: no comparison with it is true.
+/// Position of a satellite without one, for example after decay: every comparison with it is false.
 const NOWHERE: Vector = [f64::NAN; 3];
 
-/// An ellipse about the Earth, whose plane and perigee may drift as J2 makes them on average.
+/// Ellipse about the Earth, whose plane and perigee may have the mean drift of J2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kepler {
-    /// Half the long axis, km.
+    /// Semi-major axis, km.
     pub semi_major_axis_km: f64,
-    /// 0 (a circle) to below 1.
+    /// Eccentricity, from 0 (a circle) to below 1.
     pub eccentricity: f64,
-    /// Angle between equator and orbit, 0 to 180 degrees.
+    /// Inclination, 0 to 180 degrees.
     pub inclination_deg: f64,
     /// Right ascension of the ascending node at the epoch, degrees.
     pub raan_deg: f64,
@@ -53,13 +53,13 @@ impl Kepler {
         Ok(())
     }
 
-    /// Time of one revolution without drift, s: 2π sqrt(a³/μ).
+    /// Returns the time of one revolution without drift, s: 2π sqrt(a³/μ).
     pub fn period_s(&self) -> f64 {
         2.0 * PI / mean_motion(self.semi_major_axis_km)
     }
 
-    /// Drift of node, perigee and mean anomaly, rad/s (W. Kaula, "Theory of Satellite Geodesy"; the mean anomaly's
-    /// includes the mean motion).
+    /// Returns the drift of node, perigee and mean anomaly, rad/s (W. Kaula, "Theory of Satellite Geodesy"; the mean
+    /// anomaly's includes the mean motion).
     fn rates(&self) -> [f64; 3] {
         let n = mean_motion(self.semi_major_axis_km);
         if !self.j2 {
@@ -83,7 +83,7 @@ pub fn semi_major_axis_km(revs_per_day: f64) -> f64 {
     pow(MU_KM3_S2 / (n * n), 1.0 / 3.0)
 }
 
-/// The motion of one satellite. Make one with [`Orbit::kepler`], [`Orbit::elements`] or [`Orbit::geo`].
+/// Motion of one satellite. Constructors: [`Orbit::kepler`], [`Orbit::elements`] and [`Orbit::geo`].
 #[derive(Clone, Debug)]
 pub struct Orbit(Motion);
 
@@ -94,8 +94,8 @@ enum Motion {
     Sgp4 { constants: Box<sgp4::Constants>, near: Option<Box<NearEarth>>, epoch: Epoch, radii: Radii },
 }
 
-/// Distances from the Earth's centre that fit a set of mean elements, km. SGP4 gives states far from its epoch without an error,
-/// at heights of a million kilometres too; a satellite outside these distances is not there.
+/// Distances from the Earth's centre that fit a set of mean elements, km. Far from its epoch, SGP4 returns states
+/// without an error, even at heights of a million kilometres. A satellite outside these distances does not exist.
 #[derive(Clone, Copy, Debug)]
 struct Radii {
     perigee: f64,
@@ -103,7 +103,7 @@ struct Radii {
     most: f64,
 }
 
-/// Why a satellite is nowhere at an instant.
+/// Reason why a satellite has no position at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absence {
     /// SGP4 reports an error, such as decay.
@@ -115,10 +115,11 @@ pub enum Absence {
 }
 
 impl Radii {
-    /// Room for near-Earth orbits, km. In the whole catalogue of 2026-06-14 near-Earth satellites are within 50 km of perigee and
-    /// apogee on the day of their elements. Two that re-enter on that day are not.
+    /// Tolerance for near-Earth orbits, km. In the whole catalogue of 2026-06-14, near-Earth satellites are within 50
+    /// km of perigee and apogee on the day of their elements, except two that re-enter on that day.
     const NEAR_KM: f64 = 50.0;
-    /// Room for the others, of the semi-major axis: Sun and Moon change their eccentricity, by 0.8 % at most in 90 days.
+    /// Tolerance for other orbits, as a share of the semi-major axis: Sun and Moon change their eccentricity, by 0.8 %
+    /// at most in 90 days.
     const DEEP: f64 = 0.01;
 
     fn new(orbit: &sgp4::Orbit, is_near: bool) -> Self {
@@ -138,18 +139,19 @@ impl Radii {
 }
 
 impl Orbit {
-    /// An ellipse whose angles hold at the sky's epoch.
+    /// Returns an ellipse whose angles hold at the sky's epoch.
     ///
     /// # Errors
+    ///
     /// Fields out of range; a perigee inside the Earth.
     pub fn kepler(at: Kepler) -> Result<Self, SkyError> {
         at.check()?;
         Ok(Self(Motion::Kepler { at, rates: at.rates() }))
     }
 
-    /// A satellite that keeps its mean longitude: geostationary at inclination 0, otherwise on a figure of eight whose
-    /// node it crosses northwards `node_s` seconds after the epoch. It stays over its longitude also where the Earth is
-    /// at rest.
+    /// Returns a satellite that keeps its mean longitude: geostationary at inclination 0, otherwise on a figure of
+    /// eight, whose node it crosses northwards `node_s` seconds after the epoch. It stays over its longitude even if
+    /// the Earth is at rest.
     pub fn geo(longitude_deg: f64, inclination_deg: f64, node_s: f64) -> Result<Self, SkyError> {
         SkyError::within("longitude_deg", longitude_deg, -360.0, 360.0)?;
         SkyError::within("inclination_deg", inclination_deg, 0.0, 90.0)?;
@@ -195,8 +197,8 @@ impl Orbit {
         Ok(Self(Motion::Sgp4 { constants: Box::new(constants), near: near.map(Box::new), epoch: set.epoch, radii }))
     }
 
-    /// Position and velocity in the inertial frame by SGP4, `minutes` after the epoch of its elements; `None` where
-    /// SGP4 fails, as after decay, or for other orbits.
+    /// Returns position and velocity in the inertial frame by SGP4, `minutes` after the epoch of its elements, or
+    /// `None` if SGP4 fails, as after decay, and for other orbits.
     pub fn sgp4_state(&self, minutes: f64) -> Option<(Vector, Vector)> {
         match &self.0 {
             Motion::Sgp4 { constants, .. } if minutes.abs() <= FARTHEST_MIN => {
@@ -207,8 +209,8 @@ impl Orbit {
         }
     }
 
-    /// Position in the inertial frame `t` seconds after the sky's `epoch`, km, where `earth` turns. Not a number if SGP4 reports
-    /// an error (the satellite has decayed), or a position far off the orbit of the elements.
+    /// Returns the position in the inertial frame `t` seconds after the sky's `epoch`, km, over the turning `earth`.
+    /// NaN if SGP4 reports an error (the satellite has decayed), or a position far off the orbit of the elements.
     pub fn inertial(&self, earth: &Earth, epoch: Epoch, t: f64) -> Vector {
         match &self.0 {
             Motion::Geo { .. } => Earth::to_inertial(self.fixed(earth, epoch, t), earth.angle(epoch, t)),
@@ -217,7 +219,8 @@ impl Orbit {
         }
     }
 
-    /// Moves the satellite to where it has come `seconds` later, for a sky whose epoch moves with it. Elements keep their own epoch.
+    /// Moves the satellite to its position `seconds` later, for a sky whose epoch moves with it. Elements keep their
+    /// own epoch.
     pub(crate) fn advance(&mut self, seconds: f64) {
         match &mut self.0 {
             Motion::Kepler { at, rates } => {
@@ -231,7 +234,8 @@ impl Orbit {
         }
     }
 
-    /// Why a satellite of elements is nowhere `t` seconds after the sky's `epoch`; none if it has a position.
+    /// Returns the reason why a satellite of elements has no position `t` seconds after the sky's `epoch`, or none if
+    /// it has one.
     pub fn absence(&self, epoch: Epoch, t: f64) -> Option<Absence> {
         match &self.0 {
             Motion::Sgp4 { .. } => self.propagated(epoch, t).err(),
@@ -239,7 +243,7 @@ impl Orbit {
         }
     }
 
-    /// Height of the perigee over the equator by mean elements, km; none for orbits that are not made of them.
+    /// Returns the height of the perigee over the equator by mean elements, km, or none for orbits without elements.
     pub(crate) fn perigee_height_km(&self) -> Option<f64> {
         match &self.0 {
             Motion::Sgp4 { radii, .. } => Some(radii.perigee - RADIUS_OF_ELEMENTS_KM),
@@ -247,7 +251,7 @@ impl Orbit {
         }
     }
 
-    /// Position by SGP4 in the inertial frame, if it can be believed. Other orbits have none.
+    /// Returns the position by SGP4 in the inertial frame, if it is plausible. Other orbits have none.
     fn propagated(&self, epoch: Epoch, t: f64) -> Result<Vector, Absence> {
         let Motion::Sgp4 { near, epoch: own, radii, .. } = &self.0 else { return Err(Absence::Error) };
         let minutes = (epoch.since(*own) + t) / 60.0;
@@ -258,12 +262,12 @@ impl Orbit {
         radii.fit(position.ok_or(Absence::Error)?)
     }
 
-    /// Position in the fixed frame `t` seconds after the sky's `epoch`, km.
+    /// Returns the position in the fixed frame `t` seconds after the sky's `epoch`, km.
     pub fn fixed(&self, earth: &Earth, epoch: Epoch, t: f64) -> Vector {
         self.fixed_at(earth, epoch, t, earth.angle(epoch, t))
     }
 
-    /// As `fixed`, for many satellites at one instant: `angle` is Greenwich's.
+    /// Same result as `fixed`, for many satellites at one instant: `angle` is Greenwich's.
     pub(crate) fn fixed_at(&self, earth: &Earth, epoch: Epoch, t: f64, angle: f64) -> Vector {
         match &self.0 {
             Motion::Geo { longitude, inclination, phase } => {
@@ -275,7 +279,7 @@ impl Orbit {
     }
 }
 
-/// A point of a circle with its node on the x axis, at the argument of latitude `u`.
+/// Returns a point of a circle with its node on the x axis, at the argument of latitude `u`.
 fn circle(radius: f64, inclination: f64, u: f64) -> Vector {
     let ((su, cu), (si, ci)) = (sincos(u), sincos(inclination));
     [radius * cu, radius * su * ci, radius * su * si]
@@ -376,7 +380,7 @@ mod tests {
         assert!((v * v / (MU_KM3_S2 * (2.0 / r - 1.0 / 26_560.0)) - 1.0).abs() < 1e-6);
     }
 
-    /// A Sun-synchronous orbit of 800 km (inclination 98.6°) drifts by a turn per tropical year, 0.9856° a day; a
+    /// A Sun-synchronous orbit of 800 km (inclination 98.6°) drifts by a turn per tropical year, 0.9856° a day. A
     /// Molniya orbit at the critical inclination of 63.435° keeps its perigee.
     #[test]
     fn drift_by_j2_is_that_of_known_orbits() {
@@ -384,7 +388,7 @@ mod tests {
         assert!((sun.rates()[0] * 86_400.0 / RAD - 0.9856).abs() < 2e-3, "{}", sun.rates()[0] * 86_400.0 / RAD);
         let molniya = Kepler { semi_major_axis_km: 26_560.0, eccentricity: 0.74, inclination_deg: 63.4349, ..sun };
         assert!(molniya.rates()[1].abs() * 86_400.0 * 365.0 / RAD < 1e-3);
-        // Iridium's planes: -0.67 degrees a day or so at 86.4 degrees.
+        // Iridium's planes: about -0.67 degrees a day at 86.4 degrees.
         let iridium = Kepler { j2: true, ..CIRCLE };
         let node = at(iridium, 0.0);
         assert!(node[1].abs() < 1e-9 && (iridium.rates()[0] * 86_400.0 / RAD + 0.417).abs() < 5e-3);
@@ -427,7 +431,7 @@ mod tests {
         assert!((east - libm::asin(half * half) / RAD).abs() < 1e-4, "{east}");
     }
 
-    /// Elements of an object in its last days: six days later SGP4 gives a height of 620,000 km, without an error.
+    /// Elements of an object in its last days: six days later, SGP4 returns a height of 620,000 km, without an error.
     #[test]
     fn a_satellite_far_off_its_elements_is_not_there() {
         let set = ElementSet {
@@ -448,13 +452,13 @@ mod tests {
         let (far, _) = orbit.sgp4_state(6.0 * 1440.0).unwrap();
         assert!(norm(far) > 1e5, "{}", norm(far));
         assert!(height(6.0).is_nan() && height(-150.0).is_nan());
-        // Sun and Moon move the perigee of a high ellipse by more than that of a low circle may move.
+        // Sun and Moon move the perigee of a high ellipse by more than the tolerance of a low circle.
         let high = ElementSet { eccentricity: 0.65, revs_per_day: 1.3, bstar: 0.0, ..set };
         let high = Orbit::elements(&high).unwrap();
         assert!((0..900).all(|k| norm(high.inertial(&Earth::WGS84, Epoch::Y2000, f64::from(k) * 8640.0)).is_finite()));
     }
 
-    /// The equations for orbits near the Earth give what crate `sgp4` gives: with and without drag, low and high, circular,
+    /// The equations for near-Earth orbits agree with crate `sgp4`: with and without drag, low and high, circular,
     /// equatorial and retrograde.
     #[test]
     fn both_ways_to_propagate_agree() {

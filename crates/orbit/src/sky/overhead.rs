@@ -1,5 +1,5 @@
 //! Delay to a satellite that crosses a place overhead while the Earth is at rest (E. Lutz et al., "Satellite Systems",
-//! 2000), as papers use instead of a sky.
+//! 2000). Papers use it instead of a sky.
 
 use bentpipe_units::{Duration, Time};
 use libm::{acos, cos, sin, sqrt};
@@ -11,10 +11,10 @@ const R: f64 = 6378.137;
 const C: f64 = 299_792.458;
 /// Gravitational parameter of the Earth, km³/s².
 const MU: f64 = 398_600.441_8;
-/// Largest error of the straight lines between points, s.
+/// Largest error of the linear interpolation between points, s.
 const ERROR: f64 = 0.5e-6;
 
-/// A circular orbit of altitude `h` km, used above the elevation `elevation` degrees.
+/// Circular orbit of altitude `h` km, used above the elevation `elevation` degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overhead {
     /// Altitude, km.
@@ -24,45 +24,45 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// Distance at elevation `deg`, km: d(ε) = sqrt((R+h)² - (R cos ε)²) - R sin ε.
+    /// Returns the distance at elevation `deg`, km: d(ε) = sqrt((R+h)² - (R cos ε)²) - R sin ε.
     #[cfg(test)]
     fn slant(&self, deg: f64) -> f64 {
         let e = deg * PI / 180.0;
         sqrt((R + self.h) * (R + self.h) - R * cos(e) * R * cos(e)) - R * sin(e)
     }
 
-    /// Distance at the Earth-central angle `psi`: d(ψ) = sqrt(R² + (R+h)² - 2R(R+h) cos ψ), written without the
-    /// difference of large numbers: sqrt(h² + 4R(R+h) sin²(ψ/2)).
+    /// Returns the distance at the Earth-central angle `psi`: d(ψ) = sqrt(R² + (R+h)² - 2R(R+h) cos ψ), written without
+    /// the difference of large numbers: sqrt(h² + 4R(R+h) sin²(ψ/2)).
     fn distance(&self, psi: f64) -> f64 {
         let s = sin(psi / 2.0);
         sqrt(self.h * self.h + 4.0 * R * (R + self.h) * s * s)
     }
 
-    /// Earth-central angle at the smallest elevation: ψ(ε) = acos(R cos ε/(R+h)) - ε.
+    /// Returns the Earth-central angle at the smallest elevation: ψ(ε) = acos(R cos ε/(R+h)) - ε.
     fn psi_min(&self) -> f64 {
         let e = self.elevation * PI / 180.0;
         acos(R * cos(e) / (R + self.h)) - e
     }
 
-    /// Orbital period T = 2π sqrt((R+h)³/μ), s.
+    /// Returns the orbital period T = 2π sqrt((R+h)³/μ), s.
     fn period(&self) -> f64 {
         let a = R + self.h;
         2.0 * PI * sqrt(a * a * a / MU)
     }
 
-    /// Time of visibility of an overhead pass, s: T ψ_min/π.
+    /// Returns the time of visibility of an overhead pass, s: T ψ_min/π.
     fn visibility(&self) -> f64 {
         self.period() * self.psi_min() / PI
     }
 
-    /// The delay over `hops` slant ranges as straight lines over one period of visibility, after which the next
+    /// Returns the delay over `hops` slant ranges as linear interpolation over one period of visibility. Then the next
     /// satellite takes over at the same distance.
     pub fn points(&self, hops: u32) -> (Vec<(Time, Duration)>, Duration) {
         let (psi_min, visible) = (self.psi_min(), self.visibility());
         let period = Duration::from_secs_f64(visible);
-        // A chord over a step s is off by at most s² d''/8. The distance bends most overhead, where
-        // d'' = R(R+h)/h · (dψ/dt)² with dψ/dt = 2 ψ_min/t_vis; so the number of steps n = t_vis/s follows, and it is
-        // even, so that the closest point is one of them.
+        // A chord over a step s is off by at most s² d''/8. The distance bends most overhead, where d'' = R(R+h)/h ·
+        // (dψ/dt)² with dψ/dt = 2 ψ_min/t_vis. The number of steps n = t_vis/s follows. It is even, so that the closest
+        // point is one of them.
         let bend = f64::from(hops) / C * R * (R + self.h) / self.h * 4.0 * psi_min * psi_min;
         let half = (libm::ceil(sqrt(bend / (8.0 * ERROR))) as u64 / 2 + 1).min(MOST / 2);
         let steps = 2 * half;
@@ -76,7 +76,7 @@ impl Overhead {
     }
 }
 
-/// Points of one pass at most; reached by none of the orbits that a scenario may name.
+/// Largest number of points of a pass. No orbit of a scenario reaches it.
 const MOST: u64 = 100_000;
 
 #[cfg(test)]

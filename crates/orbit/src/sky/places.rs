@@ -1,4 +1,4 @@
-//! Places on Earth and in the air: cities by name, coordinates, and movers along way-points.
+//! Places on Earth and in the air: cities by name, coordinates, and moving places.
 
 use super::earth::{wrap_deg, Earth, Geodetic, RAD, RADIUS_KM};
 use super::error::SkyError;
@@ -20,9 +20,9 @@ const PLAIN: [(&str, char); 9] = [
     ("ýÿ", 'y'),
 ];
 
-/// The cities that are known by name, with their coordinates in degrees north and east, at height 0. The larger part
-/// is Natural Earth's list (public domain); the others were written down for this one and compared with GeoNames, from
-/// which none differs by more than 0.12 degrees. The last are the towns of large earth stations.
+/// Returns the known cities, with their coordinates in degrees north and east, at height 0. Most are from Natural
+/// Earth's list (public domain). The others were written for this list and compared with GeoNames: none differs by more
+/// than 0.12 degrees. The last are the towns of large earth stations.
 pub fn cities() -> impl Iterator<Item = (&'static str, Geodetic)> {
     CITIES.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
         let mut parts = line.rsplitn(3, ',');
@@ -32,10 +32,11 @@ pub fn cities() -> impl Iterator<Item = (&'static str, Geodetic)> {
     })
 }
 
-/// Returns the coordinates of a city. Capitals, marks on letters and other characters do not count.
+/// Returns the coordinates of a city. Case, marks on letters and other characters do not count.
 ///
 /// # Errors
-/// An unknown name, with names like it.
+///
+/// An unknown name, with similar names.
 pub fn city(name: &str) -> Result<Geodetic, SkyError> {
     let wanted = plain(name);
     if let Some((_, place)) = cities().find(|(known, _)| plain(known) == wanted) {
@@ -57,7 +58,7 @@ fn plain(name: &str) -> String {
     name.chars().flat_map(char::to_lowercase).map(simple).filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Letters to insert, remove or exchange to make `b` of `a`.
+/// Returns the number of letters to insert, remove or exchange to turn `a` into `b`.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(60).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -72,22 +73,22 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// A point that a mover passes at a time.
+/// Point that a moving place passes at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WayPoint {
     /// Position.
     pub at: Geodetic,
-    /// When, seconds after the sky's epoch.
+    /// Time, seconds after the sky's epoch.
     pub time_s: f64,
 }
 
-/// The way of a ship, aircraft or vehicle: along great circles from point to point at constant speed; it waits at the
-/// first point before and at the last after its times.
+/// Way of a ship, aircraft or vehicle: along great circles from point to point at constant speed. It waits at the first
+/// point before its times and at the last point after them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track(Vec<WayPoint>);
 
 impl Track {
-    /// A way by the times at its points, which increase.
+    /// Returns a way by the times at its points, which increase.
     pub fn timed(points: Vec<WayPoint>) -> Result<Self, SkyError> {
         if points.is_empty() {
             return Err(SkyError::new("way-points", "expected at least one"));
@@ -107,7 +108,7 @@ impl Track {
         Ok(Self(points))
     }
 
-    /// A way at one speed in km/h from the first point at `depart_s`; speeds are measured over ground.
+    /// Returns a way at one speed in km/h from the first point at `depart_s`. Speeds are over ground.
     pub fn at_speed(points: &[Geodetic], km_per_h: f64, depart_s: f64) -> Result<Self, SkyError> {
         SkyError::within("km_per_h", km_per_h, 1e-3, 30_000.0)?;
         let mut time_s = depart_s;
@@ -148,14 +149,14 @@ impl Track {
 /// Position of a place over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Site {
-    /// Always at the same coordinates.
+    /// Fixed coordinates.
     Fixed(Geodetic),
-    /// On its way.
+    /// Moving.
     Moving(Track),
 }
 
 impl Site {
-    /// Coordinates `t` seconds after the epoch.
+    /// Returns the coordinates `t` seconds after the epoch.
     pub fn at(&self, t: f64) -> Geodetic {
         match self {
             Self::Fixed(place) => *place,
@@ -163,14 +164,14 @@ impl Site {
         }
     }
 
-    /// Position in the fixed frame and direction of the zenith.
+    /// Returns the position in the fixed frame and the direction of the zenith.
     pub(crate) fn stand(&self, earth: &Earth, t: f64) -> (Vector, Vector) {
         let at = self.at(t);
         (earth.position(at), at.up())
     }
 }
 
-/// When a place and a satellite can be linked.
+/// Condition of a link between a place and a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Access {
     /// Smallest elevation of the satellite, degrees.
@@ -189,31 +190,31 @@ impl Access {
     }
 }
 
-/// A terminal, gateway, ship or aircraft.
+/// Terminal, gateway, ship or aircraft.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// Its name.
+    /// Name of the place.
     pub name: String,
     /// Position.
     pub site: Site,
-    /// Whether packets of others may pass through it: a gateway.
+    /// Whether other packets may pass through it: a gateway.
     pub relay: bool,
     /// Visibility rule of the place, if it differs from the sky's.
     pub access: Option<Access>,
 }
 
 impl Place {
-    /// A terminal at coordinates.
+    /// Returns a terminal at coordinates.
     pub fn fixed(name: &str, at: Geodetic) -> Self {
         Self { name: name.to_owned(), site: Site::Fixed(at), relay: false, access: None }
     }
 
-    /// A terminal in a city.
+    /// Returns a terminal in a city.
     pub fn city(name: &str) -> Result<Self, SkyError> {
         Ok(Self::fixed(name, city(name)?))
     }
 
-    /// A terminal that moves.
+    /// Returns a moving terminal.
     pub fn moving(name: &str, track: Track) -> Self {
         Self { name: name.to_owned(), site: Site::Moving(track), relay: false, access: None }
     }
@@ -243,7 +244,7 @@ mod tests {
             .all(|(name, at)| !name.is_empty() && Geodetic::new(at.latitude_deg, at.longitude_deg, 0.0).is_ok()));
     }
 
-    /// Against the coordinates of the United Nations' and the ns-2 example's.
+    /// Compares with the coordinates of the United Nations and of the ns-2 example.
     #[test]
     fn cities_are_where_they_are() {
         for (name, lat, lon) in [
@@ -265,7 +266,7 @@ mod tests {
         assert!(!city("Xanadu-on-Sea").unwrap_err().to_string().contains("did you mean"));
     }
 
-    /// Frankfurt to New York is 6200 km over the North Atlantic; half-way the aircraft is north of both.
+    /// Frankfurt to New York is 6200 km over the North Atlantic. Halfway, the aircraft is north of both.
     #[test]
     fn movers_follow_great_circles_at_their_speed() {
         let (a, b) = (city("Frankfurt").unwrap(), city("New York").unwrap());

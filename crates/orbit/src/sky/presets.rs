@@ -19,16 +19,16 @@ pub struct Preset {
     /// Source of its figures, and the choices where the source is silent.
     pub source: &'static str,
     kind: Kind,
-    /// When a place uses a satellite.
+    /// Condition of a link between a place and a satellite.
     access: Access,
-    /// Links between satellites: none, or the latitude above which those between planes are off.
+    /// Links between satellites: none, or the latitude above which links between planes are off.
     links: Option<Option<f64>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Shells(&'static [Plan]),
-    /// One shell of Hypatia: SGP4, revolutions per day, eccentricity 1e-7.
+    /// Shell of Hypatia: SGP4, revolutions per day, eccentricity 1e-7.
     Hypatia(&'static [Plan; 1], f64),
     /// Slots over the equator: name and longitude.
     Geo(&'static [(&'static str, f64)]),
@@ -276,15 +276,16 @@ pub struct Orbits {
 }
 
 impl Orbits {
-    /// Whether any is given.
+    /// Whether any parameter is given.
     pub fn are_given(&self) -> bool {
         *self != Self::default()
     }
 
-    /// These shells with such orbits.
+    /// Returns these shells with such orbits.
     ///
     /// # Errors
-    /// No shells; several, where one number is for one.
+    ///
+    /// No shells; several, if a number is for one.
     pub fn of(&self, shells: Vec<Shell>) -> Result<Vec<Shell>, SkyError> {
         if self.are_given() && shells.is_empty() {
             let what = "are for shells: geostationary satellites and elements have orbits already";
@@ -304,17 +305,18 @@ impl Orbits {
     }
 }
 
-/// For tests over an Earth at rest.
+/// Orbits for tests over an Earth at rest.
 #[cfg(test)]
 pub(crate) const KEPLER: Orbits =
     Orbits { motion: Some(Propagation::Kepler), revs_per_day: None, odd_planes_deg: None };
 
-/// A preset of one shell, for messages.
+/// Preset of one shell, for messages.
 const ONE_SHELL: &str = "kuiper-630";
 
-/// A preset by name.
+/// Returns a preset by name.
 ///
 /// # Errors
+///
 /// An unknown name, with the known ones.
 pub fn preset(name: &str) -> Result<&'static Preset, SkyError> {
     PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
@@ -323,9 +325,11 @@ pub fn preset(name: &str) -> Result<&'static Preset, SkyError> {
     })
 }
 
-/// The sky with these shells and no places yet, over a turning Earth (WGS-84): +Grid, used from 25 degrees of elevation on.
+/// Returns the sky with these shells and without places, over a turning Earth (WGS-84): +Grid, least elevation 25
+/// degrees.
 ///
 /// # Errors
+///
 /// Parameters out of range, by field; more satellites than a sky may have.
 pub fn of_shells(shells: &[Shell], epoch: Epoch) -> Result<Sky, SkyError> {
     let mut constellation = Constellation::new(epoch);
@@ -338,7 +342,7 @@ pub fn of_shells(shells: &[Shell], epoch: Epoch) -> Result<Sky, SkyError> {
 }
 
 impl Preset {
-    /// Its shells; none for slots over the equator.
+    /// Returns its shells. None for slots over the equator.
     pub fn shells(&self) -> Vec<Shell> {
         let plans = match self.kind {
             Kind::Shells(plans) => plans,
@@ -367,17 +371,19 @@ impl Preset {
         plans.iter().enumerate().map(shell).collect()
     }
 
-    /// The sky with this constellation and no places yet, over a turning Earth (WGS-84).
+    /// Returns the sky with this constellation and without places, over a turning Earth (WGS-84).
     ///
     /// # Errors
+    ///
     /// As [`sky_with`](Self::sky_with).
     pub fn sky(&self, epoch: Epoch) -> Result<Sky, SkyError> {
         self.sky_with(epoch, &Orbits::default(), Earth::WGS84)
     }
 
-    /// The sky with other orbits, or over another Earth.
+    /// Returns the sky with other orbits, or over another Earth.
     ///
     /// # Errors
+    ///
     /// Orbits that the constellation cannot have.
     pub fn sky_with(&self, epoch: Epoch, orbits: &Orbits, earth: Earth) -> Result<Sky, SkyError> {
         let mut constellation = Constellation::new(epoch);
@@ -438,12 +444,12 @@ mod tests {
         assert!(error.what.contains("iridium"));
     }
 
-    /// Every satellite of a preset flies at its altitude, and its links clear the atmosphere.
+    /// Every satellite of a preset is at its altitude, and its links clear the atmosphere.
     #[test]
     fn presets_fly_where_they_say() {
         for preset in PRESETS.iter().filter(|preset| preset.name.contains('-') && preset.name != "m-star") {
             let shell = &preset.shells()[0];
-            // By SGP4 they do not fly at one height.
+            // With SGP4, the altitude is not constant.
             let Size::AltitudeKm(h) = shell.size else { continue };
             let sky = preset.sky(Epoch::Y2000).unwrap();
             let positions = sky.positions(4000.0);
@@ -459,7 +465,8 @@ mod tests {
             }
         }
     }
-    /// A preset with other orbits is the shell with these orbits; the networks of Hypatia differ from the filings in nothing else.
+    /// A preset with other orbits is the shell with these orbits. Hypatia's networks only differ from the filings in
+    /// their orbits.
     #[test]
     fn orbits_can_be_others_than_those_of_the_source() {
         let orbits = Orbits { motion: Some(Propagation::Sgp4), revs_per_day: Some(14.8), odd_planes_deg: None };

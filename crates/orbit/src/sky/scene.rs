@@ -1,4 +1,4 @@
-//! A sky: satellites, places and the rules of their links.
+//! Sky: satellites, places and the rules of their links.
 
 use super::constellation::Constellation;
 use super::earth::{central_angle, Earth, LIGHT_KM_S, RADIUS_KM};
@@ -11,23 +11,23 @@ use super::span::Span;
 use super::vector::{distance, Vector};
 use super::view::{sight, Sighting, Watch};
 
-/// Places of a sky at most.
+/// Largest number of places of a sky.
 const MOST_PLACES: usize = 10_000;
 
-/// A link on the ground between two places.
+/// Link on the ground between two places.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cable {
     /// One end, by number of place.
     pub a: usize,
     /// The other end.
     pub b: usize,
-    /// Its one-way delay, s.
+    /// One-way delay, s.
     pub delay_s: f64,
 }
 
 impl Cable {
-    /// A glass fibre (light travels at c/1.468 in it, as in silica at 1550 nm) that is `stretch` times as long as the
-    /// great circle between its ends.
+    /// Returns a glass fibre (light travels at c/1.468 in it, as in silica at 1550 nm) that is `stretch` times as long
+    /// as the great circle between its ends.
     pub fn fibre(places: &[Place], a: usize, b: usize, stretch: f64) -> Result<Self, SkyError> {
         SkyError::within("stretch of a fibre", stretch, 1.0, 10.0)?;
         let end = |k: usize| match places.get(k).map(|place| &place.site) {
@@ -43,29 +43,29 @@ impl Cable {
 /// Element that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
-    /// A satellite or place with all its links, by number of node.
+    /// Satellite or place with all its links, by number of node.
     Node(u32),
-    /// The link between two nodes.
+    /// Link between two nodes.
     Link(u32, u32),
 }
 
-/// A failure over a span of time.
+/// Failure over a span of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Failure {
     /// Element that fails.
     pub what: Failed,
     /// Start of the failure, seconds after the epoch.
     pub from_s: f64,
-    /// Until this time.
+    /// End of the failure, seconds after the epoch.
     pub until_s: f64,
 }
 
-/// Satellites, places, and who may be linked to whom. Nodes are numbered: the satellites first, then the places.
+/// Satellites, places, and the rules of links between them. Nodes are numbered: the satellites first, then the places.
 #[derive(Clone, Debug)]
 pub struct Sky {
-    /// The satellites and the epoch.
+    /// Satellites and epoch.
     pub constellation: Constellation,
-    /// The Earth under them.
+    /// Earth under them.
     pub earth: Earth,
     /// Terminals and gateways.
     pub places: Vec<Place>,
@@ -80,23 +80,23 @@ pub struct Sky {
 }
 
 impl Sky {
-    /// A sky without places and links between satellites.
+    /// Returns a sky without places and links between satellites.
     pub fn new(constellation: Constellation, earth: Earth, access: Access) -> Self {
         let (places, cables, failures) = (Vec::new(), Vec::new(), Vec::new());
         Self { constellation, earth, places, access, links: SatelliteLinks::NONE, cables, failures }
     }
 
-    /// Number of satellites.
+    /// Returns the number of satellites.
     pub fn satellites(&self) -> usize {
         self.constellation.satellites.len()
     }
 
-    /// Number of the node of place `k`.
+    /// Returns the number of the node of place `k`.
     pub fn node(&self, place: usize) -> u32 {
         (self.satellites() + place) as u32
     }
 
-    /// Returns the name of a satellite or place; empty if it has no name.
+    /// Returns the name of a satellite or place. Empty without a name.
     pub fn name(&self, node: u32) -> &str {
         let (node, satellites) = (node as usize, self.satellites());
         match self.constellation.satellites.get(node) {
@@ -143,10 +143,11 @@ impl Sky {
         self.plan().is_ok_and(|plan| plan.may_link(a, b))
     }
 
-    /// Whether two satellites, or a place and a satellite, are linked at any of these times, failures not counted.
+    /// Whether two satellites, or a place and a satellite, are linked at any of these times, without failures.
     ///
     /// # Errors
-    /// Links that cannot be, which [`check`](Self::check) finds.
+    ///
+    /// Impossible links, which [`check`](Self::check) finds.
     pub fn is_ever_linked(&self, a: u32, b: u32, times: impl Iterator<Item = f64>) -> Result<bool, SkyError> {
         let (low, high) = (a.min(b), a.max(b));
         if let Some(place) = (high as usize).checked_sub(self.satellites()) {
@@ -174,7 +175,7 @@ impl Sky {
         Watch::new(place.site.clone(), place.access.unwrap_or(self.access), &self.earth, step_s)
     }
 
-    /// Number of a place, checked.
+    /// Returns the number of a place, checked.
     pub(crate) fn place(&self, place: usize) -> Result<usize, SkyError> {
         if place < self.places.len() {
             return Ok(place);
@@ -182,12 +183,13 @@ impl Sky {
         Err(SkyError::new("place", format!("there is no place {place}; the sky has {}", self.places.len())))
     }
 
-    /// Positions of all satellites in the fixed frame `t` seconds after the epoch.
+    /// Returns the positions of all satellites in the fixed frame `t` seconds after the epoch.
     pub fn positions(&self, t: f64) -> Positions {
         positions(&self.constellation, &self.earth, t)
     }
 
-    /// Position of a satellite or place in the fixed frame; `None` if there is no such node, or it has no position.
+    /// Returns the position of a satellite or place in the fixed frame, or `None` if the node does not exist or has no
+    /// position.
     pub fn position(&self, node: u32, t: f64) -> Option<Vector> {
         let at = match self.constellation.satellites.get(node as usize) {
             Some(satellite) => satellite.orbit.fixed(&self.earth, self.constellation.epoch, t),
@@ -196,13 +198,13 @@ impl Sky {
         at.iter().all(|x| x.is_finite()).then_some(at)
     }
 
-    /// The satellites that a place sees, by number, failures not counted.
+    /// Returns the satellites in view of a place, by number, without failures.
     pub fn visible(&self, place: usize, t: f64) -> Result<Vec<Sighting>, SkyError> {
         let place = self.place(place)?;
         Ok(self.watch(place, f64::INFINITY).at(&self.earth, &self.positions(t), t).to_vec())
     }
 
-    /// Range and elevation of one satellite from a place, also below the mask.
+    /// Returns range and elevation of one satellite from a place, even below the least elevation.
     pub fn sighting(&self, place: usize, satellite: u32, t: f64) -> Result<Sighting, SkyError> {
         let place = self.place(place)?;
         let at = self.position(satellite, t).filter(|_| (satellite as usize) < self.satellites());
@@ -211,7 +213,7 @@ impl Sky {
         Ok(sight(satellite, at, stand, up))
     }
 
-    /// The links between satellites that can be used, failures taken away.
+    /// Returns the usable links between satellites, without failed ones.
     pub fn satellite_links(&self, t: f64) -> Result<Vec<Link>, SkyError> {
         let mut links = Vec::new();
         self.plan()?.usable(&self.positions(t), &mut links);
@@ -219,12 +221,13 @@ impl Sky {
         Ok(links)
     }
 
-    /// The instants of a span, and between them those at which something fails or works again; whether each is the span's.
+    /// Returns the instants of a span and the instants of failures and repairs in between, with a flag for those of the
+    /// span.
     pub(crate) fn instants(&self, span: Span) -> Vec<(f64, bool)> {
         let mut all: Vec<(f64, bool)> = span.times().map(|t| (t, true)).collect();
         let edges = self.failures.iter().flat_map(|failure| [failure.from_s, failure.until_s]);
         all.extend(edges.filter(|t| span.from_s < *t && *t < span.until_s).map(|t| (t, false)));
-        // Of two at the same time the span's comes first.
+        // Of two at the same time, that of the span is first.
         all.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         all.dedup_by_key(|instant| instant.0);
         all
@@ -245,8 +248,9 @@ impl Sky {
         })
     }
 
-    /// One-way propagation delay along nodes, s: links at the speed of light, cables by theirs; `None` where a node has
-    /// no position. Whether the links can be used is not asked: it is the delay of a path between two of its changes.
+    /// Returns the one-way propagation delay along nodes, s: links at the speed of light, cables with their delay.
+    /// `None` if a node has no position. Does not check that the links are usable: the result is the delay of a path
+    /// between two of its changes.
     pub fn path_delay_s(&self, nodes: &[u32], t: f64) -> Option<f64> {
         let mut delay = 0.0;
         for pair in nodes.windows(2) {

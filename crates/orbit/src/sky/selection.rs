@@ -1,4 +1,4 @@
-//! Which of the satellites in view serves a place, and when it hands over to another.
+//! Chooses the satellite in view that serves a place, and the instants of handovers.
 
 use super::error::SkyError;
 use super::motion::{Motion, Positions};
@@ -8,29 +8,28 @@ use super::view::{Sighting, Watch};
 use bentpipe_units::Stream;
 use libm::pow;
 
-/// Instants of handovers are found to this many seconds.
+/// Precision of the instants of handovers, s.
 const WITHIN_S: f64 = 1e-3;
-/// Horizon of the search for the time that a satellite stays in view, s; the next constant is its step.
+/// Horizon of the search for the time that a satellite stays in view, s. The next constant is its step.
 const AHEAD_S: f64 = 86_400.0;
 const AHEAD_STEP_S: f64 = 10.0;
 
-/// Choice of a place's satellite.
+/// Rule for a place's satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
-    /// Always the highest above the horizon.
+    /// The highest satellite at any time.
     Highest,
-    /// Always the nearest.
+    /// The nearest satellite at any time.
     Nearest,
-    /// Keep a satellite until it is out of view, then take the satellite that stays in view longest (for a day, at
-    /// most).
+    /// One satellite until it is out of view; then the satellite that stays in view longest (for a day, at most).
     LongestRemaining,
-    /// At checks every so often: if the satellite in use is out of view then, the highest (ns-2). Between checks it is
-    /// used below the mask.
+    /// At regular checks: if the satellite in use is out of view, the highest (ns-2). Between checks it stays in use
+    /// below the least elevation.
     PeriodicCheck {
         /// Seconds between checks; ns-2's example has 10.
         interval_s: f64,
-        /// With a seed the time to each check is uniform between half and one and a half times the interval, as in
-        /// ns-2.
+        /// Seed of random checks: the time to each check is uniform between half and one and a half times the interval,
+        /// as in ns-2.
         randomised: Option<u64>,
     },
     /// Schedule of fixed slots, like Starlink's.
@@ -44,15 +43,15 @@ pub enum Rule {
 /// the highest only 6 to 13 % of the time, and towards the pole 74 to 85 % of the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slots {
-    /// Seed of the lots; every place draws its own.
+    /// Seed of the random choices. Every place has its own choices.
     pub seed: u64,
     /// Length of a slot, s.
     pub period_s: f64,
-    /// When boundaries are, seconds of the UTC day modulo the period.
+    /// Boundaries of slots, seconds of the UTC day modulo the period.
     pub phase_s: f64,
-    /// Chance that the satellite stays where it could.
+    /// Probability that a usable satellite stays.
     pub stay: f64,
-    /// The weight of a satellite in the draw grows with this power of the sine of its elevation.
+    /// Power of the sine of the elevation that weights a satellite in the choice.
     pub elevation_power: f64,
     /// Relative probability of a satellite on the pole's side of the place, where fewer geostationary satellites are
     /// disturbed.
@@ -60,7 +59,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Starlink's schedule with the defaults above.
+    /// Returns Starlink's schedule with the defaults above.
     pub const fn starlink(seed: u64) -> Self {
         Self { seed, period_s: 15.0, phase_s: 12.0, stay: 0.24, elevation_power: 4.0, poleward: 3.5 }
     }
@@ -74,10 +73,10 @@ impl Slots {
     }
 }
 
-/// A place goes from one satellite to another.
+/// Handover of a place between satellites.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Handover {
-    /// When, seconds after the epoch.
+    /// Time, seconds after the epoch.
     pub at_s: f64,
     /// Satellite before; `None` at the start and after a time without a satellite.
     pub from: Option<u32>,
@@ -85,7 +84,7 @@ pub struct Handover {
     pub to: Option<u32>,
 }
 
-/// The satellite that serves at `t`, by a place's handovers.
+/// Returns the satellite that serves at `t`, by a place's handovers.
 pub fn serving_at(handovers: &[Handover], t: f64) -> Option<u32> {
     let next = handovers.partition_point(|handover| handover.at_s <= t);
     handovers[..next].last().and_then(|handover| handover.to)
@@ -100,10 +99,11 @@ pub fn handovers(sky: &Sky, place: usize, rule: Rule, span: Span) -> Result<Vec<
     handovers_while(sky, place, rule, span, &mut |_| true)
 }
 
-/// [`handovers`] with word of how far they are.
+/// Finds handovers as [`handovers`] does, and reports progress.
 ///
 /// # Errors
-/// As there; the work was ended.
+///
+/// As [`handovers`]; the caller cancelled.
 pub fn handovers_while(
     sky: &Sky,
     place: usize,
@@ -114,19 +114,19 @@ pub fn handovers_while(
     handovers_among(sky, place, rule, span, go_on, &mut |_, _, _| {})
 }
 
-/// When satellites are looked at.
+/// Instants of a choice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
-    /// The instant of their positions.
+    /// Instant of the positions.
     pub(crate) at_s: f64,
-    /// The instant whose choices of other places count: earlier than `at_s` for a look ahead.
+    /// Instant whose choices of other places count: earlier than `at_s` for a look ahead.
     pub(crate) chosen_s: f64,
 }
 
-/// Takes satellites away that a place must not choose.
+/// Filter that removes satellites that a place must not choose.
 pub(crate) type Among<'a> = &'a mut dyn FnMut(&mut Vec<Sighting>, &Positions, Look);
 
-/// The handovers of a place that chooses among some of the satellites in view.
+/// Returns the handovers of a place that chooses among some of the satellites in view.
 pub(crate) fn handovers_among(
     sky: &Sky,
     place: usize,
@@ -173,7 +173,7 @@ fn nearest(seen: &[Sighting]) -> Option<u32> {
     seen.iter().min_by(|a, b| a.range_km.total_cmp(&b.range_km)).map(|s| s.satellite)
 }
 
-/// A place that looks at the sky and writes its handovers down.
+/// Place with its view and its handovers so far.
 struct Observer<'a> {
     sky: &'a Sky,
     place: usize,
@@ -185,7 +185,7 @@ struct Observer<'a> {
 }
 
 impl Observer<'_> {
-    /// The satellites that it may choose at `t`.
+    /// Returns the satellites that it may choose at `t`.
     fn seen(&mut self, t: f64) -> Vec<Sighting> {
         let (sky, node) = (self.sky, self.sky.node(self.place));
         let works = |s: &&Sighting| sky.failures.is_empty() || !sky.link_fails(node, s.satellite, t);
@@ -221,7 +221,7 @@ impl Observer<'_> {
                 let seen = observer.seen(t);
                 choose(observer, observer.current, &seen, t)
             };
-            // More than one handover within a step is unusual, many are impossible.
+            // More than one handover within a step is rare. Many are impossible.
             for _ in 0..16 {
                 if choice(self, t) == self.current {
                     break;
@@ -244,7 +244,7 @@ impl Observer<'_> {
         Ok(())
     }
 
-    /// The satellite that stays in view longest from `t` on.
+    /// Returns the satellite that stays in view longest from `t` on.
     fn longest(&self, seen: &[Sighting], t: f64) -> Option<u32> {
         let sky = self.sky;
         let mut left: Vec<u32> = seen.iter().map(|s| s.satellite).collect();
@@ -299,7 +299,8 @@ impl Observer<'_> {
     fn slots(&mut self, span: Span, go_on: GoOn, slots: &Slots) -> Result<(), SkyError> {
         let mut lots = Stream::new(slots.seed, &self.sky.places[self.place].name, "slots");
         let day = self.sky.constellation.epoch.second_of_day() - slots.phase_s;
-        // Slots are numbered from the boundary before the epoch, so that a lot belongs to an instant, not to a span.
+        // Slots are numbered from the boundary before the epoch, so a random choice belongs to an instant, not to a
+        // span.
         let start = (day / slots.period_s).floor();
         let boundary = |number: i64| (start + number as f64) * slots.period_s - day;
         let mut number = ((span.from_s + day) / slots.period_s - start).floor() as i64;
@@ -316,9 +317,9 @@ impl Observer<'_> {
         }
     }
 
-    /// The satellite for the slot from `t` until `end`: of those in view all the time, or of all.
+    /// Returns the satellite for the slot from `t` until `end`: a satellite that stays in view all the time, or any.
     fn draw(&mut self, t: f64, end: f64, slots: &Slots, lots: &mut Stream, number: i64) -> Option<u32> {
-        // Failures to come are unknown.
+        // Future failures are unknown.
         let later = self.usable(Look { at_s: end, chosen_s: t }, |_| true);
         let later: Vec<u32> = later.iter().map(|s| s.satellite).collect();
         let now = self.seen(t);
@@ -329,7 +330,7 @@ impl Observer<'_> {
             return self.current;
         }
         let (stand, up) = self.watch.stand();
-        // The pole's side is farther from the equator along the horizon's meridian.
+        // The pole's side is farther from the equator along the meridian of the horizon.
         let side = if stand[2] < 0.0 { -1.0 } else { 1.0 };
         let weights: Vec<f64> = seen
             .iter()

@@ -1,4 +1,4 @@
-//! Tables of a sky: passes over a place, and how much of the Earth is covered.
+//! Tables of a sky: passes over a place, and the coverage of the Earth.
 
 use super::earth::{Geodetic, RAD};
 use super::error::SkyError;
@@ -8,25 +8,25 @@ use super::scene::Sky;
 use super::span::{GoOn, Span};
 use super::view::{Sighting, Watch};
 
-/// Instants of a pass are found to this many seconds.
+/// Precision of the instants of a pass, s.
 const WITHIN_S: f64 = 1e-3;
 
-/// The time that a satellite is in view of a place.
+/// Time for which a satellite is in view of a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pass {
     /// Number of the satellite.
     pub satellite: u32,
-    /// When it comes into view, seconds after the epoch; the begin of the span if it was in view then.
+    /// Rise, seconds after the epoch, or the start of the span.
     pub rise_s: f64,
-    /// When it goes out of view; the end of the span if it still is in view then.
+    /// Set, or the end of the span.
     pub set_s: f64,
     /// Time of the highest elevation.
     pub highest_s: f64,
     /// Highest elevation, degrees.
     pub max_elevation_deg: f64,
-    /// Its least distance, km (that at the highest point).
+    /// Least distance, km: that of the highest point.
     pub min_range_km: f64,
-    /// The larger of its distances at rise and set, km.
+    /// Larger one of the distances at rise and set, km.
     pub max_range_km: f64,
 }
 
@@ -38,10 +38,11 @@ pub fn passes(sky: &Sky, place: usize, span: Span) -> Result<Vec<Pass>, SkyError
     passes_while(sky, place, span, &mut |_| true)
 }
 
-/// [`passes`] with word of how far they are.
+/// Finds passes as [`passes`] does, and reports progress.
 ///
 /// # Errors
-/// As there; the work was ended.
+///
+/// As [`passes`]; the caller cancelled.
 pub fn passes_while(sky: &Sky, place: usize, span: Span, go_on: GoOn) -> Result<Vec<Pass>, SkyError> {
     sky.check()?;
     let place = sky.place(place)?;
@@ -93,7 +94,7 @@ impl Seek<'_> {
         self.sky.sighting(self.place, satellite, t).unwrap_or(nothing)
     }
 
-    /// When a satellite comes into view or goes out of it, between two instants.
+    /// Returns the instant between two instants when a satellite rises or sets.
     fn edge(&self, satellite: u32, from: f64, to: f64, rises: bool) -> f64 {
         let (mut low, mut high) = (from, to);
         while high - low > WITHIN_S {
@@ -108,7 +109,7 @@ impl Seek<'_> {
     }
 
     fn pass(&self, satellite: u32, rise_s: f64, set_s: f64) -> Pass {
-        // The elevation has one maximum in a pass: keep the third of the span that cannot hold it out.
+        // The elevation has one maximum in a pass: drop the third of the span that cannot contain it.
         let (mut low, mut high) = (rise_s, set_s);
         while high - low > WITHIN_S {
             let third = (high - low) / 3.0;
@@ -138,15 +139,15 @@ impl Seek<'_> {
 /// Coverage of a cell of latitude and longitude over a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// Its middle, degrees north.
+    /// Latitude of its centre, degrees north.
     pub latitude_deg: f64,
-    /// Its middle, degrees east.
+    /// Longitude of its centre, degrees east.
     pub longitude_deg: f64,
-    /// Fraction of the instants at which a satellite is in view of the middle.
+    /// Share of the instants with a satellite in view of the centre.
     pub covered: f64,
-    /// Number of satellites in view on average.
+    /// Mean number of satellites in view.
     pub mean: f64,
-    /// Number of satellites in view at least.
+    /// Least number of satellites in view.
     pub min: u32,
 }
 
@@ -158,10 +159,11 @@ pub fn coverage(sky: &Sky, cell_deg: f64, span: Span) -> Result<Vec<Cell>, SkyEr
     coverage_while(sky, cell_deg, span, &mut |_| true)
 }
 
-/// [`coverage`] with word of how far it is.
+/// Finds the coverage as [`coverage`] does, and reports progress.
 ///
 /// # Errors
-/// As there; the work was ended.
+///
+/// As [`coverage`]; the caller cancelled.
 pub fn coverage_while(sky: &Sky, cell_deg: f64, span: Span, go_on: GoOn) -> Result<Vec<Cell>, SkyError> {
     sky.check()?;
     SkyError::within("size of a cell (degrees)", cell_deg, 0.25, 90.0)?;
@@ -202,7 +204,7 @@ pub fn coverage_while(sky: &Sky, cell_deg: f64, span: Span, go_on: GoOn) -> Resu
     Ok(cells)
 }
 
-/// The fraction of the Earth's surface that is covered, over the span of the cells.
+/// Returns the covered share of the Earth's surface, over the span of the cells.
 pub fn covered_area(cells: &[Cell]) -> f64 {
     let area = |cell: &Cell| libm::cos(cell.latitude_deg * RAD);
     cells.iter().map(|cell| area(cell) * cell.covered).sum::<f64>() / cells.iter().map(area).sum::<f64>()

@@ -1,6 +1,6 @@
 //! Points and directions in three dimensions, km.
 
-/// A point or a direction; km unless it is a unit vector.
+/// Point or direction, in km unless it is a unit vector.
 pub type Vector = [f64; 3];
 
 pub(crate) fn dot(a: Vector, b: Vector) -> f64 {
@@ -20,12 +20,12 @@ pub(crate) fn norm(a: Vector) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// Distance between two points, km.
+/// Returns the distance between two points, km.
 pub fn distance(a: Vector, b: Vector) -> f64 {
     norm(sub(a, b))
 }
 
-/// `a` turned about the polar axis by `angle` radians, towards the east.
+/// Returns `a` turned about the polar axis by `angle` radians, towards the east.
 pub(crate) fn turn(a: Vector, angle: f64) -> Vector {
     let (s, c) = libm::sincos(angle);
     [c * a[0] - s * a[1], s * a[0] + c * a[1], a[2]]

@@ -1,4 +1,4 @@
-//! Which satellites a place sees.
+//! Satellites in view of a place.
 
 use super::earth::{slant_range_km, Earth, RAD};
 use super::motion::Positions;
@@ -6,7 +6,7 @@ use super::places::{Access, Site};
 use super::vector::{dot, norm, sub, Vector};
 use libm::{asin, sin};
 
-/// A satellite that a place sees.
+/// Satellite in view of a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sighting {
     /// Number of the satellite.
@@ -18,34 +18,34 @@ pub struct Sighting {
 }
 
 impl Sighting {
-    /// Elevation above the horizon, degrees.
+    /// Returns the elevation above the horizon, degrees.
     pub fn elevation_deg(&self) -> f64 {
         asin(self.sin_elevation.clamp(-1.0, 1.0)) / RAD
     }
 }
 
-/// Range and elevation of a satellite from a place with this zenith.
+/// Returns range and elevation of a satellite from a place with this zenith.
 pub(crate) fn sight(satellite: u32, at: Vector, place: Vector, up: Vector) -> Sighting {
     let to = sub(at, place);
     let range_km = norm(to);
     Sighting { satellite, range_km, sin_elevation: dot(to, up) / range_km }
 }
 
-/// Largest relative speed of anything that flies or floats, km/s (escape velocity, and the Earth's rotation).
+/// Largest relative speed of satellites and places, km/s (escape velocity, and the Earth's rotation).
 const FASTEST_KM_S: f64 = 12.0;
-/// Candidates are looked for once in twice this time.
+/// Half of the time between two searches for candidates.
 const HALF_WINDOW_S: f64 = 10.0;
-/// The zenith of the ellipsoid and the direction from the centre of the Earth differ by 0.19° at most.
+/// Largest angle between the zenith of the ellipsoid and the direction from the Earth's centre: 0.19°.
 const ZENITH_DEG: f64 = 0.25;
 
-/// View of one place at consecutive instants. Only satellites near enough to be seen within a window of time are
+/// View of one place at consecutive instants. Only satellites that can come into view within a window of time are
 /// evaluated more than once in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     site: Site,
     access: Access,
     sin_mask: f64,
-    /// Middle of the window for which `candidates` holds.
+    /// Middle of the window in which `candidates` is valid.
     middle: f64,
     half_window: f64,
     candidates: Vec<u32>,
@@ -85,7 +85,7 @@ impl Watch {
         sighting.range_km <= longest && sighting.sin_elevation >= self.sin_mask
     }
 
-    /// Range and elevation of one satellite, in view or not; `None` if it has no position.
+    /// Returns range and elevation of one satellite, in view or not, or `None` if it has no position.
     pub(crate) fn one(&mut self, earth: &Earth, positions: &Positions, t: f64, satellite: u32) -> Option<Sighting> {
         self.stand_at(earth, t);
         let sighting = sight(satellite, positions.get(satellite as usize), self.stand.0, self.stand.1);
@@ -98,7 +98,7 @@ impl Watch {
         }
     }
 
-    /// The satellites in view, by number.
+    /// Returns the satellites in view, by number.
     pub(crate) fn at(&mut self, earth: &Earth, positions: &Positions, t: f64) -> &[Sighting] {
         self.stand_at(earth, t);
         let (place, up) = self.stand;

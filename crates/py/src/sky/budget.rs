@@ -12,23 +12,26 @@ use bentpipe_orbit::sky::SkyError as Wrong;
 use bentpipe_sim::spec::{Losses, Modcod};
 use bentpipe_units::Word;
 
-/// Looks for the elevations that occur: satellites times instants of a day, and the least and the largest number of these.
+/// Samples for the range of elevations: the product of satellites and instants of a day, and the least and the largest
+/// number of instants.
 const ELEVATION_LOOKS: (usize, usize, usize) = (2_000_000, 96, 8640);
 const DAY_S: f64 = 86_400.0;
 
-/// A way of a radio link: climate (a city), radio, elevation (degrees), and the per cent of the year in which its rain is exceeded. The radio:
-/// carrier (GHz), EIRP (dBW), G/T (dB/K), losses (dB), carrier over interference (dB), noise of a receiver on the ground (K).
+/// Direction of a radio link: climate (a city), radio, elevation in degrees, and the percentage of the year in which
+/// its rain is exceeded. The radio: carrier (GHz), EIRP (dBW), G/T (dB/K), losses (dB), carrier over interference (dB),
+/// noise of a receiver on the ground (K).
 pub(super) type Way = (String, (f64, f64, f64, f64, Option<f64>, Option<f64>), f64, Option<f64>);
-/// Properties of the air for all ways: whether rain comes with clouds, diameter in m of the antenna if rain comes with scintillation, tilt of
-/// the polarisation in degrees, and whether the edition of P.618 is the newer one.
+/// Properties of the air for all directions: whether rain comes with clouds, diameter in m of the antenna if rain comes
+/// with scintillation, tilt of the polarisation in degrees, and whether the edition of P.618 is the newer one.
 pub(super) type Air = (bool, Option<f64>, f64, bool);
-/// A modulation and code: its name, the Es/N0 that it needs in dB, bits in a symbol, the probability that a packet is lost.
+/// Modulation and code: name, required Es/N0 in dB, bits per symbol, probability of packet loss.
 pub(super) type Chosen = (&'static str, f64, f64, f64);
-/// Lines (name, value, unit), distance in km, bit error rate, the modulation and code of DVB-S2, and fades as deep as the rain. Of these for
-/// each duration (s): the number of longer fades in a year, and their share of the time.
+/// Lines (name, value, unit), distance in km, bit error rate, the modulation and code of DVB-S2, and fades as deep as
+/// the rain. Of these for each duration (s): the number of longer fades in a year, and their share of the time.
 pub(super) type Budget = (Vec<(String, f64, &'static str)>, f64, f64, Option<Chosen>, Vec<(f64, f64, f64)>);
 
-/// The link budget of one way, or of a way up and a way down through a transponder that does not decode, over satellites at a height.
+/// Returns the link budget of one direction, or of a link up and a link down through a transparent transponder, over
+/// satellites at an altitude.
 pub(super) fn of(ways: &[Way], symbols_per_s: f64, altitude_km: f64, air: Air) -> Result<Budget, Wrong> {
     let found = ways.iter().map(|way| attenuated(way, symbols_per_s, altitude_km, air));
     let found = found.collect::<Result<Vec<_>, Wrong>>()?;
@@ -55,12 +58,12 @@ pub(super) fn of(ways: &[Way], symbols_per_s: f64, altitude_km: f64, air: Air) -
     let best = Modcod::best(es_n0).map(|(modcod, threshold, bits)| {
         (modcod.name(), threshold, bits, Losses::Waterfall.probability(es_n0 - threshold))
     });
-    // Two bits in a symbol.
+    // Two bits per symbol.
     let errors = Modulation::Qpsk.bit_error_rate(es_n0 - 10.0 * 2.0_f64.log10());
     Ok((lines, first.1, errors, best, fades(&first.0.ray(ways[0].2), first.2.rain_db, ways[0].3)))
 }
 
-/// Radio, distance and atmosphere of a way.
+/// Returns radio, distance and attenuation of a direction.
 fn attenuated(
     (place, radio, elevation_deg, percent): &Way,
     symbols_per_s: f64,
@@ -85,7 +88,8 @@ fn attenuated(
     Ok((radio, range_km, taken))
 }
 
-/// The lowest and the highest elevation in degrees at which the first place uses a satellite within a day; none: it never sees one.
+/// Returns the lowest and the highest elevation in degrees at which the first place uses a satellite within a day, or
+/// none without a satellite in view.
 pub(super) fn elevations(sky: &Sky) -> Result<Option<(f64, f64)>, Wrong> {
     let (all, least, most) = ELEVATION_LOOKS;
     let looks = (all / sky.satellites().max(1)).clamp(least, most);
@@ -101,10 +105,11 @@ pub(super) fn elevations(sky: &Sky) -> Result<Option<(f64, f64)>, Wrong> {
     Ok(found)
 }
 
-/// Durations of fades, s.
+/// Durations of fades in s.
 const FADES_S: [f64; 5] = [1.0, 10.0, 60.0, 600.0, 3600.0];
 
-/// The fades that are deeper than this, where the method holds: how many are longer in a year, and their share of the time.
+/// Returns the fades that are deeper than this, within the range of the method: the number of longer fades in a year,
+/// and their share of the time.
 fn fades(ray: &Ray, rain_db: f64, percent: Option<f64>) -> Vec<(f64, f64, f64)> {
     let Some((percent, fades)) = percent.zip(Fades::deeper_than(rain_db, ray).ok()) else { return Vec::new() };
     let number = fades.number(percent / 100.0 * YEAR_S);

@@ -1,4 +1,4 @@
-//! A path over time, as arrays.
+//! Path over time, as arrays.
 
 use super::{reals, wholes};
 use bentpipe_orbit::sky::route::Route;
@@ -7,13 +7,13 @@ use bentpipe_orbit::sky::span::Span;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A path at every instant of a span, and its changes.
+/// Path at every instant of a span, and its changes.
 #[derive(Default)]
 pub(super) struct Instants {
     pub(super) time_s: Vec<f64>,
     pub(super) delay_s: Vec<f64>,
     pub(super) hops: Vec<i64>,
-    /// The satellites next to the two ends; -1: none, or a fibre.
+    /// Satellites next to the two ends. -1: none, or a fibre.
     satellite: [Vec<i64>; 2],
     elevation_deg: [Vec<f64>; 2],
     pub(super) change_s: Vec<f64>,
@@ -44,7 +44,7 @@ impl Instants {
         found.nodes = route.changes.into_iter().map(|change| change.nodes).collect();
         found
     }
-    /// The columns, and those of `changes`.
+    /// Returns the columns, and those of `changes`.
     pub(super) fn table<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let table = PyDict::new(py);
         table.set_item("time_s", reals(py, &self.time_s)?)?;

@@ -1,11 +1,11 @@
-//! The paths of all pairs, as arrays.
+//! Paths of all pairs, as arrays.
 
 use super::{reals, wholes, Array};
 use bentpipe_orbit::sky::matrix::{Matrix, Row};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The paths of pairs of places over time.
+/// Paths of pairs of places over time.
 #[pyclass(name = "SkyMatrix", module = "bentpipe._core", frozen)]
 pub(crate) struct PyMatrix {
     pub(super) matrix: Matrix,
@@ -13,7 +13,7 @@ pub(crate) struct PyMatrix {
 
 #[pymethods]
 impl PyMatrix {
-    /// A row per pair.
+    /// Returns one row per pair.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let table = PyDict::new(py);
         let rows = &self.matrix.rows;
@@ -36,7 +36,7 @@ impl PyMatrix {
         Ok(table)
     }
 
-    /// The one-way delay of a pair at every instant, s.
+    /// Returns the one-way delay of a pair at every instant in s.
     fn delay_s<'py>(&self, py: Python<'py>, pair: usize) -> PyResult<Array<'py>> {
         reals(py, &self.matrix.delays_s(pair).collect::<Vec<_>>())
     }

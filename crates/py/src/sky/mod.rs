@@ -1,4 +1,4 @@
-//! The sky: constellations, places and what they see of each other, as arrays.
+//! Sky for Python: constellations, places and their views, as arrays.
 
 mod budget;
 mod instants;
@@ -40,12 +40,12 @@ use words::{age, others, rule_of, start, Others};
 
 pyo3::import_exception!(bentpipe.errors, SkyError);
 
-/// Instants of changes of a path are found to this share of a step.
+/// Precision of the instants of path changes, as a share of a step.
 const WITHIN: f64 = 0.01;
-/// Python is asked whether work goes on after about so many positions of satellites: some hundredths of a second.
+/// Positions of satellites between checks for Ctrl-C: hundredths of a second.
 const POSITIONS_BETWEEN: usize = 200_000;
 
-/// An array as (NumPy dtype, bytes).
+/// Array as (NumPy dtype, bytes).
 type Array<'py> = (&'static str, Bound<'py, PyBytes>);
 
 /// Name, degrees north and east, height in km, and whether it is a gateway.
@@ -63,7 +63,7 @@ fn wholes<'py>(py: Python<'py>, values: &[i64]) -> PyResult<Array<'py>> {
     Ok(("<i8", bytes(py, values, |x| x.to_le_bytes())?))
 }
 
-/// Does work without the GIL. Now and then it calls `progress` with the share that is done, and looks for Ctrl-C.
+/// Works without the GIL. Regularly calls `progress` with the finished share, and checks for Ctrl-C.
 fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
@@ -95,9 +95,9 @@ fn watched<T: Send>(
 #[pyclass(name = "Sky", module = "bentpipe._core", frozen)]
 pub(crate) struct PySky {
     sky: Sky,
-    /// Whether gateways pass packets up again, without fibres between them.
+    /// Whether gateways relay packets over satellites, without fibre between them.
     zigzags: bool,
-    /// Numbers of a file of elements; empty for other constellations.
+    /// Counts of a file of elements. Empty for other constellations.
     census: Census,
 }
 
@@ -109,14 +109,14 @@ impl PySky {
 
 #[pymethods]
 impl PySky {
-    /// A constellation by name, with other orbits where they are given.
+    /// Returns a constellation by name, with other orbits if given.
     #[staticmethod]
     fn preset(name: &str, epoch: Option<&str>, orbits: Others) -> PyResult<Self> {
         let make = || presets::preset(name)?.sky_with(start(epoch)?, &others(orbits)?, Earth::WGS84);
         make().map(Self::new).map_err(wrong)
     }
 
-    /// Walker's i: T/P/F at a height in km; what its satellites are called.
+    /// Returns Walker's i: T/P/F at a height in km, with a name for its satellites.
     #[staticmethod]
     fn walker(
         name: &str,
@@ -142,7 +142,7 @@ impl PySky {
         make().map(Self::new).map_err(wrong)
     }
 
-    /// One satellite over the equator.
+    /// Returns one satellite over the equator.
     #[staticmethod]
     fn slot(longitude_deg: f64, epoch: Option<&str>) -> PyResult<Self> {
         let make = || {
@@ -153,7 +153,7 @@ impl PySky {
         make().map(Self::new).map_err(wrong)
     }
 
-    /// The satellites of a file of elements that are there in a span (begin and end), which may be so old.
+    /// Returns the satellites of a file of elements that exist in a span (begin and end), up to a largest age.
     #[staticmethod]
     fn elements(
         py: Python<'_>,
@@ -177,8 +177,9 @@ impl PySky {
         py.detach(make).map_err(wrong)
     }
 
-    /// Adds places, and replaces the reach (least elevation or largest range, km) and the links between satellites (`none`, `grid`,
-    /// `grid-and-seam`). `fibre` is the length of fibres between gateways over the great circle. Without it, gateways pass packets up again.
+    /// Adds places, and replaces the reach (least elevation or largest range, km) and the links between satellites
+    /// (`none`, `grid`, `grid-and-seam`). `fibre` is the length of fibres between gateways relative to the great
+    /// circle. Without it, gateways relay packets over satellites.
     fn with_places(
         &self,
         places: Vec<Given>,
@@ -218,7 +219,7 @@ impl PySky {
         make().map_err(wrong)
     }
 
-    /// The same without these satellites and places, and without the links between these two nodes, by number.
+    /// Returns the sky without these satellites and places, and without the links between these two nodes, by number.
     fn without(&self, nodes: Vec<u32>, links: Vec<(u32, u32)>) -> PyResult<Self> {
         let mut sky = self.sky.clone();
         let fails = |what| Failure { what, from_s: f64::NEG_INFINITY, until_s: f64::INFINITY };
@@ -228,26 +229,26 @@ impl PySky {
         Ok(Self { sky, zigzags: self.zigzags, census: self.census.clone() })
     }
 
-    /// Line and fault of each record that was left out.
+    /// Returns line and fault of each skipped record.
     #[getter]
     fn skipped(&self) -> Vec<(usize, &str)> {
         self.census.bad.iter().map(|bad| (bad.line, bad.what.as_str())).collect()
     }
 
-    /// Numbers of records and satellites of a file of elements, by name; empty for other constellations.
+    /// Returns the numbers of records and satellites of a file of elements, by name. Empty for other constellations.
     #[getter]
     fn counts(&self) -> BTreeMap<&'static str, usize> {
         let is_file = self.census.records > 0;
         self.census.counts().into_iter().filter(|_| is_file).collect()
     }
 
-    /// The largest age of elements, s.
+    /// Returns the largest age of elements in s.
     #[getter]
     fn elements_age_s(&self) -> f64 {
         self.census.age_s
     }
 
-    /// A line for each reason to leave records or satellites out, and one for old elements.
+    /// Returns a line for each reason to skip records or satellites, and a line for old elements.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.census.notes()
@@ -263,7 +264,7 @@ impl PySky {
         self.sky.constellation.satellites.iter().map(|satellite| satellite.name.as_str()).collect()
     }
 
-    /// None: the sky goes by distance.
+    /// Returns the least elevation. None: the sky limits the distance.
     #[getter]
     fn elevation_deg(&self) -> Option<f64> {
         match self.sky.access {
@@ -272,7 +273,7 @@ impl PySky {
         }
     }
 
-    /// The largest range of a satellite in use, km; nothing if the elevation decides.
+    /// Returns the largest range of a satellite in use in km. None: the sky limits the elevation.
     #[getter]
     fn range_max_km(&self) -> Option<f64> {
         match self.sky.access {
@@ -281,24 +282,25 @@ impl PySky {
         }
     }
 
-    /// Whether satellites are linked to each other.
+    /// Whether satellites have links to each other.
     #[getter]
     fn is_linked(&self) -> bool {
         self.sky.links.topology != Topology::None
     }
 
-    /// The link budget between places and satellites of the median height: of one way, or of a way up and a way down through a
-    /// transponder that does not decode.
+    /// Returns the link budget between places and satellites of the median height: of one direction, or of a link up
+    /// and a link down through a transparent transponder.
     fn budget(&self, ways: Vec<Way>, symbols_per_s: f64, altitude_km: f64, air: Air) -> PyResult<Budget> {
         budget::of(&ways, symbols_per_s, altitude_km, air).map_err(wrong)
     }
 
-    /// The lowest and the highest elevation in degrees at which the first place uses a satellite within a day; none: it never sees one.
+    /// Returns the lowest and the highest elevation in degrees at which the first place uses a satellite within a day,
+    /// or none without a satellite in view.
     fn elevations(&self) -> PyResult<Option<(f64, f64)>> {
         budget::elevations(&self.sky).map_err(wrong)
     }
 
-    /// The median height of the satellites at the epoch, km.
+    /// Returns the median height of the satellites at the epoch in km.
     #[getter]
     fn altitude_km(&self) -> f64 {
         let satellites = 0..self.sky.satellites() as u32;
@@ -308,13 +310,14 @@ impl PySky {
         heights.get(heights.len() / 2).map_or(0.0, |radius| radius - self.sky.earth.radius_km())
     }
 
-    /// The instant so many seconds after the epoch.
+    /// Returns the instant `seconds` after the epoch.
     fn instant(&self, seconds: f64) -> String {
         self.sky.constellation.epoch.after(seconds).to_string()
     }
 
-    /// The path from the first place to the second: at every instant, and its changes. `span` is begin, end and step, `choice` how
-    /// satellites are chosen, its seed, whether hops are counted, and whether a path is kept until it breaks.
+    /// Returns the path from the first place to the second: at every instant, and its changes. `span` is begin, end and
+    /// step. `choice` is the rule for satellites, its seed, whether hops are counted, and whether a path is kept until
+    /// it breaks.
     #[pyo3(signature = (span, choice, progress=None))]
     fn path<'py>(
         &self,
@@ -351,7 +354,8 @@ impl PySky {
         Ok(table)
     }
 
-    /// The paths of pairs of places over time; with the delays at every instant if `keeps`. `choice` as for `path`.
+    /// Returns the paths of pairs of places over time, with the delays at every instant if `keeps`. `choice` is that of
+    /// `path`.
     #[pyo3(signature = (pairs, span, choice, keeps, progress=None))]
     fn matrix(
         &self,
@@ -375,7 +379,7 @@ impl PySky {
                 ends.dedup();
                 ends.retain(|place| !sky.places.get(*place).is_some_and(|place| place.relay));
                 let rules: Vec<(usize, Rule)> = ends.into_iter().map(|place| (place, rule)).collect();
-                // Each end waits for its satellites; then come the paths.
+                // Each end waits for its satellites. The paths follow.
                 let parts = rules.len() as f64 + 1.0;
                 let mut part = |share: f64| go_on(share * (parts - 1.0) / parts);
                 routing.serving = servings_while(sky, routing.over, &pairs, &rules, span, &mut part)?;
@@ -386,8 +390,9 @@ impl PySky {
         Ok(PyMatrix { matrix: if keeps { matrix } else { matrix.without_delays() } })
     }
 
-    /// Paths from the first place to the second that share no satellite, or no link if `by_links`, shortest first; of each its delay
-    /// and hops at every instant, and its changes. `choice` as for `path`, without the rule.
+    /// Returns paths from the first place to the second that share no satellite, or no link if `by_links`, shortest
+    /// first. Each has its delay and hops at every instant, and its changes. `choice` is that of `path`, without the
+    /// rule.
     #[pyo3(signature = (span, choice, count, by_links, progress=None))]
     fn disjoint<'py>(
         &self,
@@ -399,7 +404,7 @@ impl PySky {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let sky = &self.sky;
-        // Each path is sought through the whole graph.
+        // Each path needs a search of the whole graph.
         let found = watched(py, progress, 10 * count * sky.satellites(), |go_on| {
             let span = Span::new(span.0, span.1, span.2)?;
             let mut routing = self.routing();
@@ -420,7 +425,7 @@ impl PySky {
         found.into_iter().map(shown).collect()
     }
 
-    /// The passes over a place, by rise.
+    /// Returns the passes over a place, by rise.
     #[pyo3(signature = (span, progress=None, place=0))]
     fn passes<'py>(
         &self,
@@ -448,7 +453,7 @@ impl PySky {
         Ok(table)
     }
 
-    /// How cells of the Earth are covered, from south-west row by row, and the share of its surface that is.
+    /// Returns the coverage of cells of the Earth, from south-west row by row, and the covered share of its surface.
     #[pyo3(signature = (cell_deg, span, progress=None))]
     fn coverage<'py>(
         &self,
@@ -457,7 +462,7 @@ impl PySky {
         span: (f64, f64, f64),
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyDict>, f64)> {
-        // Every cell looks at the satellites near it.
+        // Every cell samples the satellites near it.
         let cells = (64_800.0 / (cell_deg * cell_deg).max(0.01)) as usize;
         let found = watched(py, progress, self.sky.satellites() + 20 * cells, |go_on| {
             coverage_while(&self.sky, cell_deg, Span::new(span.0, span.1, span.2)?, go_on)
@@ -475,7 +480,8 @@ impl PySky {
         Ok((table, covered_area(&found)))
     }
 
-    /// Positions of satellites and then places in the frame of the Earth, km: of each instant a row of nodes, each with three numbers.
+    /// Returns the positions of satellites and then places in the frame of the Earth in km: for each instant a row of
+    /// nodes, each with three numbers.
     #[pyo3(signature = (span, progress=None))]
     fn positions<'py>(
         &self,
@@ -498,7 +504,8 @@ impl PySky {
         reals(py, &found)
     }
 
-    /// Where the satellites are at an instant, which are linked, whom each place sees, and the path between the first two places.
+    /// Returns the state at an instant: positions of the satellites, links between them, satellites in view of each
+    /// place, and the path between the first two places.
     fn moment<'py>(&self, py: Python<'py>, at_s: f64, has_path: bool) -> PyResult<Bound<'py, PyDict>> {
         let sky = &self.sky;
         let look = || {
@@ -535,35 +542,36 @@ impl PySky {
 }
 
 impl PySky {
-    /// The path of the shortest delay under this sky.
+    /// Returns the rules for the path with the shortest delay under this sky.
     fn routing(&self) -> Routing {
         let over = if self.zigzags { Over::Satellites } else { Over::of(&self.sky) };
         Routing { over, ..Routing::default() }
     }
 }
 
-/// Of a satellite without a position.
+/// Position of a satellite without one.
 const NOWHERE: Geodetic = Geodetic { latitude_deg: f64::NAN, longitude_deg: f64::NAN, height_km: f64::NAN };
 
-/// Name, what it is and source of every constellation that is known by name.
+/// Returns name, description and source of every constellation.
 #[pyfunction]
 pub(crate) fn constellations() -> Vec<(&'static str, &'static str, &'static str)> {
     PRESETS.iter().map(|preset| (preset.name, preset.about, preset.source)).collect()
 }
 
-/// Name, degrees north and degrees east of every place that is known by name.
+/// Returns name, degrees north and degrees east of every known place.
 #[pyfunction]
 pub(crate) fn cities() -> Vec<(&'static str, f64, f64)> {
     places::cities().map(|(name, at)| (name, at.latitude_deg, at.longitude_deg)).collect()
 }
 
-/// Modulations and codes of DVB-S2 that are the most efficient at some Es/N0: name, that which each needs in dB, bits in a symbol.
+/// Returns the modulations and codes of DVB-S2 that are the most efficient at some Es/N0: name, required Es/N0 in dB,
+/// bits per symbol.
 #[pyfunction]
 pub(crate) fn modcods() -> Vec<(&'static str, f64, f64)> {
     Modcod::useful().map(|(modcod, threshold, bits)| (modcod.name(), threshold, bits)).collect()
 }
 
-/// Degrees north and east of a city.
+/// Returns degrees north and east of a city.
 #[pyfunction]
 pub(crate) fn city(name: &str) -> PyResult<(f64, f64)> {
     let at = places::city(name).map_err(wrong)?;

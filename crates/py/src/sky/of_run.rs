@@ -1,4 +1,4 @@
-//! The sky of a scenario: its constellations, and the paths of its flows during a run.
+//! Sky of a scenario: its constellations, and the paths of its flows during a run.
 
 use super::instants::Instants;
 use super::PySky;
@@ -8,8 +8,8 @@ use bentpipe_sim::scenario::{ConstellationOfRun, SkyOfRun};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// `constellations` (`name`, `sky`, `step_s` and the `paths` of all pairs), `pairs` (`ends`, `flows` and the constellations in `uses`)
-/// and `duration_s`.
+/// Returns `constellations` (`name`, `sky`, `step_s` and the `paths` of all pairs), `pairs` (`ends`, `flows` and the
+/// constellations in `uses`) and `duration_s`.
 pub(crate) fn of_run(py: Python<'_>, sky: SkyOfRun) -> PyResult<Bound<'_, PyDict>> {
     let (constellations, pairs) = (PyList::empty(py), PyList::empty(py));
     for constellation in sky.constellations {

@@ -1,4 +1,4 @@
-//! Words of Python as types.
+//! Converts words of Python to types.
 
 use bentpipe_orbit::sky::constellation::Propagation;
 use bentpipe_orbit::sky::epoch::Epoch;
@@ -10,7 +10,7 @@ use bentpipe_units::quantity::AGE;
 /// Motion of shells (`j2`, `kepler`, `sgp4`), revolutions per day, phase of odd planes in degrees.
 pub(super) type Others = (Option<String>, Option<f64>, Option<f64>);
 
-/// An age as written, s.
+/// Returns a written age in s.
 pub(super) fn age(text: &str) -> Result<f64, Wrong> {
     let wrong = |error| Wrong {
         at: format!("elements_age_max = {text}"),
@@ -34,7 +34,7 @@ pub(super) fn others((motion, revs_per_day, odd_planes_deg): Others) -> Result<O
     Ok(Orbits { motion, revs_per_day, odd_planes_deg })
 }
 
-/// A rule by name; none: whichever satellite makes the path best.
+/// Returns a rule by name. None: the satellite of the best path.
 pub(super) fn rule_of(name: &str, seed: u64) -> Result<Option<Rule>, Wrong> {
     Ok(match name {
         "any" => None,

@@ -1,4 +1,4 @@
-//! Running a case against a connection.
+//! Runs a case against a connection.
 
 use super::script::{Case, Described, Doing, Step};
 use bentpipe_tcp::{
@@ -8,71 +8,75 @@ use bentpipe_tcp::{
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::VecDeque;
 
-/// Near the end of the sequence space, so that every case crosses it.
+/// Initial sequence number near the end of the sequence space, so that every case crosses it.
 pub const ISS: Seq = Seq::new(u32::MAX - 2000);
 const PEER_ISS: Seq = Seq::new(u32::MAX - 700);
 
-/// Segments that wait to be expected.
+/// Largest number of segments that wait for a line that expects them.
 const SEGMENTS_MAX: usize = 100_000;
 
-/// What happens to a connection under test.
+/// Input of a connection under test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Input {
-    /// The application offers so many bytes.
+    /// The application offers this many bytes.
     Write(u64),
-    /// It reads up to so many; none: it no longer reads at once.
+    /// The application reads up to this many bytes. 0: it stops reading data on arrival.
     Read(u64),
-    /// It has no more to send.
+    /// The application has no more to send.
     Close,
-    /// Segments have so many bytes from now on.
+    /// Segments have this many bytes from now on.
     Smss(u32),
     /// This segment of the peer arrives.
     Segment(Segment),
 }
 
-/// Segments that left, each with its instant.
+/// Transmitted segments, each with its instant.
 pub type Sent = VecDeque<(Time, Segment)>;
 
-/// A connection under test. Its sequence numbers begin at [`ISS`].
+/// Connection under test. Its sequence numbers begin at [`ISS`].
 pub trait Subject {
-    /// Whether this is the kernel's TCP: lines that are marked so are for it.
+    /// Whether this is the kernel's TCP, which has its own lines.
     fn is_kernel(&self) -> bool {
         false
     }
-    /// How much later than its instant a segment may leave that is expected `after` the line before.
+    /// Returns the tolerance for a late segment that a script expects `after` the line before.
     fn late(&self, _after: Duration) -> Duration {
         Duration::ZERO
     }
-    /// How much earlier.
+    /// Returns the tolerance for an early segment.
     fn early(&self) -> Duration {
         Duration::ZERO
     }
-    /// Does what is asked.
+    /// Applies an input.
     ///
     /// # Errors
-    /// It cannot be done.
+    ///
+    /// The connection rejects it.
     fn take(&mut self, now: Time, input: Input) -> Result<(), String>;
-    /// Adds what has left by `now`, as a consequence of what was taken.
+    /// Adds the segments that the connection sent by `now` because of its inputs.
     ///
     /// # Errors
-    /// What left cannot be shown.
+    ///
+    /// A segment cannot be shown.
     fn collect(&mut self, now: Time, sent: &mut Sent) -> Result<(), String>;
-    /// Lets time pass, and adds what leaves, until `to` or until something left too early for `to`.
+    /// Advances the time to `to` and adds the segments that leave. Stops at a segment that leaves too early for `to`.
     ///
     /// # Errors
-    /// It never ends.
+    ///
+    /// The segments do not end.
     fn pass(&mut self, to: Time, sent: &mut Sent) -> Result<(), String>;
-    /// Compares a fact with what a script says of it.
+    /// Compares a fact with the value of a script.
     ///
     /// # Errors
-    /// It differs.
+    ///
+    /// They differ.
     fn check(&mut self, name: &str, value: &str) -> Result<(), String>;
 }
 
-/// Bentpipe's own, in virtual time.
+/// Bentpipe's TCP, in virtual time.
 struct Core<'a> {
     conn: Connection,
-    /// What becomes of a segment between the two ends.
+    /// Conversion of a segment between the two ends.
     carry: &'a mut dyn FnMut(&Segment) -> Result<Segment, String>,
     now: Time,
     is_aborted: bool,
@@ -95,7 +99,7 @@ impl Subject for Core<'_> {
     }
 
     fn collect(&mut self, now: Time, sent: &mut Sent) -> Result<(), String> {
-        // A script may ask for more than anyone can expect; what is there already is then one too many.
+        // A script may cause more segments than any line can expect. One segment above the limit fails the case.
         while sent.len() < SEGMENTS_MAX {
             let Some(segment) = self.conn.poll_transmit(now) else { break };
             sent.push_back((now, (self.carry)(&segment)?));
@@ -155,21 +159,22 @@ impl Subject for Core<'_> {
 struct Bench<'a> {
     subject: &'a mut dyn Subject,
     now: Time,
-    /// The shift of the windows that the peer advertises.
+    /// Shift of the windows that the peer advertises.
     peer_shift: u8,
     own_shift: u8,
     scales: bool,
-    /// What the peer has sent in order, for its sequence numbers.
+    /// Bytes that the peer has sent in order, for its sequence numbers.
     peer_next: u64,
     sent: Sent,
     handshake: bool,
-    /// On the kernel: when segments with timestamps should have left, and how much later these are, in milliseconds.
+    /// For the kernel: scheduled times of segments with timestamps, and their lateness, in milliseconds.
     slips: Vec<(u32, u32)>,
-    /// How late everything is by now.
+    /// Total lateness.
     slipped: Duration,
 }
 
-/// A case on bentpipe's TCP: the line and what is wrong. All segments of both directions go through `carry`.
+/// Runs a case on bentpipe's TCP. All segments of both directions go through `carry`. Returns the line and the
+/// difference.
 pub(crate) fn run(
     case: &Case,
     carry: &mut dyn FnMut(&Segment) -> Result<Segment, String>,
@@ -192,7 +197,7 @@ fn run_with(
     run_on(case, &mut Core { conn, carry, now: Time::ZERO, is_aborted: false })
 }
 
-/// A case on a connection that is open: the line and what is wrong.
+/// Runs a case on an open connection. Returns the line and the difference.
 pub(crate) fn run_on(case: &Case, subject: &mut dyn Subject) -> Result<(), (usize, String)> {
     let shift = case.window_shift();
     let is_kernel = subject.is_kernel();
@@ -218,14 +223,16 @@ pub(crate) fn run_on(case: &Case, subject: &mut dyn Subject) -> Result<(), (usiz
 }
 
 impl Case {
-    /// The line in which bentpipe's TCP first differs with other settings; none: the case does not depend on them.
+    /// Returns the line where bentpipe's TCP first differs with other settings, or none if the case does not depend on
+    /// them.
     pub fn differs_with(&self, change: impl FnOnce(&mut Config)) -> Option<usize> {
         let mut config = self.config.clone();
         change(&mut config);
         run_with(self, config, &mut super::unchanged).err().map(|(line, _)| line)
     }
 
-    /// As `window_shift` of the connection, written again: the smallest shift that can express the buffer.
+    /// Returns the smallest shift that can express the buffer. An independent version of the connection's
+    /// `window_shift`.
     pub fn window_shift(&self) -> u8 {
         let buffer = if self.config.window_scaling { self.config.receive_buffer } else { 0 };
         (0..14).find(|&shift| 65_535u64 << shift >= buffer).unwrap_or(14)
@@ -237,7 +244,7 @@ impl Bench<'_> {
         self.subject.collect(self.now, &mut self.sent)
     }
 
-    /// Let time pass; what leaves before `to` should have been expected.
+    /// Advances the time. A segment that leaves before `to` without a line that expects it is an error.
     fn advance(&mut self, to: Time) -> Result<(), String> {
         self.subject.pass(to, &mut self.sent)?;
         if let Some((at, segment)) = self.sent.front().filter(|(at, _)| *at + self.subject.early() < to) {
@@ -279,7 +286,7 @@ impl Bench<'_> {
         self.collect()
     }
 
-    /// What follows counts from `at`, if that is late; and the peer echoes the timestamps that there are.
+    /// Shifts the following lines to `at`, if that is late, and records the timestamps for the peer's echoes.
     fn slip(&mut self, at: Time, stamps: Option<Timestamps>) {
         self.slipped += at.saturating_since(self.now);
         self.now = self.now.max(at);
@@ -290,7 +297,7 @@ impl Bench<'_> {
         }
     }
 
-    /// How much later than written the segment left that has this timestamp.
+    /// Returns the lateness of the segment with this timestamp.
     fn slip_of(&self, value: u32) -> u32 {
         self.slips.iter().rfind(|(written, _)| *written <= value).map_or(0, |(_, slip)| *slip)
     }
@@ -302,7 +309,7 @@ impl Bench<'_> {
         }
     }
 
-    /// First byte of either direction. Without a handshake both ends count alike.
+    /// Returns the first byte of a direction. Without a handshake both ends use the same numbers.
     fn first(&self, of_peer: bool) -> Seq {
         if of_peer && self.handshake {
             PEER_ISS.at(1)

@@ -1,7 +1,8 @@
-//! Conformance scripts: a connection, what its application and its peer do, and what it must send, at which instant.
+//! Runs conformance scripts: inputs of a connection from its application and its peer, and the segments that it must
+//! send, with their instants.
 //!
-//! The scripts stand in `scripts`, one for each standard (`rfc5681.script`). A case begins with the section that it is about
-//! and what that asks for:
+//! The scripts are in `scripts`, one per standard (`rfc5681.script`). A case begins with its section and the
+//! requirement:
 //!
 //! ```text
 //! = RFC 5681 §3.1  Slow start grows by one segment for each ACK
@@ -14,9 +15,9 @@
 //! +0    ? cwnd 2000             the window is this large
 //! ```
 //!
-//! Times count from the line before. Everything that the connection sends must be expected, at its exact instant. What
-//! can stand in a line is described in `script.rs`. A comment that begins with `linux:` is a line for the kernel's TCP, in the
-//! place of the one before it in the same line, if there is one.
+//! Times count from the line before. A line must expect everything that the connection sends, at its exact instant.
+//! `script.rs` describes the words of a line. A comment that begins with `linux:` is a line for the kernel's TCP. It
+//! replaces the line before the comment, if there is one.
 
 mod bench;
 mod script;
@@ -26,7 +27,7 @@ pub use script::Case;
 
 use bentpipe_tcp::Segment;
 
-/// The scripts that come with the simulator: name and text.
+/// Bundled scripts: name and text.
 pub const SCRIPTS: &[(&str, &str)] = &[
     ("linux.script", include_str!("scripts/linux.script")),
     ("rfc1122.script", include_str!("scripts/rfc1122.script")),
@@ -57,28 +58,30 @@ pub const SCRIPTS: &[(&str, &str)] = &[
     ("rfc9937.script", include_str!("scripts/rfc9937.script")),
 ];
 
-/// A place in a script, and what is wrong there.
+/// Place in a script, with the fault there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Objection {
-    /// Its line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// What was expected, and what came instead; or what cannot be read.
+    /// Expected and actual behaviour, or the text that cannot be read.
     pub what: String,
 }
 
-/// A case, and whether the connection does what it asks for.
+/// Case with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The section that the case is about, and what that asks for.
+    /// Section of the standard, and the requirement.
     pub title: String,
-    /// The first line that differs; none: the case holds as written.
+    /// First line that differs. None: the case holds as written.
     pub difference: Option<Objection>,
 }
 
-/// Runs all cases of a script in virtual time. Each segment of either direction goes through `carry`, which gives what arrives.
+/// Runs all cases of a script in virtual time. Each segment of either direction goes through `carry`, which returns the
+/// segment that arrives.
 ///
 /// # Errors
-/// The script cannot be read: its first line that cannot.
+///
+/// The first line that cannot be read.
 pub fn drill(
     text: &str,
     carry: &mut dyn FnMut(&Segment) -> Result<Segment, String>,
@@ -90,23 +93,25 @@ pub fn drill(
     Ok(outcomes.collect())
 }
 
-/// The cases of a script, to run them elsewhere.
+/// Reads the cases of a script, to run them elsewhere.
 ///
 /// # Errors
-/// The script cannot be read: its first line that cannot.
+///
+/// The first line that cannot be read.
 pub fn cases(text: &str) -> Result<Vec<Case>, Objection> {
     script::parse(text).map_err(|(line, what)| Objection { line, what })
 }
 
-/// Runs a case on a connection of any kind that is open; none: it holds.
+/// Runs a case on an open connection of any kind. Returns none if it holds.
 pub fn run_on(case: &Case, subject: &mut dyn Subject) -> Option<Objection> {
     bench::run_on(case, subject).err().map(|(line, what)| Objection { line, what })
 }
 
-/// As it is: what carries nothing through a codec.
+/// Returns the segment unchanged: the `carry` of a run without a codec.
 ///
 /// # Errors
-/// None.
+///
+/// Never.
 pub fn unchanged(segment: &Segment) -> Result<Segment, String> {
     Ok(*segment)
 }

@@ -1,42 +1,42 @@
-//! Reading scripts.
+//! Reads scripts.
 
 use bentpipe_tcp::{Config, CountOption, Ecn, FastOpenOption};
 use bentpipe_units::Duration;
 
-/// All of a case has room in the simulator's time.
+/// Longest case in seconds: it fits into the simulator's time.
 const LONGEST_S: f64 = 5e6;
-/// No script has more to say, and sums of such numbers are numbers.
+/// Largest number of bytes in a script. Sums of such numbers do not overflow.
 const MOST_BYTES: u64 = 1 << 40;
-/// A peer may say more than the 14 of RFC 7323 §2.3.
+/// Largest shift in a script. A peer may exceed the 14 of RFC 7323 §2.3.
 const LARGEST_SHIFT: u8 = 20;
-/// What a connection can be asked for.
+/// Facts of a connection that a script can check.
 const FACTS: [&str; 11] =
     ["cwnd", "ssthresh", "flight", "delivered", "rto", "srtt", "timeouts", "undos", "marks", "aborted", "state"];
 
 /// One case of a script.
 #[derive(Debug)]
 pub struct Case {
-    /// `RFC 5681 §3.1  Slow start ...`.
+    /// Title: `RFC 5681 §3.1  Slow start ...`.
     pub title: String,
-    /// Its settings.
+    /// Settings of the connection.
     pub config: Config,
-    /// The connection under test waits for a SYN; otherwise it opens.
+    /// Whether the connection under test waits for a SYN. Otherwise it opens.
     pub is_passive: bool,
-    /// What the application has to send when the connection opens: data that the SYN may take along.
+    /// Bytes that the application offers before the connection opens. The SYN may carry them.
     pub early: u64,
-    /// And nothing more: the SYN may take the FIN along too.
+    /// Whether the application closes before the connection opens. The SYN may carry the FIN, too.
     pub is_closed: bool,
     pub(crate) steps: Vec<Step>,
 }
 
 impl Case {
-    /// How long it lasts.
+    /// Returns the duration of the case.
     pub fn length(&self) -> Duration {
         let spans = self.steps.iter().filter(|step| step.is_for(true)).map(|step| step.after);
         spans.fold(Duration::ZERO, |sum, span| sum + span)
     }
 
-    /// Whether lines say what Linux does otherwise.
+    /// Whether lines describe other behaviour of Linux.
     pub fn has_notes(&self) -> bool {
         self.steps.iter().any(|step| step.on == On::Linux)
     }
@@ -46,7 +46,7 @@ impl Case {
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) line: usize,
-    /// Since the step before.
+    /// Time since the step before.
     pub(crate) after: Duration,
     pub(crate) action: Doing,
     pub(crate) on: On,
@@ -58,7 +58,7 @@ impl Step {
     }
 }
 
-/// Whose line it is: `+0 ? cwnd 2000  # linux: +0 ? cwnd 3000` has one for each.
+/// Subject of a line: `+0 ? cwnd 2000  # linux: +0 ? cwnd 3000` has one line for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
     Both,
@@ -66,36 +66,41 @@ pub(crate) enum On {
     Linux,
 }
 
-/// What happens, or is expected.
+/// Event, or expectation.
 #[derive(Debug)]
 pub(crate) enum Doing {
     /// `write N`: the application offers N bytes.
     Write(u64),
-    /// `read N`: it reads up to N bytes; before the first data, `read 0` stops it from reading at once.
+    /// `read N`: the application reads up to N bytes. Before the first data, `read 0` makes it stop reading on arrival.
     Read(u64),
-    /// `close`: it has no more to send.
+    /// `close`: the application has no more to send.
     Close,
     /// `smss N`: segments have N bytes from now on.
     Smss(u32),
     /// `< ...`: this segment arrives.
     Arrive(Described),
-    /// `> ... xN`: N segments like this leave; the data of N segments are one after the other, of equal size.
+    /// `> ... xN`: N segments like this leave. Their data are consecutive ranges of equal size.
     Expect(Described, u64),
     /// `? NAME VALUE ...`: `cwnd`, `ssthresh`, `flight` and `delivered` in bytes, `rto` and `srtt` in seconds,
-    /// `timeouts`, `undos` and `marks` (how many; reductions for marks), `aborted` (`yes` or `no`), `state`.
+    /// `timeouts`, `undos` and `marks` (counts; `marks` counts reductions for marks), `aborted` (`yes` or `no`),
+    /// `state`.
     Check(Vec<(String, String)>),
     /// `nothing`: time passes.
     Nothing,
 }
 
-/// A segment in the words of a script, in any order: `syn`, `fin`, `rst`, `FROM:TO` (data, by offset), `ack N` (offset),
-/// `win N` (bytes), `sack L:R,L:R`, `ts VALUE/ECHO`, `ece`, `cwr`, `ace N` (AE, CWR and ECE as a
-/// number), `ect`, `ect1` or `ce`, `slowstart` (the signal of RFC 2760 §3.2.3.3), `noack`; of a SYN also `mss N`, `wscale N` or
-/// `nowscale`, `sackok` or `nosackok`, `cookie ask`, `cookie EIGHT-BYTES` or `nocookie`, `cc N` (a
-/// connection count, of any segment), `ccnew N` or `nocc`, `ccecho N`, `nooptions`. Without data `N:N` gives the sequence number. Of a segment that is
-/// expected, what is not named is not compared, except that data, SYN, FIN and RST must be as said, and a segment with SACK
-/// blocks must name them; `nosack`, `nots`, `noece`, `nocwr`, `noect` and
-/// `noslowstart` ask for their absence.
+/// Segment in the words of a script, in any order.
+///
+/// - Flags: `syn`, `fin`, `rst`, `ece`, `cwr`, `ace N` (AE, CWR and ECE as a number).
+/// - Data: `FROM:TO`, by offset. `N:N` is the sequence number of a segment without data.
+/// - Acknowledgement: `ack N` (offset), `noack`, `win N` (bytes), `sack L:R,L:R`, `ts VALUE/ECHO`.
+/// - IP header: `ect`, `ect1` or `ce`. `slowstart` is the signal of RFC 2760 §3.2.3.3.
+/// - T/TCP: `cc N` (a connection count, of any segment), `ccnew N` or `nocc`, `ccecho N`.
+/// - SYN only: `mss N`, `wscale N` or `nowscale`, `sackok` or `nosackok`, `cookie ask`, `cookie EIGHT-BYTES` or
+///   `nocookie`, `nooptions`.
+///
+/// An expected segment must match its words. Other fields may differ, except data, SYN, FIN, RST and SACK blocks.
+/// `nosack`, `nots`, `noece`, `nocwr`, `noect` and `noslowstart` require absence.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Described {
     pub(crate) is_syn: bool,
@@ -107,7 +112,7 @@ pub(crate) struct Described {
     pub(crate) is_slow_start: Option<bool>,
     pub(crate) ecn: Option<Ecn>,
     pub(crate) data: Option<(u64, u64)>,
-    /// None: as far as everything that arrived, or not compared.
+    /// Acknowledgement. None: up to everything that arrived, or not compared.
     pub(crate) ack: Option<u64>,
     pub(crate) has_no_ack: bool,
     pub(crate) window: Option<u64>,
@@ -115,7 +120,7 @@ pub(crate) struct Described {
     pub(crate) timestamps: Option<(u32, u32)>,
     pub(crate) has_no_timestamps: bool,
     pub(crate) mss: Option<u16>,
-    /// `Some(None)`: without the option.
+    /// Window scale. `Some(None)`: without the option.
     pub(crate) window_scale: Option<Option<u8>>,
     pub(crate) sack_permitted: Option<bool>,
     pub(crate) cookie: Option<FastOpenOption>,
@@ -139,7 +144,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
         let (mut is_passive, mut early, mut is_closed) = (false, 0, false);
         while let Some(&(number, line)) = lines.peek() {
             let (line, comment) = without_comment(line);
-            // However it is spaced: a line for the kernel that is taken for a comment says nothing.
+            // Any spacing is allowed: a kernel line that counts as a comment would have no effect.
             let note = comment.trim_start_matches('#').trim_start().strip_prefix("linux:").map(str::trim);
             if line.starts_with('=') {
                 break;
@@ -177,15 +182,15 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// A comment begins with `#` at the start of a line or after a space; what is before it, and the comment.
+/// Splits a line into text and comment. A comment begins with `#` at the start of a line or after a space.
 fn without_comment(line: &str) -> (&str, &str) {
     let line = line.trim();
     let end = if line.starts_with('#') { 0 } else { line.find(" #").unwrap_or(line.len()) };
     (line[..end].trim_end(), line[end..].trim_start())
 }
 
-/// The keys of `[tcp]`, each with its line, read as those of a scenario. Scripts speak of exact instants: the clock is continuous
-/// unless a script says otherwise. The first problem, with its line if it stands in one.
+/// Reads keys of `[tcp]`, each with its line, as those of a scenario. Scripts contain exact instants, so the clock is
+/// continuous unless a script sets it. Returns the first problem, with its line if it has one.
 fn config(keys: &[(usize, &str)]) -> Result<Config, (Option<usize>, String)> {
     let (plain, tables): (Vec<_>, Vec<_>) = keys.iter().copied().partition(|(_, line)| !line.starts_with('['));
     let is_exact = !keys.iter().any(|(_, line)| line.contains("granularity"));

@@ -119,7 +119,7 @@ table! {
         queue_p50_s: real, "s", "Median of the same (upper edge of a bin of at most 1.6 %).";
         queue_p95_s: real, "s", "95 % quantile of the same.";
         queue_p99_s: real, "s", "99 % quantile of the same.";
-        queue_max_bytes: whole, "B", "Largest backlog, the packet being sent not included.";
+        queue_max_bytes: whole, "B", "Largest backlog, without the packet in transmission.";
         queue_end_packets: whole, "1", "Packets waiting or in flight on this link when the run ended.";
     }
 }
@@ -214,7 +214,7 @@ table! {
 series! {
     /// Series of a sender: a row is written when the value changes.
     SenderSeries (Entity::Flow, sampled: false) {
-        Cwnd "cwnd_bytes", "B", "Congestion window; like what follows, of the flow's latest connection.";
+        Cwnd "cwnd_bytes", "B", "Congestion window of the flow's latest connection.";
         Ssthresh "ssthresh_bytes", "B", "Slow start threshold; no row before it is first set.";
         Srtt "srtt_s", "s", "Smoothed round-trip time (RFC 6298).";
         Rto "rto_s", "s", "Retransmission timeout in force, backoff included (RFC 6298).";
@@ -230,8 +230,8 @@ series! {
     }
     /// Series of a link, sampled at the interval of the record.
     LinkSeries (Entity::Link, sampled: true) {
-        QueueBytes "queue_bytes", "B", "Bytes waiting, the packet being sent not included.";
-        QueuePackets "queue_packets", "1", "Packets waiting, the one being sent not included.";
+        QueueBytes "queue_bytes", "B", "Waiting bytes, without the packet in transmission.";
+        QueuePackets "queue_packets", "1", "Waiting packets, without the packet in transmission.";
         Carried "carried_bps", "bit/s", "Bytes put on the link in the last interval, as a rate.";
     }
 }
@@ -240,7 +240,7 @@ series! {
 pub const HAPPENINGS: &[(&str, &str)] = &[
     ("events", "Events of each connection, with their times."),
     ("decisions", "All events except `sent` and `acked`, which every packet has."),
-    ("losses", "Each packet lost: when, where, of which flow, why, and its bytes."),
+    ("losses", "Lost packets: time, place, flow, cause and bytes."),
 ];
 
 table! {

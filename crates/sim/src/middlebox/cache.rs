@@ -47,9 +47,9 @@ settings! {
         sessions: u32 = 100_000, [1, 1_000_000];
         /// Time without a packet after which the state of a connection is discarded.
         idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
-        /// Transport towards the client. Keys that are not written here are those of `[tcp]`.
+        /// Transport towards the client. Missing keys are those of `[tcp]`.
         opener: Config = Config::default();
-        /// Transport towards the origin. Keys that are not written here are those of `[tcp]`.
+        /// Transport towards the origin. Missing keys are those of `[tcp]`.
         listener: Config = Config::default();
     }
 }

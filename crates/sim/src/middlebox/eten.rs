@@ -48,7 +48,7 @@ settings! {
         /// Notification of the source.
         notice: NoticeKind = NoticeKind::Backward;
         /// Whether numbers and marks make packets longer, by 8 B.
-        option_bytes: bool = false, "header fields that are there";
+        option_bytes: bool = false, "existing header fields";
     }
 }
 

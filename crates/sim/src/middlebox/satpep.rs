@@ -52,21 +52,21 @@ settings! {
         /// Round trip between the gateways, until it is measured.
         rtt: Duration = Duration::from_millis(600);
         /// Shortest time over which the use of the link is measured. A longer round trip takes its place.
-        interval: Duration = Duration::from_millis(200), "our reading";
+        interval: Duration = Duration::from_millis(200), "reading";
         /// Share of the link that is distributed.
-        target: f64 as Chance = 0.95, "our reading";
+        target: f64 as Chance = 0.95, "reading";
         /// Whether to start with one packet, double each round trip, and start again after a timeout.
         slow_start: bool = false, "the paper has windows from the use of the link";
         /// Whether to ask about the last packets after a round trip and 50 ms of silence, instead of waiting for the
         /// timeout.
-        nack_probe: bool = true, "our reading: a NACK needs a gap";
+        nack_probe: bool = true, "reading: a NACK needs a gap";
         /// Buffer for each direction of a connection.
         buffer: u64 as Bytes = 6_291_456, "as `split`";
         /// Connections at the same time. The SYN of a further connection is dropped.
         sessions: u32 = 100_000, [1, 1_000_000];
         /// Time without a packet after which state is discarded.
         idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
-        /// Transport towards the host on its side. Keys that are not written here are those of `[tcp]`.
+        /// Transport towards the host on its side. Missing keys are those of `[tcp]`.
         terrestrial: Config = Config::default();
     }
 }

@@ -57,9 +57,9 @@ settings! {
         idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
         /// Instant when all state is lost, as when the proxy restarts. Default: never.
         fails_at: Option<Time>;
-        /// Transport towards the opener. Keys that are not written here are those of `[tcp]`.
+        /// Transport towards the opener. Missing keys are those of `[tcp]`.
         opener: Config = Config::default();
-        /// Transport towards the other endpoint. Keys that are not written here are those of `[tcp]`.
+        /// Transport towards the other endpoint. Missing keys are those of `[tcp]`.
         listener: Config = Config::default();
     }
 }

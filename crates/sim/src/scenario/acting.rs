@@ -1,5 +1,7 @@
-//! Keys without an effect, because others act in their place: a link's rate where both directions have their own, a key of `[tcp]`
-//! that each flow has itself. A file may have such keys; an override that has no effect is a mistake, and refused.
+//! Finds keys without an effect because other keys replace them.
+//!
+//! Examples are a link's rate if both directions have their own rate, and a key of `[tcp]` that every flow sets itself.
+//! A file may contain such keys. An override without an effect is a mistake and is rejected.
 
 use super::inherit::{sides, DEEP, INHERITED, NOT_OF_PROXIES};
 use super::keys::DATAGRAMS;
@@ -8,16 +10,16 @@ use super::report::Findings;
 use super::tree::{join, Tree, Value};
 use std::collections::BTreeSet;
 
-/// A key without an effect.
+/// Key without an effect.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hidden {
     key: String,
     why: String,
-    /// The keys that act in its place.
+    /// Keys that replace it.
     pub(super) acting: Vec<String>,
 }
 
-/// Reports overrides without an effect. The tree is as written, with the overrides.
+/// Reports overrides without an effect. `tree` is the scenario as written, with the overrides.
 pub(super) fn check(tree: &Tree, overrides: &Overrides, findings: &mut Findings) {
     let mut seen = BTreeSet::new();
     for (path, place) in &overrides.keys {
@@ -29,7 +31,7 @@ pub(super) fn check(tree: &Tree, overrides: &Overrides, findings: &mut Findings)
     }
 }
 
-/// The keys that act in the place of the key at this path, if it has no effect.
+/// Returns the keys that replace the key at this path, if it has no effect.
 pub(super) fn hidden(tree: &Tree, path: &[&str]) -> Option<Hidden> {
     match path {
         ["tcp", rest @ ..] => by_flows(tree, rest),
@@ -43,9 +45,9 @@ pub(super) fn hidden(tree: &Tree, path: &[&str]) -> Option<Hidden> {
     }
 }
 
-/// Groups of links of a sky, which have the keys of a link.
+/// Groups of sky links, with the keys of a link.
 const HOPS: [&str; 4] = ["user", "feeder", "inter_satellite", "fibre"];
-/// Keys that a message lists.
+/// Number of keys that a message lists.
 const LISTED: usize = 4;
 
 impl Hidden {
@@ -86,9 +88,9 @@ fn by_constellations(tree: &Tree, key: &str) -> Option<Hidden> {
     (!acting.is_empty()).then(|| Hidden { key: join("sky", key), why, acting })
 }
 
-/// `path` is below `tcp`.
+/// Returns the flows' keys that replace a key of `[tcp]`. `path` is below `tcp`.
 fn by_flows(tree: &Tree, path: &[&str]) -> Option<Hidden> {
-    // Tables that flows inherit key by key.
+    // Flows inherit these tables key by key.
     let depth = if path.first().is_some_and(|key| DEEP.contains(key)) { 2 } else { 1 };
     let path = path.get(..depth)?;
     if is_of_proxies(tree, path) {
@@ -112,7 +114,7 @@ fn by_flows(tree: &Tree, path: &[&str]) -> Option<Hidden> {
     Some(Hidden { key: path.iter().fold("tcp".to_owned(), |path, key| join(&path, key)), why, acting })
 }
 
-/// Whether settings of a transport leave the key to `[tcp]`.
+/// Whether the transport of a flow takes this key from `[tcp]`.
 fn takes(own: &Tree, path: &[&str]) -> bool {
     let mut node = own;
     for key in path {

@@ -1,10 +1,10 @@
-//! Alternatives within a scenario, to be compared: `[case.NAME]` is a part of a scenario that goes over the rest.
+//! Cases of a scenario, to be compared. `[case.NAME]` overrides parts of the scenario.
 
 use super::check::HIDDEN;
 use super::problem::Problem;
 use super::tree::{is_hidden, join, quoted, Tree, Value};
 
-/// Takes the cases out of what was written, in the order of the file.
+/// Removes the cases from the written scenario and returns them in the order of the file.
 pub(super) fn take(tree: &mut Tree, source: &str) -> Result<Vec<(String, Tree)>, Problem> {
     let Some(cases) = tree.table_mut().and_then(|table| table.remove("case")) else { return Ok(Vec::new()) };
     let wrong = |at: &Tree, path: &str| {
@@ -28,8 +28,8 @@ pub(super) fn take(tree: &mut Tree, source: &str) -> Result<Vec<(String, Tree)>,
     }
 }
 
-/// Puts a case over the rest: tables key by key, all else whole. A table that says what `kind` it is takes the place of
-/// another, except a node, which has other keys besides.
+/// Puts a case over the scenario: tables key by key, other values as a whole. A table with a `kind` replaces another
+/// table, except for nodes, which have other keys besides.
 pub(super) fn put(tree: &mut Tree, case: Tree) {
     put_at(tree, case, &[]);
 }

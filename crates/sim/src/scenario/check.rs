@@ -1,8 +1,8 @@
-//! Walks what was written against the schema: collects every problem, and writes in the defaults.
+//! Checks a written scenario against the schema: reports every problem and writes the defaults.
 //!
-//! It knows the shapes that `schema` makes and no others: tables with properties, maps of tables, lists,
-//! pairs, texts with a format, words, numbers, and choices between these. A choice between tables has a `kind`; a kind
-//! that needs nothing else may be written as its name alone, which is turned into the table here.
+//! It supports only the shapes of `schema`: tables with properties, maps of tables, lists, pairs, strings with a
+//! format, words, numbers, and choices between these. A choice between tables has a `kind`. A kind without required
+//! keys may be written as its name. The check converts the name to a table.
 
 use super::keys::INSTANT;
 use super::problem::Expected;
@@ -15,23 +15,23 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// A table of the schema.
+/// Table of the schema.
 type Shape = Map<String, Json>;
 
-/// The kind that a table of the schema is for.
+/// Returns the kind of a schema table, if it has one.
 fn kind_of(shape: &Shape) -> Option<&str> {
     shape.get("properties")?.get("kind")?.get("const")?.as_str()
 }
 
-/// Follows references, and lists what a choice is between.
+/// Follows references and returns the options of a choice.
 pub(super) fn options(schema: &'static Json) -> Vec<&'static Shape> {
     let mut found = Vec::new();
     collect(schema, &mut found);
     found
 }
 
-/// One option of a choice, with what is asked of it for each value of a file: to look that up in its table takes most of the time
-/// that a large file takes.
+/// Option of a choice with its cached properties. Every value of a file needs them, and reading them from the schema
+/// takes most of the time for a large file.
 struct Choice {
     shape: &'static Shape,
     kind: Option<&'static str>,
@@ -63,7 +63,7 @@ impl Choice {
         }
     }
 
-    /// Whether the value may have been meant as this.
+    /// Whether the value may be meant for this option.
     fn fits(&self, value: &Value) -> bool {
         match value {
             Value::Table(table) => match (self.is_table, self.kind) {
@@ -88,7 +88,7 @@ impl Choice {
         }
     }
 
-    /// Keys of the value that this has, if both are tables.
+    /// Returns the number of the value's keys that this option has, if both are tables.
     fn known(&self, value: &Value) -> usize {
         match (value, self.properties) {
             (Value::Table(table), Some(properties)) => table.keys().filter(|key| properties.contains_key(*key)).count(),
@@ -97,12 +97,13 @@ impl Choice {
     }
 }
 
-/// What a place of the schema is a choice between. It is found out when first asked for: a scenario has few of all keys.
+/// Returns the options of a place in the schema. They are computed on first use, because a scenario uses few of all
+/// keys.
 fn choices(schema: &'static Json) -> &'static [Choice] {
     static CHOICES: Mutex<BTreeMap<usize, &'static [Choice]>> = Mutex::new(BTreeMap::new());
-    // Whoever panicked with it did not leave it half changed.
+    // A panic cannot leave the map half changed.
     let mut all = CHOICES.lock().unwrap_or_else(PoisonError::into_inner);
-    // Kept for ever, as the schema is.
+    // The options live as long as the schema: for ever.
     let find = || &*Vec::leak(options(schema).into_iter().map(Choice::of).collect());
     all.entry(address(schema)).or_insert_with(find)
 }
@@ -123,7 +124,7 @@ fn collect(schema: &'static Json, found: &mut Vec<&'static Shape>) {
     }
 }
 
-/// The option of `schema` that the value was meant as; turns a word for a kind into its table.
+/// Returns the option of `schema` that fits the value best, and converts the name of a kind to its table.
 fn select(schema: &'static Json, tree: &mut Tree) -> Result<&'static Shape, Vec<&'static Shape>> {
     let choices = choices(schema);
     if let Value::Text(text) = &tree.value {
@@ -135,7 +136,7 @@ fn select(schema: &'static Json, tree: &mut Tree) -> Result<&'static Shape, Vec<
             }
         }
     }
-    // Tables without a kind are told apart by their keys.
+    // The keys of tables without a kind tell them apart.
     let mut fitting = choices.iter().rev().filter(|choice| choice.fits(&tree.value));
     let first = fitting.next();
     let best = fitting.fold(first.map(|first| (first, None)), |best, next| {
@@ -164,17 +165,17 @@ pub(super) fn format_of(shape: &Shape) -> Option<&'static Format> {
     formats().iter().find(|format| format.name == name).copied()
 }
 
-/// Whether a date of TOML may be written for this.
+/// Whether a TOML date may be written in this format.
 fn is_instant(format: &Format) -> bool {
     std::ptr::eq(format, &INSTANT)
 }
 
-/// Whether a value is a text for these options: a date is one only where an instant is expected.
+/// Whether a value is a string for these options. A TOML date is a string only if an instant is expected.
 fn is_readable(tree: &Tree, options: &[&'static Shape]) -> bool {
     matches!(tree.value, Value::Text(_)) || options.iter().filter_map(|shape| format_of(shape)).any(is_instant)
 }
 
-/// Writes in every default that the schema states.
+/// Writes every default of the schema into the tree.
 pub(super) fn complete(schema: &'static Json, tree: &mut Tree) {
     let Ok(shape) = select(schema, tree) else { return };
     match &mut tree.value {
@@ -202,17 +203,17 @@ pub(super) fn complete(schema: &'static Json, tree: &mut Tree) {
     }
 }
 
-/// Checks what was written against `schema`.
+/// Checks the written scenario against `schema`.
 pub(super) fn walk(schema: &'static Json, tree: &mut Tree, findings: &mut Findings) {
     walk_at(schema, tree, "", findings);
 }
 
-/// The same for what stands at `path`.
+/// Checks the value at `path` against `schema`.
 pub(super) fn walk_at(schema: &'static Json, tree: &mut Tree, path: &str, findings: &mut Findings) {
     Walk { findings }.walk(schema, tree, path);
 }
 
-/// On its way through what was written.
+/// State of the walk through the written scenario.
 struct Walk<'a> {
     findings: &'a mut Findings,
 }
@@ -281,8 +282,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether `--set` made an entry by a wrong name: it lacks something and has nearly the name of another, or it lacks all that an
-    /// entry needs. That is reported.
+    /// Whether `--set` created an entry by a wrong name. Then it lacks required keys, and its name is close to an
+    /// existing name or it lacks all required keys. Reports the mistake.
     fn is_misnamed(
         &mut self,
         schema: &'static Json,
@@ -312,7 +313,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Unknown and missing keys of a table.
+    /// Reports unknown and missing keys of a table.
     fn keys(
         &mut self,
         properties: &'static Shape,
@@ -352,7 +353,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Names stand in tables, file names and figures.
+    /// Checks a name: names occur in tables, file names and figures.
     fn name(&mut self, name: &str, place: &Place, path: &str) {
         if let Some(why) = bad_name(name) {
             self.findings.add(place, path, format!("the name {} {why}", quoted(name)), NAME, String::new());
@@ -376,7 +377,7 @@ impl Walk<'_> {
         self.findings.add(&tree.place, path, message, format!("expected {expected}"), String::new());
     }
 
-    /// Explains why the value is none of the options.
+    /// Reports a value that fits no option.
     fn mismatch(&mut self, options: &[&'static Shape], schema: &Json, tree: &Tree, path: &str) {
         let kinds: Vec<&str> = options.iter().filter_map(|shape| kind_of(shape)).collect();
         let words: Vec<&str> = options.iter().filter_map(|shape| word(shape)).collect();
@@ -418,7 +419,7 @@ impl Walk<'_> {
             Value::Text(text) | Value::Date(text) if is_readable(tree, options) => {
                 let format = options.iter().find_map(|shape| format_of(shape));
                 let said = format.and_then(|format| (format.check)(text).err());
-                // A kind that needs more than its name is known, but cannot be written alone.
+                // The kind exists, but needs more keys than its name.
                 if let Some(kind) = kinds.iter().find(|kind| *kind == text) {
                     let message = format!("{path} = {tree} needs more than its name");
                     let expected = format!("expected {{ kind = \"{kind}\", ... }}");
@@ -483,7 +484,7 @@ pub(super) fn type_name(tree: &Tree) -> &'static str {
     }
 }
 
-/// What the options ask for, in words.
+/// Describes the options for messages.
 fn describe(options: &[&'static Shape]) -> String {
     let mut said: Vec<String> = Vec::new();
     for shape in options {
@@ -504,7 +505,7 @@ fn describe(options: &[&'static Shape]) -> String {
     said.join(" or ")
 }
 
-/// What is wrong with a name, if anything.
+/// Returns the fault of a name, if it has one.
 pub(super) fn bad_name(name: &str) -> Option<&'static str> {
     match name {
         "" => Some("is empty"),
@@ -515,7 +516,7 @@ pub(super) fn bad_name(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What a name may be.
+/// Rule for names.
 pub(super) const NAME: &str = "expected 1 to 200 characters, no slash, no control characters, no direction marks";
-/// The fault of text that a terminal could not show as it is.
+/// Message for a text with characters that a terminal cannot show.
 pub(super) const HIDDEN: &str = "contains a control character or a direction mark";

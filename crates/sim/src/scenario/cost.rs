@@ -1,4 +1,4 @@
-//! How much work a run is: what would take days is refused before it starts.
+//! Estimates the cost of a run and rejects runs that would take days.
 
 use super::routes_over_time::RoutesOverTime;
 use crate::dictionary;
@@ -8,24 +8,24 @@ use crate::spec::{
 };
 use bentpipe_units::{Duration, Rate};
 
-/// Packet-hops at most: the better part of an hour.
+/// Largest number of packet-hops: almost an hour.
 const HOPS_MAX: f64 = 1e11;
-/// Changes of links and samples at most.
+/// Largest number of link changes and samples.
 const CHANGES_MAX: f64 = 1e9;
-/// Arrivals at most: each could still be open when the run ends, and takes some kilobytes.
+/// Largest number of arrivals. Each may still be open at the end of the run and takes some kilobytes.
 const TRANSFERS_MAX: f64 = 1e6;
-/// Packets that wait at most: half a gigabyte or more.
+/// Largest number of waiting packets: half a gigabyte or more.
 const WAITING_MAX: f64 = 1e7;
-/// Bytes of headers in a packet with data, without options.
+/// Bytes of headers in a data packet, without options.
 pub(super) const HEADERS: u64 = 40;
 
-/// Why a scenario is too much work.
+/// Reason why a scenario costs too much.
 pub(super) struct TooMuch {
-    /// The key that makes it so; of a link, its name with the direction stands for those of its entry.
+    /// Key that causes the cost. For a link, its name with the direction stands for the keys of its entry.
     pub(super) key: Vec<String>,
-    /// Begins with what the key makes: `would take about 1e12 packet-hops`.
+    /// Start of the message: `would take about 1e12 packet-hops`.
     pub(super) message: String,
-    /// What would do, and what to change.
+    /// Limit, and the change that helps.
     pub(super) expected: String,
 }
 
@@ -35,7 +35,7 @@ impl TooMuch {
     }
 }
 
-/// Whether a scenario is too much work: the arithmetic, and what to change.
+/// Returns an error if a scenario costs too much: the estimate, and the change that helps.
 pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<TooMuch> {
     let users = routes.peaks(&scenario.flows, scenario.links.len(), |_| |_| [1.0]);
     let mut hops = vec![(0.0, 0); scenario.flows.len()];
@@ -104,20 +104,20 @@ pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<Too
     None
 }
 
-/// Packets that the flow can send if the flows on a link share it alike, times the links that they and their
-/// acknowledgements cross.
+/// Returns the packets that the flow can send if the flows on a link share it equally, times the links that these
+/// packets and their ACKs cross.
 fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[LinkId]; 2], users: &[[f64; 1]]) -> f64 {
     let seconds = scenario.duration.as_secs_f64();
     let share = |&link: &LinkId| scenario.links[link].rate.largest().as_bps() as f64 / users[link][0].max(1.0);
     let path = route.iter().map(share).fold(f64::INFINITY, f64::min);
     let rtt: Duration =
         route.iter().chain(back).map(|&link| scenario.links[link].delay.least()).fold(Duration::ZERO, |sum, d| sum + d);
-    // The window bounds the rate, if the round trip is longer than nothing.
+    // The window bounds the rate if the round trip takes time.
     let window = 8.0 * flow.tcp.receive_buffer as f64 / rtt.as_secs_f64().max(1e-9);
     let bits = path.min(window) * seconds;
     let packets = bits / (8 * (u64::from(flow.tcp.smss) + HEADERS)) as f64;
     let smss = flow.tcp.smss;
-    // Each byte may be sent twice; opening and closing take some ten packets.
+    // Each byte may be sent twice. Opening and closing take about ten packets.
     let transfer = |segments: f64| 2.0 * segments + 10.0;
     let at_most = |count: Option<u64>, each_s: f64| {
         let in_time = seconds / (each_s + rtt.as_secs_f64()).max(1e-9);
@@ -126,7 +126,7 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[LinkId]; 2], 
     let sending_s = |bytes: f64| 8.0 * bytes / path;
     let packets = match &*flow.app {
         App::Greedy => packets,
-        // Nobody knows how many.
+        // Unknown number of packets.
         App::Port => 0.0,
         App::File { size } => packets.min(2.0 * *size as f64 / f64::from(smss)),
         App::Bulk(bulk) => {
@@ -161,18 +161,18 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[LinkId]; 2], 
     packets * (route.len() + back.len()) as f64
 }
 
-/// Transfers that arrive in a run.
+/// Returns the number of transfers that arrive in a run.
 fn transfers(arrivals: &Arrivals, seconds: f64) -> f64 {
     let in_time = seconds / arrivals.interval.as_secs_f64();
     arrivals.count.map_or(in_time, |count| in_time.min(count as f64))
 }
 
-/// Packets that wait in front of each link at the end, because flows of datagrams, which nothing slows down, send more
-/// than it carries: bounded by the limits of its queue.
+/// Returns the packets that wait before each link at the end of the run. Datagrams do not react to loss, so they may
+/// exceed the link's rate. The queue limits bound the result.
 fn waiting(scenario: &Scenario, routes: &RoutesOverTime) -> Vec<f64> {
     let seconds = scenario.duration.as_secs_f64();
     let carried = |link: LinkId, size: f64| scenario.links[link].largest_for(size as u64).as_bps() as f64 / 8.0;
-    // Bytes per second, and packets of them, that come to each link.
+    // Offered load of each link in bytes and packets per second.
     let offered = routes.peaks(&scenario.flows, scenario.links.len(), |flow| {
         let (mut bytes, size) = match &*scenario.flows[flow].app {
             App::Datagrams(datagrams) => (datagrams.bytes_per_second(), f64::from(datagrams.size)),
@@ -202,14 +202,14 @@ fn waiting(scenario: &Scenario, routes: &RoutesOverTime) -> Vec<f64> {
     LinkId::all(offered.len()).zip(offered).map(waiting).collect()
 }
 
-/// How often each key of a link makes it change.
+/// Returns the number of changes of a link, by key.
 fn link_changes(link: &Link, run: Duration) -> [(&'static str, f64); 5] {
     let outage = match &link.outage {
         Some(Outage { when: Downtimes::Spans { spans, period }, .. }) => rounds(2 * spans.len(), *period, run),
         Some(Outage { when: Downtimes::Random { mean_up, mean_down }, .. }) => 2.0 * ratio(run, *mean_up + *mean_down),
         None => 0.0,
     };
-    // What is interleaved looks ahead.
+    // An interleaver looks ahead.
     let ahead = run + link.interleaving_delay();
     let errors = match &link.error {
         ErrorModel::GilbertElliott { stay: Stay::Time { good, bad }, .. } => 2.0 * ratio(ahead, *good + *bad),
@@ -237,12 +237,12 @@ fn rounds(each: usize, period: Option<Duration>, run: Duration) -> f64 {
 }
 
 impl Link {
-    /// The largest delay at any time, without that of the queue.
+    /// Returns the largest delay at any time, without queueing.
     pub(super) fn delay_max(&self) -> Duration {
         self.delay.largest() + self.interleaving_delay()
     }
 
-    /// The delay at the start of the run, without that of the queue.
+    /// Returns the delay at the start of the run, without queueing.
     pub(super) fn delay_at_start(&self) -> Duration {
         self.delay.values().next().unwrap_or(Duration::ZERO) + self.interleaving_delay()
     }
@@ -253,19 +253,19 @@ impl Link {
 }
 
 impl Profile<Rate> {
-    /// The largest rate at any time.
+    /// Returns the largest rate at any time.
     pub(crate) fn largest(&self) -> Rate {
         self.values().max().unwrap_or(Rate::from_bps(0))
     }
 }
 
 impl Profile<Duration> {
-    /// The largest delay at any time.
+    /// Returns the largest delay at any time.
     pub(crate) fn largest(&self) -> Duration {
         self.values().max().unwrap_or(Duration::ZERO)
     }
 
-    /// The smallest delay at any time.
+    /// Returns the smallest delay at any time.
     pub(crate) fn least(&self) -> Duration {
         self.values().min().unwrap_or(Duration::ZERO)
     }

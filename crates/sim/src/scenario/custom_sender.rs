@@ -1,11 +1,11 @@
-//! Congestion controls that are not in the registry: for the schema one of the registry stands in their place.
+//! Replaces custom congestion controls by registered ones, because the schema knows only those.
 
 use super::files::Sender;
 use super::tree::{Tree, Value};
 use std::collections::BTreeMap;
 
-/// Puts in the place of each of `senders` that is named the one that it is like, and notes which it was. As in a resolved
-/// scenario it may be a table, whose `code` says what it was when that was written.
+/// Replaces each custom congestion control by the registered congestion control that it extends, and records the
+/// original. A resolved scenario may contain it as a table whose `code` identifies the class at that time.
 pub(super) fn stand_in(tree: &mut Tree, senders: &[Sender]) {
     if senders.is_empty() {
         return;
@@ -33,7 +33,7 @@ fn replace(tcp: &mut Tree, senders: &[Sender]) {
     let stand_in = Value::Text(sender.like.name().into());
     match &mut cc.value {
         Value::Table(table) => {
-            // The other keys are settings of the congestion control that it extends.
+            // The other keys are settings of the extended congestion control.
             table.retain(|key, _| key != "code" && key != "extends");
             if let Some(kind) = table.get_mut("kind") {
                 kind.value = stand_in;

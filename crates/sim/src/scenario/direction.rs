@@ -1,4 +1,4 @@
-//! One direction of a link entry, from the form of the file to that of the engine.
+//! Converts one direction of a link entry from the notation of the file to that of the engine.
 
 use super::keys;
 use super::report::{below, path, Report};
@@ -13,7 +13,7 @@ pub(super) struct Direction {
     pub(super) rate: Profile<Rate>,
     pub(super) delay: Profile<Duration>,
     pub(super) jitter: Option<Arc<Vec<Jitter>>>,
-    /// Limits in bdp wait for the flows that cross it.
+    /// Queue of the direction. Limits in bdp stay open until the flows over the link are known.
     pub(super) queue: Queue,
     pub(super) error: ErrorModel,
     pub(super) effect: Effect,
@@ -26,7 +26,7 @@ pub(super) struct Direction {
 }
 
 impl Direction {
-    /// Those of the link `name`, there and back.
+    /// Returns both directions of the link `name`.
     pub(super) fn both(name: &str, link: &keys::Link, run: Duration, report: &mut Report<'_>) -> [Self; 2] {
         [("forward", &link.forward), ("reverse", &link.reverse)].map(|(side, direction)| {
             let path = |key| path(["link", name, side, key]);
@@ -84,7 +84,7 @@ impl Direction {
         })
     }
 
-    /// What packets meet if `coding` protects them.
+    /// Replaces rate and errors by those of the coded link.
     fn encode(&mut self, coding: Coding, run: Duration, report: &mut Report<'_>, path: &[String]) {
         let (rate, delay, error) = (self.rate.clone(), self.delay.clone(), self.error.clone());
         let coded = Coded { coding, rate, delay, error };
@@ -95,7 +95,7 @@ impl Direction {
         self.coded = Some(Box::new(coded));
     }
 
-    /// How many points, spans and indices it has.
+    /// Returns its number of points, spans and indices.
     pub(super) fn entries(&self) -> usize {
         let errors = match &self.error {
             ErrorModel::Arrivals { list, .. } => list.len(),

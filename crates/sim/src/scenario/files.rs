@@ -1,5 +1,4 @@
-//! What a scenario names and does not contain: traces, in files beside it, and congestion controls and functions of the network
-//! of who runs it.
+//! External parts of a scenario: traces in files beside it, and the caller's congestion controls and middleboxes.
 
 use crate::middlebox::OwnConfig;
 use bentpipe_tcp::cc::{CcKind, CustomCc};
@@ -7,40 +6,42 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-/// Where the files are that a scenario names.
+/// Access to the files that a scenario names.
 pub trait Files {
-    /// The content of the file `name`.
+    /// Returns the content of the file `name`.
     ///
     /// # Errors
-    /// Why it cannot be had, as the end of a sentence that begins with its name, and what was expected.
+    ///
+    /// The reason as the end of a sentence that begins with the file's name, and the expected file.
     fn read(&self, name: &str) -> Result<Vec<u8>, (String, String)>;
 
-    /// Told now and then of what takes long to read, with the share that is done. `false` ends it: the scenario is refused.
+    /// Reports the progress of a long read as a share from 0 to 1. Returning `false` cancels it, and the scenario is
+    /// rejected.
     fn go_on(&self, _share: f64) -> bool {
         true
     }
 
-    /// Congestion controls that may be named besides those of the registry.
+    /// Returns the custom congestion controls that a scenario may name.
     fn senders(&self) -> &[Sender] {
         &[]
     }
 
-    /// Functions of the network that may be named besides those of the registry.
+    /// Returns the custom middleboxes that a scenario may name.
     fn functions(&self) -> &[OwnConfig] {
         &[]
     }
 }
 
-/// A congestion control that is not in the registry.
+/// Congestion control outside the registry.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// What it is.
+    /// The congestion control.
     pub cc: CustomCc,
-    /// One of the registry, whose loss recovery it has unless the scenario names another.
+    /// Registered congestion control that provides the loss recovery unless the scenario names another.
     pub like: CcKind,
 }
 
-/// No files: for scenarios that come from nowhere, such as text in a program.
+/// No files: for scenarios without a folder, such as text in a program.
 #[derive(Clone, Copy, Debug)]
 pub struct NoFiles;
 
@@ -50,11 +51,11 @@ impl Files for NoFiles {
     }
 }
 
-/// The files of a folder and of those in it. Nothing outside it can be named.
+/// Files of a folder and its subfolders. A scenario cannot name files outside.
 #[derive(Clone, Debug)]
 pub struct Folder(pub PathBuf);
 
-/// Bytes of a file at most.
+/// Largest size of a file in bytes.
 const SIZE_MAX: u64 = 64 << 20;
 
 impl Files for Folder {
@@ -72,11 +73,11 @@ impl Files for Folder {
             (format!("cannot be read: {error}"), "expected a file in the scenario's folder or below it".to_owned())
         };
         let path = self.0.join(relative);
-        // A pipe would keep us waiting.
+        // Reading a pipe could block.
         if !path.metadata().map_err(unreadable)?.is_file() {
             return Err(("is not a file".into(), "expected a file in the scenario's folder or below it".into()));
         }
-        // What a link leads to may be anybody's, and messages show lines of it.
+        // A symbolic link may lead to a private file, and messages quote its lines.
         let (inside, found) = (self.0.canonicalize().map_err(unreadable)?, path.canonicalize().map_err(unreadable)?);
         if !found.starts_with(inside) {
             return Err((

@@ -1,4 +1,4 @@
-//! What is generated from the schema for people: lists of choices, the pages of the reference, the Python types.
+//! Generates documents from the schema: lists of choices, the reference pages, the Python types.
 
 use super::check::{format_of, options};
 use super::schema::root as schema;
@@ -7,21 +7,21 @@ use bentpipe_tcp::cc::CcKind;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
-/// A name that can be chosen in a scenario.
+/// Named choice of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The key that it is for, such as `cc` or `queue`.
+    /// Key of the choice, such as `cc` or `queue`.
     pub topic: &'static str,
-    /// As scenario files write it.
+    /// Name in scenario files.
     pub name: String,
-    /// One line.
+    /// Description in one line.
     pub summary: String,
-    /// All that is said about it, in Markdown: of a congestion control its source, equations and behaviour by headings, of
-    /// a function of the network the same with its keys, of others what they are and each of their keys.
+    /// Full description in Markdown. A congestion control has its source, equations and behaviour under headings. A
+    /// middlebox has these and its keys. Other choices have a description and their keys.
     pub doc: String,
 }
 
-/// Everything that can be chosen by `kind`.
+/// Returns all choices by `kind`.
 pub fn choices() -> Vec<Choice> {
     let topics = [
         ("like", "Tcp", "like"),
@@ -58,7 +58,7 @@ pub fn choices() -> Vec<Choice> {
         let is_table = shapes.iter().any(|shape| shape.get("properties").is_some());
         for shape in shapes {
             let kind = shape.get("properties").and_then(|p| p["kind"]["const"].as_str());
-            // Choices that have no settings are words; those that have are tables, and their words the short form.
+            // Choices without settings are words. Choices with settings are tables, whose names are the short form.
             let word = shape.get("const").and_then(Json::as_str).filter(|_| !is_table);
             if let Some(name) = kind.or(word) {
                 let mut doc = sentence(shape);
@@ -68,8 +68,8 @@ pub fn choices() -> Vec<Choice> {
                         if let Some(head) = MiddleboxConfig::doc(name).filter(|_| topic == "middlebox") {
                             let _ = write!(doc, "\n\n{head}\n# Settings\n\n");
                         }
-                        keys(&mut doc, shape, None);
-                        choices_of(&mut doc, shape, None, 0);
+                        keys(&mut doc, shape, &[]);
+                        choices_of(&mut doc, shape, &mut Vec::new());
                     }
                 }
                 all.push(Choice { topic, name: name.to_owned(), summary: sentence(shape), doc });
@@ -79,7 +79,7 @@ pub fn choices() -> Vec<Choice> {
     all
 }
 
-/// The reference of the scenario file, in Markdown: the path of each page below `docs/reference`, and its text.
+/// Returns the reference of the scenario file in Markdown: the path of each page below `docs/reference`, and its text.
 pub fn reference() -> Vec<(String, String)> {
     let tables = [
         ("tcp", "`[tcp]`, `[flow.NAME.tcp]`", "Tcp"),
@@ -102,8 +102,8 @@ pub fn reference() -> Vec<(String, String)> {
     ];
     let mut first = String::from(
         "# The scenario file\n\n<!-- Generated from the schema by `BLESS=1 cargo test`; do not edit. -->\n\n\
-         A scenario is TOML. Quantities are strings with a unit. A choice by `kind` that needs no other key may be \
-         written as its name alone: `cc = \"reno\"`. Unknown keys are refused. Each table has a page:\n\n\
+         A scenario is TOML. Quantities are strings with a unit. A choice by `kind` without required keys may be \
+         written as its name: `cc = \"reno\"`. Unknown keys are rejected. Each table has a page:\n\n\
          | table | describes |\n|---|---|\n",
     );
     for (page, title, name) in tables {
@@ -111,21 +111,22 @@ pub fn reference() -> Vec<(String, String)> {
     }
     let top = schema().as_object().expect("the schema is a table");
     let _ = write!(first, "\n## Top level\n\n{}\n", sentence(top));
-    keys(&mut first, top, None);
-    choices_of(&mut first, top, None, 3);
+    keys(&mut first, top, &[]);
+    headings_of(&mut first, top, &[], 3);
     let mut pages = vec![("scenario.md".to_owned(), first)];
     for (page, title, name) in tables {
-        // A direction has most keys of its link.
-        let told = match name {
-            "Direction" | "Hop" => Some(("link", definition("Link"))),
-            "Sky" => Some(("node", definition("Node"))),
-            _ => None,
+        // A direction has most keys of its link, a constellation most keys of its sky.
+        let told: Vec<Page> = match name {
+            "Direction" | "Hop" => vec![("link", definition("Link"))],
+            "Sky" => vec![("node", definition("Node"))],
+            "Constellation" => vec![("node", definition("Node")), ("sky", definition("Sky"))],
+            _ => Vec::new(),
         };
         let shape = definition(name);
         let mut text =
             format!("# {title}\n\n<!-- Generated from the schema; do not edit. -->\n\n{}\n", sentence(shape));
-        keys(&mut text, shape, told);
-        choices_of(&mut text, shape, told, 2);
+        keys(&mut text, shape, &told);
+        headings_of(&mut text, shape, &told, 2);
         pages.push((format!("scenario/{page}.md"), text));
     }
     pages
@@ -135,16 +136,16 @@ fn definition(name: &str) -> &'static Map<String, Json> {
     schema()["$defs"][name].as_object().expect("a table of the schema")
 }
 
-/// Another page and the table that it describes, for keys that stand in both.
-type Told = Option<(&'static str, &'static Map<String, Json>)>;
+/// Another page and the table that it describes, for keys of both pages.
+type Page = (&'static str, &'static Map<String, Json>);
 
-/// One table of keys. Those that `told` has too, and describes alike, link to its page.
-fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Told) {
+/// Writes a table of keys. A key with the same choices on a page of `told` links to that page.
+fn keys(out: &mut String, shape: &'static Map<String, Json>, told: &[Page]) {
     let properties = properties_of(shape);
     if properties.is_empty() {
         return;
     }
-    out.push_str("\n| key | value | default | from | meaning |\n|---|---|---|---|---|\n");
+    out.push_str("\n| key | value | default | source | meaning |\n|---|---|---|---|---|\n");
     let required =
         |key: &String| shape.get("required").and_then(Json::as_array).is_some_and(|r| r.iter().any(|k| k == key));
     for (key, property) in &properties {
@@ -156,7 +157,7 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Told) {
         let origin = property.get("x-origin").and_then(Json::as_str).unwrap_or_default();
         let has_choices = !choices_of_key(key, property).is_empty();
         let row = [
-            match told.filter(|_| has_choices && is_told(told, key, property)) {
+            match told.iter().find(|page| has_choices && is_on(page, key, property)) {
                 Some((page, _)) => format!("[`{key}`]({page}.md#{key})"),
                 None => format!("`{key}`"),
             },
@@ -169,38 +170,59 @@ fn keys(out: &mut String, shape: &'static Map<String, Json>, told: Told) {
     }
 }
 
-/// The choices that the keys of a table offer, each key under a heading of this level; without headings from 0 on.
-fn choices_of(out: &mut String, shape: &'static Map<String, Json>, told: Told, level: usize) {
+/// Writes the choices of a table's keys, each key under a heading of this level, unless a page of `told` has them.
+fn headings_of(out: &mut String, shape: &'static Map<String, Json>, told: &[Page], level: usize) {
     for (key, property) in properties_of(shape) {
-        if is_told(told, key, property) {
+        if told.iter().any(|page| is_on(page, key, property)) || choices_of_key(key, property).is_empty() {
             continue;
         }
-        let choices = choices_of_key(key, property);
-        if level > 0 && !choices.is_empty() {
-            let _ = write!(out, "\n{} {key}\n", "#".repeat(level));
-        }
-        for (written, option) in choices {
-            let _ = write!(out, "\n`{written}`: {}\n", sentence(option));
-            if option.get("const").is_none() {
-                keys(out, option, None);
-                choices_of(out, option, None, 0);
-            }
+        let _ = write!(out, "\n{} {key}\n", "#".repeat(level));
+        choices_of_property(out, key, property, &mut Vec::new());
+    }
+}
+
+/// Writes the choices of a table's keys. Equal choices of a key in `written` are not repeated.
+fn choices_of(out: &mut String, shape: &'static Map<String, Json>, written: &mut Vec<(&'static str, &'static Json)>) {
+    for (key, property) in properties_of(shape) {
+        if !written.iter().any(|&(other, choices)| other == key.as_str() && items(choices) == items(property)) {
+            choices_of_property(out, key, property, written);
         }
     }
 }
 
-/// The properties of a table that are written: all but the name of the kind.
+fn choices_of_property(
+    out: &mut String,
+    key: &'static str,
+    property: &'static Json,
+    written: &mut Vec<(&'static str, &'static Json)>,
+) {
+    written.push((key, property));
+    for (notation, option) in choices_of_key(key, property) {
+        let _ = write!(out, "\n`{notation}`: {}\n", sentence(option));
+        if option.get("const").is_none() {
+            keys(out, option, &[]);
+            choices_of(out, option, written);
+        }
+    }
+}
+
+/// Returns the properties of a table that users write: all except the name of the kind.
 fn properties_of(shape: &'static Map<String, Json>) -> Vec<(&'static String, &'static Json)> {
     let Some(Json::Object(properties)) = shape.get("properties") else { return Vec::new() };
     properties.iter().filter(|(key, _)| *key != "kind" || properties["kind"].get("const").is_none()).collect()
 }
 
-fn is_told(told: Told, key: &str, property: &'static Json) -> bool {
-    let items = |property: &'static Json| options(property.get("items").unwrap_or(property));
-    told.is_some_and(|(_, told)| items(&told["properties"][key]) == items(property))
+/// Whether a page has a key with the same choices.
+fn is_on((_, table): &Page, key: &str, property: &'static Json) -> bool {
+    items(&table["properties"][key]) == items(property)
 }
 
-/// What may be chosen for a key, as a scenario writes it.
+/// Returns the options of a key, or of the items of its list.
+fn items(property: &'static Json) -> Vec<&'static Map<String, Json>> {
+    options(property.get("items").unwrap_or(property))
+}
+
+/// Returns the choices of a key in the notation of a scenario.
 fn choices_of_key(key: &str, property: &'static Json) -> Vec<(String, &'static Map<String, Json>)> {
     let property = property.get("items").unwrap_or(property);
     let pages = [
@@ -209,6 +231,8 @@ fn choices_of_key(key: &str, property: &'static Json) -> Vec<(String, &'static M
         "Rto",
         "Ack",
         "Direction",
+        "Sky",
+        "Constellation",
         "Position",
         "Hop",
         "Record",
@@ -247,10 +271,10 @@ fn sentence(shape: &Map<String, Json>) -> String {
     shape.get("description").and_then(Json::as_str).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A cell of a table has no place for more names than these.
+/// Largest number of names in a table cell.
 const NAMES_MAX: usize = 16;
 
-/// What may stand behind a key, in a few words.
+/// Describes the values of a key in a few words.
 fn value(key: &str, property: &'static Json) -> String {
     let mut said: Vec<String> = Vec::new();
     for shape in options(property) {
@@ -283,7 +307,7 @@ fn value(key: &str, property: &'static Json) -> String {
     }
     let is_name = |text: &String| text.starts_with("`\"");
     if said.iter().filter(|text| is_name(text)).count() > NAMES_MAX {
-        // Each has a paragraph further down.
+        // Each name has its own paragraph below.
         said.retain(|text| !is_name(text));
         said.insert(0, format!("a name of `bentpipe list {key}`"));
     }
@@ -294,7 +318,7 @@ fn kind(shape: &Map<String, Json>) -> &str {
     shape.get("type").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// The module `bentpipe.scenario.types`: the scenario as typed dictionaries.
+/// Returns the Python module `bentpipe.scenario.types`: the scenario as typed dictionaries.
 pub fn python_types() -> String {
     let mut out = String::from(
         "\"\"\"The scenario as typed dictionaries. Generated from the schema; do not edit.\"\"\"\n\n\
@@ -302,7 +326,7 @@ pub fn python_types() -> String {
     );
     let mut classes = Classes::default();
     classes.class("ScenarioDict", schema().as_object().expect("the schema is a table"));
-    // A class stands after those that it mentions: aliases are evaluated when the module is loaded.
+    // A class follows the classes that it mentions, because Python evaluates aliases when it loads the module.
     for class in &classes.made {
         out.push_str(&class.text);
     }
@@ -316,14 +340,14 @@ struct Classes {
 
 struct Class {
     name: String,
-    /// None for the kinds that share a class.
+    /// Shape of the table. A class that several kinds share has none.
     shape: Option<&'static Map<String, Json>>,
     text: String,
 }
 
 impl Classes {
-    /// The name of the class of a table. The same table in two places, such as the queue of a link and of a direction,
-    /// has the class of the first.
+    /// Returns the class of a table. Equal tables in two places, such as the queue of a link and of a direction, share
+    /// the class of the first.
     fn class(&mut self, name: &str, shape: &'static Map<String, Json>) -> String {
         if let Some(made) = self.made.iter().find(|made| made.name == name || made.shape == Some(shape)) {
             return made.name.clone();
@@ -339,8 +363,8 @@ impl Classes {
         let (needed, open): (Vec<_>, Vec<_>) = hints.iter().partition(|(key, ..)| required(key));
         let (words, plain): (Vec<_>, Vec<_>) = open.iter().copied().partition(|(key, ..)| is_word(key));
         let (mut text, mut bases) = (String::new(), Vec::new());
-        // What may be left out and what may not takes two classes before Python 3.11; and a key that is a
-        // word of Python's can only be written as a call.
+        // Optional and required keys need two classes before Python 3.11. A key that is a Python keyword needs the
+        // functional notation.
         let is_apart = !open.is_empty() || needed.iter().any(|(key, ..)| is_word(key));
         for (keys, kind, total) in [(&needed, "Required", ""), (&words, "Optional", "    total=False,\n")] {
             if keys.is_empty() || !is_apart {
@@ -423,7 +447,7 @@ impl Classes {
                 hints.push(hint);
             }
         }
-        // The kinds that need nothing else share a class.
+        // Kinds without keys share a class.
         if !bare.is_empty() {
             let class = format!("{}Kind", reference.as_deref().unwrap_or(name));
             let body =
@@ -451,5 +475,5 @@ fn camel(name: &str) -> String {
     name.replace('+', "-plus").split(['-', '_']).filter(|part| !part.is_empty()).map(part).collect()
 }
 
-/// Keys of scenario files that Python keeps for itself.
+/// Keys of scenario files that are keywords of Python.
 const PYTHON_WORDS: [&str; 4] = ["class", "from", "lambda", "pass"];

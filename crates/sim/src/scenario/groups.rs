@@ -1,9 +1,9 @@
-//! Groups of the keys of large tables, in the order in which a form shows them: `x-groups` in the schema.
+//! Groups of the keys of large tables, in the order of a form: `x-groups` in the schema.
 
-/// A title, and keys.
+/// Title and keys of a group.
 pub(super) type Group = (&'static str, &'static [&'static str]);
 
-/// The groups of a table; none if it is small. Each key is in one group.
+/// Returns the groups of a table, or none for a small table. Each key is in one group.
 pub(super) fn groups(table: &str) -> &'static [Group] {
     match table {
         "Tcp" | "Config" => TCP,
@@ -116,7 +116,7 @@ const FLOW: &[Group] = &[
     ("Transport", &["tcp"]),
 ];
 
-/// The kind of quantity of a text in this format: how a form can explain it.
+/// Returns the quantity of a string in this format, so that a form can explain it.
 pub(super) fn quantity(format: &str) -> &'static str {
     match format {
         "duration" | "age" | "give-up" | "stay" | "phase" => "time",
@@ -140,7 +140,7 @@ mod tests {
     use serde_json::Map;
     use std::collections::BTreeSet;
 
-    /// Tables with more keys have groups.
+    /// Largest number of keys in a table without groups.
     const PLAIN_MAX: usize = 12;
 
     #[test]

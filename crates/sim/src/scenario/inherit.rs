@@ -1,10 +1,10 @@
-//! What is written once and applies to many: `[tcp]` to the flows, a link's keys to its directions.
+//! Passes shared values on: `[tcp]` to the flows, a link's keys to its directions.
 
 use super::tree::{Tree, Value};
 use std::collections::BTreeMap;
 
-/// Gives each flow that has a table `tcp` the keys of `[tcp]` that it does not set itself; the others, of which there
-/// may be very many, share `[tcp]`.
+/// Adds the keys of `[tcp]` to each flow with its own table `tcp`, unless the flow sets them. Flows without a table
+/// share `[tcp]`, because there may be many.
 pub(super) fn tcp(tree: &mut Tree) {
     let common = tree.get("tcp").cloned().unwrap_or_else(Tree::empty);
     let flows = tree.table_mut().and_then(|table| table.get_mut("flow")).and_then(Tree::table_mut);
@@ -18,8 +18,8 @@ pub(super) fn tcp(tree: &mut Tree) {
 /// Tables of `[tcp]` that are inherited key by key.
 pub(super) const DEEP: [&str; 2] = ["rto", "ack"];
 
-/// Gives each side of a proxy that splits connections the keys of `[tcp]` that are not set for it, those aside that are no matter of the proxy's
-/// transport.
+/// Adds the keys of `[tcp]` to each side of a splitting proxy, unless the side sets them. Keys that do not concern a
+/// proxy's transport are left out.
 pub(super) fn proxies(tree: &mut Tree) {
     let mut common = tree.get("tcp").cloned().unwrap_or_else(Tree::empty);
     if let Some(keys) = common.table_mut() {
@@ -38,7 +38,7 @@ pub(super) fn proxies(tree: &mut Tree) {
     }
 }
 
-/// The transports of a proxy that splits connections, by key.
+/// Returns the keys of the transports of a splitting proxy.
 pub(super) fn sides(proxy: &Tree) -> &'static [&'static str] {
     match &proxy.get("kind").unwrap_or(proxy).value {
         Value::Text(name) if name == "split" => &["opener", "listener"],
@@ -47,7 +47,7 @@ pub(super) fn sides(proxy: &Tree) -> &'static [&'static str] {
     }
 }
 
-/// Keys of `[tcp]` that a splitting proxy does not take over: its buffers are its own, and each of its connections is new.
+/// Keys of `[tcp]` that a splitting proxy does not inherit: it has its own buffers, and each of its connections is new.
 pub(super) const NOT_OF_PROXIES: [&str; 10] = [
     "like",
     "processing",
@@ -61,11 +61,11 @@ pub(super) const NOT_OF_PROXIES: [&str; 10] = [
     "handshake",
 ];
 
-/// What a direction inherits.
+/// Keys that a direction inherits.
 pub(super) const INHERITED: [&str; 11] =
     ["rate", "delay", "jitter", "queue", "error", "interleave", "coding", "arq", "framing", "mtu", "outage"];
 
-/// Gives each direction of a link the keys that it does not set itself.
+/// Adds the link's keys to each of its directions, unless the direction sets them.
 pub(super) fn links(tree: &mut Tree) {
     let links = tree.table_mut().and_then(|table| table.get_mut("link")).and_then(Tree::table_mut);
     for link in links.into_iter().flat_map(BTreeMap::values_mut) {

@@ -1,13 +1,13 @@
-//! Entries with `count`, written out.
+//! Expands entries with `count`.
 
 use super::check::{bad_name, NAME};
 use super::report::{below, path, Report};
 use std::collections::BTreeMap;
 
-/// Points, spans, indices, changes and steps of routes, over all instances: a few hundred megabytes.
+/// Largest number of points, spans, indices, changes and route steps in all instances: hundreds of megabytes.
 pub(super) const ENTRIES_MAX: u64 = 20_000_000;
 
-/// One instance of an entry with `count`.
+/// Instance of an entry with `count`.
 pub(super) struct Instance<'a> {
     pub(super) name: String,
     pub(super) entry: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct Instance<'a> {
     pub(super) n: Option<u32>,
 }
 
-/// Writes `{n}` out; `None` if there are too many to go on.
+/// Expands `{n}`. Returns `None` if there are too many instances.
 pub(super) fn instances<'a>(
     what: &str,
     most: u64,
@@ -74,7 +74,7 @@ pub(super) fn instances<'a>(
     Some(all)
 }
 
-/// Refuses names in a route that cannot be those of anything; whether there are none.
+/// Reports names in a route that no node or link can have. Returns whether all names are possible.
 pub(super) fn check_names<'a>(
     names: impl IntoIterator<Item = &'a String>,
     key: &[String],

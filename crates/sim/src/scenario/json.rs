@@ -1,11 +1,11 @@
-//! Scenarios as JSON, which is also how Python values arrive.
+//! Reads scenarios as JSON. Python values arrive as JSON, too.
 
 use super::tree::{Place, Tree, Value};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Reads JSON. A key that is there twice is an error, as in TOML: one of the two would be ignored.
+/// Reads JSON. A repeated key is an error, as in TOML, because one of the two values would be ignored.
 pub(super) fn read(text: &str) -> Result<Tree, serde_json::Error> {
     serde_json::from_str(text).map(|Json(tree)| tree)
 }

@@ -1,7 +1,7 @@
-//! Presets of whole hosts: `tcp.like` fills what the file leaves open with what that host does. Each value has its
-//! source, and stands in the resolved scenario like any other; a key that the file has is left alone.
+//! Presets of hosts: `tcp.like` sets the keys that the file leaves open to the values of that host.
 //!
-//! A preset says nothing of a value that no primary source gives: there the default of the key stays.
+//! Each value has its source and appears in the resolved scenario. Keys of the file stay as they are. A preset leaves a
+//! key at its default if no primary source gives its value.
 
 use super::tree::{Place, Tree, Value};
 use crate::spec::Like;
@@ -10,14 +10,14 @@ use bentpipe_tcp::{Recovery, SackEvidence};
 use bentpipe_units::Word;
 use std::collections::BTreeMap;
 
-/// A value of a preset.
+/// Value of a preset.
 struct Row {
-    /// Dotted, below `tcp`.
+    /// Dotted key below `tcp`.
     key: &'static str,
-    /// As TOML.
+    /// Value as TOML.
     value: &'static str,
     source: &'static str,
-    /// The congestion controls that it is for; none: all of them.
+    /// Congestion controls that the value is for. Empty: all.
     only: &'static [&'static str],
 }
 
@@ -83,7 +83,7 @@ const LINUX_6_PACED: &[Row] = &[
     row_for(CUBIC, "slow_start", "{ kind = 'hystart', train_divisor = 1 }", "hystart_ack_delay of a paced socket"),
 ];
 
-/// What ns-2 does beyond or against the RFCs.
+/// Behaviour of ns-2 beyond or against the RFCs.
 const NS_2: &[Row] = &[
     row("initial_window", "'2 segments'", "windowInit_ = 2"),
     row("receive_buffer", "'unlimited'", "window_ is set as large as wanted"),
@@ -142,7 +142,7 @@ const FREEBSD_14: &[Row] = &[
     row("cc", "{ kind = 'cubic' }", "release notes 14.0"),
     row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps"),
     row("timestamps", "true", "net.inet.tcp.rfc1323 = 1"),
-    row("recovery", "{ kind = 'sack' }", "net.inet.tcp.sack.revised; RACK is a module of its own"),
+    row("recovery", "{ kind = 'sack' }", "net.inet.tcp.sack.revised; RACK is a separate module"),
     row("reduction", "'prr'", "net.inet.tcp.do_prr = 1"),
     row("dsack", "true", "tcp_update_dsack_list"),
     row("limited_transmit", "true", "net.inet.tcp.rfc3042 = 1"),
@@ -165,7 +165,7 @@ const FREEBSD_14: &[Row] = &[
     row("nagle", "true", "tcp(4): TCP_NODELAY is off by default"),
 ];
 
-/// Its values, the more special ones first.
+/// Returns the values of a preset, the more specific ones first.
 const fn rows(like: Like) -> [&'static [Row]; 2] {
     match like {
         Like::Rfc => [&[], &[]],
@@ -182,7 +182,7 @@ pub(super) fn is_origin(origin: &str) -> bool {
     Like::ALL.iter().any(|like| origin.strip_prefix(like.name()).is_some_and(|rest| rest.starts_with(':')))
 }
 
-/// Gives each transport what the host that it is like has, where the file says nothing.
+/// Adds the values of the imitated host to each transport, unless the file sets them.
 pub(super) fn fill(tree: &mut Tree) {
     let Some(table) = tree.table_mut() else { return };
     fill_one(table.entry("tcp".to_owned()).or_insert_with(Tree::empty));
@@ -210,22 +210,22 @@ fn fill_one(tcp: &mut Tree) {
     }
 }
 
-/// Whether something that the file says leaves no place for this key.
+/// Whether a key of the file rules this key out.
 fn is_ruled_out(key: &str, tcp: &Tree, cc: CcKind) -> bool {
     let given = |table: &str, key: &str| tcp.get(table).is_some_and(|table| table.get(key).is_some());
     match key {
-        // They mean SACK.
+        // These keys need SACK.
         "recovery" | "reduction" | "dsack" => !takes_sack(tcp, cc),
-        // Who gives a limit wants that.
+        // A configured limit has precedence.
         "auto_buffer.limit_bdp" => given("auto_buffer", "limit"),
         "auto_send_buffer.limit_bdp" => given("auto_send_buffer", "limit"),
-        // A window that cannot be scaled does not grow.
+        // A window without scaling does not grow.
         "receive_buffer" => matches!(tcp.get("window_scaling").map(|tree| &tree.value), Some(Value::Bool(false))),
         _ => false,
     }
 }
 
-/// The congestion control of a transport.
+/// Returns the congestion control of a transport.
 fn cc(tcp: &Tree) -> CcKind {
     let name = match tcp.get("cc").map(|cc| &cc.value) {
         Some(Value::Text(name)) => name,
@@ -238,8 +238,8 @@ fn cc(tcp: &Tree) -> CcKind {
     CcKind::ALL.iter().find(|kind| kind.name() == name).copied().unwrap_or(CcKind::NewReno)
 }
 
-/// Whether a host may give this transport its own recovery by SACK: not if the file names one without, nor if to find
-/// losses in another way is what the sender is about.
+/// Whether a host may give this transport its SACK recovery. It may not if the file names a recovery without SACK, or
+/// if the congestion control includes its own loss detection.
 fn takes_sack(tcp: &Tree, cc: CcKind) -> bool {
     let kind = tcp.get("recovery").map(|recovery| match &recovery.value {
         Value::Table(table) => table.get("kind").map(|kind| kind.value.clone()),
@@ -249,7 +249,7 @@ fn takes_sack(tcp: &Tree, cc: CcKind) -> bool {
         Some(Some(Value::Text(kind))) => kind == "sack" || kind == "rack",
         Some(_) => false,
         None => match cc.recovery() {
-            // Its point is what its receiver reports.
+            // This recovery depends on the status reports of its receiver.
             Recovery::Sack { evidence: SackEvidence::Status, .. } => false,
             Recovery::Reno | Recovery::Sack { .. } | Recovery::Rack(_) => true,
             newreno @ Recovery::NewReno(_) => newreno == CcKind::NewReno.recovery(),

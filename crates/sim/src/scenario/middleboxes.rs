@@ -1,5 +1,7 @@
-//! Overrides of the middleboxes of a node. Words below the key change the list: `node.NAME.middlebox.append`, `prepend`, `remove`,
-//! `replace`. A value without a word must not remove a middlebox by accident: over a list, only a list of tables counts as a whole list.
+//! Applies overrides to the middleboxes of a node.
+//!
+//! Words below the key change the list: `node.NAME.middlebox.append`, `prepend`, `remove`, `replace`. A value without
+//! such a word must not remove a middlebox by accident, so only a list of tables replaces a list.
 
 use super::problem::{Expected, Problem};
 use super::tree::{join, Place, Tree, Value};
@@ -8,7 +10,8 @@ use std::collections::BTreeMap;
 /// Words for changes, in the order in which they apply.
 const WORDS: [&str; 4] = ["replace", "remove", "prepend", "append"];
 
-/// The node, the value for its middleboxes as a case has it, and nothing else: of a path to the list, or to a word below it.
+/// Returns the node and the value for its middleboxes, in the notation of a case. Accepts a path to the list or to a
+/// word below it.
 pub(super) fn of_path(path: &[String], value: &Tree) -> Option<(String, Tree)> {
     let [node, name, list, word @ ..] = path else { return None };
     if node != "node" || list != "middlebox" {
@@ -24,7 +27,7 @@ pub(super) fn of_path(path: &[String], value: &Tree) -> Option<(String, Tree)> {
     }
 }
 
-/// Takes the middleboxes out of a case, by node.
+/// Removes the middleboxes from a case and returns them by node.
 pub(super) fn take(case: &mut Tree) -> Vec<(String, Tree)> {
     let nodes = case.table_mut().and_then(|table| table.get_mut("node")).and_then(Tree::table_mut);
     let taken = nodes.into_iter().flatten().filter_map(|(name, node)| {
@@ -37,7 +40,8 @@ pub(super) fn take(case: &mut Tree) -> Vec<(String, Tree)> {
 /// Puts a value over the middleboxes of a node. `source` is the name of the text, for messages.
 ///
 /// # Errors
-/// The value would remove a middlebox by accident, or names a middlebox that is not there.
+///
+/// The value would remove a middlebox by accident, or names a middlebox that the node does not have.
 pub(super) fn put(tree: &mut Tree, node: &str, new: Tree, source: &str) -> Result<(), Problem> {
     let list = changed(at(tree, node), node, &new, source)?;
     if let Some(slot) = slot(tree, node, &new.place) {
@@ -46,13 +50,13 @@ pub(super) fn put(tree: &mut Tree, node: &str, new: Tree, source: &str) -> Resul
     Ok(())
 }
 
-/// The kinds of middleboxes at each node.
+/// Returns the kinds of middleboxes at each node.
 pub(super) fn kinds(tree: &Tree) -> BTreeMap<String, Vec<String>> {
     let nodes = tree.get("node").and_then(Tree::table).into_iter().flatten();
     nodes.map(|(name, _)| (name.clone(), at(tree, name).iter().map(kind).collect())).collect()
 }
 
-/// The middleboxes of a node, as far as written.
+/// Returns the middleboxes of a node, as written.
 fn at<'a>(tree: &'a Tree, node: &str) -> &'a [Tree] {
     let list = tree.get("node").and_then(|nodes| nodes.get(node)?.get("middlebox"));
     match list.map(|list| &list.value) {
@@ -61,7 +65,7 @@ fn at<'a>(tree: &'a Tree, node: &str) -> &'a [Tree] {
     }
 }
 
-/// The place of the list in the tree; `None` where no table can have it.
+/// Returns the place of the list in the tree, or `None` if no table can have it.
 fn slot<'a>(tree: &'a mut Tree, node: &str, place: &Place) -> Option<&'a mut Tree> {
     let mut below = tree;
     for key in ["node", node, "middlebox"] {
@@ -95,7 +99,7 @@ fn changed(known: &[Tree], node: &str, new: &Tree, source: &str) -> Result<Value
     }
 }
 
-/// Whether an entry is a table as in a file. A class in Python becomes a table of kind `own`.
+/// Whether an entry is a table as in a file. A Python class becomes a table of kind `own`.
 fn is_written_out(entry: &Tree) -> bool {
     entry.table().is_some()
         && !matches!(entry.get("kind").map(|kind| &kind.value), Some(Value::Text(kind)) if kind == "own")
@@ -132,7 +136,7 @@ fn path(node: &str) -> String {
     join(&join("node", node), "middlebox")
 }
 
-/// The kind of a middlebox; of a custom middlebox its name.
+/// Returns the kind of a middlebox, or the name of a custom middlebox.
 fn kind(entry: &Tree) -> String {
     let text = |key: &str| match entry.get(key).map(|value| &value.value) {
         Some(Value::Text(text)) => Some(text.clone()),

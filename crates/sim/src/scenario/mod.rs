@@ -1,9 +1,16 @@
-//! A scenario: what a run is made of, from the text to the plain values of [`Scenario`], with every default filled in and every
-//! reference checked: it cannot stand for an experiment that makes no sense.
+//! Reads scenarios: from text to the plain values of [`Scenario`], with every default filled in and every reference
+//! checked.
 //!
-//! The way from one to the other: text becomes a `tree` with the place of each value, `check` compares it with the `schema` that
-//! the declarations of the keys make and writes the defaults in, `keys` has what makes no sense within a topic, `resolve` joins
-//! the names, and `resolved` writes the whole back. `read` calls them in this order.
+//! The steps, in the order of `read`:
+//!
+//! - `tree` parses the text and keeps the place of each value.
+//! - `check` compares the tree with the `schema`, which is made from the declarations of the keys, and writes the
+//!   defaults.
+//! - `keys` checks the keys of each topic.
+//! - `resolve` joins the names.
+//! - `resolved` writes the scenario as text again.
+//!
+//! Invariant: a [`Scenario`] is a meaningful experiment.
 
 mod acting;
 mod cases;
@@ -53,19 +60,21 @@ pub use sweep::{Axis, Sweep};
 use read::from_tree;
 use tree::Tree;
 
-/// Reads a scenario file. `source` is the name of the file, for messages; `sets` are pairs of a dotted key and a value
-/// that go over what the file says.
+/// Reads a scenario file. `source` is the name of the file, for messages. `sets` are pairs of a dotted key and a value
+/// that override the file.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place.
+///
+/// All problems, each with its place.
 pub fn from_toml(text: &str, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
     from_toml_with(text, source, sets, &NoFiles)
 }
 
-/// Reads a scenario file that may name other files, which are asked of `files`.
+/// Reads a scenario file that may name other files. `files` provides them.
 ///
 /// # Errors
-/// Everything that is wrong with it and them, each with its place.
+///
+/// All problems of the scenario and its files, each with its place.
 pub fn from_toml_with(
     text: &str,
     source: &str,
@@ -77,18 +86,20 @@ pub fn from_toml_with(
     from_tree(tree, source, sets, files)
 }
 
-/// Reads the same as JSON, which is how Python values arrive: there, places are the source's name and paths of keys.
+/// Reads a scenario as JSON, the form of Python values. A place is the name of the source and the path of the key.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+///
+/// All problems of the scenario.
 pub fn from_json(text: &str, source: &str, sets: &[(String, String)]) -> Result<Resolved, Problems> {
     from_json_with(text, source, sets, &NoFiles)
 }
 
-/// Reads a scenario as JSON that may name files, which are asked of `files`.
+/// Reads a scenario as JSON that may name files. `files` provides them.
 ///
 /// # Errors
-/// Everything that is wrong with it and them.
+///
+/// All problems of the scenario and its files.
 pub fn from_json_with(
     text: &str,
     source: &str,
@@ -107,13 +118,13 @@ pub fn from_json_with(
     }
 }
 
-/// The JSON Schema (draft 2020-12) of a scenario file. `x-origin` says where a default is from, `x-quantity` what a text with a unit
-/// is an amount of, and `x-groups` of a large table has its keys in groups, in the order of a form.
+/// Returns the JSON Schema (draft 2020-12) of a scenario file. `x-origin` is the source of a default, `x-quantity` the
+/// quantity of a string with a unit, and `x-groups` the keys of a large table in groups, in the order of a form.
 pub fn schema() -> serde_json::Value {
     schema::root().clone()
 }
 
-/// Longer texts are not scenarios. A resolved scenario has its traces in it: a third of a million points fit.
+/// Largest scenario in bytes. A resolved scenario includes its traces: about 300,000 points fit.
 const TEXT_MAX: usize = 16 << 20;
 
 fn too_large(text: &str, source: &str, sets: &[(String, String)]) -> Result<(), Problems> {

@@ -1,4 +1,4 @@
-//! How much flows offer to links, and how often transfers arrive that shall offer so much.
+//! Computes the load that flows offer to links, and the rate of transfers for a given load.
 
 use super::cost;
 use super::instances::{expand, Instance};
@@ -12,10 +12,10 @@ use bentpipe_units::settings::Share;
 use bentpipe_units::Duration;
 use std::sync::Arc;
 
-/// Bytes of IPv4 and UDP header.
+/// Bytes of the IPv4 and UDP headers.
 const DATAGRAM_HEADERS: u64 = crate::packet::DATAGRAM_HEADERS as u64;
 
-/// Gives arrivals that are written as the load of a link their interval.
+/// Computes the interval of arrivals that are written as the load of a link.
 pub(super) fn settle(
     file: &File,
     instances: &[Instance<'_>],
@@ -50,13 +50,13 @@ pub(super) fn settle(
     }
 }
 
-/// Bytes with headers, and packets, of a transfer's first transmissions, on average.
+/// Returns the mean bytes, with headers, and packets of a transfer's first transmissions.
 fn packets_of_transfer(flow: &Flow, arrivals: &Arrivals) -> (f64, f64) {
     let segments = arrivals.size.segments(flow.tcp.smss);
     (arrivals.size.mean() + segments * header_len(&flow.tcp) as f64, segments)
 }
 
-/// The largest packet that the flow sends towards its receiver, bytes.
+/// Returns the largest packet that the flow sends towards its receiver, in bytes.
 pub(super) fn largest_packet(flow: &Flow) -> u64 {
     match *flow.app {
         App::Datagrams(datagrams) => u64::from(datagrams.size) + DATAGRAM_HEADERS,
@@ -64,7 +64,7 @@ pub(super) fn largest_packet(flow: &Flow) -> u64 {
     }
 }
 
-/// A full segment and its headers, bytes.
+/// Returns the bytes of a full segment with its headers.
 pub(super) fn full_packet(tcp: &Config) -> u64 {
     u64::from(tcp.smss) + header_len(tcp)
 }
@@ -74,7 +74,8 @@ fn header_len(tcp: &Config) -> u64 {
     cost::HEADERS + if tcp.timestamps { 12 } else { 0 }
 }
 
-/// Bytes with headers, and packets, that a flow offers to links in a second on average, if it does not adapt to what they carry.
+/// Returns the mean bytes, with headers, and packets per second that a flow offers to links, if it does not adapt to
+/// them.
 fn offered(flow: &Flow) -> (f64, f64) {
     match &*flow.app {
         App::Arrivals(arrivals) => {
@@ -90,8 +91,8 @@ fn offered(flow: &Flow) -> (f64, f64) {
     }
 }
 
-/// Refuses arrivals at a link that is offered as much as it carries, or more: there is no steady state, and each number
-/// depends on when the run ends.
+/// Rejects arrivals that offer a link as much as it carries, or more. Such a run has no steady state, and its results
+/// depend on its duration.
 pub(super) fn refuse_overload(
     instances: &[Instance<'_>],
     flows: &[Flow],

@@ -1,4 +1,4 @@
-//! Functions at nodes where they cannot work.
+//! Rejects middleboxes at nodes where they cannot work.
 
 use super::report::{below, path, Report};
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
@@ -9,7 +9,7 @@ use crate::spec::{App, FunctionId, FunctionPair, HalfOfPair, Mtu, Node, NodeKind
 use bentpipe_tcp::Feedback;
 use std::collections::BTreeSet;
 
-/// Refuses functions that need to see what does not come to their node.
+/// Rejects middleboxes that need packets that do not pass their node.
 pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
     for id in NodeId::all(scenario.nodes.len()) {
         let node = &scenario.nodes[id];
@@ -60,14 +60,14 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
     check_explicit(scenario, report);
 }
 
-/// Some flow whose way passes the cache asks for what it can have.
+/// Checks that a flow through the cache requests objects that it may hold.
 fn check_asked(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
     let flows = FlowId::all(scenario.flows.len());
     let passes = |flow: FlowId| {
         let way = scenario.first_route(PathId::there(flow));
         way.iter().any(|&link| [scenario.links[link].from, scenario.links[link].to].contains(&id))
     };
-    // Routes that come later may bring others.
+    // Later routes may lead other flows here.
     let may_change = scenario.timeline.installs().next().is_some();
     if !may_change && !flows.into_iter().any(|flow| scenario.flows[flow].app.catalogue().is_some() && passes(flow)) {
         let message =
@@ -77,7 +77,7 @@ fn check_asked(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Rep
     }
 }
 
-/// Whoever sends what is too large for a link has to be within reach of the node that says so.
+/// Checks that the node before a link with an MTU can reach the senders of packets that are too large.
 fn check_reports(scenario: &Scenario, report: &mut Report<'_>) {
     let reports = |mtu: Mtu| mtu.oversize == Oversize::Report;
     for flow in FlowId::all(scenario.flows.len()).filter(|&flow| scenario.flows[flow].app.has_transport()) {
@@ -94,7 +94,7 @@ fn check_reports(scenario: &Scenario, report: &mut Report<'_>) {
     }
 }
 
-/// Of two functions that work together, each needs the other, and what the other expects.
+/// Checks that two cooperating middleboxes are both there and have matching keys.
 fn check_halves(scenario: &Scenario, report: &mut Report<'_>) {
     let pairs = scenario.function_pairs();
     let key_of = |(node, index): FunctionId, key: &str| {
@@ -168,7 +168,8 @@ fn check_halves(scenario: &Scenario, report: &mut Report<'_>) {
     }
 }
 
-/// The nodes behind one, or before it, on the routes of what `half` is to act on, that can read packets.
+/// Returns nodes that can read packets on the routes of the packets that `half` acts on: those behind the node for a
+/// first half, those before it for a second half.
 fn nodes_beside(scenario: &Scenario, node: NodeId, half: HalfOfPair) -> Vec<&str> {
     let first = PathId::all(2 * scenario.flows.len()).map(|path| (path, scenario.first_route(path)));
     let all = first.chain(scenario.timeline.installs().map(|(_, path, route)| (path, route)));
@@ -189,7 +190,8 @@ fn nodes_beside(scenario: &Scenario, node: NodeId, half: HalfOfPair) -> Vec<&str
     found.into_iter().filter(reads).take(8).map(|id| scenario.nodes[id].name.as_str()).collect()
 }
 
-/// Senders with XCP and RCP follow routers: one that feeds a link on the way of their data has to be there.
+/// Senders with XCP and RCP need feedback from routers: checks that a router with the middlebox feeds a link of the
+/// data path.
 fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
     for id in FlowId::all(scenario.flows.len()).filter(|flow| scenario.flows[*flow].app.has_transport()) {
         let flow = &scenario.flows[id];
@@ -209,7 +211,7 @@ fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
             let message = format!("cannot work on the way of \"{}\": \"{node}\" splits the connection", flow.name);
             return report.value(&key, &message, "expected another sender, or no split on the way");
         }
-        // Where only ACKs leave there is no window or rate to write.
+        // A link that only carries ACKs gives no feedback.
         let of_data = ways.iter().take(if flow.app.has_answers() { 2 } else { 1 });
         let feeders: BTreeSet<NodeId> =
             of_data.flat_map(|way| way.iter()).map(|&link| scenario.links[link].from).collect();
@@ -226,7 +228,7 @@ fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
     }
 }
 
-/// What takes packets apart needs a node that reads them.
+/// Checks that the node can read packets, for a middlebox that takes them apart.
 fn check_reads(node: &Node, key: &[String], report: &mut Report<'_>) {
     if node.kind == NodeKind::BentPipe {
         let message = format!("cannot work at \"{}\": a bent pipe reads no packets", node.name);
@@ -238,7 +240,7 @@ fn check_reads(node: &Node, key: &[String], report: &mut Report<'_>) {
     }
 }
 
-/// The hop of SaTPEP has two ends: the route of a flow with TCP passes none of its gateways, or two.
+/// Checks the pairs of SaTPEP gateways: the route of a TCP flow must pass none or two of them.
 fn check_pairs(scenario: &Scenario, report: &mut Report<'_>) {
     let is_gateway = |node: &&NodeId| {
         scenario.nodes[**node].middleboxes.iter().any(|middlebox| matches!(middlebox, MiddleboxConfig::SatPep(_)))
@@ -271,13 +273,13 @@ fn visits(scenario: &Scenario, path: PathId, node: NodeId) -> bool {
     routes.any(|route| route.iter().any(|&link| scenario.links[link].from == node || scenario.links[link].to == node))
 }
 
-/// What looks at one direction has to be on its way: of one flow with TCP at least, at some time.
+/// Checks that a one-way middlebox is on the path of its direction, for at least one TCP flow at some time.
 fn check_way(scenario: &Scenario, id: NodeId, direction: Way, key: &[String], report: &mut Report<'_>) {
     let flows = FlowId::all(scenario.flows.len()).filter(|&flow| scenario.flows[flow].app.has_transport());
     let looked_at = |path: &PathId| direction.is_from(if path.is_back() { Side::Receiver } else { Side::Sender });
     let paths: Vec<PathId> = flows.flat_map(PathId::both).filter(looked_at).collect();
     let is_passed = |node: &NodeId| paths.iter().any(|&path| visits(scenario, path, *node));
-    // Where no end here speaks TCP, it may be that of real programs.
+    // A flow without simulated TCP may carry that of real programs.
     if paths.is_empty() || is_passed(&id) {
         return;
     }
@@ -289,12 +291,12 @@ fn check_way(scenario: &Scenario, id: NodeId, direction: Way, key: &[String], re
     report.key(key, &message, &format!("expected another direction, or it where they pass: {}", names.join(", ")));
 }
 
-/// What answers data in the ACKs has to see both: of one flow at least, at some time.
+/// Checks that a middlebox that answers data in the ACKs sees both directions, for at least one flow at some time.
 fn check_both_ways(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
     let visits = |path: PathId, node: NodeId| visits(scenario, path, node);
     let mut half = None;
     for flow in FlowId::all(scenario.flows.len()) {
-        // Real packets may be of TCP, too.
+        // Real packets may be TCP, too.
         if !scenario.flows[flow].app.has_transport() && *scenario.flows[flow].app != App::Port {
             continue;
         }
@@ -323,7 +325,7 @@ fn check_both_ways(scenario: &Scenario, id: NodeId, key: &[String], report: &mut
     );
 }
 
-/// What works with corrupted packets sees them at a processing node alone.
+/// Checks that a middlebox for corrupted packets is at a processing node: other nodes drop them.
 fn check_processing(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
     let node = &scenario.nodes[id];
     if node.kind == NodeKind::Processing {
@@ -342,7 +344,7 @@ fn check_processing(scenario: &Scenario, id: NodeId, key: &[String], report: &mu
     );
 }
 
-/// What echoes for receivers stands where flows end.
+/// Checks that a middlebox that echoes for receivers is at a node where flows end.
 fn check_end(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
     let ends: BTreeSet<NodeId> = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
     if ends.contains(&id) {
@@ -353,7 +355,7 @@ fn check_end(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Repor
     report.value(key, &message, &format!("expected it at a node where one does: {}", names.join(", ")));
 }
 
-/// A gateway sends straight to a satellite that records.
+/// Checks that a gateway of this protocol sends directly to a recording satellite.
 fn check_been_gateway(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
     let first = PathId::all(2 * scenario.flows.len()).map(|path| scenario.first_route(path));
     let all = first.chain(scenario.timeline.installs().map(|(_, _, route)| route));

@@ -1,27 +1,27 @@
-//! What is wrong with a scenario, said so that it can be put right.
+//! Problems of a scenario, in the form that helps to correct them.
 
 use std::fmt;
 
-/// One thing that is wrong.
+/// Problem of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// `file:line:column`, `--set key`, or empty where there is no text (Python values).
+    /// `file:line:column`, `--set key`, or empty without a text (Python values).
     pub place: String,
-    /// The key concerned: `link.feeder.error.rate`. Empty for the text as a whole.
+    /// Key of the problem: `link.feeder.error.rate`. Empty for the text as a whole.
     pub path: String,
-    /// Where it begins and ends in the text, if it stands there.
+    /// Start and end in the text, if the problem has a place there.
     pub span: Option<Span>,
-    /// What stands at the key; none if nothing does, or a table.
+    /// Value of the key. None without a value, or for a table.
     pub value: Option<serde_json::Value>,
-    /// What is wrong, with the key and the offending value.
+    /// The fault, with the key and its value.
     pub message: String,
-    /// What would have been right.
+    /// Expected value.
     pub expected: Expected,
-    /// The name, value or line that was probably meant; may be empty.
+    /// Name, value or line that was probably meant. May be empty.
     pub suggestion: String,
 }
 
-/// A stretch of the text: the first character, and the one behind the last.
+/// Stretch of the text, from its first character to the character behind the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     /// Line and column, from 1.
@@ -30,17 +30,17 @@ pub struct Span {
     pub end: (usize, usize),
 }
 
-/// What would have been right.
+/// Expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// In words, after "expected" mostly; may be empty.
+    /// In words, mostly after "expected". May be empty.
     Words(String),
     /// One of these names.
     OneOf(Vec<String>),
 }
 
 impl Expected {
-    /// One of these names, in the order of the alphabet.
+    /// Returns the expectation of one of these names, in alphabetical order.
     pub(super) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         names.sort_unstable();
@@ -70,22 +70,22 @@ impl fmt::Display for Expected {
     }
 }
 
-/// Everything that is wrong with a scenario, in the order of the file.
+/// All problems of a scenario, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems {
-    /// At least one.
+    /// The problems, at least one.
     pub problems: Vec<Problem>,
 }
 
 impl Problems {
-    /// One, of the text as a whole.
+    /// Returns a single problem of the text as a whole.
     pub(super) fn alone(place: String, message: String, expected: &str) -> Self {
         Self { problems: vec![Problem::new(place, "", message, expected)] }
     }
 }
 
 impl Problem {
-    /// One of which no more is known.
+    /// Returns a problem without further details.
     pub(super) fn new(place: String, path: &str, message: String, expected: impl Into<Expected>) -> Self {
         let (path, expected) = (path.to_owned(), expected.into());
         Self { place, path, span: None, value: None, message, expected, suggestion: String::new() }
@@ -129,29 +129,29 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// Problems printed; the rest are counted.
+/// Number of printed problems. The rest are counted.
 pub(super) const SHOWN: usize = 50;
 
-/// The name among `names` that `given` is probably a misspelling of.
+/// Returns the name among `names` that is closest to `given`, if it is close enough.
 pub(super) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = given.chars().count();
     if length > LONGEST_NAME {
         return None;
     }
     let near = names.into_iter().filter(|name| name.len() <= LONGEST_NAME);
-    // Names of senders are written in all manners elsewhere: CUBIC, BBRv3.
+    // Other tools write congestion controls in capitals: CUBIC, BBRv3.
     let given = given.to_lowercase();
     let best = near.map(|name| (distance(&given, &name.to_lowercase()), name)).min()?;
-    // Something must remain of what was given: any two letters are one mistake apart.
+    // A part of the name must match: any two names of one letter differ by one mistake.
     (best.0 <= (length / 3).max(1) && best.0 < length).then_some(best.1)
 }
 
-/// The name that was probably meant, or nothing.
+/// Returns the name that was probably meant, or an empty string.
 pub(super) fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, names).unwrap_or_default().to_owned()
 }
 
-/// Levenshtein, with two neighbours exchanged counted as one mistake.
+/// Returns the Levenshtein distance, with an exchange of two neighbours as one mistake.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

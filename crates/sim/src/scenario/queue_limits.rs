@@ -1,4 +1,4 @@
-//! What the flows that cross a link mean for its queue.
+//! Converts and checks the queues of links for the flows that cross them.
 
 use super::instances::Instance;
 use super::report::{path, Report};
@@ -9,11 +9,11 @@ use crate::spec::{Flow, Link, Queue, QueueLimit};
 use bentpipe_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a queue of a link that no flow crosses is made for: an Ethernet packet.
+/// Packet size in bytes for a link without flows: an Ethernet packet.
 const PACKET: u64 = 1500;
 
-/// The longest propagation round trip and the largest packet of the flows that cross each link; zeros if there are none. Each
-/// route counts that a flow ever has, with that of the other direction at the same time.
+/// Returns the longest propagation round trip and the largest packet of the flows over each link, or zeros without
+/// flows. Counts every route of the run, with the route of the other direction at the same time.
 fn crossings(links: &[Link], flows: &[Flow], routes: &RoutesOverTime) -> Vec<(Duration, u64)> {
     let mut crossing: Vec<(Duration, u64)> = links.iter().map(|_| (Duration::ZERO, 0)).collect();
     for (flow, [route, back]) in routes.each(flows) {
@@ -27,8 +27,8 @@ fn crossings(links: &[Link], flows: &[Flow], routes: &RoutesOverTime) -> Vec<(Du
     crossing
 }
 
-/// Makes bytes of the limits that are written in bdp: largest rate of the link, as full packets find it, times largest
-/// propagation round trip of the flows that cross it, in either direction; twice the link's own delay where there are none.
+/// Converts limits in bdp to bytes. A bdp is the link's largest rate for full packets, times the largest propagation
+/// round trip of the flows over the link in either direction. Without flows, the round trip is twice the link's delay.
 pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &RoutesOverTime) {
     let crossings = crossings(links, flows, routes);
     for (link, (rtt, packet)) in links.iter_mut().zip(crossings) {
@@ -42,7 +42,7 @@ pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &RoutesOver
     }
 }
 
-/// Refuses classes that a queue on the way does not have, and queues that packets of their flows can never pass.
+/// Rejects classes that a queue on the path does not have, and queues that no packet of their flows can pass.
 pub(super) fn check_queues(
     links: &[Link],
     flows: &[Flow],
@@ -63,7 +63,7 @@ pub(super) fn check_queues(
             }
         }
     }
-    // With drop-tail, a packet that finds the link free needs no room.
+    // With drop-tail, a packet that finds the link idle needs no room.
     let needs_room = |link: &Link| !matches!(link.queue, Queue::DropTail { .. });
     if !links.iter().any(needs_room) {
         return;

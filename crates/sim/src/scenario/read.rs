@@ -1,4 +1,4 @@
-//! From a tree to a valid scenario, step by step; a point of a grid or a case goes the same way.
+//! Converts a tree to a valid scenario, step by step. Points of a sweep and cases use the same steps.
 
 use super::files::Files;
 use super::overrides::Overrides;
@@ -10,7 +10,7 @@ use super::tree::{Place, Tree};
 use super::{acting, cases, check, custom_sender, inherit, keys, like, resolve, schema, sky};
 use bentpipe_units::settings::Typed;
 
-/// Reads a tree: its cases, its grid, and the rest.
+/// Reads a tree: its cases, its sweep, and the rest.
 pub(super) fn from_tree(
     mut tree: Tree,
     source: &str,
@@ -38,30 +38,32 @@ pub(super) fn from_tree(
 }
 
 impl Sweep {
-    /// The scenario of a point, which is a position on each axis.
+    /// Reads the scenario of a point, given as a position on each axis.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its place, which is mostly that of a value in the sweep.
+    ///
+    /// All problems, each with its place: mostly that of a value in the sweep.
     ///
     /// # Panics
-    /// If there is no such position.
+    ///
+    /// If the point does not exist.
     pub fn point(&self, positions: &[usize], files: &dyn Files) -> Result<Resolved, Problems> {
         let (tree, overrides) = self.written_at(positions);
         Ok(read(tree, &self.source, overrides, files)?.0)
     }
 
-    /// A case of the scenario, with values over it.
+    /// Reads a case of the scenario, with overrides.
     ///
     /// # Errors
-    /// There is no such case, or everything that is wrong with it.
+    ///
+    /// The case does not exist, or all its problems.
     pub fn case(&self, name: &str, sets: &[(String, String)], files: &dyn Files) -> Result<Resolved, Problems> {
         let (tree, overrides) = self.written_in(name, sets)?;
         Ok(read(tree, &self.source, overrides, files)?.0)
     }
 }
 
-/// Reads a scenario whose cases and grid have been taken out; of the latter there is what is not about its points.
-/// `overrides` are in the tree.
+/// Reads a scenario whose cases and sweep have been removed from the tree. `overrides` are in the tree.
 fn read(
     mut tree: Tree,
     source: &str,
@@ -92,7 +94,7 @@ fn read(
                     return Ok((resolved, file.sweep));
                 }
             }
-            // The walker lets nothing through that the structs refuse; if it did, saying so beats a panic.
+            // `check` rejects everything that the structs reject. A message is better than a panic if it does not.
             Err(error) => {
                 findings.add(&Place::Nowhere, "", format!("not a scenario: {error}"), String::new(), String::new())
             }
@@ -100,14 +102,14 @@ fn read(
     }
     findings.found.sort_by(|a, b| a.place.cmp(&b.place));
     problems.splice(0..0, findings.found.into_iter().map(|found| located(found, source, &tree)));
-    // What is inherited is wrong once, however many inherit it.
+    // An inherited value is reported once for all its heirs.
     let mut seen = std::collections::BTreeSet::new();
     problems.retain(|problem| seen.insert((problem.place.clone(), problem.message.clone())));
     Err(Problems { problems })
 }
 
 impl Resolved {
-    /// The scenario on a day of the sky. `None` if it has no sky, or if the file fixes the day.
+    /// Reads the scenario on a day of the sky. Returns `None` if it has no sky or if the file fixes the day.
     pub fn on_day(&self, day: u64, files: &dyn Files) -> Option<Result<Self, Problems>> {
         let mut tree = self.sky.as_deref().filter(|written| sky::day::is_open(written))?.clone();
         let mut overrides = Overrides::default();
@@ -115,7 +117,7 @@ impl Resolved {
         Some(read(tree, &self.source, overrides, files).map(|(resolved, _)| resolved))
     }
 
-    /// The sky with the paths of a run, found once more. `None` if there is no sky, or if `files` ended the work.
+    /// Computes the sky and the paths of a run again. Returns `None` without a sky, or if `files` cancels.
     pub fn look_at_sky(&self, files: &dyn Files) -> Option<sky::SkyOfRun> {
         sky::look(self.sky.as_deref()?.clone(), files)
     }

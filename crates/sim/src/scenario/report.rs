@@ -1,4 +1,4 @@
-//! What is found to be wrong with a scenario, and where: at the place of the key concerned.
+//! Collects the problems of a scenario, each at the place of its key.
 
 use super::files::Files;
 use super::problem::{suggestion, Expected, Problem, SHOWN};
@@ -8,26 +8,26 @@ use super::tree::{join, Place, Tree};
 pub(super) struct Report<'a> {
     pub(super) tree: &'a Tree,
     pub(super) findings: &'a mut Findings,
-    /// Where the files are that the scenario names.
+    /// Access to the files that the scenario names.
     pub(super) files: &'a dyn Files,
-    /// Points read from them so far.
+    /// Number of points read from files.
     pub(super) traced: usize,
 }
 
 impl<'a> Report<'a> {
-    /// `PATH = VALUE message`, where the key stands.
+    /// Reports `PATH = VALUE message` at the place of the key.
     pub(super) fn value(&mut self, path: &[String], message: &str, expected: &str) {
         self.suggest(path, message, expected, String::new());
     }
 
-    /// The same, with what was probably meant.
+    /// Reports `PATH = VALUE message` with the value that was probably meant.
     pub(super) fn suggest(&mut self, path: &[String], message: &str, expected: &str, suggestion: String) {
         let (path, tree) = self.written(path);
         let shown = path.iter().fold(String::new(), |path, key| join(&path, key));
         self.findings.add(&tree.place, &shown, format!("{shown} = {tree} {message}"), expected, suggestion);
     }
 
-    /// `PATH message`, for a key that may not be there.
+    /// Reports `PATH message` for a key that may be absent.
     pub(super) fn key(&mut self, path: &[String], message: &str, expected: &str) {
         let shown = path.iter().fold(String::new(), |path, key| join(&path, key));
         let tree = self.tree.at(path.iter().map(String::as_str));
@@ -38,7 +38,7 @@ impl<'a> Report<'a> {
         matches!(self.tree.at(path.iter().map(String::as_str)).place, Place::Default(_))
     }
 
-    /// The key under which a value was really written: `[tcp]` for a flow's, the link's own for a direction's.
+    /// Returns the key under which a value was written: that of `[tcp]` for a flow, that of the link for a direction.
     fn written(&self, path: &[String]) -> (Vec<String>, &'a Tree) {
         let tree = self.tree.at(path.iter().map(String::as_str));
         let path = match path {
@@ -57,17 +57,17 @@ impl<'a> Report<'a> {
     }
 }
 
-/// A problem before its place is written out.
+/// Problem whose place is not formatted yet.
 pub(super) struct Found {
     pub(super) place: Place,
     pub(super) problem: Problem,
 }
 
-/// Collects problems and notes of a scenario.
+/// Problems and notes of a scenario.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) found: Vec<Found>,
-    /// Notes: facts that a user should know of a valid scenario.
+    /// Notes: facts about a valid scenario that a user should know.
     pub(super) notes: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ impl Findings {
         self.found.push(Found { place: place.clone(), problem });
     }
 
-    /// What was probably meant, for as many problems as anybody reads: comparing names takes time.
+    /// Returns the name that was probably meant. Only the first problems get one, because comparing names takes time.
     pub(super) fn guess<'a>(&self, given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
         if self.found.len() < SHOWN {
             suggestion(given, names)
@@ -94,12 +94,12 @@ impl Findings {
     }
 }
 
-/// A path of these keys.
+/// Returns the path of these keys.
 pub(super) fn path<const N: usize>(keys: [&str; N]) -> Vec<String> {
     keys.map(str::to_owned).to_vec()
 }
 
-/// The path of a key of the table at `path`.
+/// Returns the path of a key of the table at `path`.
 pub(super) fn below(path: &[String], key: &str) -> Vec<String> {
     path.iter().cloned().chain([key.to_owned()]).collect()
 }

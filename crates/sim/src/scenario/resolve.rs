@@ -1,5 +1,7 @@
-//! From the file as written to what it means: expands `{n}`, joins names, fills routes and queues, and checks
-//! everything that concerns more than one key. Reports all problems, at the place of the key concerned.
+//! Converts the written file to its meaning.
+//!
+//! Expands `{n}`, joins names, computes routes and queues, and checks conditions on several keys. Reports all problems,
+//! each at the place of its key.
 
 use super::check::HIDDEN;
 use super::direction::Direction;
@@ -17,24 +19,24 @@ use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A million flows take some four gigabytes.
+/// Largest number of flows: a million take about four gigabytes.
 const FLOWS_MAX: u64 = 1_000_000;
-/// As many as a million flows have if each end has its own, and what is between them.
+/// Largest number of links: those of a million flows with one link at each end, and the links between them.
 const LINKS_MAX: u64 = 2_100_000;
 
 /// The two directions of a link.
 const SIDES: [&str; 2] = ["forward", "reverse"];
 
-/// A scenario, and which entry of the file each link and flow is from.
+/// Scenario, with the entry of the file for each link and flow.
 pub(super) struct Meaning {
     pub(super) scenario: Arc<Scenario>,
     pub(super) links: BTreeMap<String, String>,
     pub(super) flows: BTreeMap<String, String>,
-    /// The table that each change of the timeline is from.
+    /// Table of the file for each change of the timeline.
     pub(super) changes: Vec<usize>,
 }
 
-/// What the file means; `None` if problems were found.
+/// Returns the meaning of the file, or `None` if there are problems.
 pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     if file.duration == Duration::ZERO || file.duration > DURATION_MAX {
         report.value(&path(["duration"]), "is out of range", "expected more than 0 s, at most 200 days (4800 h)");
@@ -58,7 +60,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         if let Some(own) = &flow.tcp {
             transports.insert(name, keys::transport(own, report, &["flow", name, "tcp"]));
         } else if !transports.contains_key("") {
-            // Under the name that no flow has: what the flows without a table of their own share.
+            // The empty name, which no flow has, is the transport of all flows without their own table.
             transports.insert("", keys::transport(&file.tcp, report, &["tcp"]));
         }
     }
@@ -111,7 +113,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     };
     placement::check(&scenario, report);
     if let Some(cost::TooMuch { mut key, message, expected }) = cost::refuse(&scenario, &routes) {
-        // As written: the entry that the link is from, and the direction.
+        // The key as written: the entry of the link, and the direction.
         if let Some((name, side)) = key.get(1).and_then(|name| name.rsplit_once('.')) {
             let entry = links.iter().find(|link| link.name == name).map_or(name, |link| link.entry);
             key.splice(1..2, [entry.to_owned(), side.to_owned()]);
@@ -126,7 +128,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     })
 }
 
-/// Names in routes that cannot be those of anything.
+/// Checks the names in routes.
 fn check_routes(file: &File, report: &mut Report<'_>) {
     for (flow, entry) in &file.flow {
         for (key, route) in [("route", &entry.route), ("reverse_route", &entry.reverse_route)] {
@@ -135,7 +137,7 @@ fn check_routes(file: &File, report: &mut Report<'_>) {
     }
 }
 
-/// Refuses what would not fit into memory.
+/// Rejects scenarios that would not fit into memory.
 fn check_sizes(
     file: &File,
     links: &[Instance<'_>],
@@ -160,7 +162,7 @@ fn check_sizes(
     }
 }
 
-/// Tables of nodes that are on no link.
+/// Reports tables of nodes without a link.
 fn check_nodes(file: &File, names: &BTreeSet<&str>, report: &mut Report<'_>) {
     for name in file.node.keys().filter(|name| !names.contains(name.as_str())) {
         let hint = report.findings.guess(name, names.iter().copied());
@@ -171,13 +173,13 @@ fn check_nodes(file: &File, names: &BTreeSet<&str>, report: &mut Report<'_>) {
     }
 }
 
-/// The nodes at both ends of each link or flow, looked up once; without those that begin or end nowhere.
+/// Returns the nodes at both ends of each link or flow. Leaves out entries with unknown ends.
 fn known_ends(instances: &[Instance<'_>], nodes: &BTreeMap<&str, NodeId>) -> Vec<[NodeId; 2]> {
     let known = |end: &String| nodes.get(end.as_str()).copied();
     instances.iter().filter_map(|instance| Some([known(&instance.from)?, known(&instance.to)?])).collect()
 }
 
-/// Flows that begin or end nowhere, and links that lead nowhere.
+/// Reports links and flows with unknown ends.
 fn check_ends(
     links: &[Instance<'_>],
     flows: &[Instance<'_>],
@@ -230,9 +232,9 @@ fn make_node(name: &str, node: Option<&keys::Node>, report: &mut Report<'_>) -> 
     Node { name: name.to_owned(), kind: node.map_or(NodeKind::Router, |node| node.kind), middleboxes }
 }
 
-/// The links in the order of their names.
+/// Returns the links in the order of their names.
 fn make_links(links: &[Instance<'_>], directions: &BTreeMap<&str, [Direction; 2]>, ends: &[[NodeId; 2]]) -> Vec<Link> {
-    // Names are sorted, not links, which are large.
+    // Links are large, so only their names are sorted.
     let sides = (0..links.len()).flat_map(|link| [(link, 0), (link, 1)]);
     let mut names: Vec<(String, (usize, usize))> =
         sides.map(|(link, side)| (format!("{}.{}", links[link].name, SIDES[side]), (link, side))).collect();
@@ -260,13 +262,13 @@ fn make_links(links: &[Instance<'_>], directions: &BTreeMap<&str, [Direction; 2]
     names.into_iter().map(make).collect()
 }
 
-/// The entry of the file that each link is from, by the link's name.
+/// Returns the entry of the file for each link, by the link's name.
 fn entries<'a>(links: &'a [Instance<'a>]) -> BTreeMap<&'a str, &'a str> {
     links.iter().map(|link| (link.name.as_str(), link.entry)).collect()
 }
 
-/// Only a node that checks packets, and keeps them, can end the loop of ARQ: a bent pipe does neither. While a link is down its
-/// loop would run on.
+/// Checks ARQ: only a node that checks and keeps packets can end its loop. A bent pipe does neither. The loop would
+/// continue during an outage.
 fn check_arq(
     made: &[Link],
     file: &File,
@@ -313,7 +315,7 @@ fn check_arq(
     }
 }
 
-/// A bent pipe looks at no packet.
+/// Rejects an MTU at a bent pipe, which does not read packets.
 fn check_mtu(
     made: &[Link],
     file: &File,
@@ -338,7 +340,7 @@ fn check_mtu(
     }
 }
 
-/// The way there and the way back of each flow.
+/// Returns both routes of each flow.
 fn find_routes(
     file: &File,
     flows: &[Instance<'_>],
@@ -402,7 +404,7 @@ fn find_routes(
     report.findings.found.is_empty().then_some(routes)
 }
 
-/// Links that a route must name, because others join the same nodes, are not named like nodes.
+/// Checks that parallel links, which routes must name, have other names than nodes.
 fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, NodeId>, report: &mut Report<'_>) {
     let graph = Graph::new(nodes.len(), links);
     for (id, link) in LinkId::all(links.len()).zip(links) {
@@ -428,7 +430,7 @@ fn make_flows(
         file.flow.iter().map(|(name, flow)| (name.as_str(), settle_flow(name, flow, report))).collect();
     let settled: BTreeMap<&str, _> =
         settled.into_iter().map(|(name, (app, reader, start))| (name, (Arc::new(app), reader, start))).collect();
-    // Flows of one kind have the same transport, unless that depends on the path.
+    // Flows of one entry share their transport unless it depends on the path.
     let mut last: Option<Arc<Config>> = None;
     let mut shared = |config: Config| match &last {
         Some(known) if **known == config => Arc::clone(known),
@@ -439,7 +441,7 @@ fn make_flows(
         let packet = offered_load::full_packet(&transport.config);
         let slowest = route.iter().map(|&link| links[link].largest_for(packet)).min().unwrap_or(Rate::from_bps(0));
         let (app, reader, start) = &settled[flow.entry];
-        // At a port there may be our TCP on the wire.
+        // A port may carry simulated TCP to real programs.
         let has_tcp = app.has_transport() || **app == App::Port;
         Flow {
             name: flow.name.clone(),
@@ -449,7 +451,7 @@ fn make_flows(
             reader: *reader,
             start: *start,
             class: file.flow[flow.entry].class,
-            // Who has no connections does not use it, and nobody may think so.
+            // A flow without connections has no transport, and must not seem to have one.
             tcp: shared(if has_tcp {
                 transport.on_path(slowest, base_rtt(route, back, links))
             } else {
@@ -467,7 +469,7 @@ fn make_flows(
     flows.iter().zip(ends).zip(routes).map(make).collect()
 }
 
-/// What the application of an entry does, how its receiver reads, and when it begins.
+/// Returns application, reader and start of an entry's flows.
 fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (App, Option<Reader>, Start) {
     let key = |key| path(["flow", name, key]);
     let app = written.app.meaning(report, &key("app"));
@@ -488,7 +490,7 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
     (app, written.reader, written.start)
 }
 
-/// The flows in natural order of their names.
+/// Returns the flows in natural order of their names.
 fn in_order(flows: Vec<Instance<'_>>) -> Vec<Instance<'_>> {
     let mut order: Vec<usize> = (0..flows.len()).collect();
     order.sort_by_cached_key(|&flow| natural(&flows[flow].name));
@@ -496,7 +498,7 @@ fn in_order(flows: Vec<Instance<'_>>) -> Vec<Instance<'_>> {
     order.into_iter().filter_map(|flow| flows[flow].take()).collect()
 }
 
-/// A key that orders `f2` before `f10`: numbers by their length, then their digits.
+/// Returns a sort key that orders `f2` before `f10`: numbers by their length, then by their digits.
 fn natural(name: &str) -> Vec<(bool, usize, &str, &str)> {
     let mut parts = Vec::new();
     let mut rest = name;

@@ -1,4 +1,4 @@
-//! A resolved scenario in the file's own language: feeding it back gives the same scenario.
+//! Writes a resolved scenario in the language of scenario files. Reading it gives the same scenario.
 
 use super::problem::Problem;
 use super::resolve::Meaning;
@@ -18,24 +18,24 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// A valid scenario, with where each of its values is from.
+/// Valid scenario with the origin of each value.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// What is run.
+    /// Scenario of the run.
     pub scenario: Arc<Scenario>,
-    /// What was written, defaults included.
+    /// Written scenario, defaults included.
     tree: Tree,
-    /// The entry of the file that each link and flow is an instance of.
+    /// Entry of the file for each link and flow.
     entries: [BTreeMap<String, String>; 2],
-    /// The table of the file that each change of the timeline is from.
+    /// Table of the file for each change of the timeline.
     changes: Vec<usize>,
-    /// The alternatives that the scenario has, by name, each whole.
+    /// Complete cases of the scenario, by name.
     pub cases: Vec<(String, Resolved)>,
-    /// The grid of experiments that the scenario has; of a case or a point of a grid there is none.
+    /// Sweep of the scenario. None for a case or a point of a sweep.
     pub sweep: Option<Sweep>,
-    /// The name of its text, for places.
+    /// Name of the text, for places.
     pub(super) source: String,
-    /// The text as written, of a scenario with a sky. Links replace the sky in `tree`.
+    /// Written text of a scenario with a sky. In `tree`, links replace the sky.
     pub(super) sky: Option<Box<Tree>>,
 }
 
@@ -47,17 +47,17 @@ impl Resolved {
         Self { scenario, tree, entries, changes, cases: Vec::new(), sweep: None, source: String::new(), sky: None }
     }
 
-    /// Whether links of it are those of a sky.
+    /// Whether the scenario has a sky.
     pub fn has_sky(&self) -> bool {
         self.sky.is_some()
     }
 
-    /// Whether each replication has another day of the sky.
+    /// Whether each replication has its own day of the sky.
     pub fn has_days(&self) -> bool {
         self.sky.as_deref().is_some_and(sky::day::is_open)
     }
 
-    /// Its notes and hints as problems, each at the key that it is about, if that is known.
+    /// Returns notes and hints as problems, each at its key if that is known.
     pub fn warnings(&self) -> Vec<Problem> {
         let about = |(key, message): (String, String)| {
             let path = split_path(&key).unwrap_or_default();
@@ -68,7 +68,7 @@ impl Resolved {
         self.scenario.warnings().into_iter().map(about).collect()
     }
 
-    /// Place of a key in the text; of a key that is not written, the place of its table.
+    /// Returns the place of a key in the text, or of its table if the key is not written.
     fn written_at(&self, path: &[String]) -> Place {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let tree = self.sky.as_deref().filter(|_| path.first() == Some(&"sky")).unwrap_or(&self.tree);
@@ -78,8 +78,8 @@ impl Resolved {
         written.into_iter().find(is_written).unwrap_or(Place::Nowhere)
     }
 
-    /// The complete scenario as TOML, with the origin of each value. Entries with `count` are written out; nodes
-    /// appear only where they are more than a router.
+    /// Returns the complete scenario as TOML, with the origin of each value. Entries with `count` are expanded. Nodes
+    /// appear only if they are more than a router.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
         let mut document = document(&self.scenario);
@@ -95,23 +95,24 @@ impl Resolved {
         out
     }
 
-    /// The complete scenario as JSON, in the same language.
+    /// Returns the complete scenario as JSON, with the same keys.
     pub fn to_json(&self) -> Json {
         Json::Object(document(&self.scenario))
     }
 
-    /// The keys that act in the place of another, which has no effect; none if it has one. Of a case or a point of a grid all have.
+    /// Returns the keys that replace a key without an effect. Empty for a key with an effect, and for cases and points
+    /// of a sweep.
     pub fn acting(&self, key: &str) -> Vec<String> {
         self.sweep.as_ref().map_or_else(Vec::new, |sweep| sweep.acting(key))
     }
 
-    /// A hash of everything in the scenario that can change a result, except the seed: 16 hexadecimal digits. Series
-    /// change none; the table of transfers is as long as the scenario says.
+    /// Returns a hash of everything that can change a result, except the seed: 16 hexadecimal digits. Recorded series
+    /// change no result. The table of transfers counts, because its length depends on the scenario.
     pub fn digest(&self) -> String {
         let mut document = document(&self.scenario);
         document.retain(|key, _| !matches!(key.as_str(), "title" | "seed" | "record"));
         document.insert("transfers_max".into(), self.scenario.record.transfers_max.into());
-        // FNV-1a, then the finaliser of SplitMix64: not against an adversary, only against chance.
+        // FNV-1a, then the finaliser of SplitMix64: protects against accidents, not against attacks.
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         let mut hash = Json::Object(document).to_string().bytes().fold(0xcbf2_9ce4_8422_2325, step);
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -140,7 +141,7 @@ impl Resolved {
         }
     }
 
-    /// Where a key of a change is from, that is from this table of the file.
+    /// Returns the origin of a change's key, in this table of the file.
     fn origin_at(&self, table: usize, key: &str) -> String {
         let table = self.tree.at(["at", &table.to_string()]);
         let is_written = |tree: &&Tree| !matches!(tree.place, Place::Default(_));
@@ -149,10 +150,10 @@ impl Resolved {
         own.or(handover).unwrap_or(table).place.origin()
     }
 
-    /// Where the value at a path of the document is from.
+    /// Returns the origin of the value at a path of the document.
     fn origin(&self, path: &[String]) -> String {
         let mut path: Vec<&str> = path.iter().map(String::as_str).collect();
-        // The document's [tcp] is the first flow's.
+        // The document's `[tcp]` is that of the first flow.
         if path[0] == "tcp" {
             let uses = |flow: &Flow| flow.app.has_transport() || *flow.app == App::Port;
             if !self.scenario.flows.iter().any(uses) {
@@ -171,7 +172,7 @@ impl Resolved {
             "flow" => path[1] = flows.get(path[1]).map_or("", String::as_str),
             _ => {}
         }
-        // A flow without a table of its own shares [tcp].
+        // A flow without its own table shares `[tcp]`.
         if let ["flow", entry, "tcp", ..] = path[..] {
             let flow = self.tree.get("flow").and_then(|flows| flows.get(entry));
             if flow.is_some_and(|flow| flow.get("tcp").is_none()) {
@@ -194,7 +195,7 @@ impl Resolved {
             }
             place => place.origin(),
         };
-        // Of a table that stands in one line, the keys that a preset has filled.
+        // Lists the keys that a preset has set in a table of one line.
         if let (Value::Table(table), false) = (&written.value, matches!(written.place, Place::Default(_))) {
             let filled = table.iter().filter_map(|(key, child)| match &child.place {
                 Place::Default(Some(origin)) if like::is_origin(origin) => Some(format!("; {key}: default, {origin}")),
@@ -202,7 +203,7 @@ impl Resolved {
             });
             return filled.fold(origin, |all, one| all + &one);
         }
-        // What was written in bdp has become bytes.
+        // Values in bdp have become bytes.
         match (&written.value, path.last()) {
             (Value::Text(text), Some(&("queue" | "initial_ssthresh" | "receive_buffer" | "send_buffer")))
                 if text.ends_with("bdp") =>
@@ -215,7 +216,7 @@ impl Resolved {
 }
 
 impl Place {
-    /// For the comments of the resolved form.
+    /// Returns the origin as a comment of the resolved scenario.
     fn origin(&self) -> String {
         match self {
             Self::Nowhere => "given".into(),
@@ -227,7 +228,7 @@ impl Place {
     }
 }
 
-/// Whether a table has a header of its own; others are written in one line.
+/// Whether a table has its own header. Other tables are in one line.
 fn is_section(path: &[String], key: &str, value: &Json) -> bool {
     let names: Vec<&str> = path.iter().map(String::as_str).chain([key]).collect();
     value.is_object()
@@ -278,12 +279,12 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// The flow whose transport the document gives as that of all.
+/// Returns the flow whose transport becomes `[tcp]` of the document.
 fn shared(scenario: &Scenario) -> Option<&Flow> {
     scenario.flows.iter().find(|flow| flow.app.has_transport()).or(scenario.flows.first())
 }
 
-/// A route from a node, as names of nodes, or of links where two join the same nodes.
+/// Returns a route from a node as names of nodes, or of links if several join the same nodes.
 fn way(scenario: &Scenario, graph: &Graph<'_>, from: NodeId, links: &[LinkId]) -> Json {
     let node = |index: NodeId| Json::from(scenario.nodes[index].name.as_str());
     let step = |&link: &LinkId| {
@@ -298,7 +299,7 @@ fn way(scenario: &Scenario, graph: &Graph<'_>, from: NodeId, links: &[LinkId]) -
     [node(from)].into_iter().chain(links.iter().map(step)).collect()
 }
 
-/// The timeline as tables.
+/// Returns the timeline as tables.
 fn at_tables(scenario: &Scenario) -> Vec<timeline::Written> {
     let graph = Graph::new(scenario.nodes.len(), &scenario.links);
     let from = |route: &[LinkId]| route.first().map_or(NodeId::new(0), |&link| scenario.links[link].from);
@@ -359,7 +360,7 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         "record": to_json(&Typed::write(&scenario.record)),
     });
     let Json::Object(mut document) = document else { return Map::new() };
-    // Where nothing changes they say nothing, and digests stay what they were.
+    // Tables without content are left out, so that digests stay the same.
     if scenario.timeline != Timeline::default() {
         document.insert("forwarding".into(), scenario.timeline.forwarding.name().into());
         let tables = at_tables(scenario).into_iter().map(|table| Json::Object(table.keys));
@@ -368,7 +369,7 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
     document
 }
 
-/// The keys of `own` that differ from `common`; of the tables that flows inherit key by key, only the keys in them.
+/// Returns the keys of `own` that differ from `common`. Tables that flows inherit key by key contain only such keys.
 fn difference(own: &Json, common: &Json) -> Json {
     let Json::Object(own) = own else { return Json::Null };
     let differing = own.iter().filter(|(key, value)| common.get(key) != Some(value));
@@ -432,7 +433,7 @@ fn transport(flow: &Flow) -> Json {
     to_json(&Written::Table(table))
 }
 
-/// A congestion control that is not in the registry, with the settings of the congestion control that it extends.
+/// Returns a custom congestion control with the settings of the congestion control that it extends.
 fn own_cc(own: &CustomCc, extends: CcConfig) -> Written {
     let mut table = Fields::of_kind(own.name());
     table.put("code", own.code().into());

@@ -1,4 +1,4 @@
-//! Ways through the network: as written, or of shortest delay.
+//! Finds routes through the network: as written, or with the shortest delay.
 
 use super::report::Findings;
 use crate::ids::{LinkId, NodeId};
@@ -7,24 +7,24 @@ use bentpipe_units::Duration;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// The links as a graph.
+/// Links as a graph.
 pub(super) struct Graph<'a> {
     links: &'a [Link],
-    /// Links out of each node, in the order of the nodes that they lead to.
+    /// Links out of each node, in the order of their next nodes.
     out: Vec<Vec<LinkId>>,
 }
 
-/// Why a route as written is none.
+/// Fault of a written route.
 pub(super) enum Bad {
-    /// No link or node of this name.
+    /// No link or node has this name.
     Unknown(String),
-    /// There is no link from the first to the second.
+    /// No link joins the two nodes.
     Apart(NodeId, String),
-    /// Several links join the two: which one must be said.
+    /// Several links join the two nodes; the route must name one.
     Several(NodeId, NodeId),
-    /// A node comes twice.
+    /// The route visits a node twice.
     Loop(NodeId),
-    /// It ends here.
+    /// The route ends at this node.
     Ends(NodeId),
 }
 
@@ -38,7 +38,7 @@ impl<'a> Graph<'a> {
         Self { links, out }
     }
 
-    /// The links along a route that is written as nodes, with names of links where two join the same nodes.
+    /// Returns the links of a written route. It consists of nodes, or of links if several join the same nodes.
     pub(super) fn follow(
         &self,
         (from, to): (NodeId, NodeId),
@@ -51,7 +51,7 @@ impl<'a> Graph<'a> {
         let mut by_name = true;
         for name in names {
             let node = nodes.get(name.as_str()).copied();
-            // The start may be written or not, like the node that a named link leads to.
+            // The route may omit the start, and the node behind a named link.
             if node == Some(here) && std::mem::replace(&mut by_name, false) {
                 continue;
             }
@@ -83,33 +83,34 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The links out of a node.
+    /// Returns the links out of a node.
     pub(super) fn out(&self, node: NodeId) -> &[LinkId] {
         &self.out[node]
     }
 
-    /// The first link from a node to another, and the second if there are several.
+    /// Returns the first link from one node to another, and the second if there are several.
     pub(super) fn joining(&self, from: NodeId, to: NodeId) -> (Option<LinkId>, Option<LinkId>) {
         let first = self.out[from].partition_point(|&index| self.links[index].to < to);
         let mut fitting = self.out[from][first..].iter().take_while(|&&index| self.links[index].to == to);
         (fitting.next().copied(), fitting.next().copied())
     }
 
-    /// Whether another link leads the same way, so that a route must name this one.
+    /// Whether another link joins the same nodes in the same direction, so that a route must name this one.
     pub(super) fn is_parallel(&self, link: LinkId) -> bool {
         let Link { from, to, .. } = self.links[link];
         let first = self.out[from].partition_point(|&link| self.links[link].to < to);
         self.out[from].get(first + 1).is_some_and(|&next| self.links[next].to == to)
     }
 
-    /// The ways of shortest delay at time zero between pairs of nodes; `None` where there is none. Of equal ways the
-    /// one with fewer links, then the one whose links come first by name.
+    /// Returns the routes with the shortest delay at time zero between pairs of nodes, or `None` for pairs without a
+    /// route. Ties go to the route with fewer links, then to the route whose links come first by name.
     ///
-    /// Costs one search per distinct start. A node with a single link is no start of its own: its way begins with
-    /// that link, so a star of 100,000 hosts costs one search.
+    /// Costs one search per distinct start. A node with a single link needs no search: its route begins with that link,
+    /// so a star of 100,000 hosts costs one search.
     ///
     /// # Errors
-    /// The steps that it would take, if that is more than [`STEPS_MAX`].
+    ///
+    /// The number of steps of the search, if it exceeds [`STEPS_MAX`].
     pub(super) fn shortest(&self, pairs: &[(NodeId, NodeId)]) -> Result<Vec<Option<Vec<LinkId>>>, u64> {
         let leaf = |node: NodeId| self.out[node].len() == 1;
         let core: Vec<Vec<LinkId>> = self
@@ -149,7 +150,7 @@ impl<'a> Graph<'a> {
         Ok(found)
     }
 
-    /// The only link into a node with a single link: the other direction of the one that leads out.
+    /// Returns the only link into a node with a single link: the other direction of the link out.
     fn link_to_leaf(&self, node: NodeId) -> LinkId {
         let out = &self.links[self.out[node][0]].name;
         let (base, direction) = out.rsplit_once('.').unwrap_or((out, ""));
@@ -161,7 +162,7 @@ impl<'a> Graph<'a> {
         self.links.binary_search_by(|link| link.name.cmp(&name)).ok().map(LinkId::new)
     }
 
-    /// Dijkstra: the last link of the best way to each node.
+    /// Runs Dijkstra's algorithm. Returns the last link of the best route to each node.
     fn search(&self, start: NodeId, core: &[Vec<LinkId>]) -> BTreeMap<NodeId, LinkId> {
         let mut came: BTreeMap<NodeId, LinkId> = BTreeMap::new();
         let mut done = std::collections::BTreeSet::new();
@@ -195,7 +196,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// What is wrong with a route that should end at `end`, and what was probably meant.
+/// Explains the fault of a route to `end`, with the name that was probably meant.
 pub(super) fn explain(bad: &Bad, end: &str, names: &[&str], findings: &Findings) -> (String, String) {
     let message = match bad {
         Bad::Unknown(name) => {
@@ -217,10 +218,10 @@ pub(super) fn explain(bad: &Bad, end: &str, names: &[&str], findings: &Findings)
     (message, String::new())
 }
 
-/// Steps of route search at most: about a second.
+/// Largest number of steps in a route search: about a second.
 const STEPS_MAX: u64 = 10_000_000;
 
-/// Propagation there and back, at its largest.
+/// Returns the largest propagation round trip.
 pub(super) fn base_rtt(route: &[LinkId], back: &[LinkId], links: &[Link]) -> Duration {
     route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + links[link].delay_max())
 }

@@ -1,35 +1,35 @@
-//! The routes that flows have in the course of a run.
+//! Routes of flows over the course of a run.
 
 use crate::ids::{FlowId, LinkId};
 use crate::spec::Flow;
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
-/// The routes that flows have after those of the start.
+/// Routes of flows after the start.
 #[derive(Default)]
 pub(super) struct RoutesOverTime {
-    /// In order of time.
+    /// Changes in order of time.
     pub(super) later: Vec<Rerouted>,
 }
 
-/// The routes that a flow has from an instant on; one that leads nowhere is empty.
+/// Routes of a flow from an instant on. An empty route leads nowhere.
 pub(super) struct Rerouted {
     pub(super) at: Time,
     pub(super) flow: FlowId,
-    /// There and back.
+    /// Both directions.
     pub(super) ways: [Vec<LinkId>; 2],
 }
 
 impl RoutesOverTime {
-    /// The ways there and back that each flow ever has at the same time.
+    /// Returns the pairs of routes that each flow has at the same time.
     pub(super) fn each<'a>(&'a self, flows: &'a [Flow]) -> impl Iterator<Item = (FlowId, [&'a [LinkId]; 2])> {
         let first = FlowId::all(flows.len()).zip(flows);
         let first = first.map(|(id, flow)| (id, [flow.route.as_slice(), flow.reverse_route.as_slice()]));
         first.chain(self.later.iter().map(|later| (later.flow, later.ways.each_ref().map(Vec::as_slice))))
     }
 
-    /// The greatest sum at each link, at any time, of what each flow brings to the links of its way there, asked in
-    /// their order.
+    /// Returns the largest sum at each link over time, of the flows' contributions to the links of their forward
+    /// routes. `brings` returns the contribution of a flow and is called in the order of the links.
     pub(super) fn peaks<const N: usize, F: FnMut(LinkId) -> [f64; N]>(
         &self,
         flows: &[Flow],

@@ -1,4 +1,4 @@
-//! The JSON Schema of a scenario file, made from the declarations of its keys.
+//! Makes the JSON Schema of a scenario file from the declarations of its keys.
 
 use super::groups::{groups, quantity};
 use super::keys::File;
@@ -6,7 +6,7 @@ use bentpipe_units::settings::{Absent, Format, Key, Settings, Shape, Table, Valu
 use serde_json::{json, Map, Value as Json};
 use std::sync::OnceLock;
 
-/// The schema, and all kinds of text that are in it; made once.
+/// Returns the schema and all formats of strings in it. Both are made once.
 fn made() -> &'static (Json, Vec<&'static Format>) {
     static MADE: OnceLock<(Json, Vec<&'static Format>)> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -19,17 +19,17 @@ fn made() -> &'static (Json, Vec<&'static Format>) {
     })
 }
 
-/// The schema.
+/// Returns the schema.
 pub(super) fn root() -> &'static Json {
     &made().0
 }
 
-/// All kinds of text that a scenario has.
+/// Returns all formats of strings in a scenario.
 pub(super) fn formats() -> &'static [&'static Format] {
     &made().1
 }
 
-/// A value as JSON.
+/// Returns a value as JSON.
 pub(super) fn to_json(value: &Value) -> Json {
     match value {
         Value::Flag(is) => (*is).into(),
@@ -93,7 +93,7 @@ impl Schema {
                 return self.define(name, |made| {
                     let tables = kinds.iter().map(|kind| Json::Object(made.table(kind, Some(kind.name))));
                     let tables: Vec<Json> = tables.collect();
-                    // A kind that needs nothing else may be written as its name alone.
+                    // A kind without required keys may be written as its name.
                     let bare = kinds.iter().filter(|kind| !kind.keys.iter().flatten().any(Key::is_required));
                     let bare = bare.map(|kind| word(&(kind.name, kind.about)));
                     with(json!({}), "oneOf", tables.into_iter().chain(bare).collect())
@@ -105,13 +105,13 @@ impl Schema {
         object(json)
     }
 
-    /// A shape that has a name stands among the definitions.
+    /// Moves a shape with a name to the definitions.
     fn define(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Json) -> Map<String, Json> {
         if name.is_empty() {
             return object(make(self));
         }
         if !self.definitions.contains_key(name) {
-            // It goes before those that it mentions.
+            // A definition precedes the definitions that it mentions.
             self.definitions.insert(name.into(), Json::Null);
             let made = make(self);
             self.definitions.insert(name.into(), made);
@@ -162,7 +162,7 @@ fn word((name, meaning): &(&str, &str)) -> Json {
     json!({ "description": meaning, "type": "string", "const": name })
 }
 
-/// An object with one thing more: moved, where `json!` would copy all that is below it.
+/// Returns an object with an additional property. `json!` would copy the whole object.
 fn with(mut object: Json, name: &str, value: Json) -> Json {
     object[name] = value;
     object
@@ -175,7 +175,7 @@ fn object(json: Json) -> Map<String, Json> {
     }
 }
 
-/// A value without what is by default in it; of a table that then has nothing but its kind, the kind.
+/// Returns a value without its defaults. A table that then only has a kind becomes the name of the kind.
 fn shortened(shape: &Shape, value: &Value) -> Value {
     match (shape, value) {
         (Shape::Table(table), Value::Table(_)) => without_defaults(table, value),
@@ -202,7 +202,7 @@ fn without_defaults(table: &Table, value: &Value) -> Value {
             fields.take(key.name);
         }
     }
-    // Keys whose value others decide have one that is by default, too.
+    // A default that depends on other keys counts as a default, too.
     let is_open = |name: &str| table.keys.iter().flatten().any(|key| key.name == name && key.default == Absent::Open);
     fields.0.retain(|(name, _)| !is_open(name));
     Value::Table(fields)

@@ -1,7 +1,7 @@
-//! A grid of experiments: `[sweep]` names keys of the scenario and the values that each shall take.
+//! Reads sweeps: `[sweep]` names keys of the scenario, each with its values.
 //!
-//! The values are taken out of what was written before the rest is read, with their places: a point of the grid is the
-//! same scenario with some of them put in, so that what is wrong with a point is reported where its value stands.
+//! The values are removed from the tree before the rest is read, and keep their places. A point of the sweep is the
+//! same scenario with some of them inserted, so a problem of a point is reported at the place of its value.
 
 use super::acting;
 use super::keys::{self, Table};
@@ -13,24 +13,24 @@ use super::tree::{join, split_path, Place, Tree, Value};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is to be run.
+/// Sweep over points.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Runs of each point; the fewest where `until` says when it is enough.
+    /// Runs of each point. With `until`, the least number of runs.
     pub replications: u32,
-    /// Runs of a point at most.
+    /// Largest number of runs of a point.
     pub replications_max: u32,
-    /// A metric, and the largest half width of its interval as a share of its mean.
+    /// Metric, and the largest half width of its interval as a share of its mean.
     pub until: Option<(String, f64)>,
-    /// What is reported.
+    /// Metrics of the report.
     pub metrics: Vec<String>,
-    /// Who every other one is compared with; the best if not given.
+    /// Baseline of the comparisons. None: the best.
     pub against: Option<String>,
-    /// Tables that are kept of each run.
+    /// Tables to keep of each run.
     pub tables: Vec<Table>,
-    /// The grid: each position of an axis with each of the others.
+    /// Axes of the grid. Each position of an axis is combined with each position of the others.
     pub axes: Vec<Axis>,
-    /// The scenario as written, without its cases and its sweep.
+    /// Scenario as written, without its cases and its sweep.
     base: Tree,
     cases: Vec<(String, Tree)>,
     pub(super) source: String,
@@ -41,22 +41,22 @@ pub struct Sweep {
 pub struct Axis {
     /// Paths into the scenario, or `case`.
     pub keys: Vec<String>,
-    /// For each position the values of the keys.
+    /// Values of the keys at each position.
     values: Vec<Vec<Tree>>,
 }
 
 impl Axis {
-    /// Number of positions.
+    /// Returns the number of positions.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there are none; never in a sweep that was read.
+    /// Whether there are no positions. Never true in a sweep that was read.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// For each position the values of the keys, as written.
+    /// Returns the written values of the keys at each position.
     pub fn values(&self) -> Vec<Vec<Json>> {
         self.values.iter().map(|row| row.iter().map(Tree::to_json).collect()).collect()
     }
@@ -84,12 +84,12 @@ impl Sweep {
         }
     }
 
-    /// Number of points in the grid.
+    /// Returns the number of points.
     pub fn points(&self) -> usize {
         self.axes.iter().map(Axis::len).product()
     }
 
-    /// What is written at a point, which is a position on each axis, and what is wrong with the values there.
+    /// Returns the written scenario of a point, given as a position on each axis, and the problems of its values.
     pub(super) fn written_at(&self, positions: &[usize]) -> (Tree, Overrides) {
         let chosen = self.axes.iter().zip(positions).flat_map(|(axis, &at)| axis.keys.iter().zip(&axis.values[at]));
         let (of_cases, of_keys): (Vec<_>, Vec<_>) = chosen.partition(|(key, _)| *key == CASE);
@@ -109,7 +109,7 @@ impl Sweep {
         (tree, overrides)
     }
 
-    /// What is written in a case, with values over it.
+    /// Returns the written scenario of a case, with overrides.
     pub(super) fn written_in(&self, name: &str, sets: &[(String, String)]) -> Result<(Tree, Overrides), Problems> {
         let mut tree = self.base.clone();
         let Some((_, case)) = self.cases.iter().find(|(known, _)| known == name) else {
@@ -122,14 +122,14 @@ impl Sweep {
         Ok((tree, overrides))
     }
 
-    /// The keys that act in the place of a key of the scenario, if it has no effect.
+    /// Returns the keys that replace a key of the scenario, if it has no effect.
     pub(super) fn acting(&self, key: &str) -> Vec<String> {
         let path = split_path(key).unwrap_or_default();
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         acting::hidden(&self.base, &path).map_or_else(Vec::new, |hidden| hidden.acting)
     }
 
-    /// A value of a case that one which varies would replace in silence.
+    /// Returns a value of a case that a varying value would silently replace.
     fn undone(&self, name: &str, case: &Tree, key: &str) -> Option<Problem> {
         let set = case.found(key)?;
         let message = format!("case {name} sets {key}, which varies");
@@ -145,7 +145,7 @@ impl Sweep {
     }
 }
 
-/// Takes the axes out of what was written: first those of the file, in its order, then those of `sets`, in theirs.
+/// Removes the axes from the written scenario: first those of the file, then those of `sets`, each in their order.
 pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Findings) -> Vec<Axis> {
     let Some(sweep) = tree.table_mut().and_then(|table| table.get_mut("sweep")).and_then(Tree::table_mut) else {
         return Vec::new();
@@ -187,14 +187,14 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Fi
     axes
 }
 
-/// A key and its values.
+/// Key with its values.
 struct Entry {
     key: String,
     place: Place,
     values: Vec<Tree>,
 }
 
-/// In the order of the file.
+/// Returns the axis of several keys, in the order of the file.
 fn axis(entries: Vec<Entry>) -> (Place, Axis) {
     let place = entries[0].place.clone();
     let rows = (0..entries[0].values.len()).map(|at| entries.iter().map(|entry| entry.values[at].clone()).collect());
@@ -249,7 +249,7 @@ fn collect(table: &Tree, path: &str, key: &str, findings: &mut Findings, found: 
                 findings.add(&value.place, &path, format!("{path} has {value} twice"), String::new(), String::new());
             }
         }
-        // A quoted key may be a path itself.
+        // A quoted key may contain a path.
         let path = split_path(&key).map_or(key.clone(), |steps| steps.join("."));
         found.push(Entry { key: path, place: child.key.clone(), values });
     }
@@ -280,7 +280,7 @@ fn refuse_too_many(axes: &[Axis], findings: &mut Findings) {
 
 type Wrong = (String, &'static str);
 
-/// The values of a range.
+/// Returns the values of a range.
 fn values_of(range: &BTreeMap<String, Tree>, place: &Place) -> Result<Vec<Tree>, Wrong> {
     if let Some(key) = range.keys().find(|key| !RANGE.contains(&key.as_str()) && !HOW.contains(&key.as_str())) {
         return Err((format!("a range has no {key:?}"), "known: from, to, count, step, scale"));
@@ -310,7 +310,7 @@ fn values_of(range: &BTreeMap<String, Tree>, place: &Place) -> Result<Vec<Tree>,
                 let message = format!("step = {}", range["step"]);
                 return Err((message, "expected the unit of from and to, and a step from one towards the other"));
             }
-            // What does not divide evenly ends before `to`.
+            // A step that does not divide the range ends before `to`.
             let values = (0..=steps as usize).map(|k| written(from + step * k as f64, unit, place));
             return Ok(values.collect());
         }
@@ -328,7 +328,7 @@ fn values_of(range: &BTreeMap<String, Tree>, place: &Place) -> Result<Vec<Tree>,
     Ok((0..count).map(|k| written(at(k), unit, place)).collect())
 }
 
-/// A number and its unit, if it has one.
+/// Returns a number and its unit, if it has one.
 fn number(tree: &Tree) -> Result<(f64, &str), Wrong> {
     let wrong = || (format!("{tree} is no number"), "expected a number, or one with a unit, like \"1 Mbit/s\"");
     let (x, unit) = match &tree.value {
@@ -349,8 +349,8 @@ fn number(tree: &Tree) -> Result<(f64, &str), Wrong> {
     }
 }
 
-/// As one would type it, without what the arithmetic rounds. Times are whole picoseconds, sizes whole bytes: a quantity has
-/// as many digits as it can have.
+/// Returns a number with its unit as a user would type it, without rounding errors. Times are whole picoseconds and
+/// sizes whole bytes, so a quantity has a bounded number of digits.
 fn written(x: f64, unit: &str, place: &Place) -> Tree {
     let rounded = |digits: usize| format!("{x:.*e}", digits - 1).parse().unwrap_or(x);
     let text = |digits| format!("{} {unit}", rounded(digits));
@@ -369,10 +369,10 @@ const RANGE: [&str; 2] = ["from", "to"];
 const HOW: [&str; 3] = ["count", "step", "scale"];
 const EXPECTED_KEYS: &str = "expected keys of the scenario with lists of values";
 const EXPECTED_VALUES: &str = "expected a list of values, or a range { from = ..., to = ..., count = ... }";
-/// A grid with more points is certainly a slip of the finger.
+/// Largest number of points. A larger grid is certainly a mistake.
 const POINTS_MAX: usize = 1_000_000;
 const COUNT_MAX: i128 = 100_000;
-/// Of a number, before what arithmetic rounds shows.
+/// Digits of a number without visible rounding errors.
 const DIGITS: usize = 12;
 
 #[cfg(test)]

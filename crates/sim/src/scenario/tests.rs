@@ -1,4 +1,4 @@
-//! From text to scenario and back; every kind of mistake.
+//! Scenarios from text to meaning and back, and every kind of mistake.
 
 use super::*;
 use crate::ids::LinkId;
@@ -21,7 +21,7 @@ from = "a"
 to = "b"
 "#;
 
-/// Something of everything.
+/// A scenario with an example of every table.
 const FULL: &str = r#"
 title = "everything µ \\ \"quoted\""
 duration = "120 s"
@@ -109,7 +109,7 @@ fn read(text: &str) -> Arc<Scenario> {
     from_toml(text, "geo.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario
 }
 
-/// The problems of the minimal scenario with something put in the place of something.
+/// The problems of the minimal scenario with one text replaced by another.
 fn wrong(from: &str, to: &str) -> String {
     assert!(MINIMAL.contains(from));
     from_toml(&MINIMAL.replace(from, to), "geo.toml", &[]).map(|_| ()).unwrap_err().to_string()
@@ -146,7 +146,7 @@ fn everything_can_be_written_and_read_back() {
     assert_eq!((names[10], names[11]), ("f11", "last"));
     assert_eq!((flow("f3").tcp.cc.kind(), flow("f3").tcp.recovery), (CcKind::Reno, Recovery::Reno));
     assert_eq!(flow("last").tcp.cc.kind(), CcKind::Sack);
-    // [tcp] sets the granularity, the flow the lower bound.
+    // `[tcp]` sets the granularity, the flow the lower bound.
     assert_eq!(flow("last").tcp.rto.granularity, Duration::from_millis(10));
     assert_eq!(flow("last").tcp.rto.min, Duration::from_millis(200));
     assert_eq!(flow("last").tcp.rto.phase, ClockPhase::Random);
@@ -192,7 +192,7 @@ fn a_load_counts_the_cells_of_its_link() {
     };
     let App::Arrivals(arrivals) = *read(&app("50 %", "")).flows[0].app else { panic!() };
     assert!((1.0 / arrivals.interval.as_secs_f64() - 5e6 / 936_192.0).abs() < 5e-5, "{:?}", arrivals.interval);
-    // Of data alone the load is that of 90 % of the rate, and cells make 105.3 % of it.
+    // The load of data only is 90 % of the rate. Cells make it 105.3 %.
     let overload = from_toml(&app("90 %", ", load_headers = false"), "", &[]).unwrap_err().to_string();
     assert!(overload.contains("make 105.3216 % of what it carries"), "{overload}");
 }
@@ -396,7 +396,7 @@ fn every_kind_of_mistake_is_explained() {
     }
 }
 
-/// Accepted and without effect for satcp, leocc, copa, ledbat, hswa and enhanced-hswa, as long as a list named the others.
+/// Regression: satcp, leocc, copa, ledbat, hswa and enhanced-hswa accepted these keys, which have no effect there.
 #[test]
 fn an_increase_that_the_sender_does_not_take_is_refused() {
     for cc in CcKind::ALL {
@@ -497,7 +497,7 @@ fn a_slip_in_the_name_of_an_entry_makes_no_other_one() {
     assert!(problem.starts_with("error: link.uo is not in the scenario"), "{problem}");
     assert!(problem.contains("known: up; did you mean \"up\"?\n1 problem"), "{problem}");
     assert!(set("link.uo", "{ from = 'b', to = 'c', rate = '1 Mbit/s', delay = '1 ms' }").is_err_and(|problems| {
-        // A new link; it leads nowhere.
+        // A new link that leads nowhere.
         problems.to_string().contains("leads nowhere")
     }));
     assert_eq!(set("flow.f2", "{ from = 'a', to = 'b' }").unwrap().scenario.flows.len(), 2);
@@ -512,7 +512,7 @@ fn an_unknown_name_of_an_entry_is_reported_with_those_that_there_are_at_any_dist
         assert_eq!(problem.expected.to_string(), "known: up");
         assert_eq!(problem.suggestion, "");
     }
-    // A key that each link needs makes it a new link.
+    // A required key of links creates a new link.
     let problems = set("link.new.from", "'b'").unwrap_err().to_string();
     assert!(problems.contains("link.new.to is missing"), "{problems}");
 }
@@ -538,7 +538,7 @@ fn options_are_called_by_their_own_names() {
     assert!(problem.contains("--until\n") && !problem.contains("--set"), "{problem}");
 }
 
-/// Where the limit is reached, not at the duration, and with the key as it is written.
+/// The problem is at the key that exceeds the limit, as it is written, not at the duration.
 #[test]
 fn too_many_changes_are_reported_at_their_key() {
     for (from, to, key) in [
@@ -556,7 +556,7 @@ fn too_many_changes_are_reported_at_their_key() {
     }
 }
 
-/// Nothing slows datagrams down: what a link cannot carry waits, if its queue has room.
+/// Datagrams do not slow down: those that a link cannot carry wait if its queue has room.
 #[test]
 fn what_would_wait_without_end_is_refused() {
     let flow = "[flow.f]\napp = { kind = \"cbr\", rate = \"100 Gbit/s\", size = \"200 B\" }";
@@ -657,7 +657,7 @@ fn every_choice_is_listed() {
     assert!(choices.iter().all(|choice| !choice.summary.is_empty()), "{choices:?}");
 }
 
-/// Generated files are what the schema says; `BLESS=1` writes them.
+/// Generated files match the schema. `BLESS=1` writes them.
 #[test]
 fn generated_files_are_current() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -834,7 +834,7 @@ fn app() -> impl Strategy<Value = Json> {
     prop::sample::select(apps.map(|text| serde_json::from_str::<Json>(text).unwrap()).to_vec())
 }
 
-/// What may change in a ring of four nodes.
+/// Changes in a ring of four nodes.
 const TIMELINES: &[&str] = &[
     "[]",
     r#"[{ "time": "2.5 s", "up": ["l 0"] }, { "time": "0 s", "down": ["l 0", "l 1.reverse"], "waiting": "kept" }]"#,
@@ -872,7 +872,7 @@ fn scenario() -> impl Strategy<Value = Json> {
     (prop::collection::vec(link, 4..8), prop::collection::vec((ends, tcp(), 1u32..4), 1..4), tcp(), r"[^\p{C}]{0,20}", any::<u64>(), at).prop_map(
         |(links, flows, tcp, title, seed, at)| {
             let mut link = serde_json::Map::new();
-            // A ring of four nodes, then links that lie beside others.
+            // A ring of four nodes, then parallel links.
             for (n, mut entry) in links.into_iter().enumerate() {
                 entry["from"] = format!("n{}", n % 4).into();
                 entry["to"] = format!("n{}", (n + 1) % 4).into();
@@ -903,7 +903,7 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read_back(json in scenario()) {
-        // A few combinations are refused (a phase beyond the granularity); those say why and are no concern here.
+        // A few combinations are rejected (a phase beyond the granularity). This test does not concern them.
         if let Ok(resolved) = from_json(&json.to_string(), "", &[]) {
             let toml = resolved.to_toml();
             let again = from_toml(&toml, "again", &[]);

@@ -1,32 +1,32 @@
-//! Traces: what was measured, read from files.
+//! Reads traces: measured values from files.
 //!
-//! The common form is CSV with a line of names, each of which ends in its unit (`time_s`, `rate_mbps`, `rtt_ms`); the
-//! first column is the time, and the first row is the start of the run. Empty lines and those that begin with `#` do not
-//! count. Numbers are rounded to what the scenario resolves: measured ones have more digits than mean anything.
+//! The common format is CSV with a header line. Names end in their unit (`time_s`, `rate_mbps`, `rtt_ms`). The first
+//! column is the time, and the first row is the start of the run. Empty lines and lines that begin with `#` are
+//! ignored. Numbers are rounded to the resolution of the scenario.
 
 use super::report::{below, Report};
 use bentpipe_units::quantity::{self, Why};
 use bentpipe_units::{Duration, Rate, Time};
 
-/// Points at most, over all traces of a scenario: they become part of the resolved scenario, which is a text.
+/// Largest number of points in all traces of a scenario. They become part of the resolved scenario, which is a text.
 const POINTS_MAX: usize = 300_000;
 
-/// Endings of names, with the size of the unit in the resolution.
+/// Suffixes of names, with the size of the unit in the resolution.
 type Units = &'static [(&'static str, u64)];
 
 const TIMES: Units = &[("_ms", 1_000_000_000), ("_us", 1_000_000), ("_ns", 1_000), ("_s", 1_000_000_000_000)];
 const RATES: Units = &[("_kbps", 1_000), ("_mbps", 1_000_000), ("_gbps", 1_000_000_000), ("_bps", 1)];
 
-/// What is wrong with a trace.
+/// Fault of a trace.
 pub(super) struct Fault {
-    /// Counted from 1; 0: the file as a whole.
+    /// Line from 1. 0: the file as a whole.
     line: usize,
     message: String,
     pub(super) expected: String,
 }
 
 impl Fault {
-    /// What is said of a file's name.
+    /// Returns the message that follows the file's name.
     pub(super) fn said(&self) -> String {
         match self.line {
             0 => self.message.clone(),
@@ -41,7 +41,7 @@ impl Fault {
     }
 }
 
-/// Rates over time.
+/// Reads rates over time.
 pub(super) fn rates(file: &str, column: Option<&str>, report: &mut Report<'_>, path: &[String]) -> Vec<(Time, Rate)> {
     series(file, column, report, path, |name| {
         let size = unit_of(name, RATES).ok_or("_bps, _kbps, _mbps or _gbps")?;
@@ -49,7 +49,7 @@ pub(super) fn rates(file: &str, column: Option<&str>, report: &mut Report<'_>, p
     })
 }
 
-/// Delays over time.
+/// Reads delays over time.
 pub(super) fn delays(
     file: &str,
     column: Option<&str>,
@@ -62,7 +62,7 @@ pub(super) fn delays(
     })
 }
 
-/// Probabilities over time: from 0 to 1, or per cent in a column whose name ends in `_pct`.
+/// Reads probabilities over time: from 0 to 1, or per cent in a column whose name ends in `_pct`.
 pub(super) fn chances(file: &str, column: Option<&str>, report: &mut Report<'_>, path: &[String]) -> Vec<(Time, f64)> {
     series(file, column, report, path, |name| {
         let percent = name.ends_with("_pct");
@@ -73,7 +73,7 @@ pub(super) fn chances(file: &str, column: Option<&str>, report: &mut Report<'_>,
     })
 }
 
-/// Starts and ends: the first two columns. Here, times are those of the run.
+/// Reads starts and ends from the first two columns. Their times are those of the run.
 pub(super) fn spans(file: &str, report: &mut Report<'_>, path: &[String]) -> Vec<(Time, Time)> {
     read(file, report, path, |text| {
         let table = Table::of(text)?;
@@ -96,7 +96,8 @@ pub(super) fn spans(file: &str, report: &mut Report<'_>, path: &[String]) -> Vec
     })
 }
 
-/// What became of packets, one character each: `0` carried, `1` hit. Gives the indices of those hit, and the number of all.
+/// Reads the fates of packets, one character each: `0` delivered, `1` corrupted. Returns the indices of the corrupted
+/// packets, and the number of all packets.
 pub(super) fn outcomes(file: &str, report: &mut Report<'_>, path: &[String]) -> (Vec<u64>, u64) {
     let mut count = 0;
     let list = read(file, report, path, |text| {
@@ -118,7 +119,7 @@ pub(super) fn outcomes(file: &str, report: &mut Report<'_>, path: &[String]) -> 
     (list, count)
 }
 
-/// The same as lengths of runs: packets carried, packets hit, and so on in turn.
+/// Reads the fates of packets as lengths of runs: packets delivered, packets corrupted, and so on in turn.
 pub(super) fn runs(file: &str, report: &mut Report<'_>, path: &[String]) -> (Vec<u64>, u64) {
     let mut count = 0u64;
     let list = read(file, report, path, |text| {
@@ -142,9 +143,9 @@ pub(super) fn runs(file: &str, report: &mut Report<'_>, path: &[String]) -> (Vec
     (list, count)
 }
 
-/// Mahimahi's packet-delivery trace: each line is a millisecond in which 1500 bytes may leave, the last is when it starts
-/// again. Spent evenly over the millisecond before, so that a full packet leaves when it does there. Gives the rates
-/// and the period.
+/// Reads Mahimahi's packet-delivery trace: each line is a millisecond in which 1500 bytes may leave, and the trace
+/// repeats after the last line. The rate spreads an opportunity evenly over the millisecond before it, so a full packet
+/// leaves at the same time as in Mahimahi. Returns the rates and the period.
 pub(super) fn mahimahi(file: &str, report: &mut Report<'_>, path: &[String]) -> (Vec<(Time, Rate)>, Option<Duration>) {
     let mut period = 0;
     let points = read(file, report, path, |text| {
@@ -169,7 +170,7 @@ pub(super) fn mahimahi(file: &str, report: &mut Report<'_>, path: &[String]) -> 
             let expected = format!("expected a last line of 1 to {LATEST_MS} ms");
             return Err(Fault::new(0, "does not end at a time after 0 at which it could start again", expected));
         }
-        // What is at 0 comes with the last one of the round before.
+        // An opportunity at 0 comes with the last one of the round before.
         if let Some(&(0, first)) = counts.first() {
             counts.remove(0);
             if let Some(last) = counts.last_mut() {
@@ -193,7 +194,7 @@ pub(super) fn mahimahi(file: &str, report: &mut Report<'_>, path: &[String]) -> 
 /// 200 days.
 const LATEST_MS: u64 = 200 * 86_400_000;
 
-/// A time series of two columns.
+/// Reads a time series of two columns.
 fn series<T, R: Fn(&str) -> Result<T, String>>(
     file: &str,
     column: Option<&str>,
@@ -204,7 +205,7 @@ fn series<T, R: Fn(&str) -> Result<T, String>>(
     read(file, report, path, |text| columns(text, column, reader))
 }
 
-/// What is in the time column and another one of a table.
+/// Reads the time column and another column of a table.
 fn columns<T, R: Fn(&str) -> Result<T, String>>(
     text: &str,
     column: Option<&str>,
@@ -249,19 +250,20 @@ fn columns<T, R: Fn(&str) -> Result<T, String>>(
     Ok(points)
 }
 
-/// Rain, as a gauge or a beacon gives it.
+/// Rain as a gauge or a beacon measures it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Wet {
-    /// How heavily it rains, mm/h.
+    /// Rain rate in mm/h.
     Rate(f64),
-    /// What it takes from a link, dB.
+    /// Attenuation of a link in dB.
     Attenuation(f64),
 }
 
-/// Rain over time: mm/h in a column whose name ends in `_mm_h`, attenuation where it ends in `_db`.
+/// Reads rain over time: mm/h in a column whose name ends in `_mm_h`, attenuation in a column whose name ends in `_db`.
 ///
 /// # Errors
-/// What is wrong with it, and in which line.
+///
+/// The fault, with its line.
 pub(super) fn rain(content: &[u8], column: Option<&str>) -> Result<Vec<(Time, Wet)>, Fault> {
     let found = columns(text(content)?, column, |name| {
         let name = name.to_ascii_lowercase();
@@ -284,11 +286,12 @@ pub(super) fn rain(content: &[u8], column: Option<&str>) -> Result<Vec<(Time, We
     Ok(found)
 }
 
-/// The most rain ever measured in a minute was 1900 mm/h; ITU-R's method ends here.
+/// Limit of ITU-R's method. The largest measured rain of a minute was 1900 mm/h.
 const RAIN_MAX_MM_H: f64 = 1000.0;
 const FADE_MAX_DB: f64 = 300.0;
 
-/// Of values at one instant, the last counts: the clocks of measurements are often coarser than their samples.
+/// Adds a value. Of values at one instant, the last replaces the others: clocks of measurements are often coarser than
+/// their samples.
 fn put<T>(points: &mut Vec<(Time, T)>, at: Time, value: T) {
     match points.last_mut() {
         Some(last) if last.0 == at => last.1 = value,
@@ -296,7 +299,7 @@ fn put<T>(points: &mut Vec<(Time, T)>, at: Time, value: T) {
     }
 }
 
-/// The trace in `file`, which stands under `path`; nothing if there is something wrong with it, which is reported.
+/// Reads the trace in `file` for the key `path`. Reports its faults and then returns nothing.
 fn read<T>(
     file: &str,
     report: &mut Report<'_>,
@@ -336,10 +339,10 @@ fn text(content: &[u8]) -> Result<&str, Fault> {
     }
 }
 
-/// A table of comma-separated values.
+/// Table of comma-separated values.
 struct Table<'a> {
     names: Vec<&'a str>,
-    /// Of the names.
+    /// Line of the names.
     line: usize,
     text: &'a str,
 }
@@ -357,7 +360,7 @@ impl<'a> Table<'a> {
         Ok(Self { names, line, text })
     }
 
-    /// The rows below the names, with their lines; one that has not as many cells is an error.
+    /// Returns the rows below the names, with their lines. A row with another number of cells is an error.
     fn rows(&self) -> impl Iterator<Item = (usize, Result<Vec<&'a str>, Fault>)> + '_ {
         lines(self.text).skip(1).map(|(line, text)| {
             let row: Vec<&str> = cells(text).collect();
@@ -374,7 +377,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
 }
 
-/// What is between the commas, without the quotes that some programs put around every cell (RFC 4180).
+/// Returns the cells of a line, without the quotes that some programs add (RFC 4180).
 fn cells(line: &str) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     let ends = move |c: char| {
@@ -422,7 +425,7 @@ fn too_many(line: usize) -> Fault {
     )
 }
 
-/// The beginning of a cell, for messages.
+/// Returns the beginning of a cell, for messages.
 fn shown(cell: &str) -> String {
     cell.trim().chars().take(40).collect()
 }
@@ -442,7 +445,7 @@ mod tests {
         }
     }
 
-    /// A link with this in it, and a file `t` that it may name.
+    /// Reads a link with these keys and a file `t`.
     fn read(link: &str, content: &[u8]) -> Result<Resolved, String> {
         let text = format!(
             "duration = \"10 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\n{link}\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n"
@@ -453,7 +456,7 @@ mod tests {
 
     fn scenario(link: &str, content: &str) -> std::sync::Arc<Scenario> {
         let resolved = read(link, content.as_bytes()).unwrap_or_else(|problems| panic!("{problems}"));
-        // What is written out needs no file.
+        // An expanded scenario needs no file.
         let again = from_toml(&resolved.to_toml(), "again", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(again.scenario, resolved.scenario);
         assert_eq!(again.digest(), resolved.digest());
@@ -507,7 +510,8 @@ mod tests {
         assert_eq!(scenario(link, "start_s,end_s,why\n1,1.25,rain\n3,4,sun\n"), scenario(written, ""));
     }
 
-    /// Two opportunities in the second millisecond, one in the fourth; the one at 0 comes with the end of each round.
+    /// Two opportunities in the second millisecond, one in the fourth. The opportunity at 0 comes with the end of each
+    /// round.
     #[test]
     fn mahimahi_traces_carry_their_bytes_in_their_milliseconds() {
         let link = "rate = { file = \"t\", format = \"mahimahi\" }\ndelay = \"1 ms\"";

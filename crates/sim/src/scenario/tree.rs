@@ -1,4 +1,4 @@
-//! What was written, with the place of each value: the common form of TOML, JSON and `--set`.
+//! Written scenario with the place of each value: the common form of TOML, JSON and `--set`.
 
 use super::problem::{Problem, Span};
 use bentpipe_tcp::cc::CustomCc;
@@ -11,16 +11,16 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
-/// A value and where it was written.
+/// Value with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tree {
     pub(super) value: Value,
     pub(super) place: Place,
-    /// Where its key stands, which is where an unknown key is reported.
+    /// Place of its key, where an unknown key is reported.
     pub(super) key: Place,
     /// Whether it was written under `[tcp]` and applies to a flow.
     pub(super) inherited: bool,
-    /// The congestion control that is not in the registry and for which the value stands.
+    /// Custom congestion control that the value stands for.
     pub(super) own: Option<Box<CustomCc>>,
 }
 
@@ -28,31 +28,31 @@ pub(super) struct Tree {
 pub(super) enum Value {
     Bool(bool),
     Int(i128),
-    /// A whole number that does not fit, as written: out of any range.
+    /// Whole number that is too large for any range, as written.
     Huge(String),
     Float(f64),
     Text(String),
-    /// A date of TOML, as written: an instant where one is expected.
+    /// TOML date, as written. It is valid only as an instant.
     Date(String),
     Null,
     List(Vec<Tree>),
     Table(BTreeMap<String, Tree>),
 }
 
-/// Where a value is from.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
-    /// A value of Python or JSON.
+    /// Value from Python or JSON.
     Nowhere,
-    /// In the text.
+    /// Place in the text.
     Line(Stretch),
-    /// A `--set`.
+    /// Option `--set`.
     Set(Arc<str>),
-    /// Not written at all; the source of the default.
+    /// Default, with its source.
     Default(Option<Arc<str>>),
 }
 
-/// A [`Span`] in half the space: a file of many links has millions.
+/// [`Span`] in half the space. A file with many links has millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Stretch {
     start: (u32, u32),
@@ -61,12 +61,12 @@ pub(super) struct Stretch {
 
 impl Stretch {
     fn new(start: (usize, usize), end: (usize, usize)) -> Self {
-        // No text has more than 16 MiB.
+        // A text has at most 16 MiB.
         let [start, end] = [start, end].map(|(line, column)| (line as u32, column as u32));
         Self { start, end }
     }
 
-    /// The line in which it begins.
+    /// Returns the line of its start.
     pub(super) fn line(self) -> u32 {
         self.start.0
     }
@@ -77,7 +77,7 @@ impl Tree {
         Self { value, key: place.clone(), place, inherited: false, own: None }
     }
 
-    /// An empty table that nobody wrote.
+    /// Returns an empty table without a place.
     pub(super) fn empty() -> Self {
         Self::new(Value::Table(BTreeMap::new()), Place::Default(None))
     }
@@ -104,7 +104,7 @@ impl Tree {
         }
     }
 
-    /// The deepest node on the way along `path`: what is missing is best reported where it should be.
+    /// Returns the deepest existing node along `path`. Missing keys are reported there.
     pub(super) fn at<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> &Tree {
         let mut node = self;
         for key in path {
@@ -116,13 +116,13 @@ impl Tree {
         node
     }
 
-    /// The node at a path as messages show it, `a.b[2]`; none if there is none.
+    /// Returns the node at a path in the notation of messages, `a.b[2]`, if it exists.
     pub(super) fn found(&self, path: &str) -> Option<&Tree> {
         let path = split_path(&path.replace('[', ".").replace(']', ""))?;
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// A value that is neither a table nor a list.
+    /// Returns a value other than a table or a list.
     pub(super) fn scalar(&self) -> Option<serde_json::Value> {
         match &self.value {
             Value::Table(_) | Value::List(_) | Value::Null => None,
@@ -131,14 +131,14 @@ impl Tree {
         }
     }
 
-    /// A value as TOML writes it, that stands at `place`.
+    /// Returns the tree of a TOML value, at `place`.
     pub(super) fn of_toml(value: &str, place: &Place) -> Self {
         let mut tree = parse_value(value);
         tree.settle(place);
         tree
     }
 
-    /// Reads TOML. A syntax error is one problem.
+    /// Reads TOML. A syntax error is a single problem.
     pub(super) fn from_toml(text: &str, source: &str) -> Result<Self, Problem> {
         let lines = Lines::of(text);
         match DeTable::parse(text) {
@@ -151,7 +151,7 @@ impl Tree {
         }
     }
 
-    /// A JSON value that stands at `place`.
+    /// Returns the tree of a JSON value, at `place`.
     pub(super) fn of_json(value: &serde_json::Value, place: &Place) -> Self {
         let value = match value {
             serde_json::Value::Null => Value::Null,
@@ -170,7 +170,7 @@ impl Tree {
         Self::new(value, place.clone())
     }
 
-    /// The value alone.
+    /// Returns the value without places.
     pub(super) fn to_json(&self) -> serde_json::Value {
         match &self.value {
             Value::Bool(b) => (*b).into(),
@@ -186,7 +186,7 @@ impl Tree {
         }
     }
 
-    /// The value alone, as declarations read it.
+    /// Returns the value without places, in the form that declarations read.
     pub(super) fn to_value(&self) -> settings::Value {
         match &self.value {
             Value::Bool(b) => settings::Value::Flag(*b),
@@ -202,12 +202,12 @@ impl Tree {
         }
     }
 
-    /// The value of `--set key=value`.
+    /// Returns the value of `--set key=value`.
     pub(super) fn of_set(key: &str, value: &str) -> Self {
         Self::of_toml(value, &Place::Set(key.into()))
     }
 
-    /// Puts a value at a path of keys, whatever is there.
+    /// Puts a value at a path of keys and replaces an earlier value.
     pub(super) fn put(&mut self, key: &str, new: Tree) -> Result<(), Problem> {
         let place = new.place.clone();
         let problem = |message: String, expected: &str| Problem {
@@ -261,7 +261,7 @@ impl Tree {
 }
 
 impl Place {
-    /// The stretch of the text, if it is there.
+    /// Returns the stretch of the text, if it has one.
     pub(super) fn span(&self) -> Option<Span> {
         match self {
             Place::Line(stretch) => {
@@ -272,12 +272,12 @@ impl Place {
         }
     }
 
-    /// For messages; empty where there is no text.
+    /// Returns the place for messages, empty without a text.
     pub(super) fn shown(&self, source: &str) -> String {
         match self {
             Place::Nowhere | Place::Default(_) => source.to_owned(),
             Place::Line(Stretch { start: (line, column), .. }) => format!("{source}:{line}:{column}"),
-            // By the option that it came from.
+            // Names the option that the value came from.
             Place::Set(key) => match key.strip_prefix("sweep.vary.") {
                 Some(key) => format!("--vary {}", visible(&shortened(key))),
                 None if key.starts_with("sweep.until") => "--until".into(),
@@ -288,7 +288,7 @@ impl Place {
 }
 
 impl std::fmt::Display for Tree {
-    /// As it might have been written; long values are cut.
+    /// Prints the value as written. Long values are cut.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = match &self.value {
             Value::Float(x) if !x.is_finite() => x.to_string(),
@@ -304,15 +304,15 @@ impl std::fmt::Display for Tree {
     }
 }
 
-/// Whether a terminal would act on a character (control characters), or write others in another order because of it
-/// (`Bidi_Control` of Unicode).
+/// Whether a terminal would act on a character (control characters) or reorder others because of it (`Bidi_Control` of
+/// Unicode).
 pub(super) fn is_hidden(c: char) -> bool {
     let is_direction =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || is_direction
 }
 
-/// Text in which each hidden character is a number, as JSON and TOML write it.
+/// Returns the text with each hidden character as a number, as in JSON and TOML.
 fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -324,7 +324,7 @@ fn visible(text: &str) -> String {
     out
 }
 
-/// Text in quotes, for messages; what is long is cut.
+/// Returns the text in quotes for messages. Long texts are cut.
 pub(super) fn quoted(text: &str) -> String {
     Tree::new(Value::Text(text.into()), Place::Nowhere).to_string()
 }
@@ -336,12 +336,12 @@ fn cut(text: &str, width: usize) -> Cow<'_, str> {
     }
 }
 
-/// A key or name in a message: whole, if it can be one.
+/// Returns a key or name for a message, cut to the largest length of a name.
 pub(super) fn shortened(key: &str) -> Cow<'_, str> {
     cut(key, NAME_MAX)
 }
 
-/// A key below a path, quoted where it would be ambiguous.
+/// Returns a key below a path, in quotes if it would be ambiguous.
 pub(super) fn join(path: &str, key: &str) -> String {
     let key = if key.is_empty() || key.contains(['.', '"']) || key.chars().any(is_hidden) {
         quoted(key)
@@ -355,7 +355,7 @@ pub(super) fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// A path of keys: `a.b`, with quotes round a key that contains a point.
+/// Splits a path of keys `a.b`. A key that contains a point is in quotes.
 pub(super) fn split_path(key: &str) -> Option<Vec<String>> {
     let mut path = Vec::new();
     let mut rest = key;
@@ -381,7 +381,7 @@ pub(super) fn split_path(key: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A TOML value, or else the text itself: `--set tcp.cc=reno` needs no quotes.
+/// Reads a TOML value, or else the text itself: `--set tcp.cc=reno` needs no quotes.
 fn parse_value(text: &str) -> Tree {
     if let Ok(Tree { value: Value::Table(mut table), .. }) = Tree::from_toml(&format!("value = {text}\n"), "") {
         if let (1, Some(tree)) = (table.len(), table.remove("value")) {
@@ -437,19 +437,19 @@ impl<'a> Lines<'a> {
     fn at(&self, byte: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= byte).max(1);
         let start = self.starts[line - 1];
-        // Long lines are counted in bytes: characters would make a file of one line quadratic.
+        // Counts long lines in bytes: counting characters would take quadratic time for a file of one line.
         let before = self.text.get(start..byte).filter(|text| text.len() < 1000);
         (line, 1 + before.map_or(byte.saturating_sub(start), |text| text.chars().count()))
     }
 }
 
-/// Characters of a value that a message shows.
+/// Largest number of characters of a value in a message.
 const WIDTH: usize = 60;
-/// Letters of a value that a problem keeps.
+/// Largest number of characters of a value in a problem.
 const TEXT_KEPT: usize = 1000;
-/// Characters of a name at most.
+/// Largest number of characters in a name.
 pub(super) const NAME_MAX: usize = 200;
-/// Keys in a path: more than any scenario has.
+/// Largest number of keys in a path. Scenarios have fewer.
 const DEEPEST: usize = 32;
 
 #[cfg(test)]

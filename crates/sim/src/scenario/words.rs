@@ -1,8 +1,9 @@
-//! Words of other tools and papers, for hints: a scenario has one name for each thing.
+//! Words of other tools and papers, for hints. A scenario has one name for each thing.
 
 use bentpipe_units::settings::Format;
 
-/// What others call a key, and what it may be here: the first whose beginning is a key of the table concerned.
+/// Other names of keys, and the keys that they may mean. The first entry that is the beginning of a key in the table
+/// counts.
 const KEYS: &[(&[&str], &[&str])] = &[
     (&["bandwidth", "bw", "capacity", "bitrate", "data_rate", "datarate", "speed"], &["rate"]),
     (&["latency", "propagation", "propagation_delay", "prop_delay"], &["delay"]),
@@ -26,21 +27,21 @@ const KEYS: &[(&[&str], &[&str])] = &[
         &["height_km = ... (in km, not m)", "altitude_km = ... (in km, not m)"],
     ),
     (&["range", "range_max", "range_max_m", "reach"], &["range_max_km = ... (in km, not m)"]),
-    // Names that keys had before.
+    // Earlier names of keys.
     (&["patience"], &["theta"]),
     (&["uneasy_gain"], &["fluctuation_gain"]),
 ];
 
-/// Values that had other names before.
+/// Earlier names of values.
 const RENAMED: &[(&str, &str)] = &[("told", "announced"), ("found", "detected")];
 
-/// The present name of a value, if it is among those that are known: `announced`.
+/// Returns the present name of a value if it is among the known ones: `announced`.
 pub(super) fn renamed(given: &str, known: &[&str]) -> Option<String> {
     let (_, now) = RENAMED.iter().find(|(before, now)| *before == given && known.contains(now))?;
     Some((*now).to_owned())
 }
 
-/// The key that was probably meant, such as `rate`, or nothing.
+/// Returns the key that was probably meant, such as `rate`, or nothing.
 pub(super) fn key(given: &str, is_known: impl Fn(&str) -> bool) -> String {
     let given = given.to_lowercase().replace('-', "_");
     let of_word = KEYS.iter().filter(|(words, _)| words.contains(&given.as_str())).flat_map(|(_, meant)| *meant);
@@ -48,7 +49,7 @@ pub(super) fn key(given: &str, is_known: impl Fn(&str) -> bool) -> String {
     found.unwrap_or_default().to_owned()
 }
 
-/// What others write for a unit, in small letters, and what it may be here.
+/// Other spellings of units in small letters, and the units that they may mean.
 const UNITS: &[(&[&str], &[&str])] = &[
     (&["bit", "bits", "bits/s", "bit/sec"], &["bit/s"]),
     (&["k", "kb"], &["kbit/s", "kB"]),
@@ -73,7 +74,7 @@ const UNITS: &[(&[&str], &[&str])] = &[
     (&["kilometers", "kilometres", "km"], &["km"]),
 ];
 
-/// The quantity that was probably meant, such as `50 Mbit/s`, or nothing.
+/// Returns the quantity that was probably meant, such as `50 Mbit/s`, or nothing.
 pub(super) fn quantity(given: &str, format: &Format) -> String {
     let given = given.trim();
     let number = given.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(suggestion("link.l.colour=red"), "");
     }
 
-    /// A hint that leads to another error is none.
+    /// A hint must not lead to another error.
     #[test]
     fn what_hints_name_is_there() {
         let schema = super::super::schema().to_string();

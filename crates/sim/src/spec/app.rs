@@ -39,7 +39,7 @@ settings! {
         pause: Wait;
         /// Whether each transfer has a new connection. Otherwise all share one connection, which is idle in the pauses.
         reconnect: bool = false;
-        /// Number of transfers. Without it, transfers continue until the run ends.
+        /// Number of transfers. Default: no limit until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
     }
 }
@@ -64,7 +64,7 @@ settings! {
         size: Size;
         /// Time from one record to the next, independent of its fate.
         interval: Wait;
-        /// Number of records. Without it, records continue until the run ends.
+        /// Number of records. Default: no limit until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
     }
 }
@@ -82,10 +82,10 @@ settings! {
         think: Wait = Wait::Constant(Duration::ZERO);
         /// Whether each exchange has a new connection. Otherwise all share one.
         reconnect: bool = false;
-        /// Objects that other flows request, too: all flows to this node share them. Without it, each response is
-        /// unique to its flow.
+        /// Objects that other flows request, too: all flows to this node share them. Default: each response is unique
+        /// to its flow.
         catalogue: Option<Catalogue>;
-        /// Number of exchanges. Without it, exchanges continue until the run ends.
+        /// Number of exchanges. Default: no limit until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
     }
 }
@@ -97,8 +97,8 @@ settings! {
         /// Number of objects.
         objects: u64 = 100, [1, 10_000];
         /// Exponent of Zipf's law: the kth object is requested in proportion to 1/k^zipf. 0 means equally often.
-        /// Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Without it, objects are requested one after the other, as in
-        /// a course.
+        /// Proxies saw 0.64 to 0.83 (Breslau et al. 1999). Default: objects are requested one after the other, as in a
+        /// course.
         zipf: Option<f64>, [0.0, 10.0];
         /// Number of the first object: flows with other numbers request other objects.
         first: u64 = 1, [1, 1_000_000_000];
@@ -108,11 +108,11 @@ settings! {
 settings! {
     /// Pages of objects.
     pub struct Page {
-        /// Bytes of the main object. Without it, lognormal with mean 10710 B.
+        /// Bytes of the main object. Default: lognormal with mean 10710 B.
         main: Option<Size>;
-        /// Bytes of each embedded object. Without it, lognormal with mean 7758 B.
+        /// Bytes of each embedded object. Default: lognormal with mean 7758 B.
         object: Option<Size>;
-        /// Embedded objects per page. Without it, drawn: 5.6 on average.
+        /// Embedded objects per page. Default: random, 5.6 on average.
         objects: Option<u64>, [0, 10_000];
         /// Whether one connection carries all requests together, and objects in order.
         multiplexed: bool = false;
@@ -129,10 +129,10 @@ settings! {
         reading: Wait = Wait::Exponential { mean: Duration::from_secs(30) };
         /// Parallel connections. Each fetches one object at a time.
         connections: u32 = 6, [1, 64], "usual number of browsers to one host under HTTP/1.1";
-        /// Pages that other flows request, too, with their objects: all flows to this node share them. Without it,
-        /// pages are unique to the flow.
+        /// Pages that other flows request, too, with their objects: all flows to this node share them. Default: pages
+        /// are unique to the flow.
         catalogue: Option<Catalogue>;
-        /// Number of pages. Without it, pages continue until the run ends.
+        /// Number of pages. Default: no limit until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
     }
 }

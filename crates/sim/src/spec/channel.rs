@@ -182,9 +182,9 @@ settings! {
         delay: Spread;
         /// Time for which a value holds.
         every: Duration;
-        /// An instant at which a value ends, counted from the start of the run.
+        /// Instant when a value ends, from the start of the run.
         offset: Duration = Duration::ZERO;
-        /// Time after which the correlation of values has fallen to 1/e. Without it, values are independent.
+        /// Time after which the correlation of values has fallen to 1/e. Default: values are independent.
         correlation: Duration = Duration::ZERO;
         /// Whether both directions of the link have the same values, as when a path becomes longer. Otherwise each
         /// draws separately.
@@ -196,21 +196,21 @@ kinds! {
     /// Distribution of a delay.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Spread as "Spread" {
-        /// All delays of a range are equally likely.
+        /// Uniform distribution: all delays of a range are equally likely.
         "uniform" => Uniform {
             /// Shortest.
             from: Duration = Duration::ZERO;
             /// Longest.
             to: Duration;
         };
-        /// Many short delays and few long ones.
+        /// Exponential distribution: many short delays and few long ones.
         "exponential" => Exponential {
             /// Mean.
             mean: Duration;
         };
-        /// Straight lines between measured quantiles, without delays below the first or above the last.
+        /// Linear interpolation between measured quantiles, without delays below the first or above the last.
         "quantiles" => Quantiles {
-            /// Shares of the time, rising, each with the delay that is not exceeded in it: `["95 %", "12 ms"]`.
+            /// Pairs of a share of the time and the delay that is not exceeded in it, increasing: `["95 %", "12 ms"]`.
             points: Vec<(Chance, Duration)>, [1];
         };
     }

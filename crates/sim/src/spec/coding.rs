@@ -37,7 +37,8 @@ kinds! {
         /// The convolutional code of rate 1/2 and constraint length 7, decoded softly. Packets have half of the link's
         /// rate. It corrects the link's errors per bit, or those of an Eb/N0.
         "convolutional" => Convolutional {
-            /// Energy per bit of packets over noise density. Without it, the link's errors are those of the channel, per bit.
+            /// Energy per bit of packets over noise density. Default: the link's errors are those of the channel, per
+            /// bit.
             eb_n0: Option<Signal>;
             /// Mean number of bits in a burst of errors that the decoder leaves.
             burst: u32 = 5, "J. Proakis, Digital Communications";
@@ -59,9 +60,9 @@ kinds! {
         "dvb-s2" => DvbS2 {
             /// Energy per symbol over noise density.
             es_n0: Signal;
-            /// Constant modulation and code. Without it they adapt by `acm`.
+            /// Constant modulation and code. Default: adaptive (`acm`).
             modcod: Option<Modcod>;
-            /// Adaptation of modulation and code. Without it they are constant.
+            /// Adaptation of modulation and code. Default: constant.
             acm: Option<Acm>;
             /// Needs of a real receiver beyond the ideal thresholds, often 0.5 dB to 1.7 dB.
             implementation_loss: Level = Level(0.0);
@@ -88,7 +89,7 @@ settings! {
     pub struct SignalPoints {
         /// Pairs of instant and level, increasing in time, the first at 0 s. Each holds until the next.
         points: Vec<(Time, Level)>, [1];
-        /// Period after which it restarts. Without it, the last point holds.
+        /// Period after which the points repeat. Default: no repetition; the last point holds.
         every: Option<Duration>;
     }
 }
@@ -100,7 +101,7 @@ settings! {
     pub struct Acm {
         /// Age of a report of the signal when the sender uses it: about a round trip of the link.
         feedback_delay: Duration;
-        /// Time between choices. Without it, the feedback delay.
+        /// Time between choices. Default: the feedback delay.
         every: Option<Duration>;
         /// Margin of the reported signal above a threshold.
         margin: Level = Level(1.0);

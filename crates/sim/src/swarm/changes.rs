@@ -1,4 +1,4 @@
-//! Random timelines: links that come and go, routes that are learnt and forgotten, often at one instant.
+//! Random timelines: links that come and go, routes that nodes learn and forget, often at one instant.
 
 use super::draw::Dice;
 use super::random::{Sketch, CHANGES};
@@ -62,14 +62,14 @@ fn comings_and_goings(link: LinkId, seconds: u64, changes: &mut Vec<(Time, Chang
     }
 }
 
-/// Of those at which other changes are too.
+/// Returns an instant from a coarse grid, so that several changes coincide.
 fn instant(seconds: u64, dice: &mut Dice) -> Time {
     Time::ZERO + Duration::from_millis(50 * dice.below(1 + 20 * seconds))
 }
 
 impl Dice {
-    /// A way from node to node over any of the links, which go from one node to another, that comes nowhere twice; empty if
-    /// there is none, or where it would lead to where it begins.
+    /// Returns a random route from node to node over links, given as pairs of nodes, without loops. Empty if no route
+    /// exists, or if both nodes are the same.
     pub(super) fn way(&mut self, links: &[(usize, usize)], from: usize, to: usize) -> Vec<LinkId> {
         let (mut way, mut seen) = (Vec::new(), vec![from]);
         let mut here = from;
@@ -77,7 +77,7 @@ impl Dice {
             let fresh = |index: &usize| links[*index].0 == here && !seen.contains(&links[*index].1);
             let out: Vec<usize> = (0..links.len()).filter(fresh).collect();
             if out.is_empty() {
-                // A dead end: back to where there was a choice.
+                // Dead end: return to the last choice.
                 let Some(last) = way.pop() else { return Vec::new() };
                 let last: LinkId = last;
                 here = links[last.index()].0;

@@ -1,10 +1,10 @@
-//! Random values of keys, drawn from what their declarations say: a new key, sender, queue or middlebox is drawn without a line
-//! here.
+//! Draws random values of keys from their declarations. New keys, congestion controls, queues and middleboxes need no
+//! line here.
 
 use bentpipe_units::settings::{Absent, Fields, Key, Shape, Typed, Value};
 use bentpipe_units::{Duration, Stream};
 
-/// Values for keys whose description does not tell which of them make rare things common.
+/// Values of keys whose declarations do not show which values make rare events common.
 const CHOICES: &[(&str, &[&str])] = &[
     ("tcp.feedback.rto", &["200 ms", "1 s"]),
     ("tcp.smss", &["100 B", "536 B", "1000 B", "1460 B"]),
@@ -95,13 +95,13 @@ impl Dice {
         Duration::from_millis(*self.pick(choices))
     }
 
-    /// Any value of a type; `path` is the dotted name under which [`CHOICES`] has its keys.
+    /// Returns a value of a type. `path` is the dotted name of its keys in [`CHOICES`].
     pub(super) fn value<T: Typed>(&mut self, path: &str) -> T {
         let value = self.shape(path, &T::shape(), None);
         T::read(&value).unwrap_or_else(|why| panic!("{path} = {value:?}: {why}"))
     }
 
-    /// Any value of a key of the table at `path`.
+    /// Returns a value of a key of the table at `path`.
     pub(super) fn key(&mut self, path: &str, key: &Key) -> Value {
         let default = match &key.default {
             Absent::Default(value) => Some(value),
@@ -112,7 +112,7 @@ impl Dice {
 
     fn keys(&mut self, path: &str, keys: &[Key], mut table: Fields) -> Value {
         for key in keys {
-            // What may be left out is so every other time.
+            // An optional key is absent every other time.
             if key.default != Absent::Open || self.coin() {
                 table.put(key.name, self.key(path, key));
             }
@@ -122,7 +122,7 @@ impl Dice {
 
     fn shape(&mut self, path: &str, shape: &Shape, default: Option<&Value>) -> Value {
         if matches!(shape, Shape::Flag | Shape::Whole { .. } | Shape::Real { .. } | Shape::Quantity(_)) {
-            // Two kinds may have a key of one name and of different types.
+            // Two kinds may have a key of the same name and of different types.
             let fits = |value: &Value| matches!(shape, Shape::Quantity(_)) == matches!(value, Value::Text(_));
             let choices = CHOICES.iter().filter(|(key, _)| *key == path).flat_map(|(_, choices)| *choices);
             let choices: Vec<Value> = choices.map(|choice| written(choice)).filter(fits).collect();
@@ -140,12 +140,13 @@ impl Dice {
             Shape::Real { min, max } => default.cloned().unwrap_or(Value::Real((min + max) / 2.0)),
             Shape::Word(_, words) => self.pick(words).0.into(),
             Shape::Kinds(_, kinds) => {
-                // What is one's own nobody has given here, and half of a pair that acts only with the other does nothing.
+                // Excludes custom middleboxes, which need a registered class, and halves of a pair, which have no
+                // effect alone.
                 let kinds: Vec<_> = kinds.iter().filter(|kind| !["own", "compress"].contains(&kind.name)).collect();
                 let kind = *self.pick(&kinds);
                 self.keys(path, kind.keys.as_deref().unwrap_or_default(), Fields::of_kind(kind.name))
             }
-            // A transport is one wherever it is set.
+            // A transport has the same keys at every place.
             Shape::Table(table) => self.keys(
                 if table.name == "Config" { "tcp" } else { path },
                 table.keys.as_deref().unwrap_or_default(),
@@ -159,7 +160,7 @@ impl Dice {
                 let shape = self.pick(of);
                 self.shape(path, shape, None)
             }
-            // Of times, the only pairs that are drawn.
+            // Times are the only pairs that are drawn.
             Shape::Pair(_) => Value::List(vec!["0 s".into(), "40 ms".into()]),
             Shape::Text | Shape::Quantity(_) | Shape::Named(_) => {
                 default.cloned().unwrap_or_else(|| panic!("{path} needs values in CHOICES"))
@@ -168,7 +169,7 @@ impl Dice {
     }
 }
 
-/// A choice as a value.
+/// Returns a choice as a value.
 fn written(text: &str) -> Value {
     match (text.parse::<u64>(), text.parse::<f64>(), text.parse::<bool>()) {
         (Ok(n), ..) => Value::Whole(n),

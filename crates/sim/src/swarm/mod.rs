@@ -1,4 +1,4 @@
-//! Random networks, in swarms: what must hold for all of them. `PROPTEST_CASES` makes the swarms larger.
+//! Checks properties of all networks on swarms of random networks. `PROPTEST_CASES` makes the swarms larger.
 
 mod changes;
 mod draw;
@@ -20,7 +20,7 @@ use proptest::test_runner::RngSeed;
 use random::Sketch;
 use std::sync::Arc;
 
-/// The same swarm in every run, of `cases` networks unless the environment says otherwise.
+/// Returns the same swarm in every run, of `cases` networks unless the environment sets the number.
 fn swarm(cases: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig {
@@ -40,15 +40,15 @@ fn sketch() -> impl Strategy<Value = Sketch> {
     })
 }
 
-/// Also asserts that packets are conserved: `finish` does.
+/// Runs a scenario. `finish` asserts that packets are conserved.
 fn run(scenario: &Scenario) -> RunResult {
     let mut network = Network::build(&Arc::new(scenario.clone()), scenario.seed);
     assert!(network.run(u64::MAX));
     network.finish().unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// The sketch's scenario without functions that acknowledge what the receiver does not have yet: with them an end may know less
-/// of the other.
+/// Returns the sketch's scenario without middleboxes that acknowledge data before the receiver has it. With them, an
+/// end may know less about the other.
 fn end_to_end(sketch: &Sketch) -> Scenario {
     let mut scenario = sketch.scenario();
     for node in &mut scenario.nodes {
@@ -70,7 +70,7 @@ fn outcomes<'a>(scenario: &'a Scenario, result: &'a RunResult) -> impl Iterator<
 proptest! {
     #![proptest_config(swarm(1000))]
 
-    /// The schedule of sources and the lazy links give what an event for everything gives, down to the last bit.
+    /// The schedule of sources and the lazy links give the same result as an event for everything, to the last bit.
     #[test]
     fn the_engine_agrees_with_its_specification(sketch in sketch()) {
         let scenario = sketch.scenario();
@@ -92,11 +92,11 @@ proptest! {
         prop_assert!(result == expected);
     }
 
-    /// What enters by a port at given instants is delivered and lost as the same datagrams of the simulator are.
+    /// Packets that enter by a port are delivered and lost like the same datagrams of the simulator.
     #[test]
     fn a_recorded_list_of_packets_fares_as_the_datagrams_that_it_was_recorded_from(sketch in sketch()) {
         let mut scenario = sketch.scenario();
-        // Of datagrams that something else depends on there are other tests.
+        // Other tests cover datagrams that other events depend on.
         let flow = FlowId::new(0);
         let gaps = Gaps::OnOff {
             peak: Rate::from_bps(2_000_000),
@@ -116,7 +116,7 @@ proptest! {
         prop_assert_eq!(&result.flows, &expected.flows);
     }
 
-    /// Every transfer that began is complete, failed, or under way; those that are complete are in the table.
+    /// Every transfer that began is complete, failed, or in progress. The table contains the complete ones.
     #[test]
     fn transfers_are_conserved(sketch in sketch()) {
         let scenario = end_to_end(&sketch);
@@ -130,8 +130,8 @@ proptest! {
         prop_assert!(sum(result.completions.real("unfinished")) >= 0.0);
         let [whole, received] = ["duration_s", "duration_rx_s"].map(|name| result.transfers.real(name));
         prop_assert!(whole.iter().zip(received).all(|(whole, received)| received <= whole));
-        // A code over several links may make a packet again before it arrives by its own; compressed headers are shorter than those
-        // that the least counts.
+        // A code over several links may repair a packet before it arrives itself. Compressed headers are shorter than
+        // the least size assumes.
         let mut functions = scenario.nodes.iter().flat_map(|node| &node.middleboxes);
         let is_exempt = functions.any(|function| ["erasure", "compress"].contains(&function.name()));
         let least = result.transfers.real("slowdown").iter().copied().fold(f64::INFINITY, f64::min);
@@ -156,15 +156,16 @@ proptest! {
         }
     }
 
-    /// Loss, reordering, duplication, outages, tiny queues and windows delay a transfer; nothing prevents it.
+    /// Loss, reordering, duplication, outages, tiny queues and windows delay a transfer, but it completes.
     #[test]
     fn transfers_that_never_give_up_complete(sketch in sketch()) {
         let mut scenario = end_to_end(&sketch);
         scenario.duration = Duration::from_secs(1_000_000);
         scenario.record.series.clear();
-        // What has no way for good does not arrive.
+        // A transfer without a route for the rest of the run does not complete.
         scenario.timeline = Timeline::default();
-        // What is up for less than it takes to send a packet lets hardly any pass, in a million seconds too.
+        // A link that is up for less than a packet's transmission time passes hardly any packet, even in a million
+        // seconds.
         for link in &mut scenario.links {
             if let Some(Outage { when: Downtimes::Random { mean_up, .. }, .. }) = &mut link.outage {
                 *mean_up = (*mean_up).max(Duration::from_secs(1));
@@ -181,7 +182,7 @@ proptest! {
     }
 }
 
-/// Every cause of loss, outcome and event that the swarm is meant to cover occurs in it.
+/// The swarm contains every cause of loss, outcome and event that it should cover.
 #[test]
 fn the_swarm_covers_every_outcome() {
     let mut missing = [

@@ -1,4 +1,4 @@
-//! The links out of a node as its middleboxes see them, in the executable specification.
+//! Queues and links out of a node as its middleboxes see them, in the executable specification.
 
 use super::reference::Reference;
 use super::routes::end_of;
@@ -7,7 +7,7 @@ use crate::middlebox::{Context, LinkView, Middlebox, Outlook, QueueView};
 use crate::packet::{Packet, Request};
 use bentpipe_units::Duration;
 
-/// The links out of a node.
+/// Links out of a node.
 pub(super) struct NaiveOutlook<'a, 'b> {
     pub(super) node: NodeId,
     pub(super) reference: &'a mut Reference<'b>,
@@ -64,7 +64,7 @@ impl Outlook for NaiveOutlook<'_, '_> {
     }
 }
 
-/// What stands for a middlebox that is acting.
+/// Placeholder for a middlebox in use.
 #[derive(Debug)]
 pub(super) struct Away;
 

@@ -1,4 +1,4 @@
-//! Packets that enter a random network by its ports, and come out again.
+//! Packets that enter a random network by its ports and leave it there.
 
 use super::draw::Dice;
 use super::random::Sketch;
@@ -12,14 +12,14 @@ use crate::traffic::send_times_of;
 use bentpipe_units::{Stream, Time};
 use std::sync::Arc;
 
-/// When a packet enters, and where; its bytes, headers included.
+/// Entering packet: instant, path, bytes with headers.
 pub(super) type Entering = (Time, PathId, u64);
 
-/// Bytes of header of packets that enter.
+/// Header bytes of packets that enter.
 pub(super) const HEADER_LEN: u8 = 28;
 
 impl Sketch {
-    /// What enters by the ports, in order of time.
+    /// Returns the packets that enter by the ports, in order of time.
     pub(super) fn entering(&self, scenario: &Scenario) -> Vec<Entering> {
         let mut dice = Dice::new(Stream::new(self.seed, "entering", "sketch"));
         let mut all = Vec::new();
@@ -37,7 +37,7 @@ impl Sketch {
     }
 }
 
-/// When the datagrams of a flow are sent, in order.
+/// Returns the instants when the datagrams of a flow are sent, in order.
 pub(super) fn recorded(scenario: &Scenario, flow: FlowId, spec: Datagrams) -> Vec<Entering> {
     let size = u64::from(HEADER_LEN) + u64::from(spec.size);
     let times = send_times_of(&scenario.flows[flow], spec, scenario.seed);
@@ -45,7 +45,7 @@ pub(super) fn recorded(scenario: &Scenario, flow: FlowId, spec: Datagrams) -> Ve
     times.take_while(|&at| at <= end).map(|at| (at, PathId::there(flow), size)).collect()
 }
 
-/// Runs an open network; its clock is driven in steps, and some packets are given while it runs.
+/// Runs an open network. Its clock advances in steps, and some packets enter while it runs.
 pub(super) fn run(
     scenario: &Scenario,
     own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,

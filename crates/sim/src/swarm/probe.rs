@@ -1,4 +1,4 @@
-//! A middlebox that does all that one can do, some of it to each packet, so that both engines are compared in all of it.
+//! Middlebox that uses all its possibilities in turn, so that the comparison of both engines covers them.
 
 use super::draw::Dice;
 use super::random::{Sketch, PROBES};
@@ -10,20 +10,20 @@ use bentpipe_tcp::{Flags, Segment};
 use bentpipe_units::{Duration, Stream, Time};
 use std::collections::VecDeque;
 
-/// Does something else with each packet, in turn.
+/// Treats each packet in another way, in turn.
 #[derive(Debug)]
 pub(super) struct Probe {
     nodes: u64,
-    /// Nothing is drawn: what it does follows from what it has seen.
+    /// Number of packets so far. It decides the treatment: nothing is drawn.
     seen: u64,
     held: VecDeque<(Time, Packet)>,
     watches: bool,
-    /// When it asked for another segment size last.
+    /// Time of the last request for another segment size.
     sized_at: Time,
 }
 
 impl Sketch {
-    /// The probes of a network: some nodes have one.
+    /// Returns the probes of a network. Some nodes have one.
     pub(super) fn probes(&self, nodes: usize) -> Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)> {
         let mut dice = Dice::new(Stream::new(self.seed, "probes", "sketch"));
         let probed: Vec<NodeId> = NodeId::all(nodes).filter(|_| self.has(PROBES, &mut dice) && dice.coin()).collect();
@@ -61,7 +61,8 @@ impl Probe {
                 };
                 cx.forward(packet);
             }
-            // Not at once again: a sender on the same node would repair what it has just cut, for ever.
+            // Waits before the next request: a sender on the same node would repair the segment that it has just cut,
+            // for ever.
             6 if cx.now >= self.sized_at + Duration::from_millis(20) => {
                 self.sized_at = cx.now;
                 cx.set_segment_size(&packet, 500 + 7 * (self.seen % 130) as u32);
@@ -73,7 +74,7 @@ impl Probe {
                 cx.forward(packet);
             }
             8 => {
-                // Without ACK it is discarded: a sender that forged ACKs lead astray may send for ever.
+                // The receiver discards a segment without ACK. Forged ACKs could make a sender transmit for ever.
                 let turned = |segment: Segment| Segment {
                     flags: Flags::default(),
                     len: 0,

@@ -1,5 +1,5 @@
-//! Random scenarios in which rare things are common: ties, tiny queues, one-segment windows, outages shorter than a
-//! round trip, corruption that a bent pipe passes on.
+//! Random scenarios in which rare events are common: ties, tiny queues, one-segment windows, outages shorter than a
+//! round trip, corruption that a bent pipe forwards.
 
 use super::draw::Dice;
 use crate::dictionary::{HAPPENINGS, SERIES};
@@ -17,14 +17,14 @@ use bentpipe_units::settings::{Chance, Fields, Level, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
-/// What a scenario is drawn from: few numbers, so that a failure shrinks to a small network with few features.
+/// Numbers that a scenario is drawn from. They are few, so that a failure shrinks to a small network with few features.
 #[derive(Clone, Debug)]
 pub(crate) struct Sketch {
     pub(crate) seed: u64,
-    /// 1 to 8.
+    /// Number of flows, 1 to 8.
     pub(crate) flows: usize,
     pub(crate) seconds: u64,
-    /// Which features may occur: an OR of the constants below.
+    /// Features that may occur: an OR of the constants below.
     pub(crate) features: u32,
 }
 
@@ -40,10 +40,10 @@ pub(crate) const ENDS: u32 = 256;
 pub(crate) const TRAFFIC: u32 = 512;
 pub(crate) const CHANGES: u32 = 1024;
 pub(crate) const PORTS: u32 = 2048;
-/// Middleboxes that do whatever one can do, which transfers need not survive.
+/// Middleboxes with any behaviour. Transfers need not complete.
 pub(crate) const PROBES: u32 = 4096;
 pub(crate) const FRAMING: u32 = 8192;
-/// An encoder or a compressor where a flow begins, and its partner where it ends.
+/// An encoder or a compressor at the start of a flow, and its partner at the end.
 pub(crate) const PAIRS: u32 = 16_384;
 pub(crate) const ALL: u32 = 32_767;
 
@@ -94,7 +94,7 @@ impl Sketch {
         }
     }
 
-    /// A feature that may occur does so every other time.
+    /// Whether a feature occurs: every other time, if it may occur.
     pub(super) fn has(&self, feature: u32, dice: &mut Dice) -> bool {
         dice.coin() && self.features & feature != 0
     }
@@ -142,14 +142,14 @@ impl Sketch {
             framing: if self.has(FRAMING, dice) { dice.value("framing") } else { Framing::None },
             mtu: self.has(FRAMING, dice).then(|| Mtu {
                 size: *dice.pick(&[400, 1000]),
-                // What is dropped need never arrive: senders may heed no reports, or no way back may pass the node.
+                // Dropped packets may never arrive: senders may ignore reports, or no reverse route may pass the node.
                 oversize: Oversize::Fragment,
             }),
         };
         Self::coded(made, dice)
     }
 
-    /// The same link, if it sends again, with a code whose copies are combined.
+    /// Adds a code whose copies are combined to a link with ARQ.
     fn coded(link: Link, dice: &mut Dice) -> Link {
         let Some(arq) = link.arq.filter(|_| link.interleave.is_none() && dice.coin()) else { return link };
         let es_n0 = Signal::Constant(Level(*dice.pick(&[4.0, 5.0, 6.7])));
@@ -226,14 +226,14 @@ impl Sketch {
         config.fast_open = config.fast_open.filter(|_| config.handshake);
         let has_room = config.handshake && config.fast_open.is_none() && !config.ack.congestion_control;
         config.transactions = config.transactions.filter(|_| has_room);
-        // What is skipped was acknowledged and never delivered, which no other connection does.
+        // Skipped data count as acknowledged, but are never delivered. No other connection does this.
         config.best_effort = None;
         config.receive_buffer = config.receive_buffer.max(config.smss.into());
         if config.feedback != Feedback::Off {
-            // What is advertised is sent: where no node says less, a gigabyte at once.
+            // The sender uses the whole advertised window: up to a gigabyte in one burst if no node advertises less.
             config.receive_buffer = config.receive_buffer.min(1 << 20);
         }
-        // At least the unit of the window, which the limit decides.
+        // At least the unit of the window, which depends on the limit.
         let start = u64::from(config.smss).max(1 << 14).min(config.receive_buffer);
         config.auto_buffer = (ends && dice.coin()).then_some(start);
         config.buffer_growth = *dice.pick(&[BufferGrowth::Twice, BufferGrowth::Linux]);
@@ -241,27 +241,28 @@ impl Sketch {
     }
 }
 
-/// Keys that make another feature than the others.
+/// Keys that belong to another feature.
 const OF_ENDS: [&str; 6] = ["ecn", "pacing", "fast_open", "transactions", "sharing", "nagle"];
 const RATES: [u64; 5] = [64_000, 256_000, 1_000_000, 2_000_000, 8_000_000];
 const PROCESSING_US: [(u64, u64); 4] = [(0, 0), (0, 100), (50, 50), (0, 20_000)];
 const DELAYS_MS: [u64; 5] = [0, 1, 5, 20, 250];
 
-/// What the links of a network have in common, unless they differ.
+/// Common properties of the links of a network, unless they differ.
 struct Base {
     rate: u64,
     delay: u64,
     queue: Queue,
 }
 
-/// A flow's links: those there, those back.
+/// Links of a flow: forward and reverse.
 struct Path {
     out: Vec<LinkId>,
     back: Vec<LinkId>,
 }
 
 impl Path {
-    /// Along these edges, each from its first end to its second or the other way; the same way back.
+    /// Returns the path along these edges, each from its first end to its second or the other way. The reverse path
+    /// uses the same edges.
     fn along(edges: &[(usize, bool)]) -> Self {
         let out = edges.iter().map(|&(edge, is_forward)| link_along(edge, is_forward));
         let back = edges.iter().rev().map(|&(edge, is_forward)| link_along(edge, !is_forward));
@@ -269,21 +270,21 @@ impl Path {
     }
 }
 
-/// The link along an edge: from its first end to its second, or the other way.
+/// Returns the link along an edge: from its first end to its second, or the other way.
 fn link_along(edge: usize, is_forward: bool) -> LinkId {
     LinkId::new(2 * edge + usize::from(!is_forward))
 }
 
-/// Number of nodes, the edges between them, the path of each flow.
+/// Returns the number of nodes, the edges between them, and the path of each flow.
 fn topology(flows: usize, dice: &mut Dice) -> (usize, Vec<(usize, usize)>, Vec<Path>) {
     match dice.below(5) {
-        // A dumbbell: senders, node 0, node 1, receivers.
+        // Dumbbell: senders, node 0, node 1, receivers.
         0 => {
             let access = (0..2 * flows).map(|i| if i % 2 == 0 { (i + 2, 0) } else { (1, i + 2) });
             let paths = (0..flows).map(|i| Path::along(&[(2 * i + 1, true), (0, true), (2 * i + 2, true)]));
             (2 * flows + 2, [(0, 1)].into_iter().chain(access).collect(), paths.collect())
         }
-        // A chain of four links; flows from anywhere to anywhere, in both directions.
+        // Chain of four links. Flows lead from any node to any other, in both directions.
         1 => {
             let path = |_| {
                 let first = dice.below(4) as usize;
@@ -296,13 +297,13 @@ fn topology(flows: usize, dice: &mut Dice) -> (usize, Vec<(usize, usize)>, Vec<P
             };
             (5, (0..4).map(|i| (i, i + 1)).collect(), (0..flows).map(path).collect())
         }
-        // A star: from each leaf to the next, through node 0.
+        // Star: flows lead from each leaf to the next, through node 0.
         2 => {
             let leaves = flows + 1;
             let paths = (0..flows).map(|i| Path::along(&[(i, false), ((i + 1) % leaves, true)]));
             (leaves + 1, (0..leaves).map(|i| (0, i + 1)).collect(), paths.collect())
         }
-        // A ring of six with a chord: whence and whither one likes, and either way round.
+        // Ring of six with a chord: flows lead from any node to any other, in either direction.
         3 => {
             let edges: Vec<(usize, usize)> = (0..6).map(|i| (i, (i + 1) % 6)).chain([(0, 3)]).collect();
             let links: Vec<(usize, usize)> = edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
@@ -314,7 +315,7 @@ fn topology(flows: usize, dice: &mut Dice) -> (usize, Vec<(usize, usize)>, Vec<P
             let paths = paths.collect();
             (6, edges, paths)
         }
-        // Three links side by side; there by one, back by any.
+        // Three parallel links: one for the forward direction, any for the reverse direction.
         _ => {
             let path = |i: usize| Path {
                 out: vec![link_along(i % 3, true)],
@@ -330,7 +331,7 @@ impl Dice {
         if self.coin() {
             return self.value("queue");
         }
-        // Without room for a packet as well: one that finds the link free needs none.
+        // Includes queues without room for a packet: a packet that finds the link idle needs none.
         let limit = match self.below(8) {
             0 => QueueLimit::Unlimited,
             1..5 => QueueLimit::Packets(*self.pick(&[1, 2, 5, 20, 50])),
@@ -339,7 +340,7 @@ impl Dice {
         Queue::DropTail { limit }
     }
 
-    /// Everything often and small, so that connections come and go.
+    /// Everything is frequent and small, so that connections come and go.
     fn app(&mut self) -> App {
         let count = self.coin().then(|| 1 + self.below(4));
         match self.below(8) {
@@ -403,7 +404,7 @@ impl Dice {
         }
     }
 
-    /// Few objects, so that they are asked for again.
+    /// Few objects, so that they are requested again.
     fn catalogue(&mut self) -> Option<Catalogue> {
         let (objects, first) = (*self.pick(&[1, 2, 5]), *self.pick(&[1, 2]));
         let zipf = self.coin().then(|| *self.pick(&[0.0, 0.8]));
@@ -431,7 +432,7 @@ impl Dice {
         let values = [rate, Rate::from_bps(rate.as_bps() / 2), Rate::from_bps(0), rate];
         let first = self.below(2) as usize;
         let points = values[first..].iter().enumerate().map(|(i, &value)| (at_ms(300 * i as u64), value)).collect();
-        // Like the period of outages: a prime, not a divisor of any timeout.
+        // The period is a prime, like that of outages, and divides no timeout.
         Profile::Points { points, linear: false, period: self.coin().then_some(Duration::from_millis(1307)) }
     }
 
@@ -454,7 +455,8 @@ impl Dice {
 
     fn outage(&mut self) -> Outage {
         let (start, length) = (self.below(1000), *self.pick(&[1, 20, 400, 900]));
-        // A prime: as a divisor of a timeout, of ticks or the longest, it could let the timer meet the outage for ever.
+        // The period is a prime. A divisor of a timeout, of ticks or of the longest timeout, could make the timer meet
+        // the outage for ever.
         let period = self.coin().then_some(Duration::from_millis(2309));
         let when = match self.below(3) {
             0 => Downtimes::Random { mean_up: self.ms(&[50, 700]), mean_down: self.ms(&[5, 100]) },

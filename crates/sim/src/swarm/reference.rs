@@ -1,5 +1,7 @@
-//! The executable specification of the engine: a heap with one event for each end of a sending, each arrival, each change
-//! of a timer. Slow and plain. It shares connections, applications, middleboxes and the recorder with
+//! Executable specification of the engine: a heap with one event for each end of a transmission, each arrival, and each
+//! change of a timer.
+//!
+//! It is slow and plain. It shares connections, applications, middleboxes and the recorder with
 //! [`Network`](crate::Network), but neither the schedule nor the links.
 
 use super::outlook::{Away, NaiveOutlook};
@@ -18,12 +20,12 @@ use bentpipe_units::{Seq, Stream, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// What happens, in order of rank. Between equal tie-breakers flows come before ends of connections, and what has the
-/// smaller index first.
+/// Events in order of rank. For equal tie-breakers, flows precede ends of connections, and smaller indices precede
+/// larger ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     Sent(LinkId),
-    /// The timeline changes something: index.
+    /// Change of the timeline, by index.
     Change(usize),
     Arrival(LinkId),
     Node(NodeId),
@@ -33,7 +35,7 @@ enum Happening {
 }
 
 impl Happening {
-    /// The first has none: a sending that starts precedes all that happens at the same instant.
+    /// Returns the rank. `Sent` is first: a transmission that starts precedes all other events of the same instant.
     fn rank(self) -> u32 {
         match self {
             Self::Sent(_) => 0,
@@ -46,13 +48,13 @@ impl Happening {
     }
 }
 
-/// (instant, rank, tie-breaker, what happens, order in which it was entered).
+/// (instant, rank, tie-breaker, event, order of entry).
 type Entry = Reverse<(Time, u32, u64, Happening, u64)>;
 
-/// A packet that leaves by a port: when, whose, bytes on the wire.
+/// Packet that leaves by a port: instant, path, bytes on the wire.
 pub(crate) type Left = (Time, PathId, u64);
 
-/// Runs `scenario` to its end, with middleboxes of one's own and packets that enter by ports.
+/// Runs `scenario` to its end, with custom middleboxes and packets that enter by ports.
 pub(crate) fn run(
     scenario: &Scenario,
     seed: u64,
@@ -97,13 +99,13 @@ pub(super) struct Reference<'a> {
     pub(super) now: Time,
     pub(super) links: Vec<NaiveLink>,
     nodes: Vec<Vec<AnyMiddlebox>>,
-    /// Links that have sent a packet of which the middleboxes that watch are still to be notified.
+    /// Links that have sent a packet, until the middleboxes that observe them are notified.
     departed: BTreeSet<LinkId>,
     pub(super) routes: NaiveRoutes,
     left: Vec<Left>,
     steps: Vec<(NodeId, usize, Packet)>,
     takes_steps: bool,
-    /// When each node wakes up next.
+    /// Next wake-up of each node.
     armed: Vec<Time>,
     pub(super) traffic: Traffic,
     bodies: Bodies,
@@ -141,7 +143,7 @@ impl<'a> Reference<'a> {
             steps: Vec::new(),
             takes_steps: false,
             armed: vec![Time::NEVER; scenario.nodes.len()],
-            // A slot for each session: the reuse of slots must not change a result.
+            // Each session has its own slot: the reuse of slots must not change a result.
             traffic: Traffic::new(scenario, seed, |_| 0, false),
             bodies: Bodies::default(),
             drops: Drops::default(),
@@ -162,7 +164,7 @@ impl<'a> Reference<'a> {
         let mut ordinal = 0;
         let (name, purpose) = match happening {
             Happening::Sent(link) | Happening::Arrival(link) => (&self.scenario.links[link].name, "link"),
-            // In order, before all else.
+            // In order, before all other events.
             Happening::Change(_) => (&self.scenario.title, "change"),
             Happening::Node(node) => (&self.scenario.nodes[node].name, "node"),
             Happening::Flow(flow) => (&self.scenario.flows[flow].name, "flow"),
@@ -291,7 +293,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// A packet comes to a node, by a link or from a host.
+    /// A packet arrives at a node, from a link or a host.
     fn enter_node(&mut self, node: NodeId, packet: Packet) {
         match self.bodies.message(&packet) {
             Some(Message::ToNode(recipient, words)) if recipient == node && !self.nodes[node].is_empty() => {
@@ -468,7 +470,7 @@ impl<'a> Reference<'a> {
         self.recorder.on_event(self.now, flow, event, value);
     }
 
-    /// Packets come to middleboxes, or past the last one, each when all that came before has.
+    /// Passes packets to middleboxes, or past the last one, each after all packets before it.
     fn take_steps(&mut self) {
         if std::mem::replace(&mut self.takes_steps, true) {
             return;
@@ -495,7 +497,7 @@ impl<'a> Reference<'a> {
         act: impl FnOnce(&mut AnyMiddlebox, &mut Context<'_>) -> T,
     ) -> T {
         let mut out = Outbox::default();
-        // Taken out while it acts, since it may look at everything else.
+        // Taken out during its call, because it may inspect everything else.
         let mut middlebox = std::mem::replace(&mut self.nodes[node][position], AnyMiddlebox::Own(Own(Box::new(Away))));
         let mut bodies = std::mem::take(&mut self.bodies);
         let now = self.now;
@@ -548,9 +550,9 @@ impl<'a> Reference<'a> {
 
     fn rearm_node(&mut self, node: NodeId) {
         let due = self.nodes[node].iter().map(Middlebox::next_wakeup).min().unwrap_or(Time::NEVER);
-        // What was due before is due now.
+        // Overdue work is due now.
         let due = due.max(self.now);
-        // One event for each instant: each would enter another one.
+        // One event per instant: each would enter another one.
         if due != self.armed[node] {
             self.armed[node] = due;
             self.enter(due, Happening::Node(node));
@@ -585,7 +587,7 @@ fn faces(links: &[NaiveLink], now: Time) -> Vec<LazyLink> {
     links.iter().map(|link| link.face(now)).collect()
 }
 
-/// The tie-breaker of sources of one rank at one instant, as `engine` and `traffic` define it.
+/// Returns the tie-breaker of sources of one rank at one instant, as `engine` and `traffic` define it.
 fn tie_breaker(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
     let mut stream = Stream::new(0, name, purpose);
     let salt = if ordinal == 0 { stream.key()[0] } else { stream.at(ordinal) } & 0xffff_ffff;

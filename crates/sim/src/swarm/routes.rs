@@ -1,4 +1,4 @@
-//! Routes as one writes them first: all lists that ever were, and a map of what each node knows.
+//! Routes in their simplest form: lists of all routes of the run, and a map of each node's knowledge.
 
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::packet::{Packet, UNROUTED};
@@ -10,7 +10,7 @@ const PLACES: usize = 64;
 
 pub(super) struct NaiveRoutes {
     ways: Vec<Vec<LinkId>>,
-    /// For a path at a node: a route, and the place in it where a packet goes on.
+    /// Route and place where packets of a path continue, by path and node.
     known: BTreeMap<(PathId, NodeId), (usize, usize)>,
     newest: BTreeMap<PathId, usize>,
     is_by_node: bool,
@@ -35,7 +35,7 @@ impl NaiveRoutes {
         self.ways.push(route.to_vec());
     }
 
-    /// The newest route of a path.
+    /// Returns the newest route of a path.
     pub(super) fn newest(&self, path: PathId) -> &[LinkId] {
         &self.ways[self.newest[&path]]
     }
@@ -45,7 +45,8 @@ impl NaiveRoutes {
         self.known.retain(|&(of, node), _| of != path || node == end);
     }
 
-    /// Where a packet that leaves a node goes on, as it carries it, or as the node knows it.
+    /// Returns the place where a packet that leaves a node continues: as the packet carries it, or as the node knows
+    /// it.
     pub(super) fn next(&self, node: NodeId, packet: &Packet) -> Option<u32> {
         if packet.next != UNROUTED && !self.is_by_node {
             return Some(packet.next);
@@ -54,20 +55,20 @@ impl NaiveRoutes {
         Some((way * PLACES + place + 1) as u32)
     }
 
-    /// The link by which the node's own knowledge sends packets of a path on.
+    /// Returns the link that the node itself chooses for packets of a path.
     pub(super) fn link_at(&self, path: PathId, node: NodeId) -> Option<LinkId> {
         let &(way, place) = self.known.get(&(path, node))?;
         self.ways[way].get(place).copied()
     }
 
-    /// The link there; none: the packet is at its host's node.
+    /// Returns the link at a place. None: the packet is at its host's node.
     pub(super) fn link(&self, next: u32) -> Option<LinkId> {
         let place = next as usize - 1;
         self.ways[place / PLACES].get(place % PLACES).copied()
     }
 }
 
-/// The node at which a path ends.
+/// Returns the node where a path ends.
 pub(super) fn end_of(scenario: &Scenario, path: PathId) -> NodeId {
     let flow = &scenario.flows[path.flow()];
     if path.is_back() {

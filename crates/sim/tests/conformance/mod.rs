@@ -1,4 +1,4 @@
-//! The scripts of `src/conformance` hold, and the page that says what they test is current.
+//! Runs the scripts of `src/conformance`, and checks that the page of their tests is current.
 
 mod table;
 
@@ -35,7 +35,7 @@ fn titles() -> Vec<(String, Vec<String>)> {
     titles.collect()
 }
 
-/// Each requirement names a test, a deviation or a reason, and all of them are there.
+/// Each requirement names a test, a deviation or a reason, and all of them exist.
 #[test]
 fn what_holds_the_requirements_is_there() {
     let wrong = table::unheld(&titles());

@@ -1,6 +1,6 @@
-//! The page `docs/validation/conformance.md`: for each section of an RFC that the code speaks of, where it is implemented, what tests
-//! it, and where we deviate. Made from the comments, the names of tests and the titles of cases, so that it cannot say what
-//! is not there. `BLESS=1` writes it.
+//! Generates the page `docs/validation/conformance.md`: for each RFC section that the code cites, its implementation,
+//! tests and deviations. The sources are comments, names of tests and titles of cases, so every entry exists. `BLESS=1`
+//! writes the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Requirements of RFCs, each with its tests, deviations or reasons.
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
-/// Levels of RFC 2119 that must not be absent, and of steps that an RFC states without such a word.
+/// Levels of RFC 2119, and the level of steps that an RFC states without such a word.
 const LEVELS: [&str; 5] = ["MUST NOT", "MUST", "SHOULD NOT", "SHOULD", "step"];
 
 /// A requirement of an RFC.
@@ -23,7 +23,7 @@ pub(crate) struct Requirement {
 
 /// Evidence for a requirement.
 enum Held {
-    /// The title of a case, or the name of a test; with a star all tests that begin so.
+    /// Title of a case, or name of a test. With a star: all tests whose names begin like this.
     By(String),
     /// The section of a comment in the code that gives the reason for a deviation.
     Deviation(String),
@@ -249,12 +249,13 @@ pub(crate) fn page(scripts: &[(String, Vec<String>)]) -> String {
     let mut out = String::from(
         "<!-- Generated from the comments, tests and scripts of the crates by `make bless`; do not edit. -->\n\
          # Conformance\n\n\
-         For each section of an RFC that the code speaks of: where it is implemented, what tests it, and where bentpipe\n\
-         deviates and why. Tests in sentences are conformance scripts (`crates/sim/src/conformance/scripts/`): a connection, what its\n\
-         application and its peer do, and what it must send at which instant. Names like `rfc5681_3_2_fast_recovery` are unit\n\
-         tests. `bentpipe drill` runs the scripts.\n\n\
-         For the RFCs of congestion control and of section 3.8 of RFC 9293 a second table lists every MUST and SHOULD, in our words, with the\n\
-         test that holds it, the deviation, or the reason why it does not apply\n\
+         This page lists the RFC sections that the code cites: where each is implemented, the tests of it, and the\n\
+         deviations with their reasons. Tests in sentences are conformance scripts\n\
+         (`crates/sim/src/conformance/scripts/`): inputs of a connection from its application and its peer, and the\n\
+         segments that it must send, with their instants. `bentpipe drill` runs the scripts. Names like\n\
+         `rfc5681_3_2_fast_recovery` are unit tests.\n\n\
+         For the RFCs of congestion control and section 3.8 of RFC 9293, a second table lists every MUST and SHOULD in\n\
+         short form, with its test, its deviation, or the reason why it does not apply\n\
          (`crates/sim/tests/conformance/requirements.txt`). RECOMMENDED counts as SHOULD. The level `step` marks a step\n\
          without such a word.\n",
     );
@@ -282,7 +283,7 @@ pub(crate) fn page(scripts: &[(String, Vec<String>)]) -> String {
     out
 }
 
-/// Where the page stands.
+/// Path of the page.
 pub(crate) fn path() -> PathBuf {
     root().join("docs/validation/conformance.md")
 }

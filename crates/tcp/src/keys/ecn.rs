@@ -36,8 +36,8 @@ impl Default for EcnConfig {
 settings! {
     /// Reaction to a mark.
     pub struct MarkResponse {
-        /// Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Without
-        /// it, the share after a loss.
+        /// Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default:
+        /// the share after a loss.
         beta: Option<u32> as Maybe<Thousandths> = None, [0.1, 0.99];
     }
 }

@@ -91,8 +91,8 @@ settings! {
         resend: Resend = Resend::Bulk, "the paper: all missing packets in the current window";
         /// Whether those retransmissions are spread over a round trip.
         bulk_paced: bool = true, "the paper suggests it";
-        /// Retransmission timeout while a loss is held for a link error. Without it, the measured timeout. It does not
-        /// double in either case.
+        /// Retransmission timeout while a loss is held for a link error. Default: the measured timeout. The timeout
+        /// never doubles.
         rto: Option<Duration> = None;
         /// Whether a timeout is judged in the same way, by the last window that arrived: send one segment until an ACK
         /// arrives, then the whole window.

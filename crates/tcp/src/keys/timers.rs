@@ -31,7 +31,7 @@ settings! {
         /// Smallest timeout in ticks.
         min_ticks: u32 = 1, [0, 1_000_000], "RFC 6298 §2.4 sets no tick count";
         /// ACKs that give a round-trip sample when timestamps are off.
-        sampling: RttSampling = RttSampling::PerAck, "hosts of today; RFC 6298 §3 asks for one in a round trip at least";
+        sampling: RttSampling = RttSampling::PerAck, "current hosts; RFC 6298 §3 requires at least one per round trip";
         /// Whether selective acknowledgements give samples, too, with timestamps. Otherwise the timer does not notice a
         /// queue that grows during recovery. SACKs of segments sent before the oldest one was retransmitted then also
         /// restart the timer.

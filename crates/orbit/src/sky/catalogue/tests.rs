@@ -2,7 +2,7 @@ use super::*;
 
 const HEAD: &str = "OBJECT_NAME,NORAD_CAT_ID,EPOCH,MEAN_MOTION,ECCENTRICITY,INCLINATION,RA_OF_ASC_NODE,ARG_OF_PERICENTER,MEAN_ANOMALY,BSTAR";
 
-/// A record of a table: name, number, epoch, revolutions per day, eccentricity, B*.
+/// Record of a table: name, number, epoch, revolutions per day, eccentricity, B*.
 fn row(name: &str, number: u64, epoch: &str, (motion, eccentricity, bstar): (f64, f64, f64)) -> String {
     format!("{name},{number},{epoch},{motion},{eccentricity},53,10,90,270,{bstar}")
 }
@@ -27,7 +27,7 @@ fn names(sky: &Sky) -> Vec<&str> {
     sky.constellation.satellites.iter().map(|satellite| satellite.name.as_str()).collect()
 }
 
-/// The row whose elements the only satellite has, by its position after ten minutes.
+/// Row whose elements the only satellite has, found by its position after ten minutes.
 fn elements_of(sky: &Sky, rows: &[String]) -> usize {
     let position = |orbit: &Orbit| orbit.inertial(&Earth::WGS84, sky.constellation.epoch, 600.0);
     let found = position(&sky.constellation.satellites[0].orbit);
@@ -70,7 +70,7 @@ fn copies_count_once() {
     assert_eq!(read(&[a], "").1.notes(), [""; 0]);
 }
 
-/// A new name does not make another object of the same number; several names at one epoch are several objects.
+/// A new name does not make another object of the same number. Several names at one epoch are several objects.
 #[test]
 fn objects_are_known_by_number_and_by_name_where_they_share_one() {
     let other = (15.06, 0.0002, 0.0001);
@@ -100,7 +100,7 @@ fn of_several_sets_for_one_epoch_the_last_that_can_be_believed_counts() {
     assert_eq!(census.impossible.first, "line 5: A");
 }
 
-/// B* of an object in its last days, six days later: SGP4 flings it 600 000 km away without an error.
+/// B* of an object in its last days: six days later, SGP4 puts it 600 000 km away without an error.
 #[test]
 fn objects_that_decay_or_run_away_are_left_out() {
     let decaying = row("FALLS", 1, "2026-02-27T02:58:40", (15.921_461_94, 0.001_444_9, 0.044_853));
@@ -109,7 +109,7 @@ fn objects_that_decay_or_run_away_are_left_out() {
     assert_eq!(names(&sky), ["STAYS"]);
     assert_eq!(census.failed.count + census.too_low.count + census.too_high.count, 1, "{census:?}");
     assert!(census.notes()[0].contains("line 2: FALLS"), "{:?}", census.notes());
-    // At its epoch it is there, for a while.
+    // At its epoch it exists, for a while.
     assert_eq!(names(&read(&[decaying.clone(), stays.clone()], "2026-02-27T02:58:40").0), ["FALLS", "STAYS"]);
     let long = Request { duration_s: 6.0 * DAY_S, ..request("2026-02-27T02:58:40") };
     assert_eq!(names(&read_sky(file(&[decaying.clone(), stays]).as_bytes(), &long).unwrap().0), ["STAYS"]);
@@ -130,7 +130,7 @@ fn elements_of_seven_days_are_mentioned_with_their_error() {
         "{said}"
     );
     assert!(said.contains("off by about 76 km"), "{said}");
-    // Before the epoch as after it, and by the instant that is farthest from it.
+    // Ages before and after the epoch count alike, up to the most distant instant.
     assert!(note(&rows, "2026-05-20").starts_with("2 satellites have elements 7 days or more"));
     let long = Request { duration_s: 8.0 * DAY_S, ..request("2026-06-01") };
     assert_eq!(read_sky(file(&rows).as_bytes(), &long).unwrap().1.aged, 2);

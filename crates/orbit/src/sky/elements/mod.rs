@@ -1,5 +1,4 @@
-//! Mean elements as catalogues give them: two-line elements and orbit mean-elements messages (OMM) in JSON, CSV, XML
-//! and KVN.
+//! Mean elements of catalogues: two-line elements and orbit mean-elements messages (OMM) in JSON, CSV, XML and KVN.
 
 mod omm;
 mod tle;
@@ -9,14 +8,14 @@ use super::error::SkyError;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The mean elements of one satellite, from which SGP4 starts.
+/// Mean elements of one satellite, the input of SGP4.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementSet {
-    /// Its name; empty where the file has none.
+    /// Name. Empty if the file has none.
     pub name: String,
-    /// Number in the catalogue of the US Space Force; above 99 999 written as "alpha-5" in two-line elements.
+    /// Number in the catalogue of the US Space Force. Two-line elements write numbers above 99 999 as "alpha-5".
     pub catalogue_number: u64,
-    /// When the elements hold.
+    /// Epoch of the elements.
     pub epoch: Epoch,
     /// Inclination, degrees.
     pub inclination_deg: f64,
@@ -34,7 +33,7 @@ pub struct ElementSet {
     pub bstar: f64,
 }
 
-/// The years that two digits can express in two-line elements; no satellite is older.
+/// Years that two digits can express in two-line elements. No satellite is older.
 const YEARS: Range<i32> = 1957..2057;
 
 impl ElementSet {
@@ -53,9 +52,9 @@ impl ElementSet {
 /// Format of a file of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementFormat {
-    /// Found out from the first characters of the file.
+    /// Detected from the first characters of the file.
     Auto,
-    /// Two lines a satellite, with or without a line of its name before them.
+    /// Two lines per satellite, with or without a line of its name before them.
     Tle,
     /// OMM as a JSON object or array of them.
     Json,
@@ -67,19 +66,19 @@ pub enum ElementFormat {
     Kvn,
 }
 
-/// What to do with a record that cannot be used.
+/// Treatment of invalid records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadRecords {
-    /// Refuse the file, naming the first.
+    /// Reject the file and name the first.
     Refuse,
-    /// Leave them out and list them.
+    /// Skip and list them.
     Skip,
 }
 
-/// A record that cannot be used.
+/// Invalid record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BadRecord {
-    /// The line of the file where it begins, from 1.
+    /// Line of the file where it begins, from 1.
     pub line: usize,
     /// Fault of the record.
     pub what: String,
@@ -88,17 +87,18 @@ pub struct BadRecord {
 /// Content of a file of elements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ElementFile {
-    /// The usable records, in the order of the file.
+    /// Valid records, in the order of the file.
     pub sets: Vec<ElementSet>,
-    /// The line where each of them begins, from 1.
+    /// Lines where they begin, from 1.
     pub lines: Vec<usize>,
-    /// Records that were left out.
+    /// Skipped records.
     pub skipped: Vec<BadRecord>,
 }
 
-/// The text of a file of elements. Line ends may be those of any system.
+/// Returns the text of a file of elements, with line ends of any system.
 ///
 /// # Errors
+///
 /// The first byte that is invalid in UTF-8, by line.
 pub fn element_text(content: &[u8]) -> Result<Cow<'_, str>, SkyError> {
     if content.starts_with(&[0xff, 0xfe]) || content.starts_with(&[0xfe, 0xff]) {
@@ -149,7 +149,7 @@ pub fn read_elements(text: &str, format: ElementFormat, bad: BadRecords) -> Resu
     Ok(file)
 }
 
-/// Refuses values that no satellite has.
+/// Rejects values that no satellite has.
 fn checked(set: ElementSet) -> Result<ElementSet, String> {
     set.check().map_err(|error| error.to_string())?;
     if !YEARS.contains(&set.epoch.year()) {
@@ -161,8 +161,8 @@ fn checked(set: ElementSet) -> Result<ElementSet, String> {
     Ok(set)
 }
 
-/// Refuses elements of another theory than SGP4: its numbers are 0 (distributed sets), 2 (SGP4) and 3 (SDP4). Number 4 is
-/// SGP4-XP, whose elements look the same.
+/// Rejects elements of other theories than SGP4: its numbers are 0 (distributed sets), 2 (SGP4) and 3 (SDP4). Number 4
+/// is SGP4-XP, whose elements look the same.
 fn check_theory(ephemeris_type: &str) -> Result<(), String> {
     match ephemeris_type.trim() {
         "" | "0" | "2" | "3" => Ok(()),
@@ -190,7 +190,7 @@ fn guess(text: &str) -> ElementFormat {
     }
 }
 
-/// Whether a line begins with a keyword, in capitals or not.
+/// Whether a line begins with a keyword, in upper or lower case.
 fn has_keyword(line: &str, keyword: &str) -> bool {
     line.trim_start().get(..keyword.len()).is_some_and(|start| start.eq_ignore_ascii_case(keyword))
 }

@@ -1,9 +1,10 @@
-//! Reads orbit mean-elements messages (CCSDS 502.0-B) as CelesTrak and Space-Track give them. Keywords may be in capitals or not.
+//! Reads orbit mean-elements messages (CCSDS 502.0-B) of CelesTrak and Space-Track. Keywords may be in upper or lower
+//! case.
 
 use super::{check_theory, ElementSet, Epoch, Record, SkyError};
 use serde_json::Value;
 
-/// The keywords that SGP4 needs, in the order of `Fields`.
+/// Keywords that SGP4 needs, in the order of `Fields`.
 const NUMBERS: [&str; 7] =
     ["INCLINATION", "RA_OF_ASC_NODE", "ECCENTRICITY", "ARG_OF_PERICENTER", "MEAN_ANOMALY", "MEAN_MOTION", "BSTAR"];
 
@@ -15,7 +16,7 @@ const SYSTEMS: [(&str, &[&str]); 4] = [
     ("MEAN_ELEMENT_THEORY", &["SGP4", "SGP/SGP4"]),
 ];
 
-/// A message from a look-up of its keywords.
+/// Reads a message by looking up its keywords.
 fn element_set<'a>(field: impl Fn(&str) -> Option<&'a str>) -> Result<ElementSet, String> {
     let field = |key: &str| field(key).map(str::trim).filter(|value| !value.is_empty());
     for (key, known) in SYSTEMS {
@@ -61,7 +62,7 @@ fn json_object(text: &str) -> Result<ElementSet, String> {
     element_set(|key| find(&fields, key))
 }
 
-/// Collects the texts and numbers of a message, also those of its sections.
+/// Collects the texts and numbers of a message and of its sections.
 fn flatten(key: &str, value: &Value, fields: &mut Vec<(String, String)>) {
     match value {
         Value::String(text) => fields.push((key.to_owned(), text.clone())),
@@ -71,17 +72,17 @@ fn flatten(key: &str, value: &Value, fields: &mut Vec<(String, String)>) {
     }
 }
 
-/// An opened bracket of a JSON text.
+/// Open bracket of a JSON text.
 struct Open {
     is_object: bool,
     at: usize,
     line: usize,
-    /// Whether a message was found in it.
+    /// Whether it contains a message.
     wraps: bool,
 }
 
-/// The messages of a JSON text and the lines where they begin: objects in an array, and an object by itself that holds no such
-/// array. A message that cannot be read spoils no other.
+/// Returns the messages of a JSON text with the lines where they begin: objects in an array, and a single object
+/// without such an array. An invalid message does not affect the others.
 fn objects(text: &str) -> Result<Vec<(usize, &str)>, SkyError> {
     let mut found = Vec::new();
     let mut open: Vec<Open> = Vec::new();
@@ -124,7 +125,7 @@ fn objects(text: &str) -> Result<Vec<(usize, &str)>, SkyError> {
     Ok(found)
 }
 
-/// The character that separates the names of a table of messages; none if the line is not the head of one.
+/// Returns the separator of the names in a table of messages, or none if the line is not its head.
 pub(super) fn separator(head: &str) -> Option<u8> {
     [b',', b';', b'\t'].into_iter().find(|separator| {
         let mut names = head.split(char::from(*separator)).map(|name| name.trim().trim_matches('"'));
@@ -189,7 +190,7 @@ pub(super) fn kvn(text: &str) -> Vec<Record> {
         let Some((key, value)) = line.split_once('=') else { continue };
         let (key, value) = (key.trim(), value.trim());
         if find(&fields, key).is_some() {
-            // A keyword that comes back begins the next message.
+            // A repeated keyword begins the next message.
             close(begin, &mut fields);
         }
         if fields.is_empty() {

@@ -25,7 +25,7 @@ fn read(text: &str) -> Result<ElementFile, SkyError> {
     read_elements(text, ElementFormat::Auto, BadRecords::Refuse)
 }
 
-/// Each format of the same elements, twice in a file.
+/// The same elements in each format, twice in a file.
 fn files() -> Vec<(&'static str, String)> {
     let object = |number: bool| {
         let quote = |value: &str| {
@@ -155,7 +155,7 @@ fn names(text: &str) -> Vec<String> {
 fn a_zero_before_names_is_no_part_of_them() {
     assert_eq!(names(&two(["0 ISS", "0 NOAA 15"])), ["ISS", "NOAA 15"]);
     assert_eq!(names(&two(["0ISS", "0NOAA 15"])), ["ISS", "NOAA 15"]);
-    // One name of many may begin with it.
+    // One name of several may begin with it.
     assert_eq!(names(&two(["0ISS", "NOAA 15"])), ["0ISS", "NOAA 15"]);
     assert_eq!(names(&two(["0 ISS", "NOAA 15"])), ["ISS", "NOAA 15"]);
 }
@@ -177,7 +177,7 @@ fn tle_files_may_be_written_in_many_ways() {
     }
 }
 
-/// B* of a geostationary satellite as catalogues have it: `00000 0`.
+/// B* of a geostationary satellite in catalogues: `00000 0`.
 #[test]
 fn an_exponent_without_sign_is_positive() {
     let zero = TLE.replace(" 00000-0 -31515-4 0  9992", " 00000 0  00000 0 0  9977");
@@ -247,7 +247,7 @@ fn messages_may_be_written_in_many_ways() {
     }
 }
 
-/// A table whose names of satellites are left out is still one of messages.
+/// A table without names of satellites is still a table of messages.
 #[test]
 fn a_table_without_names_is_read() {
     let csv = &files()[2].1;
@@ -265,7 +265,7 @@ fn unmatched_brackets_are_named_by_line() {
 }
 
 proptest::proptest! {
-    /// For any content of a file, reading ends with a result, also if lines of elements are damaged.
+    /// Reading ends with a result for any content of a file, including damaged lines of elements.
     #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC*", at in 0usize..138, with in "\\PC") {
         let mut damaged: String = TLE.chars().take(at).collect();

@@ -2,7 +2,7 @@
 
 use super::{check_theory, ElementSet, Epoch, Record};
 
-/// Columns of a line that belong to the elements; the verification file has more behind them.
+/// Columns of a line that belong to the elements. The verification file has more columns behind them.
 const WIDTH: usize = 69;
 /// Columns with the sign of an exponent in line 1: of the second derivative of the mean motion, and of B*.
 const EXPONENT_SIGNS: [usize; 2] = [50, 59];
@@ -45,7 +45,7 @@ pub(super) fn records(text: &str) -> Vec<Record> {
     records
 }
 
-/// The mark of lines with a name: `0 ` in most files of three lines a satellite, and `0` where every name begins with it.
+/// Mark of lines with a name: `0 ` in most files of three lines per satellite, and `0` if every name begins with it.
 fn prefix_of_names(text: &str) -> &'static str {
     let is_name =
         |line: &&str| !line.is_empty() && !line.starts_with('#') && !is_line(line, '1') && !is_line(line, '2');
@@ -57,7 +57,7 @@ fn prefix_of_names(text: &str) -> &'static str {
     }
 }
 
-/// Whether a line looks like line 1 or 2 of elements rather than like a name.
+/// Whether a line looks like line 1 or 2 of elements, not like a name.
 fn is_line(line: &str, digit: char) -> bool {
     line.starts_with([digit]) && line.as_bytes().get(1) == Some(&b' ') && line.len() > 40
 }
@@ -65,7 +65,7 @@ fn is_line(line: &str, digit: char) -> bool {
 fn element_set(name: &str, one: &str, two: &str) -> Result<ElementSet, String> {
     let mut lines = [one, two];
     for (line, number) in lines.iter_mut().zip(1..) {
-        // The reader below takes bytes for granted that these two tests assure.
+        // The reader below expects bytes that these two tests check.
         if !line.is_ascii() || line.len() < WIDTH {
             return Err(format!("line {number} of the elements has not {WIDTH} plain characters"));
         }
@@ -75,7 +75,7 @@ fn element_set(name: &str, one: &str, two: &str) -> Result<ElementSet, String> {
         }
     }
     check_theory(&lines[0][TYPE..=TYPE])?;
-    // Some catalogues write a zero without the sign of its exponent; the reader below takes it only with one. A plus does not
+    // Some catalogues write a zero without the sign of its exponent. The reader below needs the sign. A plus does not
     // count in the checksum.
     let mut one = lines[0].as_bytes().to_vec();
     for column in EXPONENT_SIGNS {

@@ -1,4 +1,4 @@
-//! Links from the places of a sky to the graph of its satellites and gateways.
+//! Links between the places of a sky and the graph of its satellites and gateways.
 
 use super::super::earth::LIGHT_KM_S;
 use super::super::error::SkyError;
@@ -8,12 +8,12 @@ use super::super::selection::{serving_at, Handover};
 use super::super::view::{Sighting, Watch};
 use super::{Over, Routing};
 
-/// One way from a place into the graph.
+/// Entry from a place into the graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     /// Node where it enters.
     pub(super) node: u32,
-    /// The bent pipe on the way there.
+    /// Bent pipe before the entry.
     pub(super) via: Option<u32>,
     /// Cost, km.
     pub(super) cost: f64,
@@ -25,7 +25,7 @@ impl Entry {
     }
 }
 
-/// The places that paths begin, end or pass at.
+/// Places where paths begin, end or pass.
 #[derive(Clone, Debug)]
 pub(super) struct Access {
     over: Over,
@@ -41,7 +41,7 @@ struct Station {
     relay: bool,
     watch: Watch,
     serving: Option<Vec<Handover>>,
-    /// Satellites that it sees and may use.
+    /// Satellites in view that it may use.
     seen: Vec<Sighting>,
     entries: Vec<Entry>,
 }
@@ -81,7 +81,7 @@ impl Access {
         Ok(access)
     }
 
-    /// The ways of a place into the graph.
+    /// Returns the entries of a place into the graph.
     pub(super) fn entries(&self, place: usize) -> &[Entry] {
         self.of_place[place].map_or(&[], |station| &self.stations[station].entries)
     }
@@ -139,7 +139,7 @@ impl Access {
         }
     }
 
-    /// The ways of terminals to gateways over satellites that both see: of each gateway the shortest.
+    /// Returns the entries of terminals at gateways over satellites that both see: for each gateway the shortest.
     fn bend(&mut self, hop_km: f64) {
         let (relays, terminals): (Vec<usize>, Vec<usize>) =
             (0..self.stations.len()).partition(|station| self.stations[*station].relay);
@@ -165,7 +165,7 @@ impl Station {
         let works = |s: &&Sighting| sky.failures.is_empty() || !sky.link_fails(node, s.satellite, t);
         self.seen.clear();
         match &self.serving {
-            // The rule that chose it defines the end of its use.
+            // The rule that chose the satellite defines the end of its use.
             Some(handovers) => {
                 let serving = serving_at(handovers, t);
                 let sighting = serving.and_then(|satellite| self.watch.one(&sky.earth, positions, t, satellite));

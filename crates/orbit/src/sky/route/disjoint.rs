@@ -1,5 +1,5 @@
-//! Several paths at once that share nothing: successive shortest paths through what earlier ones left (J. Suurballe,
-//! "Disjoint paths in a network", 1974), so that the sum of all delays is the least.
+//! Finds several disjoint paths: successive shortest paths in the remaining graph (J. Suurballe, "Disjoint paths in a
+//! network", 1974), so that the sum of all delays is the least.
 
 use super::super::earth::LIGHT_KM_S;
 use super::super::error::SkyError;
@@ -8,7 +8,7 @@ use super::super::span::{GoOn, Span};
 use super::access::Entry;
 use super::{Change, Metric, Over, Route, Router, Routing, Switch, HOP_KM};
 
-/// Paths that are sought between two places at most.
+/// Largest number of paths between two places.
 pub const MOST_PATHS: usize = 16;
 
 /// Elements that several paths must not share.
@@ -51,7 +51,7 @@ impl Flow {
         self.arcs.push(Arc { to: from, left: 0, cost: -cost });
     }
 
-    /// Sends one more path from `source` to `sink`, if there is one (R. Bellman's and L. Ford's way, for costs below
+    /// Sends one more path from `source` to `sink`, if there is one (method of R. Bellman and L. Ford, for costs below
     /// 0).
     fn augment(&mut self, source: usize, sink: usize) -> bool {
         let mut cost = vec![f64::INFINITY; self.out.len()];
@@ -64,7 +64,7 @@ impl Flow {
             for &number in &self.out[node] {
                 let arc = self.arcs[number];
                 let through = cost[node] + arc.cost;
-                // A difference that is only rounding must not lead around a circle.
+                // A difference that is only rounding must not lead around a loop.
                 if arc.left > 0 && through < cost[arc.to] - 1e-6 {
                     cost[arc.to] = through;
                     by[arc.to] = number;
@@ -124,7 +124,8 @@ impl Router<'_> {
         found
     }
 
-    /// The one-way delay of a path over satellites now, s; `None` where a link of it cannot be used any more.
+    /// Returns the present one-way delay of a path over satellites, s, or `None` if one of its links is no longer
+    /// usable.
     fn measured(&self, pair: usize, nodes: &[u32]) -> Option<f64> {
         let pair = &self.pairs[pair];
         let is_relay = |place: usize| self.sky.places[place].relay;
@@ -233,7 +234,7 @@ pub fn disjoint_routes_while(
 }
 
 impl Router<'_> {
-    /// The paths that are in use, if all of them are there and can be used on.
+    /// Returns the paths in use, if all of them exist and are still usable.
     fn kept(&self, pair: usize, routes: &[Route]) -> Option<Vec<Alternative>> {
         let kept = |route: &Route| {
             let nodes = &route.changes.last()?.nodes;

@@ -14,23 +14,23 @@ use super::{Over, Route, Routing};
 use libm::{acos, cos};
 use std::collections::BTreeMap;
 
-/// Instants that are looked at for one pair: the causes of a gap of a day need no more.
+/// Largest number of samples for one pair. More do not reveal other causes.
 const LOOKS_MAX: usize = 100;
-/// Mean radius of the Earth, for distances along the ground.
+/// Mean radius of the Earth in km, for distances along the ground.
 const EARTH_KM: f64 = 6371.009;
 
-/// A reason why there is no path at times.
+/// Reason why there is no path at times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gap {
     /// Share of the span.
     pub share: f64,
     /// The reason.
     pub why: String,
-    /// A remedy.
+    /// Remedy.
     pub help: String,
 }
 
-/// Why a pair has no path at an instant; places by number.
+/// Reason why a pair has no path at an instant. Places are numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     /// No satellite is in view of this place.
@@ -39,15 +39,17 @@ enum Cause {
     Ungated(usize),
     /// No links or gateways join the satellites of the two places.
     Apart,
-    /// Others would join them than those that rules have chosen.
+    /// Rules have chosen satellites that nothing joins; others would be joined.
     Chosen,
-    /// Links that may join them cannot be used.
+    /// The links that would join them are not usable.
     Broken,
 }
 
-/// The reasons why a route has no path at some instants of its span, the most frequent first; empty if it always has one.
+/// Returns the reasons why a route has no path at some instants of its span, the most frequent first. Empty if it
+/// always has one.
 ///
 /// # Errors
+///
 /// Faults of the sky that [`Sky::check`] finds.
 pub fn gaps(sky: &Sky, routing: &Routing, route: &Route, span: Span) -> Result<Vec<Gap>, SkyError> {
     let without: Vec<f64> =
@@ -92,7 +94,7 @@ fn cause(sky: &Sky, reach: &mut Reach, ends: [usize; 2], positions: &Positions, 
     }
 }
 
-/// The words for a pair at an instant.
+/// Words for a pair at an instant.
 struct Told<'a> {
     sky: &'a Sky,
     routing: &'a Routing,
@@ -102,7 +104,7 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// The reason why there is no path, and a remedy.
+    /// Returns the reason why there is no path, and a remedy.
     fn of(&self, cause: Cause) -> (String, String) {
         let [from, to] = [self.from, self.to].map(|place| self.sky.places[place].name.as_str());
         match cause {
@@ -167,7 +169,7 @@ impl Told<'_> {
         central_angle(at(a), at(b)) * EARTH_KM
     }
 
-    /// The largest distance of two places that see the same satellite of the median height.
+    /// Returns the largest distance of two places that see the same satellite of the median height.
     fn joined_km(&self, a: usize, b: usize) -> f64 {
         let positions = self.sky.positions(self.t);
         let radii = (0..positions.len()).map(|k| norm(positions.get(k))).filter(|radius| radius.is_finite());
@@ -190,7 +192,7 @@ fn far(nearest: Option<(&str, f64)>, reach: f64) -> String {
     })
 }
 
-/// Kilometres to tens.
+/// Rounds kilometres to tens.
 fn km(exact: f64) -> String {
     let tens = (exact / 10.0).round() as u64 * 10;
     match tens / 1000 {

@@ -25,22 +25,22 @@ pub use gaps::{gaps, Gap};
 pub use serving::servings_while;
 use walk::Walk;
 
-/// Added to every hop where hops are counted, km: more than any path is long.
+/// Cost of every hop if hops are counted, km: more than any path is long.
 const HOP_KM: f64 = 1e7;
 
 /// Carriers of packets between the places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// Satellites forward packets: to each other where they are linked, and down to any place.
+    /// Satellites forward packets to each other over their links, and down to any place.
     Satellites,
-    /// Bent pipes: every packet of a terminal goes up and down to a gateway by one satellite, on over cables between
-    /// gateways, and up and down again where the other end is a terminal, too.
+    /// Bent pipes: one satellite passes every packet of a terminal up and down to a gateway. From there packets use
+    /// cables between gateways, and another satellite if the other end is a terminal, too.
     Gateways,
 }
 
 impl Over {
-    /// The kind of network under this sky. A gateway is a place where a path may leave the sky: satellites with links between
-    /// them go on using these. Without such links and with gateways, they are bent pipes.
+    /// Returns the kind of network under this sky. At a gateway, a path may leave the satellites. Satellites with links
+    /// between them still use these. Satellites without such links are bent pipes if there are gateways.
     pub fn of(sky: &Sky) -> Self {
         let is_bent = sky.links.topology == Topology::None && sky.places.iter().any(|place| place.relay);
         if is_bent {
@@ -51,21 +51,21 @@ impl Over {
     }
 }
 
-/// Which of several paths is best.
+/// Criterion for the best path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// Path of the shortest delay.
+    /// Shortest delay.
     Delay,
-    /// Path of the fewest hops. Among those, the one of the shortest delay.
+    /// Fewest hops. Ties go to the shortest delay.
     Hops,
 }
 
-/// When a pair takes another path.
+/// Condition for a change to another path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// Switch as soon as another path is better.
+    /// Another path is better.
     WhenBetter,
-    /// When a link of the one in use cannot be used any more.
+    /// A link of the path in use is no longer usable.
     WhenBroken,
 }
 
@@ -74,18 +74,19 @@ pub enum Switch {
 pub struct Routing {
     /// Carriers of packets.
     pub over: Over,
-    /// Which path is best.
+    /// Criterion for the best path.
     pub metric: Metric,
-    /// When a pair takes another.
+    /// Condition for a change to another path.
     pub switch: Switch,
     /// Time that each hop costs besides propagation, s.
     pub hop_delay_s: f64,
-    /// Places that use one satellite at a time, with their handovers (see `selection`); others use any that they see.
+    /// Places that use one satellite at a time, with their handovers (see `selection`). Other places use any satellite
+    /// in view.
     pub serving: Vec<(usize, Vec<Handover>)>,
 }
 
 impl Default for Routing {
-    /// The shortest delay over satellites, at every instant, by any satellite in view.
+    /// Returns the choice of the shortest delay over satellites, at every instant, by any satellite in view.
     fn default() -> Self {
         Self {
             over: Over::Satellites,
@@ -97,12 +98,12 @@ impl Default for Routing {
     }
 }
 
-/// The path of one pair at the last instant.
+/// Path of one pair at the last instant.
 #[derive(Clone, Debug, Default)]
 struct Way {
     /// Entries at the `from` place and at the `to` place; `None`: no path.
     ends: Option<(Entry, Entry)>,
-    /// The nodes of the graph between, both included.
+    /// Nodes of the graph between the entries, both included.
     middle: Vec<u32>,
     /// All nodes, from place to place.
     nodes: Vec<u32>,
@@ -121,7 +122,7 @@ struct Pair {
 pub struct Router<'a> {
     sky: &'a Sky,
     routing: &'a Routing,
-    /// Whether paths are sought from `to` to `from`, because there are fewer of them.
+    /// Whether paths are computed from `to` to `from`, because there are fewer starts.
     reversed: bool,
     plan: LinkPlan,
     motion: Motion,
@@ -136,7 +137,7 @@ pub struct Router<'a> {
     changed: Vec<u32>,
 }
 
-/// A start place of paths, its shortest paths, and its pairs.
+/// Start place of paths, with its shortest paths and its pairs.
 #[derive(Clone, Debug)]
 struct Source {
     place: usize,
@@ -145,10 +146,11 @@ struct Source {
 }
 
 impl<'a> Router<'a> {
-    /// A router for pairs (from, to) of places; `step_s` is about how far its instants will be apart.
+    /// Returns a router for pairs (from, to) of places. `step_s` is the approximate distance of its instants.
     ///
     /// # Errors
-    /// What is wrong with the sky; pairs of unknown places or of a place with itself.
+    ///
+    /// An invalid sky; pairs of unknown places or of a place with itself.
     pub fn new(sky: &'a Sky, pairs: &[(usize, usize)], routing: &'a Routing, step_s: f64) -> Result<Self, SkyError> {
         let ends = |pick: fn(&(usize, usize)) -> usize| distinct(pairs, pick).len();
         Self::sought(sky, pairs, routing, step_s, ends(|pair| pair.1) < ends(|pair| pair.0))
@@ -233,7 +235,7 @@ impl<'a> Router<'a> {
         self.routing.hop_delay_s * LIGHT_KM_S + counted
     }
 
-    /// Measures the paths in use again, and forgets those that are broken.
+    /// Measures the paths in use again, and drops the broken ones.
     fn keep_unbroken(&mut self) {
         let counted = if self.routing.metric == Metric::Hops { HOP_KM } else { 0.0 };
         for pair in &mut self.pairs {
@@ -289,17 +291,17 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The pairs, by their number in the order given, whose path the last step changed.
+    /// Returns the pairs, by their number in the given order, whose path the last step changed.
     pub fn changed(&self) -> &[u32] {
         &self.changed
     }
 
-    /// The nodes of a pair's path, from place to place; empty where there is none.
+    /// Returns the nodes of a pair's path, from place to place. Empty without a path.
     pub fn path(&self, pair: usize) -> &[u32] {
         &self.pairs[pair].way.nodes
     }
 
-    /// The one-way delay of a pair's path, s: propagation, cables and hops; not a number where there is no path.
+    /// Returns the one-way delay of a pair's path, s: propagation, cables and hops. NaN without a path.
     pub fn delay_s(&self, pair: usize) -> f64 {
         self.pairs[pair].way.delay_s
     }
@@ -312,7 +314,7 @@ fn distinct(pairs: &[(usize, usize)], pick: fn(&(usize, usize)) -> usize) -> Vec
     places
 }
 
-/// The best way down to a place: that of the lowest cost; of equal ones the one in use.
+/// Returns the best entry at a place: that of the lowest cost. Ties go to the one in use.
 fn best_end(entries: &[Entry], distances: &Distances, old: Option<(Entry, Entry)>) -> Option<(Entry, f64)> {
     let mut best: Option<(Entry, f64)> = None;
     for entry in entries {
@@ -328,7 +330,7 @@ fn best_end(entries: &[Entry], distances: &Distances, old: Option<(Entry, Entry)
     best
 }
 
-/// All nodes of a pair's way, from place to place.
+/// Returns all nodes of a pair's path, from place to place.
 fn nodes(sky: &Sky, pair: &Pair, reversed: bool) -> Vec<u32> {
     let mut nodes = vec![sky.node(pair.from)];
     nodes.extend(pair.way.ends.and_then(|(first, _)| first.via));
@@ -343,27 +345,27 @@ fn nodes(sky: &Sky, pair: &Pair, reversed: bool) -> Vec<u32> {
     nodes
 }
 
-/// A new path of a pair.
+/// New path of a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// First instant, seconds after the epoch.
     pub at_s: f64,
-    /// Its nodes, from place to place; empty where there is no path any more.
+    /// Nodes from place to place. Empty without a path.
     pub nodes: Vec<u32>,
-    /// Its one-way delay at that instant, s; not a number where there is no path.
+    /// One-way delay at that instant, s. NaN without a path.
     pub delay_s: f64,
 }
 
-/// The paths of a pair over a span.
+/// Paths of a pair over a span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
     /// Start place.
     pub from: usize,
-    /// To this place.
+    /// End place.
     pub to: usize,
-    /// The path at the beginning, then every other one.
+    /// Path at the start, then every other one.
     pub changes: Vec<Change>,
-    /// The delay at every instant of the span, s; not a number where there was no path.
+    /// Delay at every instant of the span, s. NaN without a path.
     pub delays_s: Vec<f64>,
 }
 
@@ -383,10 +385,11 @@ pub fn routes(
     routes_while(sky, pairs, routing, span, within_s, &mut |_| true)
 }
 
-/// [`routes`] with word of how far they are.
+/// Finds routes as [`routes`] does, and reports progress.
 ///
 /// # Errors
-/// As [`Router::new`]; the work was ended.
+///
+/// As [`Router::new`]; the caller cancelled.
 pub fn routes_while(
     sky: &Sky,
     pairs: &[(usize, usize)],
@@ -443,7 +446,7 @@ fn change(way: &Way, at_s: f64) -> Change {
     Change { at_s, nodes: way.nodes.clone(), delay_s: way.delay_s }
 }
 
-/// Finds the changes between two instants by halving.
+/// Finds the changes between two instants by bisection.
 fn refine(router: &mut Router, ends: [(f64, &Way); 2], within_s: f64, changes: &mut Vec<Change>) {
     let [(from, old), (to, new)] = ends;
     let middle = 0.5 * (from + to);
@@ -451,7 +454,7 @@ fn refine(router: &mut Router, ends: [(f64, &Way); 2], within_s: f64, changes: &
         changes.push(change(new, to));
         return;
     }
-    // Its trees are not those of the instant before: a path that may be exchanged is compared node by node.
+    // Its trees are not those of the instant before, so a path that may change is compared node by node.
     let ends = if router.routing.switch == Switch::WhenBroken { old.ends } else { None };
     router.pairs[0].way = Way { ends, ..old.clone() };
     router.step(middle);

@@ -1,4 +1,4 @@
-//! Places that a satellite can reach: over satellites that links join, and over gateways.
+//! Finds the places that a satellite can reach: over satellites with links between them, and over gateways.
 
 use super::super::error::SkyError;
 use super::super::motion::Positions;
@@ -8,29 +8,29 @@ use super::super::view::Watch;
 use super::Over;
 use std::collections::BTreeSet;
 
-/// The satellites of each place that has a rule.
+/// Satellites of each place with a rule.
 pub(super) type Servings = [(usize, Vec<Handover>)];
 
-/// Places of a sky and which of them its satellites can join.
+/// Places of a sky, with the places that its satellites can join.
 pub(super) struct Reach<'a> {
     sky: &'a Sky,
     over: Over,
     servings: &'a Servings,
-    /// The mesh of each satellite: its links lead to the others of the mesh.
+    /// Mesh of each satellite. Links connect all satellites of a mesh.
     meshes: Vec<u32>,
     gateways: Vec<Seer>,
 }
 
-/// The satellites of a place at an instant.
+/// Satellites of a place at an instant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Above {
-    /// The meshes of the satellites that it can use.
+    /// Meshes of the usable satellites.
     pub(super) meshes: BTreeSet<u32>,
     /// Whether it is a gateway, has a cable to one, or a gateway sees satellites of the same mesh.
     pub(super) is_at_gateway: bool,
 }
 
-/// A place that looks up.
+/// Place with its view.
 #[derive(Clone, Debug)]
 pub(super) struct Seer {
     pub(super) place: usize,
@@ -38,7 +38,7 @@ pub(super) struct Seer {
 }
 
 impl<'a> Reach<'a> {
-    /// Over all gateways but one.
+    /// Reach over all gateways except one.
     pub(super) fn new(
         sky: &'a Sky,
         over: Over,
@@ -59,7 +59,7 @@ impl<'a> Reach<'a> {
         self.over
     }
 
-    /// Whether any two places that see satellites can be joined, whichever satellites these are.
+    /// Whether any two places with satellites in view can be joined over any of these satellites.
     pub(super) fn is_whole(&self) -> bool {
         self.over == Over::Satellites && self.meshes.iter().all(|mesh| *mesh == self.meshes[0])
     }
@@ -68,7 +68,7 @@ impl<'a> Reach<'a> {
         self.meshes[satellite as usize]
     }
 
-    /// The meshes that gateways see.
+    /// Returns the meshes that gateways see.
     pub(super) fn at_gateways(&mut self, positions: &Positions, look: Look) -> BTreeSet<u32> {
         let mut gateways = std::mem::take(&mut self.gateways);
         let seen = gateways.iter_mut().flat_map(|gateway| self.seen(gateway, positions, look, true)).collect();
@@ -76,7 +76,7 @@ impl<'a> Reach<'a> {
         seen
     }
 
-    /// The satellites of a place: those in view, or, if `chosen`, the satellite of its rule.
+    /// Returns the satellites of a place: those in view, or, if `chosen`, the satellite of its rule.
     pub(super) fn above(
         &self,
         seer: &mut Seer,

@@ -10,13 +10,14 @@ use super::super::view::Sighting;
 use super::reach::{Above, Reach, Seer, Servings};
 use super::Over;
 
-/// The handovers of places with a rule, for paths between these pairs of places.
+/// Returns the handovers of places with a rule, for paths between these pairs of places.
 ///
-/// A place chooses among the satellites that reach most of the other ends. Gateways choose first, then the other places in
-/// their order. Each respects the choices before it.
+/// A place chooses among the satellites that reach most of the other ends. Gateways choose first, then the other places
+/// in their order. Each respects the choices before it.
 ///
 /// # Errors
-/// An unknown place, a rule whose figures are out of range, faults of the sky, or an end of the work by `go_on`.
+///
+/// An unknown place, a rule with values out of range, faults of the sky, or a cancelled run.
 pub fn servings_while(
     sky: &Sky,
     over: Over,
@@ -43,9 +44,9 @@ pub fn servings_while(
     Ok(servings)
 }
 
-/// The other ends of a place's paths.
+/// Other ends of a place's paths.
 struct Others<'a> {
-    /// Over other gateways, if the place is one.
+    /// Reach over other gateways, if the place is a gateway.
     reach: Reach<'a>,
     ends: Vec<Seer>,
     is_gateway: bool,

@@ -104,7 +104,7 @@ fn the_seam_costs_a_detour() {
     };
     let ((worst, mean, hops), (_, across, few)) = (delay(false), delay(true));
     assert!(mean > 1.5 * across && hops > few, "{mean} {across} {hops} {few}");
-    // Around by one of the poles is never longer than half the ring of a plane and the way over the other planes.
+    // Around one of the poles is never longer than half the ring of a plane and the path over the other planes.
     assert!(worst < 2.0 * 0.0083 + 12.0 * 0.01346, "{worst}");
 }
 
@@ -142,7 +142,7 @@ fn a_path_may_be_kept_until_it_breaks() {
     for (a, b) in better.delays_s.iter().zip(&broken.delays_s) {
         assert!(b - a >= -1e-12);
     }
-    // Where it changes, the old one's first or last satellite is out of view, or a link between is off.
+    // At each change, the old path's first or last satellite is out of view, or a link between is off.
     for pair in broken.changes.windows(2) {
         let (nodes, t) = (&pair[0].nodes, pair[1].at_s);
         let sees = |place: usize, k: u32| sky.visible(place, t).unwrap().iter().any(|s| s.satellite == k);
@@ -192,7 +192,7 @@ fn failures_are_routed_around() {
     assert!(route.changes[1].nodes.is_empty() && route.delays_s[6].is_nan() && route.delays_s[12].is_finite());
 }
 
-/// GEO: one way up and down 238.7 ms from below the satellite to 278.1 ms at the edge (`specs/geometry-delay.md`).
+/// GEO: up and down once takes 238.7 ms from below the satellite to 278.1 ms at the edge (`specs/geometry-delay.md`).
 #[test]
 fn geostationary_paths_have_their_closed_form() {
     let mut constellation = Constellation::new(Epoch::Y2000);
@@ -207,8 +207,8 @@ fn geostationary_paths_have_their_closed_form() {
     assert!((found[1].delays_s[0] * 1e3 - 278.05).abs() < 6e-3, "{}", found[1].delays_s[0]);
 }
 
-/// Bent pipes: a terminal's packets go up and down to a gateway, over cables, and up and down again; never from
-/// satellite to satellite, and never straight from terminal to terminal.
+/// Bent pipes: a terminal's packets go up and down to a gateway, over cables, and up and down again. They never go from
+/// satellite to satellite, and never directly from terminal to terminal.
 #[test]
 fn bent_pipes_pass_gateways() {
     let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::Y2000).unwrap();
@@ -245,7 +245,7 @@ fn bent_pipes_pass_gateways() {
     assert_eq!(found[2].changes[0].nodes.len(), 2);
 }
 
-/// Gateways may also pass packets on between satellites, where those forward.
+/// Gateways may also relay packets between satellites that forward.
 #[test]
 fn gateways_relay_between_satellites() {
     let mut sky = preset("oneweb").unwrap().sky(Epoch::Y2000).unwrap();
@@ -260,7 +260,7 @@ fn gateways_relay_between_satellites() {
     assert!(through > 0 || direct == 6, "{relayed:?}");
 }
 
-/// Many sources to one place are sought from that place; the paths are the same.
+/// Paths from many sources to one place are computed from that place, with equal results.
 #[test]
 fn paths_do_not_depend_on_which_end_they_are_sought_from() {
     let sky = iridium(&[(37.9, -122.3), (42.3, -71.1), (51.5, -0.1), (-33.9, 151.2)]);
@@ -321,7 +321,7 @@ fn disjoint_paths_share_nothing_and_are_shortest_together() {
                 assert!(seen.insert(link) || link.0 == sky.node(1), "{what:?} {found:?}");
             }
         }
-        // One after the other, each forbidden to the next.
+        // One path after the other, each without the nodes of the earlier ones.
         let mut greedy = sky.clone();
         let mut sum = 0.0;
         for _ in 0..4 {
@@ -340,13 +340,13 @@ fn disjoint_paths_share_nothing_and_are_shortest_together() {
         let together: f64 = found.iter().map(|path| path.delay_s).sum();
         assert!(together <= sum + 1e-9 || sum.is_nan(), "{together} {sum}");
     }
-    // There are no more than satellites in view.
+    // There are at most as many paths as satellites in view.
     let most = router.disjoint(0, 1000, Disjoint::Nodes).len();
     assert!(most <= sky.visible(0, 0.0).unwrap().len().min(sky.visible(1, 0.0).unwrap().len()) && most > 4);
 }
 
-/// Over time: each path is one of those of its instant; where paths are kept until one breaks, they change less often and
-/// never use what cannot be used. Either way round they are the same.
+/// Over time: each path is one of those of its instant. Paths that are kept until one breaks change less often and
+/// never use unusable links. Both directions have the same paths.
 #[test]
 fn disjoint_paths_over_time_are_those_of_each_instant() {
     let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::Y2000).unwrap();
@@ -365,7 +365,7 @@ fn disjoint_paths_over_time_are_those_of_each_instant() {
             assert_eq!((&now.nodes, route.delays_s[number]), (&path.nodes, path.delay_s));
         }
     }
-    // Two ends towards one place are sought from there.
+    // Paths from two ends to one place are computed from there.
     let turned = of(&sky, &[(0, 1), (2, 1)], &better).unwrap().remove(0);
     for (a, b) in found.iter().zip(&turned) {
         assert!(a.delays_s.iter().zip(&b.delays_s).all(|(a, b)| (a - b).abs() < 1e-9));
@@ -393,7 +393,7 @@ fn disjoint_paths_over_time_are_those_of_each_instant() {
     assert!(of(&sky, &[(0, 1)], &Routing { over: Over::Gateways, ..Routing::default() }).is_err());
 }
 
-/// A rule that lets satellites stay does not know beforehand which of them fails.
+/// A rule that keeps satellites does not know in advance which of them fails.
 #[test]
 fn nobody_foresees_a_failure() {
     let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::Y2000).unwrap();

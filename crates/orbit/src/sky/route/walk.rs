@@ -1,10 +1,10 @@
-//! Derives changes from shortest paths.
+//! Derives changes of paths from shortest paths.
 
 use super::super::graph::{Distances, Graph, Origin, Tree};
 use super::access::Entry;
 
-/// The shortest paths from one place, and which of them changed. Paths to many places share most of their nodes, and
-/// most of them stay the same from instant to instant: whether one does is found out once a node.
+/// Shortest paths from one place, with their changes. Paths to many places share most of their nodes, and most paths do
+/// not change from instant to instant. Each node is therefore compared once per instant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Walk {
     tree: Tree,
@@ -15,7 +15,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Begins an instant: finds the shortest paths from a place with these ways into the graph.
+    /// Begins an instant: finds the shortest paths from a place with these entries into the graph.
     pub(super) fn begin(&mut self, graph: &Graph, entries: &[Entry], distances: &mut Distances) {
         let entries = entries.iter().map(|entry| (entry.node, Origin::source(entry.via), entry.cost));
         self.tree.update(graph, entries, distances);

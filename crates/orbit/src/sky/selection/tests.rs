@@ -14,7 +14,7 @@ fn span(until_s: f64) -> Span {
     Span::new(0.0, until_s, 10.0).unwrap()
 }
 
-/// Under a plane of an Earth at rest its satellites pass overhead one after the other: a handover every T/11 = 547.92
+/// Under a plane of an Earth at rest, its satellites pass overhead one after the other: a handover every T/11 = 547.92
 /// s.
 #[test]
 fn iridiums_handovers_are_an_eleventh_of_its_period_apart() {
@@ -29,7 +29,7 @@ fn iridiums_handovers_are_an_eleventh_of_its_period_apart() {
     }
 }
 
-/// The handover to the highest happens when it becomes the highest: both have the same elevation then.
+/// The handover to the highest satellite happens when it becomes the highest: both have the same elevation then.
 #[test]
 fn handovers_stand_where_elevations_cross() {
     let sky = iridium(30.0, 10.0);
@@ -40,7 +40,7 @@ fn handovers_stand_where_elevations_cross() {
     }
 }
 
-/// Overhead passes of 667.16 s, T/11 apart: with the longest remaining time a satellite is used from where it sets in
+/// Overhead passes of 667.16 s, T/11 apart. With the longest remaining time, a satellite is used from the handover
 /// until it sets, and it sets T/11 after the one before.
 #[test]
 fn the_longest_remaining_is_used_until_it_sets() {
@@ -50,14 +50,15 @@ fn the_longest_remaining_is_used_until_it_sets() {
         let Some(gone) = pair[1].from else { panic!("{pair:?}") };
         let elevation = sky.sighting(0, gone, pair[1].at_s).unwrap().elevation_deg();
         assert!((elevation - 8.2).abs() < 1e-3, "{elevation}");
-        // None in view at the handover would have stayed longer.
+        // No satellite in view at the handover would have stayed longer.
         let after = pair[1].at_s + 6027.14 / 11.0 - 1.0;
         let kept = sky.sighting(0, pair[0].to.unwrap(), pair[0].at_s + 6027.14 / 11.0 - 1.0).unwrap();
         assert!(kept.elevation_deg() > 8.2 || after > 6000.0, "{pair:?}");
     }
 }
 
-/// ns-2: only at checks, and only when the satellite in use is below the mask then; the next one is the highest.
+/// ns-2: only at checks, and only if the satellite in use is below the least elevation then. The next one is the
+/// highest.
 #[test]
 fn periodic_checks_wait_until_the_satellite_has_set() {
     let sky = iridium(37.9, -122.3);
@@ -78,7 +79,7 @@ fn periodic_checks_wait_until_the_satellite_has_set() {
     assert!(other.iter().zip(&list).any(|(a, b)| a.at_s != b.at_s && (a.at_s - b.at_s).abs() < 15.0));
 }
 
-/// `specs/starlink.md`: 600 s contain 40 boundaries, at seconds 12, 27, 42 and 57; they belong to UTC, not to the run.
+/// `specs/starlink.md`: 600 s contain 40 boundaries, at seconds 12, 27, 42 and 57. They belong to UTC, not to the run.
 #[test]
 fn slots_change_at_their_seconds_of_the_minute() {
     let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::parse("2024-07-17T10:00:05").unwrap()).unwrap();
@@ -90,7 +91,7 @@ fn slots_change_at_their_seconds_of_the_minute() {
         let second = (handover.at_s + 5.0) % 60.0;
         assert!([12.0, 27.0, 42.0, 57.0].iter().any(|s: &f64| (s - second).abs() < 1e-6), "{second}");
     }
-    // The same lots whenever the run begins; another seed draws others.
+    // The choices do not depend on the start of the run. Another seed has others.
     let later = handovers(&sky, 0, Rule::Slots(all), Span::new(300.0, 600.0, 10.0).unwrap()).unwrap();
     assert_eq!(serving_at(&later, 400.0), serving_at(&list, 400.0));
     let other = handovers(&sky, 0, Rule::Slots(Slots { seed: 2, ..all }), span(600.0)).unwrap();

@@ -71,13 +71,13 @@ settings! {
         /// Gateway: estimate before its first window is full.
         cold: Cold = Cold::Literal, "the paper, Algorithm 1";
         /// Gateway: estimate from earlier traffic; 0: none.
-        prior: f64 as Chance = 0.0, "a gateway that has seen nothing";
+        prior: f64 as Chance = 0.0, "a gateway without earlier traffic";
         /// Gateway: time that it remembers a packet; at most twice that.
         lifetime: Duration = Duration::from_secs(1), "reading: max(1 s, 4 round trips between gateway and satellite)";
         /// Satellite: records on a packet to the gateway.
         records: u32 = 1, [1, 8], "the paper: one";
         /// Satellite: records on a packet if more than eight wait.
-        records_when_long: u32 = 4, [1, 8], "reading: or the list grows where more goes up than comes down";
+        records_when_long: u32 = 4, [1, 8], "reading: otherwise the list grows if the uplink carries more packets than the downlink";
         /// Satellite: whether numbers stay on packets to satellites that know BEEN, which then report corruption by the
         /// links in between.
         inter_satellite: bool = false, "the paper reports the uplink alone";

@@ -1,4 +1,4 @@
-//! Applications.
+//! Applications of flows: their keys, and the checks of their values.
 
 use crate::scenario::report::{below, Report};
 use crate::spec::{
@@ -8,59 +8,69 @@ use bentpipe_units::settings::{Bytes, Fields, Share, Typed, Value};
 use bentpipe_units::{kinds, settings, Duration, Rate};
 
 kinds! {
-    /// What a flow sends, with all ways to say it.
+    /// Application of a flow, in every notation.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) enum App as "App" {
-        /// As much as the window allows, until the run ends.
+        /// Unlimited data: as much as the window allows, until the run ends.
         "greedy" => Greedy;
-        /// A number of bytes, then close.
+        /// One file. The connection closes after its last byte.
         "file" => File {
-            /// Bytes of application data, at least 1.
+            /// Application data in bytes, at least 1.
             size: u64 as Bytes;
         };
-        /// Transfers with pauses between them, on one connection or a new one each time.
+        /// Transfers with pauses between them, on one connection or each on a new connection.
         "bulk" => Bulk(Bulk);
-        /// Transfers that arrive as a Poisson process, each on a connection of its own. How often is said by `load` and `link`, or by `interval`.
+        /// Transfers that arrive as a Poisson process, each on its own connection. Either `load` and `link` or
+        /// `interval` defines their rate.
         "arrivals" => Arrivals(ArrivalKeys);
-        /// Records that the sending node writes on one connection, each at its time. What counts of each is how long it takes until all of it has arrived in order; one of which best-effort transport (`tcp.best_effort`) skips a part is lost.
+        /// Records that the sending node writes on one connection, each at its time. The measure of a record is the
+        /// time until all its bytes have arrived in order. A record is lost if best-effort transport
+        /// (`tcp.best_effort`) skips a part of it.
         "records" => Records(WrittenRecords);
-        /// The sending node asks, the other answers, again and again. Both directions of one connection carry data.
+        /// Requests of the sending node and responses of the receiving node, in turn. Both directions of one connection
+        /// carry data.
         "request-response" => RequestResponse(RequestResponse);
-        /// Pages of a main object and embedded ones, fetched by the sending node from the other over new connections for each page. What is not given is drawn from the model of 3GPP2 C.R1002-0.
+        /// Web pages: the sending node fetches a main object and embedded objects over new connections for each page.
+        /// Keys without a value follow the model of 3GPP2 C.R1002-0.
         "page" => Page(Page);
-        /// Datagrams at equal distances, without congestion control. Each has 28 B of headers (IPv4 and UDP) besides its payload.
+        /// Datagrams at a constant rate, without congestion control. Each has 28 B of headers (IPv4 and UDP) and its
+        /// payload.
         "cbr" => Cbr {
-            /// Payload per time.
+            /// Payload rate.
             rate: Rate;
-            /// Each datagram is sent up to twice this much later than its turn, uniformly; at most half the distance.
+            /// Mean delay of a datagram against the regular schedule: uniform from 0 to twice this value, at most half
+            /// the distance between datagrams.
             jitter: Duration = Duration::ZERO;
-            /// Payload bytes of each datagram, 1 B to 65507 B.
+            /// Payload of each datagram in bytes, 1 B to 65507 B.
             size: u16 as Bytes = 1200;
         };
         /// Datagrams as a Poisson process, without congestion control.
         "poisson" => Poisson {
-            /// Mean payload per time.
+            /// Mean payload rate.
             rate: Rate;
-            /// Payload bytes of each datagram, 1 B to 65507 B.
+            /// Payload of each datagram in bytes, 1 B to 65507 B.
             size: u16 as Bytes = 1200;
         };
-        /// Datagrams at equal distances in periods that alternate with silence, without congestion control. Many with Pareto periods of shape a make a self-similar sum with Hurst parameter (3 - a)/2.
+        /// Datagrams at a constant rate in on-periods that alternate with off-periods, without congestion control. The
+        /// sum of many such flows is self-similar if the periods have a Pareto distribution: shape a gives the Hurst
+        /// parameter (3 - a)/2.
         "on-off" => OnOff {
-            /// Payload per time while on.
+            /// Payload rate in on-periods.
             peak: Rate;
-            /// How long it is on.
+            /// Duration of an on-period.
             on: Wait;
-            /// How long it is off.
+            /// Duration of an off-period.
             off: Wait;
-            /// Payload bytes of each datagram, 1 B to 65507 B.
+            /// Payload of each datagram in bytes, 1 B to 65507 B.
             size: u16 as Bytes = 1200;
         };
-        /// Nothing of its own: packets are given to its two ends from outside, and taken out there (`Network`).
+        /// Packets from outside the simulator: a program passes them to the two ends and takes them out there
+        /// (`Network`).
         "port" => Port;
     }
 }
 
-/// The kinds that send datagrams.
+/// Kinds of applications that send datagrams.
 pub(in crate::scenario) const DATAGRAMS: [&str; 3] = ["cbr", "poisson", "on-off"];
 
 settings! {
@@ -69,26 +79,27 @@ settings! {
     pub(crate) struct ArrivalKeys {
         /// Bytes of each transfer.
         size: Size;
-        /// Share of the link's largest rate that first transmissions take, on average.
+        /// Mean share of the link's largest rate that first transmissions take.
         load: Option<Share>;
-        /// The link and direction that `load` is of, such as `sat.forward`; it must be on the flow's route.
+        /// Link and direction to which `load` refers, such as `sat.forward`. It must be on the flow's route.
         link: Option<String>;
-        /// Whether `load` counts headers, and the framing of the link.
+        /// Whether `load` includes headers and the framing of the link.
         load_headers: bool = true;
-        /// Mean time between arrivals, instead of `load` and `link`.
+        /// Mean time between arrivals, in place of `load` and `link`.
         interval: Option<Duration>;
-        /// Whether the arrivals may offer a link as much as it carries or more. They then pile up without limit, and every number depends on when the run ends.
+        /// Whether the arrivals may offer a link as much as it carries, or more. The backlog then grows without limit,
+        /// and every result depends on the duration of the run.
         overload: bool = false;
-        /// Number of arrivals. Without it, until the run ends.
+        /// Number of arrivals. Default: no limit until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
     }
 }
 
-/// The largest payload of a datagram: what fits a 65,535-byte packet with its headers.
+/// Largest payload of a datagram in bytes: a packet of 65,535 bytes less its headers.
 const DATAGRAM_MAX: u16 = 65_507;
 
 impl App {
-    /// What it is in a run.
+    /// Converts the keys into the application of a run and reports invalid values.
     pub(crate) fn meaning(&self, report: &mut Report<'_>, path: &[String]) -> Spec {
         let key = |key| below(path, key);
         match *self {
@@ -165,7 +176,7 @@ impl App {
         }
     }
 
-    /// As it would be written.
+    /// Returns the keys that describe an application.
     pub(crate) fn written(app: &Spec) -> Value {
         let (app, unwritten) = match *app {
             Spec::Greedy => (Self::Greedy, None),
@@ -192,7 +203,7 @@ impl App {
     }
 }
 
-/// How often transfers arrive is said once.
+/// Checks that exactly one notation defines the rate of arrivals.
 fn check_frequency(arrivals: &ArrivalKeys, report: &mut Report<'_>, path: &[String]) {
     match (arrivals.load, &arrivals.link, arrivals.interval) {
         (Some(_), Some(_), None) | (None, None, Some(_)) => {}
@@ -213,7 +224,7 @@ fn check_frequency(arrivals: &ArrivalKeys, report: &mut Report<'_>, path: &[Stri
     }
 }
 
-/// What makes no sense in how an application reads.
+/// Checks the keys of a reader.
 pub(crate) fn check_reader(reader: Reader, report: &mut Report<'_>, path: &[String]) {
     positive(reader.every, report, &below(path, "every"), "is no time between reads");
     if reader.rate.bytes_in(reader.every) == 0 {
@@ -252,7 +263,7 @@ fn check_wait(wait: Wait, report: &mut Report<'_>, path: &[String]) {
     }
 }
 
-/// At least one byte.
+/// Reports sizes of 0 bytes.
 fn some(bytes: u64, report: &mut Report<'_>, path: &[String]) {
     if bytes == 0 {
         report.value(path, "is nothing to send", "expected at least 1 B");

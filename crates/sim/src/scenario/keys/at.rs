@@ -1,55 +1,62 @@
-//! What changes during a run.
+//! Changes during a run.
 
 use crate::spec::{InFlight, Waiting};
 use bentpipe_units::{settings, Duration, Time};
 
 settings! {
-    /// What changes at an instant of the run. Links come up first, then routes are withdrawn, then installed, then links go down. Several tables may have the same time.
+    /// Changes at an instant of the run. Their order is: links come up, routes are withdrawn, routes are installed,
+    /// links go down. Several tables may have the same time.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct At {
-        /// When; at most 200 days. What is after the end of the run does not happen.
+        /// Instant of the changes, at most 200 days. Changes after the end of the run are ignored.
         time: Time;
-        /// Links that come back: a name for both directions, or `LINK.forward` or `LINK.reverse` for one.
+        /// Links that come up. `LINK` stands for both directions, `LINK.forward` or `LINK.reverse` for one direction.
         up: Vec<String> = Vec::new();
-        /// Links that are taken away, named in the same way.
+        /// Links that go down, named as in `up`.
         down: Vec<String> = Vec::new();
-        /// What becomes of packets that wait for a link that goes down here, or come while it is away.
+        /// Treatment of packets that wait for a link of `down`, or that arrive during its outage.
         waiting: Waiting = Waiting::Lost;
-        /// What becomes of packets that a link that goes down here has sent, and that have not arrived.
+        /// Treatment of packets on the way over a link of `down`.
         in_flight: InFlight = InFlight::Lost;
         /// Routes that nodes learn.
         install: Vec<Install> = Vec::new();
-        /// Flows whose packets have no route any more, until one is installed: a name for both directions, or `FLOW.forward` or `FLOW.reverse` for one. The name of an entry with `count` is that of all its flows.
+        /// Flows that lose their route until a new route is installed. `FLOW` stands for both directions,
+        /// `FLOW.forward` or `FLOW.reverse` for one direction. The name of an entry with `count` stands for all its
+        /// flows.
         withdraw: Vec<String> = Vec::new();
-        /// What passes one node or link, and then another. It is short for the changes above.
+        /// Handovers from one node or link to another: a short form of the changes above.
         handover: Vec<Handover> = Vec::new();
     }
 }
 
 settings! {
-    /// The routes of a flow from now on; those of a direction that is not written stay.
+    /// New routes of a flow. A direction without a key keeps its route.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Install {
-        /// The flow. The name of an entry with `count` is that of all its flows.
+        /// Name of the flow. The name of an entry with `count` stands for all its flows.
         flow: String;
-        /// The way there, written as that of a flow: its first name is the node where it begins, which may be any on the way, and it ends at `to`. Nodes that are not on it keep what they know. May contain `{n}`. Where the first name is that of a link, it begins at `from`.
+        /// Route to `to`, in the notation of a flow's `route`. It may begin at any node on the path. Nodes outside the
+        /// new route keep their routing entries. May contain `{n}`. A route whose first name is a link begins at
+        /// `from`.
         route: Option<Vec<String>>;
-        /// The way back, which ends at `from`.
+        /// Route back, which ends at `from`.
         reverse_route: Option<Vec<String>>;
     }
 }
 
 settings! {
-    /// Every route that passes `from` at that instant passes `to` instead. With neither `make_before_break` nor `break_before_make` both happen at once.
+    /// Handover: every route through `from` at that instant goes through `to` instead. The old links go down and the
+    /// new links come up at the same instant unless `make_before_break` or `break_before_make` is set.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Handover {
-        /// A node, such as a satellite, or a link, such as a beam.
+        /// Node, such as a satellite, or link, such as a beam.
         from: String;
-        /// A node that has links to the same neighbours, or a link that joins the same two nodes.
+        /// Node with links to the same neighbours, or link between the same two nodes.
         to: String;
-        /// How long the old links stay up after the new ones take over.
+        /// Time for which the old links stay up after the new links take over.
         make_before_break: Option<Duration>;
-        /// How long after the old links go down the new ones come up. With `waiting = "lost"` there is no route in between; otherwise packets wait for the new links.
+        /// Time between the end of the old links and the start of the new links. With `waiting = "lost"`, flows have no
+        /// route during this time. Otherwise, packets wait for the new links.
         break_before_make: Option<Duration>;
     }
 }

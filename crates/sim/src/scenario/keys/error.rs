@@ -1,4 +1,4 @@
-//! Errors of links.
+//! Error models of links.
 
 use super::profile::{check_points, traced};
 use crate::scenario::report::{below, Report};
@@ -8,105 +8,112 @@ use bentpipe_units::settings::Chance;
 use bentpipe_units::{amounts, kinds, words, Duration, Time};
 
 kinds! {
-    /// What corrupts packets, with all ways to say it.
+    /// Error model of a link, in every notation.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) enum Errors as "ErrorModel" {
         /// No errors.
         "none" => None;
-        /// Each bit of a packet, headers and framing included, is wrong with this probability; one is enough.
+        /// Independent bit errors. One wrong bit, including headers and framing, corrupts the packet.
         "bit" => Bit {
             /// Bit error rate.
             rate: f64 as Chance;
-            /// What becomes of the packets that are hit.
+            /// Fate of corrupted packets.
             effect: Effect = Effect::Corrupt;
         };
-        /// Each byte of a packet, headers and framing included, is wrong with this probability (ns-2: unit byte).
+        /// Independent byte errors. One wrong byte, including headers and framing, corrupts the packet (ns-2: unit
+        /// byte).
         "byte" => Byte {
             /// Byte error rate.
             rate: f64 as Chance;
-            /// What becomes of the packets that are hit.
+            /// Fate of corrupted packets.
             effect: Effect = Effect::Corrupt;
         };
-        /// Each packet is hit with this probability, whatever its size (ns-2's default unit).
+        /// Independent packet errors, for packets of any size (ns-2's default unit).
         "packet" => Packet {
             /// Packet error rate.
             rate: f64 as Chance;
-            /// What becomes of the packets that are hit.
+            /// Fate of corrupted packets.
             effect: Effect = Effect::Corrupt;
         };
-        /// Good and bad states that last for exponential times or geometric numbers of packets, with errors in each (Gilbert 1960, Elliott 1963).
+        /// Good and bad states with their own error rates. A state lasts for an exponential time or for a geometric
+        /// number of packets (Gilbert 1960, Elliott 1963).
         "gilbert-elliott" => GilbertElliott {
-            /// What the rates count.
+            /// Unit of the error rates.
             unit: ErrorUnit = ErrorUnit::Packet, "ns-2";
-            /// Mean duration of the good state.
+            /// Mean duration of the good state, in time or in packets.
             mean_good: Mean;
-            /// Mean duration of the bad state, in time or in packets like that of the good one.
+            /// Mean duration of the bad state, in the same measure as `mean_good`.
             mean_bad: Mean;
             /// Error rate in the good state.
             rate_good: f64 as Chance = 0.0, "Gilbert 1960";
             /// Error rate in the bad state.
             rate_bad: f64 as Chance = 1.0, "Gilbert 1960";
-            /// What becomes of the packets that are hit.
+            /// Fate of corrupted packets.
             effect: Effect = Effect::Corrupt;
         };
-        /// Bursts in which every packet is hit, fitted to a measured mean: a Gilbert-Elliott channel without errors in the good state.
+        /// Bursts that corrupt every packet, fitted to a measured mean: a Gilbert-Elliott channel without errors in the
+        /// good state.
         "bursts" => Bursts {
-            /// Share of the packets that are hit; below 1.
+            /// Share of corrupted packets, below 1.
             mean_loss: f64 as Chance;
-            /// Mean length of a burst, in packets (states change from packet to packet) or in time (by the clock).
+            /// Mean length of a burst, in packets (the state changes from packet to packet) or in time (the state
+            /// changes by the clock).
             mean_burst: Mean;
-            /// What becomes of the packets that are hit.
+            /// Fate of corrupted packets.
             effect: Effect = Effect::Corrupt;
         };
-        /// Independent errors whose rate changes in steps: errors at set instants, such as handovers.
+        /// Independent errors whose rate changes in steps, for errors at known instants such as handovers.
         "profile" => Profile {
-            /// What the rates count.
+            /// Unit of the error rates.
             unit: ErrorUnit = ErrorUnit::Packet, "ns-2";
-            /// Pairs of instant and error rate, increasing in time, the first at 0 s. Each holds until the next.
+            /// Pairs of instant and error rate, increasing in time, the first at 0 s. Each rate holds until the next
+            /// instant.
             points: Vec<(Time, Chance)>, [1];
-            /// Start again after this long. Without it, the last point holds.
+            /// Period after which the points repeat. Default: no repetition; the last point holds.
             every: Option<Duration>;
-            /// What becomes of the packets that are hit.
+            /// Fate of corrupted packets.
             effect: Effect = Effect::Corrupt;
         };
-        /// Independent errors whose rate was measured: a profile from a CSV file.
+        /// Independent errors with a measured rate: a profile from a CSV file.
         "trace" => Trace {
-            /// A file beside the scenario or in a folder there. The resolved scenario has its content as a profile.
+            /// CSV file beside the scenario or in a folder there. The resolved scenario contains its content as a
+            /// profile.
             file: String;
-            /// Name of the column to take, from 0 to 1, or in per cent if it ends in `_pct`. Not needed where there is only one beside the time.
+            /// Name of the column with the error rate: a share from 0 to 1, or per cent if the name ends in `_pct`.
+            /// Default: the only column beside the time.
             column: Option<String>;
-            /// Start again after this long. Without it, the last value holds.
+            /// Period after which the values repeat. Default: no repetition; the last value holds.
             every: Option<Duration>;
-            /// What the rates count.
+            /// Unit of the error rates.
             unit: ErrorUnit = ErrorUnit::Packet, "ns-2";
-            /// What becomes of the packets that are hit.
+            /// Fate of corrupted packets.
             effect: Effect = Effect::Corrupt;
         };
-        /// Exactly these packets: for worked examples.
+        /// Listed packets, for worked examples.
         "arrivals" => Arrivals {
-            /// Indices of the packets that are hit, increasing; 0 is the first that the link sends.
+            /// Indices of the corrupted packets, increasing. The first packet that the link sends has index 0.
             list: Vec<u64>, [0, 1_000_000];
-            /// Start again after this many packets. Without it, the list comes once.
+            /// Number of packets after which the list repeats. Default: no repetition.
             every: Option<u64>;
-            /// What becomes of the packets that are hit.
+            /// Fate of corrupted packets.
             effect: Effect = Effect::Corrupt;
         };
-        /// The recorded fate of each packet, from a file.
+        /// Recorded fate of each packet, from a file.
         "packet-trace" => PacketTrace {
-            /// A file beside the scenario or in a folder there. The resolved scenario has its content as arrivals.
+            /// File beside the scenario or in a folder there. The resolved scenario contains its content as arrivals.
             file: String;
-            /// What is in it.
+            /// Format of the file.
             format: PacketFormat = PacketFormat::Outcomes;
-            /// Whether the file starts again when it has ended; otherwise no more packets are hit.
+            /// Whether the file repeats after its end. Otherwise, no packets are corrupted after it.
             repeat: bool = false;
-            /// What becomes of the packets that are hit.
+            /// Fate of corrupted packets.
             effect: Effect = Effect::Corrupt;
         };
     }
 }
 
 amounts! {
-    /// The mean of what a state lasts.
+    /// Mean duration of a state.
     pub(crate) enum Mean("stay", "a mean duration", "a duration, or a number of packets", "20 ms") {
         /// Packets, in millionths.
         count("packets", MILLIONTHS) => Packets(u64);
@@ -116,17 +123,17 @@ amounts! {
 }
 
 words! {
-    /// What is in the file of a packet trace.
+    /// Format of a packet trace.
     pub(crate) enum PacketFormat {
-        /// One character for each packet: 0 carried, 1 hit. White space does not count.
+        /// One character per packet: 0 for a delivered packet, 1 for a corrupted packet. White space is ignored.
         "outcomes" => Outcomes,
-        /// Whole numbers: packets carried, packets hit, carried, hit, and so on.
+        /// Whole numbers in turn: delivered packets, corrupted packets, delivered packets, and so on.
         "runs" => Runs,
     }
 }
 
 impl Errors {
-    /// What they are in a run.
+    /// Converts the keys into the error model of a run and reports invalid values.
     pub(crate) fn meaning(&self, report: &mut Report<'_>, path: &[String]) -> (ErrorModel, Effect) {
         let independent = |unit, rate| ErrorModel::Independent { unit, rate };
         match self {
@@ -164,7 +171,7 @@ impl Errors {
         }
     }
 
-    /// As they would be written.
+    /// Returns the keys that describe an error model.
     pub(crate) fn of(model: &ErrorModel, effect: Effect) -> Self {
         match model {
             ErrorModel::None => Self::None,
@@ -225,8 +232,9 @@ fn at_least_something(mean: Mean, report: &mut Report<'_>, path: &[String]) {
     }
 }
 
-/// The channel without errors in the good state and with nothing else in the bad one, whose bad state lasts `burst` on
-/// average, and of which `loss` is bad: 1/r = b, p = q r / (1 - q), the good state lasts 1/p = b (1 - q) / q.
+/// Returns the Gilbert-Elliott channel with a bad state of mean length `burst` and the share `loss` of bad packets. The
+/// good state has no errors; the bad state corrupts every packet. With b = `burst` and q = `loss`: 1/r = b, p = q r /
+/// (1 - q), and the good state lasts 1/p = b (1 - q) / q.
 fn bursts(loss: f64, burst: Mean, report: &mut Report<'_>, path: &[String]) -> ErrorModel {
     at_least_something(burst, report, &below(path, "mean_burst"));
     if loss == 0.0 {
@@ -258,7 +266,7 @@ fn bursts(loss: f64, burst: Mean, report: &mut Report<'_>, path: &[String]) -> E
     ErrorModel::None
 }
 
-/// What makes no sense in what spreads these errors.
+/// Checks the keys of an interleaver.
 pub(crate) fn check_interleave(interleave: Interleave, error: &ErrorModel, report: &mut Report<'_>, path: &[String]) {
     let Interleave { span, codeword, corrects } = interleave;
     if span > SPAN_MAX {
@@ -276,5 +284,5 @@ pub(crate) fn check_interleave(interleave: Interleave, error: &ErrorModel, repor
     }
 }
 
-/// Longer blocks are no link's.
+/// Largest interleaving span. Real links have shorter spans.
 const SPAN_MAX: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! The tables of a scenario file that name things: links, nodes, flows, cases, grids.
+//! Tables of a scenario file with names: links, nodes, flows, cases, sweeps.
 
 use super::sweep::{Case, Sweep};
 use super::{App, At, DelayProfile, Errors, Jitters, OutageKeys, RateProfile, Sky, Tcp};
@@ -11,140 +11,149 @@ use bentpipe_units::{settings, Duration, Time};
 use std::collections::BTreeMap;
 
 settings! {
-    /// A bentpipe scenario: an experiment with TCP over links that lose, delay and vary.
+    /// A bentpipe scenario: an experiment with TCP over links with loss, delay and variation.
     #[derive(Clone, Debug)]
     pub(crate) struct File {
-        /// One line for tables and figures.
+        /// Title in one line, for tables and figures.
         title: String = String::new();
-        /// Simulated time after which the run ends; at most 200 days.
+        /// Simulated duration of the run, at most 200 days.
         duration: Duration;
-        /// Seed of all random streams: the same seed gives the same channel to every sender that is compared.
+        /// Seed of all random streams. Every compared case meets the same channel if the seed is the same.
         seed: u64 = 1;
-        /// The transport at both ends of every flow; each key may be repeated for one flow under `[flow.NAME.tcp]`.
+        /// Transport at both ends of every flow. `[flow.NAME.tcp]` overrides each key for one flow.
         tcp: Tcp = Tcp::default();
-        /// Properties of nodes. A node exists because a link names it; a table is needed only to change it.
+        /// Properties of nodes, by name. Nodes exist as soon as a link names them; only changed nodes need a table.
         node: BTreeMap<String, Node> = BTreeMap::new();
-        /// The sky over the nodes that are places on Earth.
+        /// Satellites over the nodes that are places on Earth.
         sky: Option<Sky>;
-        /// The links, by name. Each carries both directions.
+        /// Links, by name. Each has two directions.
         link: BTreeMap<String, Link>;
-        /// The connections, by name.
+        /// Flows, by name.
         flow: BTreeMap<String, Flow>;
-        /// Which route a packet takes where routes change while it is on its way.
+        /// Route of a packet if routes change while it is on the way.
         forwarding: Forwarding = Forwarding::HopByHop;
-        /// What changes during the run.
+        /// Changes during the run.
         at: Vec<At> = Vec::new();
-        /// Which time series are kept.
+        /// Time series to record.
         record: Record = Record::default();
-        /// Alternatives that `bentpipe compare` compares, by name. Each is a part of a scenario that overrides the rest, such as `[case.prr]` with `tcp.reduction = "prr"`.
+        /// Cases that `bentpipe compare` compares, by name. Each overrides parts of the scenario, such as `[case.prr]`
+        /// with `tcp.reduction = "prr"`.
         case: BTreeMap<String, Case> = BTreeMap::new();
-        /// A grid of experiments, for `bentpipe sweep`.
+        /// Grid of experiments for `bentpipe sweep`.
         sweep: Sweep = Sweep::default();
     }
 }
 
 settings! {
-    /// A place where links meet.
+    /// Node where links meet.
     #[derive(Clone, Debug)]
     pub(crate) struct Node {
-        /// What happens to corrupted packets here.
+        /// Treatment of corrupted packets by this node.
         kind: NodeKind = NodeKind::Router;
-        /// Functions that see each packet passing through, in order.
+        /// Middleboxes at the node, in order. Each sees every packet that passes through.
         "middlebox" middleboxes: Vec<MiddleboxConfig> = Vec::new();
     }
 }
 
 settings! {
-    /// A link between two nodes: forward is `from` to `to`, reverse the way back.
+    /// Link between two nodes. The forward direction leads from `from` to `to`, the reverse direction back.
     #[derive(Clone, Debug)]
     pub(crate) struct Link {
-        /// The node at one end. May contain `{n}` if there is a `count`.
+        /// Node at one end. May contain `{n}` if `count` is set.
         from: String;
-        /// The node at the other end. May contain `{n}` if there is a `count`.
+        /// Node at the other end. May contain `{n}` if `count` is set.
         to: String;
-        /// Make this many links from the entry, with 1, 2, ... for `{n}` in `from`, `to` and the name (appended if it has none).
+        /// Number of links that the entry creates, with 1, 2, ... for `{n}` in `from`, `to` and the name. Names without
+        /// `{n}` get the number as a suffix. Default: one link without a number.
         count: Option<u32>, [1, 1_000_000];
-        /// Bit rate, constant or over time. Required, here or for each direction.
+        /// Bit rate, constant or variable. Required here or in both directions.
         rate: Option<RateProfile>;
-        /// Propagation delay one way, constant or over time. Required, here or for each direction.
+        /// Propagation delay of one direction, constant or variable. Required here or in both directions.
         delay: Option<DelayProfile>;
-        /// Delays that vary, beside the propagation delay; several add up. Without it, there are none.
+        /// Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
         jitter: Option<Jitters>;
-        /// The queue in front of the link. What is being sent does not count. A bdp is this link's largest rate, without what framing takes of full packets, times the largest propagation round trip of the flows that cross it; at least one full packet.
+        /// Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's
+        /// largest rate without the framing of full packets, times the largest propagation round trip of the flows over
+        /// the link, and at least one full packet.
         queue: Queue as LimitOrKind = Queue::DropTail { limit: QueueLimit::ONE_BDP }, "rule of thumb, Villamizar and Song 1994";
-        /// What corrupts packets.
+        /// Error model, which corrupts packets.
         error: Errors = Errors::None;
-        /// Spreads errors over time, and corrects some. Without it, nothing does.
+        /// Interleaving, which spreads errors over time and corrects some. Default: none.
         interleave: Option<Interleave>;
-        /// What protects bits, at the cost of rate. Without it, nothing does.
+        /// Forward error correction, which protects bits and takes a part of the rate. Default: none.
         coding: Option<Coding>;
-        /// What sends damaged packets again on this link. Without it, nothing does.
+        /// Link-layer retransmission of damaged packets. Default: none.
         arq: Option<Arq>;
-        /// What a packet occupies beside its own bytes: headers, trailers, padding, cells. With `coding`, these are bytes that the code protects.
+        /// Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`,
+        /// the code protects these bytes, too.
         framing: Framing = Framing::None;
-        /// The largest packet that the link takes; any without.
+        /// Largest packet that the link carries. Default: no limit.
         mtu: Option<Mtu>;
-        /// When the link carries nothing. Without it, it is never down.
+        /// Times when the link is down. Default: none.
         outage: Option<OutageKeys>;
-        /// What differs from `from` to `to`.
+        /// Keys of the direction from `from` to `to`.
         forward: Direction = Direction::default();
-        /// What differs from `to` to `from`.
+        /// Keys of the direction from `to` to `from`.
         reverse: Direction = Direction::default();
     }
 }
 
 settings! {
-    /// One direction of a link: a key here overrides the link's own.
+    /// One direction of a link. Its keys override those of the link.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Direction {
         /// Bit rate of this direction.
         rate: Option<RateProfile> = None;
         /// Propagation delay of this direction.
         delay: Option<DelayProfile> = None;
-        /// Delays of this direction that vary, beside its propagation delay.
+        /// Variable delays of this direction in addition to its propagation delay.
         jitter: Option<Jitters> = None;
-        /// The queue of this direction.
+        /// Queue of this direction.
         queue: Option<Queue> as Maybe<LimitOrKind> = None;
-        /// What corrupts packets in this direction.
+        /// Error model of this direction.
         error: Option<Errors> = None;
-        /// What spreads errors in this direction.
+        /// Interleaving of this direction.
         interleave: Option<Interleave> = None;
-        /// What protects bits in this direction.
+        /// Forward error correction of this direction.
         coding: Option<Coding> = None;
-        /// What sends damaged packets again in this direction.
+        /// Link-layer retransmission of this direction.
         arq: Option<Arq> = None;
-        /// What a packet occupies in this direction beside its own bytes.
+        /// Bytes of a packet in this direction besides the packet itself.
         framing: Option<Framing> = None;
-        /// The largest packet that the link takes.
+        /// Largest packet that this direction carries.
         mtu: Option<Mtu> = None;
-        /// When this direction is down.
+        /// Times when this direction is down.
         outage: Option<OutageKeys> = None;
     }
 }
 
 settings! {
-    /// An application, and the connections or datagrams that it sends by.
+    /// Application, with its connections or datagrams.
     #[derive(Clone, Debug)]
     pub(crate) struct Flow {
-        /// The sending node; where there are questions and answers, the one that asks. May contain `{n}` if there is a `count`.
+        /// Sending node. For requests and responses, the node that sends the requests. May contain `{n}` if `count` is
+        /// set.
         from: String;
-        /// The receiving node. May contain `{n}` if there is a `count`.
+        /// Receiving node. May contain `{n}` if `count` is set.
         to: String;
-        /// Make this many flows from the entry, with 1, 2, ... for `{n}` in `from`, `to`, routes and the name (appended if it has none).
+        /// Number of flows that the entry creates, with 1, 2, ... for `{n}` in `from`, `to`, routes and the name. Names
+        /// without `{n}` get the number as a suffix. Default: one flow without a number.
         count: Option<u32>, [1, 1_000_000];
-        /// What it sends.
+        /// Application of the flow.
         app: App = App::Greedy;
-        /// How the application that receives the data reads them. Without it, at once.
+        /// Reading rate of the receiving application. Default: it reads all data immediately.
         reader: Option<Reader>;
-        /// When it begins.
+        /// Start of the flow.
         start: Start = Start::At(Time::ZERO);
-        /// Its class in queues that tell classes apart, for packets in both directions; with strict priority 0 is the highest.
+        /// Class of the flow's packets, in both directions, for queues with classes. With strict priority, 0 is the
+        /// highest.
         class: u8 = 0;
-        /// The way there: nodes from `from` to `to`, or names of links where two links join the same nodes. Without it, the way of shortest delay at the start of the run.
+        /// Route from `from` to `to`: nodes, or links where several links join the same nodes. Default: the route with
+        /// the shortest delay at the start of the run.
         route: Option<Vec<String>>;
-        /// The way back, from `to` to `from`. Without it, the way of shortest delay.
+        /// Route back from `to` to `from`. Default: the route with the shortest delay.
         reverse_route: Option<Vec<String>>;
-        /// What differs from `[tcp]`, key by key.
+        /// Keys of this flow's transport that override `[tcp]`.
         tcp: Option<Tcp>;
     }
 }

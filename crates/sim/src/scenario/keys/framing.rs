@@ -1,9 +1,9 @@
-//! `framing` and `mtu` of a link.
+//! `framing` and `mtu` of a link: the checks of their values.
 
 use super::super::report::{below, Report};
 use crate::spec::{Frames, Framing, Mtu};
 
-/// What makes no sense in how packets are put on a link.
+/// Checks the framing of a link.
 pub(crate) fn check_framing(framing: Framing, report: &mut Report<'_>, path: &[String]) {
     let mut at_most = |key: &str, bytes: u64| {
         if bytes > BYTES_MAX {
@@ -38,7 +38,7 @@ pub(crate) fn check_framing(framing: Framing, report: &mut Report<'_>, path: &[S
     }
 }
 
-/// Whether packets can be as small as a link wants them.
+/// Checks that the senders can make packets as small as the MTU of a link.
 pub(crate) fn check_mtu(mtu: Mtu, report: &mut Report<'_>, path: &[String]) {
     if !(MTU_MIN..=BYTES_MAX).contains(&mtu.size) {
         let expected = format!("expected {MTU_MIN} B to {BYTES_MAX} B, like \"1500 B\"");
@@ -46,7 +46,7 @@ pub(crate) fn check_mtu(mtu: Mtu, report: &mut Report<'_>, path: &[String]) {
     }
 }
 
-/// What every link of IP takes (RFC 791 §3.2).
+/// Least MTU of an IP link in bytes (RFC 791 §3.2).
 const MTU_MIN: u64 = 68;
-/// More has no packet, header or cell.
+/// Largest packet, header or cell in bytes.
 const BYTES_MAX: u64 = 65_535;

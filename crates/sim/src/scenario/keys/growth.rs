@@ -1,11 +1,11 @@
-//! How the window starts and grows: what makes no sense together, and windows in bytes.
+//! Start and growth of the window: checks of conflicting keys, and conversion of windows to bytes.
 
 use super::tcp::WINDOW_MAX;
 use crate::scenario::report::Report;
 use bentpipe_tcp::{Config, CwndValidation, Increase, SlowStart, SsthreshRounding, WindowSize};
 use bentpipe_units::Duration;
 
-/// `path` gives the path of keys below the transport's table.
+/// Checks the keys of growth and converts windows to bytes. `path` returns the path of keys in the transport's table.
 pub(super) fn settle(config: &mut Config, report: &mut Report<'_>, path: &dyn Fn(&[&'static str]) -> Vec<String>) {
     let smss = u64::from(config.smss);
     let in_bytes = |window: WindowSize| WindowSize::Bytes(window.bytes(smss));
@@ -52,7 +52,7 @@ fn check_bounds(
     }
 }
 
-/// Whether an idle time ends with the restart window: RFC 2861 and RFC 7661 replace it.
+/// Whether the restart window applies after an idle time. RFC 2861 and RFC 7661 replace it.
 pub(super) fn idle_restart(config: &Config, is_given: bool, report: &mut Report<'_>, path: &[String]) -> bool {
     let says_itself = matches!(config.cwnd_validation, CwndValidation::Rfc2861 | CwndValidation::Rfc7661);
     if says_itself && is_given && config.idle_restart {

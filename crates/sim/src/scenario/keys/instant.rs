@@ -1,14 +1,14 @@
-//! Instants of UTC and ages in days, which only the sky has.
+//! Instants in UTC and ages in days, for the sky.
 
 use bentpipe_orbit::sky::epoch::Epoch;
 use bentpipe_units::quantity;
 use bentpipe_units::settings::{Format, Shape, Typed, Unfit, Value};
 
-/// An instant of UTC, as a text or as a date of TOML.
+/// Instant in UTC, as a string or a TOML date.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Instant(pub(crate) Epoch);
 
-/// A kind of text that a date of TOML is as well.
+/// Format of a string that may also be a TOML date.
 pub(in crate::scenario) static INSTANT: Format = Format {
     name: "instant",
     expected: "an instant of UTC",
@@ -36,7 +36,7 @@ impl Typed for Instant {
     }
 }
 
-/// A time that may be longer than a run can last, in seconds.
+/// Time in seconds that may exceed the longest run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Age(pub(crate) u64);
 

@@ -1,22 +1,22 @@
-//! Delays that vary.
+//! Variable delays of links.
 
 use crate::scenario::report::{below, Report};
 use crate::spec::{Jitter, Spread};
 use bentpipe_units::{either, Duration};
 
 either! {
-    /// Delays that vary.
+    /// Variable delays of a link.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) enum Jitters {
-        /// One of them.
+        /// One variable delay.
         One(Jitter);
-        /// Several, which add up.
+        /// Several variable delays, which add up.
         Sum(Vec<Jitter>);
     }
 }
 
 impl Jitters {
-    /// The form of the file, if there are any.
+    /// Returns the notation of variable delays, or none without any.
     pub(crate) fn of(all: &[Jitter]) -> Option<Self> {
         match all {
             [] => None,
@@ -25,7 +25,7 @@ impl Jitters {
         }
     }
 
-    /// All of them, if they make sense in a run of this length.
+    /// Returns all variable delays and reports those that a run of this length cannot have.
     pub(crate) fn checked(&self, run: Duration, report: &mut Report<'_>, path: &[String]) -> Vec<Jitter> {
         match self {
             Self::One(one) => check(one, run, report, path),
@@ -41,11 +41,11 @@ impl Jitters {
     }
 }
 
-/// The shortest time for which a value holds.
+/// Shortest time for which a value holds.
 const EVERY_MIN: Duration = Duration::from_micros(10);
-/// The longest delay that varies.
+/// Largest variable delay.
 const DELAY_MAX: Duration = Duration::from_secs(60);
-/// Values of a correlated delay in a run: each follows from the one before it.
+/// Largest number of values of a correlated delay in a run. Each value depends on the one before it.
 const VALUES_MAX: u64 = 100_000_000;
 
 fn check(jitter: &Jitter, run: Duration, report: &mut Report<'_>, path: &[String]) {

@@ -1,6 +1,7 @@
-//! The keys of a scenario by topic: what is declared of them here and not with the values that a network is built from, and what
-//! makes no sense together. The declarations themselves stand where the values are: `spec`, `middlebox`, and the transport's
-//! `Config`.
+//! Declares the keys of a scenario by topic and checks combinations of keys.
+//!
+//! Only keys whose notation differs from the values of a network are declared here. Other keys are declared with their
+//! values: in `spec`, `middlebox` and the transport's `Config`.
 
 mod app;
 mod at;
@@ -42,34 +43,34 @@ use crate::spec::Start;
 use bentpipe_tcp::BDP;
 use bentpipe_units::{Duration, Rate};
 
-/// `millionths` of rate times round trip, bytes, rounded down.
+/// Returns `millionths` of rate times round trip in bytes, rounded down.
 pub(super) fn product(rate: Rate, rtt: Duration, millionths: u64) -> u64 {
     let bytes = u128::from(rate.bytes_in(rtt)) * u128::from(millionths) / u128::from(BDP);
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// The two ends of a random time, drawn uniformly.
+/// Checks the two bounds of a random time, which is drawn uniformly.
 fn check_span<T: PartialOrd>(least: T, most: T, expected: &str, report: &mut Report<'_>, path: &[String]) {
     if least >= most {
         report.value(&below(path, "uniform"), "is an empty span", expected);
     }
 }
 
-/// A random time that is written as two bounds; one time alone is equal to both.
+/// Checks a random time. It is written as two bounds or as one time for both.
 pub(super) fn check_hold(hold: (Duration, Duration), report: &mut Report<'_>, path: &[String]) {
     if report.tree.at(path.iter().map(String::as_str)).table().is_some() {
         check_span(hold.0, hold.1, "expected the shortest time before the longest", report, path);
     }
 }
 
-/// When a flow starts.
+/// Checks the start of a flow.
 pub(super) fn check_start(start: Start, report: &mut Report<'_>, path: &[String]) {
     if let Start::Uniform { from, to } = start {
         check_span(from, to, "expected the earliest instant before the latest", report, path);
     }
 }
 
-/// A function of one's own becomes the one that was given, which has its name.
+/// Replaces a custom middlebox by the middlebox of the same name that the caller registered.
 fn take_given(own: &mut OwnConfig, report: &mut Report<'_>, path: &[String]) {
     let files = report.files;
     let given = files.functions();
@@ -82,7 +83,7 @@ fn take_given(own: &mut OwnConfig, report: &mut Report<'_>, path: &[String]) {
     report.suggest(&below(path, "name"), "is a function that nobody gave", expected, suggestion);
 }
 
-/// What stands at a node.
+/// Checks the middlebox of a node.
 pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
     match config {
         MiddleboxConfig::AckFilter(_)

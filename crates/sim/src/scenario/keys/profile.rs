@@ -1,4 +1,4 @@
-//! What changes over time: rates, delays, outages.
+//! Values that change over time: rates, delays, outages.
 
 use crate::scenario::report::{below, Report};
 use crate::scenario::trace;
@@ -8,183 +8,190 @@ use bentpipe_units::settings::{Angle, Distance};
 use bentpipe_units::{either, settings, words, Duration, Rate, Time};
 
 either! {
-    /// A bit rate, constant or over time.
+    /// Bit rate, constant or variable.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) enum RateProfile {
-        /// Always this.
+        /// Constant rate.
         Constant(Rate);
-        /// In steps.
+        /// Rate that changes in steps.
         Points(RatePoints);
-        /// From a file.
+        /// Rate from a file.
         Trace(RateTrace);
     }
 }
 
 either! {
-    /// A delay, constant or over time.
+    /// Delay, constant or variable.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) enum DelayProfile {
-        /// Always this.
+        /// Constant delay.
         Constant(Duration);
-        /// By points.
+        /// Delay by points.
         Points(DelayPoints);
-        /// Of a satellite.
+        /// Delay to a satellite.
         Pass(DelayPass);
-        /// From a file.
+        /// Delay from a file.
         Trace(DelayTrace);
     }
 }
 
 either! {
-    /// When a link is down.
+    /// Times when a link is down.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) enum OutageKeys {
-        /// At set times.
+        /// Listed outages.
         Spans(OutageSpans);
-        /// At random.
+        /// Random outages.
         Random(OutageRandom);
-        /// From a file.
+        /// Outages from a file.
         Trace(OutageTrace);
     }
 }
 
 settings! {
-    /// A bit rate that was measured.
+    /// Measured bit rate.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct RateTrace {
-        /// A file beside the scenario or in a folder there. The resolved scenario has its content as points.
+        /// File beside the scenario or in a folder there. The resolved scenario contains its content as points.
         file: String;
-        /// What is in it.
+        /// Format of the file.
         format: RateFormat = RateFormat::Csv;
-        /// Name of the column to take; in `_bps`, `_kbps`, `_mbps` or `_gbps`. Not needed where there is only one beside the time.
+        /// Name of the column with the rate; it ends in `_bps`, `_kbps`, `_mbps` or `_gbps`. Default: the only column
+        /// beside the time.
         column: Option<String>;
-        /// Start again after this long. Without it, the last value holds. A Mahimahi trace starts again by itself.
+        /// Period after which the values repeat. Default: no repetition; the last value holds. A Mahimahi trace always
+        /// repeats.
         every: Option<Duration>;
     }
 }
 
 settings! {
-    /// A bit rate that changes in steps.
+    /// Bit rate that changes in steps.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct RatePoints {
-        /// Pairs of instant and rate, increasing in time, the first at 0 s. Each holds until the next.
+        /// Pairs of instant and rate, increasing in time, the first at 0 s. Each rate holds until the next instant.
         points: Vec<(Time, Rate)>, [1];
-        /// Start again after this long. Without it, the last point holds.
+        /// Period after which the points repeat. Default: no repetition; the last point holds.
         every: Option<Duration>;
     }
 }
 
 settings! {
-    /// A delay that was measured.
+    /// Measured delay.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct DelayTrace {
-        /// A CSV file beside the scenario or in a folder there. The resolved scenario has its content as points.
+        /// CSV file beside the scenario or in a folder there. The resolved scenario contains its content as points.
         file: String;
-        /// Name of the column to take, in `_s`, `_ms`, `_us` or `_ns`; a round trip is not halved. Not needed where there is only one beside the time.
+        /// Name of the column with the delay; it ends in `_s`, `_ms`, `_us` or `_ns`. A round trip is not halved.
+        /// Default: the only column beside the time.
         column: Option<String>;
-        /// What happens between rows.
+        /// Values between rows.
         interpolate: Interpolate = Interpolate::Hold;
-        /// Start again after this long. Without it, the last value holds.
+        /// Period after which the values repeat. Default: no repetition; the last value holds.
         every: Option<Duration>;
     }
 }
 
 settings! {
-    /// A delay that changes over time.
+    /// Delay that changes over time.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct DelayPoints {
         /// Pairs of instant and delay, increasing in time, the first at 0 s.
         points: Vec<(Time, Duration)>, [1];
-        /// What happens between points.
+        /// Values between points.
         interpolate: Interpolate = Interpolate::Hold;
-        /// Start again after this long. Without it, the last point holds.
+        /// Period after which the points repeat. Default: no repetition; the last point holds.
         every: Option<Duration>;
     }
 }
 
 settings! {
-    /// The delay to a satellite that passes overhead.
+    /// Delay to satellites that pass overhead.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct DelayPass {
-        /// The orbit; at the end of each period of visibility the next satellite takes over.
+        /// Orbit of the satellites. The next satellite takes over at the end of each period of visibility.
         pass: Pass;
     }
 }
 
 settings! {
-    /// A circular orbit seen from a station that it crosses overhead, Earth rotation ignored (E. Lutz et al. 2000).
+    /// Circular orbit that passes directly over a ground station, without the rotation of the Earth (E. Lutz et al.
+    /// 2000).
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Pass {
         /// Altitude of the orbit above the ground, 100 km to 100,000 km.
         altitude: Distance;
-        /// The satellite is used above this elevation; 0 to 89 degrees.
+        /// Least elevation of a satellite in use, 0 to 89 degrees.
         elevation_min: Angle;
-        /// Slant ranges between the ends of the link: 1 to the satellite, 2 for up and down again.
+        /// Number of slant ranges between the ends of the link: 1 for a link to the satellite, 2 for a link up and
+        /// down.
         hops: u32 = 2, [1, 100];
     }
 }
 
 settings! {
-    /// A link is down at set times.
+    /// Listed outages of a link.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct OutageSpans {
-        /// Pairs of start and end, increasing, not overlapping.
+        /// Pairs of start and end, increasing, without overlap.
         spans: Vec<(Time, Time)>, [1];
-        /// Repeat after this long. Without it, the spans come once.
+        /// Period after which the outages repeat. Default: no repetition.
         every: Option<Duration>;
-        /// What happens to packets that wait when the link goes down.
+        /// Treatment of packets that wait when the link goes down.
         queue: OutageQueue = OutageQueue::Keep;
     }
 }
 
 settings! {
-    /// A link is up and down for exponential times, from a random stream of its own.
+    /// Random outages of a link, with exponential times up and down from its own random stream.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct OutageRandom {
         /// Mean time up.
         mean_up: Duration;
         /// Mean time down.
         mean_down: Duration;
-        /// What happens to packets that wait when the link goes down.
+        /// Treatment of packets that wait when the link goes down.
         queue: OutageQueue = OutageQueue::Keep;
     }
 }
 
 settings! {
-    /// A link is down when it was in a record.
+    /// Recorded outages of a link.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct OutageTrace {
-        /// A CSV file beside the scenario or in a folder there, whose first two columns are start and end (`start_s,end_s`), in times of the run.
+        /// CSV file beside the scenario or in a folder there. Its first two columns are start and end
+        /// (`start_s,end_s`), in times of the run.
         file: String;
-        /// Repeat after this long. Without it, the spans come once.
+        /// Period after which the outages repeat. Default: no repetition.
         every: Option<Duration>;
-        /// What happens to packets that wait when the link goes down.
+        /// Treatment of packets that wait when the link goes down.
         queue: OutageQueue = OutageQueue::Keep;
     }
 }
 
 words! {
-    /// What is in the file of a rate.
+    /// Format of the file of a rate.
     pub(crate) enum RateFormat {
-        /// Comma-separated values under a line of names: time, rate.
+        /// Comma-separated values with a header line: time, rate.
         "csv" => Csv,
-        /// Mahimahi's opportunities: each line is a millisecond in which 1500 bytes may leave, the last one when it starts again.
+        /// Mahimahi's transmission opportunities: each line is a millisecond in which 1500 bytes may leave. The trace
+        /// repeats after the last line.
         "mahimahi" => Mahimahi,
     }
 }
 
 words! {
-    /// What happens between the points of a profile.
+    /// Values between the points of a profile.
     pub(crate) enum Interpolate {
         /// Each value holds until the next point.
         "hold" => Hold,
-        /// A straight line to the next point.
+        /// Linear interpolation to the next point.
         "linear" => Linear,
     }
 }
 
 words! {
-    /// What happens to packets that wait when the link goes down.
+    /// Treatment of packets that wait when the link goes down.
     pub(crate) enum OutageQueue {
         /// They wait for the end of the outage.
         "keep" => Keep,
@@ -194,7 +201,7 @@ words! {
 }
 
 impl RateProfile {
-    /// As it would be written.
+    /// Returns the notation of a rate profile.
     pub(crate) fn of(profile: &Profile<Rate>) -> Self {
         match profile {
             Profile::Constant(rate) => Self::Constant(*rate),
@@ -206,7 +213,7 @@ impl RateProfile {
 }
 
 impl DelayProfile {
-    /// As it would be written.
+    /// Returns the notation of a delay profile.
     pub(crate) fn of(profile: &Profile<Duration>) -> Self {
         match profile {
             Profile::Constant(delay) => Self::Constant(*delay),
@@ -219,7 +226,7 @@ impl DelayProfile {
 }
 
 impl OutageKeys {
-    /// As it would be written.
+    /// Returns the notation of an outage.
     pub(crate) fn of(outage: &Outage) -> Self {
         let queue = if outage.flush { OutageQueue::Flush } else { OutageQueue::Keep };
         match &outage.when {
@@ -272,7 +279,7 @@ fn rate_trace(trace: &RateTrace, report: &mut Report<'_>, path: &[String]) -> Op
     }
 }
 
-/// The profile of a trace, if there is one: what is wrong with it is reported.
+/// Returns the profile of a trace and reports its faults.
 pub(super) fn traced<T: Copy>(
     points: Vec<(Time, T)>,
     linear: bool,
@@ -336,7 +343,7 @@ pub(super) fn check_points<T: Copy>(profile: &Profile<T>, report: &mut Report<'_
         report.value(&below(path, "points"), &message, "expected instants that increase");
     }
     let last = points[points.len() - 1].0 - Time::ZERO;
-    // A straight line may end where the next period begins; a step there would never be seen.
+    // A linear section may end where the next period begins. A step at that instant would have no effect.
     if period.is_some_and(|period| period < last || period == Duration::ZERO || (period == last && !linear)) {
         let expected = format!("expected more than {last}, the last point");
         report.value(&below(path, "every"), "is too short for the points", &expected);
@@ -364,7 +371,7 @@ pub(crate) fn outage(outage: &OutageKeys, report: &mut Report<'_>, path: &[Strin
     Outage { when, flush: queue == OutageQueue::Flush }
 }
 
-/// Outages that are listed, under `key`.
+/// Writes listed outages to `key`.
 fn set_times(
     spans: Vec<(Time, Time)>,
     period: Option<Duration>,

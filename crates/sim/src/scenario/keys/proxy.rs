@@ -1,4 +1,4 @@
-//! Proxies: what their keys mean, and what makes no sense.
+//! Proxies: conversion and checks of their keys.
 
 use super::tcp::{transport, Tcp};
 use crate::middlebox::{CacheConfig, SatPepConfig, SplitConfig};
@@ -6,7 +6,7 @@ use crate::scenario::report::{below, Report};
 use bentpipe_tcp::{Config, InitialSsthresh};
 use bentpipe_units::{Duration, Rate};
 
-/// Settles the two transports of a proxy that splits connections.
+/// Checks and completes the two transports of a proxy that splits connections.
 pub(super) fn check_split(split: &mut SplitConfig, report: &mut Report<'_>, path: &[String]) {
     for (side, config) in [("opener", &mut split.opener), ("listener", &mut split.listener)] {
         let place = below(path, side);
@@ -22,7 +22,7 @@ pub(super) fn check_split(split: &mut SplitConfig, report: &mut Report<'_>, path
     check_idle(split.idle, report, path);
 }
 
-/// The same of a cache, which is such a proxy.
+/// Checks and completes the two transports of a cache.
 pub(super) fn check_cache(cache: &mut CacheConfig, report: &mut Report<'_>, path: &[String]) {
     let mut split = cache.split();
     check_split(&mut split, report, path);
@@ -32,7 +32,7 @@ pub(super) fn check_cache(cache: &mut CacheConfig, report: &mut Report<'_>, path
     }
 }
 
-/// Settles the transport of a gateway of SaTPEP.
+/// Checks and completes the transport of a SaTPEP gateway.
 pub(super) fn check_satpep(satpep: &mut SatPepConfig, report: &mut Report<'_>, path: &[String]) {
     satpep.terrestrial = settled(&satpep.terrestrial, report, &below(path, "terrestrial"));
     if satpep.rate.as_bps() == 0 {
@@ -43,21 +43,21 @@ pub(super) fn check_satpep(satpep: &mut SatPepConfig, report: &mut Report<'_>, p
             report.value(&below(path, key), "is no time", "expected more than 0 s");
         }
     }
-    // The window field of the hop counts 256 B.
+    // The window field of the hop counts units of 256 B.
     if !(u64::from(satpep.terrestrial.smss)..=65_535 * 256).contains(&satpep.buffer) {
         report.value(&below(path, "buffer"), "is out of range", "expected at least one segment, at most 16776960 B");
     }
     check_idle(satpep.idle, report, path);
 }
 
-/// After how long a proxy forgets a connection.
+/// Checks the idle time after which a proxy forgets a connection.
 pub(super) fn check_idle(idle: Duration, report: &mut Report<'_>, path: &[String]) {
     if idle == Duration::ZERO {
         report.value(&below(path, "idle"), "keeps nothing", "expected more than 0 s");
     }
 }
 
-/// The transport at `place`.
+/// Returns the complete transport at `place`.
 fn settled(config: &Config, report: &mut Report<'_>, place: &[String]) -> Config {
     let parts: Vec<&str> = place.iter().map(String::as_str).collect();
     let bounded = "expected the proxy's key buffer instead, which bounds both directions";

@@ -1,17 +1,17 @@
-//! Queues.
+//! Checks of the keys of queues.
 
 use crate::scenario::report::{below, Report};
 use crate::spec::{Queue, QueueLimit};
 use bentpipe_units::Duration;
 
-/// A smaller quantum would need many turns for a packet.
+/// Least quantum in bytes. A smaller one would need many rounds per packet.
 const QUANTUM_MIN: u32 = 100;
 
-/// What makes no sense in a queue.
+/// Checks a queue and reports invalid values.
 pub(crate) fn check_queue(queue: &Queue, report: &mut Report<'_>, path: &[String]) {
     let mut check = Checker { report, path };
     match queue {
-        // A packet that finds the link free needs no room.
+        // A packet that finds the link idle needs no room.
         Queue::DropTail { .. } => {}
         Queue::Red(red) => {
             if red.max_th <= red.min_th {
@@ -56,7 +56,7 @@ struct Checker<'a, 'b> {
 }
 
 impl Checker<'_, '_> {
-    /// The limit of a queue that all packets pass through, also those that find the link free.
+    /// Checks the limit of a queue that every packet enters, even if the link is idle.
     fn room(&mut self, key: &str, limit: QueueLimit) {
         if matches!(limit, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
             self.wrong(key, "lets nothing pass", "expected room for at least one packet");
@@ -69,7 +69,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Target and interval of CoDel.
+    /// Checks target and interval of CoDel.
     fn control(&mut self, target: Duration, interval: Duration) {
         self.span("target", target);
         self.span("interval", interval);
@@ -87,13 +87,13 @@ impl Checker<'_, '_> {
     }
 
     fn bytes(&mut self, key: &str, bytes: u32, least: u32) {
-        // What was larger has become the largest number.
+        // Larger values were cut to the largest number.
         if !(least..u32::MAX).contains(&bytes) {
             self.wrong(key, "is out of range", &format!("expected {least} B to {} B", u32::MAX - 1));
         }
     }
 
-    /// The first of these keys that is not there by default.
+    /// Returns the first of these keys whose value is not the default.
     fn written<'k>(&self, keys: [&'k str; 2]) -> &'k str {
         let is_written = |key: &&&str| !self.report.is_default(&below(self.path, key));
         keys.iter().find(is_written).copied().unwrap_or(keys[0])
@@ -111,7 +111,7 @@ mod tests {
     use crate::scenario::from_toml;
     use crate::spec::{Codel, FqCodel, Scenario, Share};
 
-    /// 10 Mbit/s and 500 ms there and back: a bdp is 625 kB.
+    /// 10 Mbit/s and a round trip of 500 ms: a bdp is 625 kB.
     fn with(queue: &str, flow: &str) -> Result<std::sync::Arc<Scenario>, String> {
         let text = format!(
             "duration = \"10 s\"\n[link.up]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\

@@ -1,4 +1,4 @@
-//! A path over satellites: over what, from where, and what its links bear.
+//! Paths over satellites: satellites, places, rules, and the links between them.
 
 use super::instant::{Age, Instant};
 use super::radio::{Clouds, Radio, Rain, Recommendation, Scintillation};
@@ -10,114 +10,138 @@ use bentpipe_units::{either, settings, words, Duration, Time};
 use std::collections::BTreeMap;
 
 settings! {
-    /// The sky over the scenario: nodes that have the name of a place are on the ground there, and what flows between places goes over the satellites that are in view. Before the run it becomes links whose delays follow the geometry, and routes that change in `[[at]]`; that is what the resolved scenario shows.
+    /// Satellites over the scenario. Nodes with the name of a place are on the ground at that place, and flows between
+    /// places go over the satellites in view. Before the run, the sky becomes links whose delays follow the geometry,
+    /// and routes that change in `[[at]]`. The resolved scenario shows these.
     #[derive(Clone, Debug)]
     pub(crate) struct Sky {
-        /// The satellites: a constellation by name (`bentpipe list constellations`), a slot over the equator, a file of elements, or a list of constellations. Each flow uses the first of a list that has a path.
+        /// Satellites: the name of a constellation (`bentpipe list constellations`), a slot over the equator, a file of
+        /// elements, shells, or a list of constellations. Each flow uses the first of a list that has a path.
         over: Over;
-        /// Constellations of a list in `over`, by name. A name without a table is that of a constellation (`bentpipe list constellations`).
+        /// Constellations of a list in `over`, by name. A name without a table is that of a known constellation
+        /// (`bentpipe list constellations`).
         constellation: BTreeMap<String, Constellation> = BTreeMap::new();
-        /// Time for which an earlier constellation of the list must have a path before a flow goes back to it.
+        /// Time for which an earlier constellation of the list must have a path before a flow returns to it.
         back_after: Duration = Duration::ZERO;
-        /// When the run begins, in UTC, as `2026-06-14T12:00:00Z`; a date of TOML will do, too. Without it, a constellation begins at 2000-01-01, elements at the median of their epochs (of each object the newest). Replications begin at other instants (`day`).
+        /// Start of the run in UTC: `2026-06-14T12:00:00Z` or a TOML date. Default: 2000-01-01 for a constellation; for
+        /// elements, the median of their epochs (of each object the newest). Replications start at other instants
+        /// (`day`).
         start: Option<Instant>;
-        /// Elements of a file are refused if they are farther than this from any instant of the run. Starlink is thousands of km off its elements after 90 days.
+        /// Largest age of elements of a file: elements farther from any instant of the run are rejected. After 90 days,
+        /// Starlink is thousands of km off its elements.
         elements_age_max: Age = Age(90 * 86_400);
-        /// How often paths are looked at. Every change stands at a multiple of it.
+        /// Interval between computations of the paths. Every change is at a multiple of it.
         step: Duration = Duration::from_secs_f64(1.0);
-        /// Which satellite a place uses. One word is for all places but gateways, which use any.
+        /// Rule for the satellite that a place uses. A single word applies to all places except gateways, which use any
+        /// satellite.
         selection: Selections = Selections::One(Selection::Any);
-        /// Which of several paths is taken.
+        /// Criterion for the best of several paths.
         metric: Metric = Metric::Delay;
-        /// When another path is taken.
+        /// Condition for a change to another path.
         change: PathChange = PathChange::Better;
-        /// Satellites are used above this elevation. Without it, that of the constellation; 25 deg for elements, 5 deg for a slot.
+        /// Least elevation of satellites in use. Default: that of the constellation; 25 deg for elements, 5 deg for a
+        /// slot.
         elevation_min: Option<Angle>;
-        /// Satellites are used up to this distance in km instead, whatever their elevation.
+        /// Largest distance of satellites in use in km, in place of an elevation.
         range_max_km: Option<f64>, [1.0, 1_000_000.0];
-        /// Motion of the satellites of a constellation by name. Without it, that of its source.
+        /// Motion of the satellites of a constellation by name. Default: that of its source.
         motion: Option<Motion>;
-        /// Revolutions per day of a constellation by name with one shell, in place of its height.
+        /// Mean motion of a constellation by name with one shell in revolutions per day, in place of its altitude.
         mean_motion: Option<f64>, [0.1, 17.0];
-        /// Phase of every other plane of a constellation by name with one shell, degrees, in place of its phasing.
+        /// Phase of every other plane of a constellation by name with one shell in degrees, in place of its phasing.
         odd_planes: Option<f64>, [-360.0, 360.0];
-        /// Links between satellites. Without it, those of the constellation.
+        /// Links between satellites. Default: those of the constellation.
         between_satellites: Option<BetweenSatellites>;
-        /// Gateways, by name of place: where a path may leave the sky, on by fibre to the other gateways. Satellites with links between them go on using these. Satellites without such links are bent pipes if there are gateways: all packets go down to a gateway. A gateway at the end of a flow uses any satellite in view.
+        /// Gateways, by name of their place. Paths may leave the satellites there and continue over fibre to other
+        /// gateways. Satellites with links between them still use these links. Satellites without such links are bent
+        /// pipes if there are gateways: all packets go down to a gateway. A gateway at the end of a flow uses any
+        /// satellite in view.
         gateway: Vec<String> = Vec::new();
-        /// The way of packets from gateway to gateway.
+        /// Route of packets from gateway to gateway.
         relay: Relay = Relay::Fibre;
-        /// How much longer a fibre between gateways is than the great circle; light takes 4.9 us per km in it.
+        /// Length of a fibre between gateways, relative to the great circle. Light takes 4.9 us per km of fibre.
         stretch: f64 = 1.5, [1.0, 10.0];
-        /// Chooses the lots of `selection = "starlink"` and the rain: another seed is another day. Replications have other seeds (`day`).
+        /// Seed of the random choices of `selection = "starlink"` and of the rain. Another seed is another day.
+        /// Replications have their own seeds (`day`).
         seed: u64 = 1;
-        /// The day of the sky. Day 0 is that of `start` and `seed`; day k begins at an instant drawn from the 24 hours after `start`, and has `seed` + k. Without this key, a run has day 0 and replication k of an experiment has day k; with it, all replications share the day. Measured rain, failures and moving places are the same on all days.
+        /// Day of the sky. Day 0 has `start` and `seed`. Day k starts at a random instant in the 24 hours after `start`
+        /// and has `seed` + k. Measured rain, failures and moving places are the same on all days. Default: day 0 for a
+        /// run, day k for replication k of an experiment. With the key, all replications share the day.
         day: Option<u64>;
-        /// Rain on links that have a `radio`.
+        /// Rain on links with a `radio`.
         rain: Rain = Rain::Off;
-        /// Edition of ITU-R P.618, which decides the gases and clouds that come with rare rain.
+        /// Edition of ITU-R P.618, which defines the gases and clouds that come with rare rain.
         recommendation: Recommendation = Recommendation::P618_14;
-        /// Clouds on links that have a `radio`, as they are exceeded in a share of an average year (ITU-R P.840-8). Without it, there are none.
+        /// Clouds on links with a `radio`: attenuation that is exceeded in a share of an average year (ITU-R P.840-8).
+        /// Default: none.
         clouds: Option<Clouds>;
-        /// Scintillation on links that have a `radio`, as a fade that is exceeded in a share of an average year (ITU-R P.618). Without it, there is none.
+        /// Scintillation on links with a `radio`: fade that is exceeded in a share of an average year (ITU-R P.618).
+        /// Default: none.
         scintillation: Option<Scintillation>;
-        /// What each satellite and gateway on the way adds to a delay when paths are chosen.
+        /// Delay that each satellite and gateway adds to a path when paths are compared.
         hop_delay: Duration = Duration::ZERO;
-        /// How long a place keeps the link to a satellite that it leaves for another.
+        /// Time for which a place keeps the link to the old satellite during a handover.
         make_before_break: Option<Duration>;
-        /// How long a place has no satellite when it leaves one for another: with `waiting = "kept"` packets wait for the next one, otherwise there is no route in between. With neither key, both happen at once.
+        /// Interruption of a place during a handover between satellites. With `waiting = "kept"`, packets wait for the
+        /// new satellite; otherwise, there is no route during this time. Without this key and `make_before_break`, old
+        /// and new link change at the same instant.
         break_before_make: Option<Duration>;
-        /// What is out of use, and when. Paths avoid it from that instant on; what is on its links or waits for them is lost with cause `handover`.
+        /// Satellites, gateways, terminals and links out of use, with their times. Paths avoid them from that instant
+        /// on. Packets on their links or in their queues are lost with cause `handover`.
         failure: Vec<SkyFailure> = Vec::new();
-        /// Several paths at once that share nothing. Without it, there is one, the best.
+        /// Disjoint paths at the same time. Default: a single path, the best.
         disjoint: Option<Disjoint>;
-        /// What becomes of packets that wait for a satellite's link to a place when that goes to another satellite. Without it, they are lost at satellites that have links to each other. Bent pipes have no queue: the packets really wait at the sender on the ground. For these the default is `moved`, and packets that wait for the link up are rerouted.
+        /// Treatment of packets that wait for a satellite's link to a place when the place changes to another
+        /// satellite. Default: they are lost at satellites with links between them. Bent pipes have no queue, so their
+        /// packets wait at the sender on the ground. Default for bent pipes: `moved`; packets that wait for the link up
+        /// are rerouted.
         waiting: Option<Waiting>;
-        /// What becomes of packets on that link.
+        /// Treatment of packets on the way over that link.
         in_flight: InFlight = InFlight::Lost;
-        /// Whether the places that a satellite serves share its rate, up and down, or have a link each.
+        /// Whether the places of a satellite share its rate, up and down. Otherwise, each place has its own link.
         shared: bool = false;
-        /// Places besides cities (`bentpipe list places`), by name.
+        /// Places besides the known cities (`bentpipe list places`), by name.
         place: BTreeMap<String, Position> = BTreeMap::new();
-        /// Links between places and satellites; forward is up. Without a rate, 20 Mbit/s up and 100 Mbit/s down.
+        /// Links between places and satellites. The forward direction is up. Default rates: 20 Mbit/s up, 100 Mbit/s
+        /// down.
         user: Hop = Hop::default();
-        /// Links between gateways and satellites; forward is up. Without a rate, 1 Gbit/s.
+        /// Links between gateways and satellites. The forward direction is up. Default rate: 1 Gbit/s.
         feeder: Hop = Hop::default();
-        /// Links between satellites. Without a rate, 10 Gbit/s.
+        /// Links between satellites. Default rate: 10 Gbit/s.
         inter_satellite: Hop = Hop::default();
-        /// Links between gateways. Without a rate, 10 Gbit/s.
+        /// Links between gateways. Default rate: 10 Gbit/s.
         fibre: Hop = Hop::default();
-        /// What satellites do with the signal of links that have a radio.
+        /// Treatment of the signal by satellites, for links with a radio.
         payload: Payload = Payload::Regenerative;
-        /// What happens to corrupted packets at a satellite.
+        /// Treatment of corrupted packets by satellites.
         on_board: NodeKind = NodeKind::Router;
-        /// Functions at every satellite that see each packet passing through, in order.
+        /// Middleboxes at every satellite, in order. Each sees every packet that passes through.
         "middlebox" middleboxes: Vec<MiddleboxConfig> = Vec::new();
     }
 }
 
 either! {
-    /// Satellites.
+    /// Satellites of a sky.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) enum Over {
-        /// A constellation by name.
+        /// Constellation by name.
         Named(String);
-        /// Over the equator.
+        /// Slot over the equator.
         Slot(Slot);
-        /// From a file.
+        /// File of elements.
         File(Elements);
-        /// Of one's own.
+        /// Custom constellation.
         Shells(OwnShells);
-        /// Several, in the order in which flows use them.
+        /// Several constellations, in the order in which flows use them.
         Several(Vec<String>);
     }
 }
 
 settings! {
-    /// One of several constellations. Its keys replace those of `[sky]`.
+    /// One of several constellations. Its keys override those of `[sky]`.
     #[derive(Clone, Debug)]
     pub(crate) struct Constellation {
-        /// The satellites, as in `[sky]`, but no list. Without it, the constellation that has the name of the table.
+        /// Satellites, as in `[sky]` but not a list. Default: the constellation with the name of the table.
         over: Option<Over>;
         /// Rule of a place for its satellite.
         selection: Option<Selections>;
@@ -133,9 +157,9 @@ settings! {
         odd_planes: Option<f64>, [-360.0, 360.0];
         /// Links between satellites.
         between_satellites: Option<BetweenSatellites>;
-        /// Gateways of this constellation. Fibres join them with each other, not with those of other constellations.
+        /// Gateways of this constellation. Fibre joins them with each other, not with gateways of other constellations.
         gateway: Option<Vec<String>>;
-        /// The way of packets from gateway to gateway.
+        /// Route of packets from gateway to gateway.
         relay: Option<Relay>;
         /// Overlap at a handover between its satellites.
         make_before_break: Option<Duration>;
@@ -143,11 +167,12 @@ settings! {
         break_before_make: Option<Duration>;
         /// Satellites, gateways, terminals and links out of use, with their times.
         failure: Option<Vec<SkyFailure>>;
-        /// Rule for packets that wait for a satellite's link to a place when that goes to another satellite.
+        /// Treatment of packets that wait for a satellite's link to a place when the place changes to another
+        /// satellite.
         waiting: Option<Waiting>;
-        /// Rule for packets on that link.
+        /// Treatment of packets on the way over that link.
         in_flight: Option<InFlight>;
-        /// Whether the places that a satellite serves share its rate.
+        /// Whether the places of a satellite share its rate.
         shared: Option<bool>;
         /// Links between places and its satellites.
         user: Option<Hop>;
@@ -157,118 +182,121 @@ settings! {
         inter_satellite: Option<Hop>;
         /// Links between its gateways.
         fibre: Option<Hop>;
-        /// Treatment of the signal by its satellites, for links that have a radio.
+        /// Treatment of the signal by its satellites, for links with a radio.
         payload: Option<Payload>;
         /// Treatment of corrupted packets by its satellites.
         on_board: Option<NodeKind>;
-        /// Functions at its satellites that see each packet passing through, in order.
+        /// Middleboxes at its satellites, in order. Each sees every packet that passes through.
         "middlebox" middleboxes: Option<Vec<MiddleboxConfig>>;
     }
 }
 
 settings! {
-    /// A constellation of one's own.
+    /// Custom constellation.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct OwnShells {
-        /// Its shells. Their satellites are used from 25 deg of elevation on and linked by `between_satellites = "grid"` unless other keys say otherwise.
+        /// Shells. Defaults for their satellites: an elevation of 25 deg or more, and links by `between_satellites =
+        /// "grid"`.
         shells: Vec<OwnShell>, [1];
     }
 }
 
 settings! {
-    /// Planes of equal orbits: Walker's i: T/P/F has P `planes`, T / P satellites `per_plane` and F as `phasing`.
+    /// Shell: planes of equal orbits. In Walker's notation i: T/P/F, P is `planes`, T / P is `per_plane` and F is
+    /// `phasing`.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct OwnShell {
         /// Number of planes.
         planes: u32, [1, 1000];
-        /// Satellites in each.
+        /// Satellites per plane.
         per_plane: u32, [1, 10_000];
-        /// Height of circular orbits above a sphere of 6378.137 km; of the semi-major axis where they are ellipses. Needed without `mean_motion`.
+        /// Altitude of the semi-major axis above a sphere of 6378.137 km, in km. For circular orbits, the altitude of
+        /// the orbit. Required without `mean_motion`.
         altitude_km: Option<f64>, [100.0, 400_000.0];
-        /// Revolutions per day, in place of the height.
+        /// Mean motion in revolutions per day, in place of the altitude.
         mean_motion: Option<f64>, [0.1, 17.0];
-        /// Inclination, degrees.
+        /// Inclination in degrees.
         inclination: f64, [0.0, 180.0];
-        /// How far the planes spread.
+        /// Spread of the planes around the equator.
         pattern: OwnPattern = OwnPattern::Delta;
-        /// Walker's F: each plane is ahead of the one before it by F 360 deg / T.
+        /// Walker's F: each plane is F 360 deg / T ahead of the plane before it.
         phasing: u32 = 0;
-        /// Degrees by which every other plane is ahead, instead of `phasing`.
+        /// Phase of every other plane in degrees, in place of `phasing`.
         odd_planes: Option<f64>, [-360.0, 360.0];
-        /// Degrees between planes. Without it, they are evenly spread.
+        /// Distance between planes in degrees. Default: evenly spread.
         spacing: Option<f64>, [0.0, 360.0];
-        /// Right ascension of the first plane's node at the start, degrees.
+        /// Right ascension of the ascending node of the first plane at the start, in degrees.
         node: f64 = 0.0, [-360.0, 360.0];
-        /// Mean anomaly of the first satellite at the start, degrees.
+        /// Mean anomaly of the first satellite at the start, in degrees.
         anomaly: f64 = 0.0, [-360.0, 360.0];
-        /// 0 for circles.
+        /// Eccentricity; 0 for circular orbits.
         eccentricity: f64 = 0.0, [0.0, 0.9];
-        /// Argument of the perigee, degrees.
+        /// Argument of the perigee in degrees.
         perigee: f64 = 0.0, [-360.0, 360.0];
-        /// How orbits change.
+        /// Motion of the satellites.
         motion: Motion = Motion::J2;
     }
 }
 
 words! {
-    /// How far the planes of a shell spread.
+    /// Spread of the planes around the equator.
     pub(crate) enum OwnPattern {
-        /// All around the equator: inclined orbits.
+        /// Full circle: inclined orbits.
         "delta" => Delta,
-        /// Over half of it: polar orbits, with a seam.
+        /// Half circle: polar orbits, with a seam.
         "star" => Star,
     }
 }
 
 words! {
-    /// How orbits change.
+    /// Motion of satellites.
     pub(crate) enum Motion {
-        /// They drift by the secular terms of J2.
+        /// Orbits that drift by the secular terms of J2.
         "j2" => J2,
-        /// Not at all.
+        /// Constant orbits.
         "kepler" => Kepler,
-        /// By SGP4 without drag.
+        /// SGP4 without drag.
         "sgp4" => Sgp4,
     }
 }
 
 settings! {
-    /// A geostationary satellite.
+    /// Geostationary satellite.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Slot {
-        /// Degrees east; west is negative.
+        /// Longitude in degrees east. West is negative.
         geo: f64, [-180.0, 360.0];
-        /// Of the orbit, degrees; with one, the satellite moves in a figure of eight once a day.
+        /// Inclination of the orbit in degrees. An inclined satellite moves in a figure of eight once a day.
         inclination: f64 = 0.0, [0.0, 90.0];
     }
 }
 
 settings! {
-    /// Satellites that a catalogue has, followed by SGP4.
+    /// Satellites of a catalogue, with SGP4.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Elements {
-        /// A file of two-line elements or OMM (JSON, CSV, XML, KVN) beside the scenario or in a folder there.
+        /// File of two-line elements or OMM (JSON, CSV, XML, KVN) beside the scenario or in a folder there.
         elements: String;
-        /// Treatment of records that cannot be used, and of elements that are older than `elements_age_max`.
+        /// Treatment of invalid records, and of elements older than `elements_age_max`.
         bad: Bad = Bad::Refuse;
     }
 }
 
 words! {
-    /// What to do with records that cannot be used.
+    /// Treatment of invalid records.
     pub(crate) enum Bad {
-        /// The file is refused, with the line.
+        /// The file is rejected, with the line.
         "refuse" => Refuse,
-        /// They are left out.
+        /// They are skipped.
         "skip" => Skip,
     }
 }
 
 either! {
-    /// Which satellites places use.
+    /// Rules for the satellites that places use.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) enum Selections {
-        /// All places but gateways by the same rule.
+        /// One rule for all places except gateways.
         One(Selection);
         /// A rule for each kind of place, or for single places.
         Each(SelectionOf);
@@ -276,12 +304,13 @@ either! {
 }
 
 settings! {
-    /// Which satellite a place uses, by kind of place. A rule chooses among the satellites that reach most of the other ends of the place's flows.
+    /// Rules for the satellite that a place uses, by kind of place. A rule chooses among the satellites that reach most
+    /// of the other ends of the place's flows.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct SelectionOf {
         /// Places other than gateways.
         user: Selection = Selection::Any;
-        /// Gateways. With a rule a gateway has one antenna.
+        /// Gateways. A gateway with a rule has one antenna.
         gateway: Selection = Selection::Any;
         /// Single places, by name.
         place: BTreeMap<String, Selection> = BTreeMap::new();
@@ -289,7 +318,7 @@ settings! {
 }
 
 impl Selections {
-    /// The rule of a place.
+    /// Returns the rule of a place.
     pub(crate) fn of(&self, place: &str, is_gateway: bool) -> Selection {
         match self {
             Self::One(_) if is_gateway => Selection::Any,
@@ -303,39 +332,39 @@ impl Selections {
 }
 
 words! {
-    /// Which satellite a place uses.
+    /// Rule for the satellite that a place uses.
     pub(crate) enum Selection {
-        /// Any in view: the path decides.
+        /// Any satellite in view: the path decides.
         "any" => Any,
-        /// Always the highest.
+        /// The highest satellite at any time.
         "highest" => Highest,
-        /// Always the nearest.
+        /// The nearest satellite at any time.
         "nearest" => Nearest,
         /// One satellite until it is out of view; then the satellite that stays in view longest.
         "longest" => Longest,
-        /// At checks about every 10 s: the highest, if the satellite in use has set, as in ns-2.
+        /// One satellite until a check finds it out of view; then the highest. Checks are about 10 s apart, as in ns-2.
         "periodic" => Periodic,
-        /// By lot, at seconds 12, 27, 42 and 57 of every minute, as Starlink was measured in 2024.
+        /// A random satellite, at seconds 12, 27, 42 and 57 of every minute, as measured for Starlink in 2024.
         "starlink" => Starlink,
     }
 }
 
 words! {
-    /// Which of several paths is taken.
+    /// Criterion for the best path.
     pub(crate) enum Metric {
-        /// That of the shortest delay.
+        /// Shortest delay.
         "delay" => Delay,
-        /// That of the fewest hops; of these the one of the shortest delay.
+        /// Fewest hops. Ties go to the shortest delay.
         "hops" => Hops,
     }
 }
 
 words! {
-    /// When another path is taken.
+    /// Condition for a change to another path.
     pub(crate) enum PathChange {
-        /// As soon as it is better.
+        /// Another path is better.
         "better" => Better,
-        /// When the one in use is broken.
+        /// The path in use is broken.
         "broken" => Broken,
     }
 }
@@ -344,9 +373,9 @@ either! {
     /// Links between satellites.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) enum BetweenSatellites {
-        /// By a word.
+        /// Pattern by name.
         Kind(Between);
-        /// In detail.
+        /// Pattern in detail.
         Own(OwnLinks);
     }
 }
@@ -355,17 +384,19 @@ settings! {
     /// Links between satellites in detail.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct OwnLinks {
-        /// The pairs that are linked, by name, and no others. Without any, +Grid.
+        /// Linked pairs of satellites, by name. Other satellites have no links. Default: +Grid.
         pairs: Vec<(String, String)> = Vec::new();
-        /// By how many places the neighbour in the next plane is ahead of the one with the same place.
+        /// Offset of links between planes: each leads this many places ahead of the satellite with the same place in
+        /// the next plane.
         offset: u32 = 0, [0, 10_000];
         /// Whether links cross the seam of a star.
         seam: bool = false;
-        /// Degrees of latitude beyond which links between planes are off; 90: nowhere. Without it, as the constellation has it.
+        /// Latitude in degrees beyond which links between planes are off. 90: always on. Default: that of the
+        /// constellation.
         polar_cutoff: Option<f64>, [0.0, 90.0];
-        /// The longest link. Without it, only the Earth limits them.
+        /// Largest length of a link in km. Default: limited only by the Earth.
         max_km: Option<f64>, [1.0, 1_000_000.0];
-        /// How high above the surface the line of sight must stay: 80 km clear most of the atmosphere; ns-2 has 150 km.
+        /// Least altitude of the line of sight in km. 80 km clears most of the atmosphere; ns-2 has 150 km.
         above_km: f64 = 80.0, [0.0, 10_000.0];
     }
 }
@@ -373,69 +404,75 @@ settings! {
 words! {
     /// Links between satellites.
     pub(crate) enum Between {
-        /// None.
+        /// No links.
         "none" => Off,
-        /// To the one ahead, the one behind, and the neighbours in the next planes; not where planes fly against each other.
+        /// Links to the satellites ahead and behind, and to the neighbours in the next planes, except where planes move
+        /// against each other.
         "grid" => Grid,
-        /// The same, and across the seam of a star.
+        /// Links of `grid`, and across the seam of a star.
         "grid-and-seam" => Seam,
     }
 }
 
 words! {
-    /// The way of packets from gateway to gateway.
+    /// Route of packets from gateway to gateway.
     pub(crate) enum Relay {
         /// Fibre between all gateways.
         "fibre" => Fibre,
-        /// Satellites: a gateway passes packets up again to any satellite in view. There are no fibres. Links between satellites remain.
+        /// Satellites: a gateway relays packets up to any satellite in view. There is no fibre. Links between
+        /// satellites remain.
         "ground" => Ground,
     }
 }
 
 words! {
-    /// What a satellite does with the signal.
+    /// Treatment of the signal by a satellite.
     pub(crate) enum Payload {
-        /// Decodes it and sends it again: each link has noise and errors of its own.
+        /// The satellite decodes the signal and transmits it again. Each link has its own noise and errors.
         "regenerative" => Regenerative,
-        /// Amplifies it with its noise: 1 / (C/N) = 1 / (C/N up) + 1 / (C/N down). Errors and coding are on the link between place and satellite, by its own modem (upwards, where the satellite stands between two places that are no gateways); the radio of the other way gives its noise alone.
+        /// The satellite amplifies the signal with its noise: 1 / (C/N) = 1 / (C/N up) + 1 / (C/N down). Errors and
+        /// coding belong to the link between place and satellite and follow from its own modem. The radio of the other
+        /// link only contributes its noise. Between two places other than gateways, errors and coding belong to the
+        /// link up.
         "transparent" => Transparent,
     }
 }
 
 settings! {
-    /// A satellite, gateway or terminal that is out of use with all its links, or the link between two nodes.
+    /// Failure of a satellite, gateway or terminal with all its links, or of the link between two nodes.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct SkyFailure {
-        /// The satellite, as `bentpipe sky` or the links of the resolved scenario name it.
+        /// Name of the satellite, as in `bentpipe sky` or the links of the resolved scenario.
         satellite: Option<String>;
-        /// The gateway.
+        /// Name of the gateway.
         gateway: Option<String>;
-        /// The place whose terminal fails: all its links to satellites. Other constellations have other terminals.
+        /// Place whose terminal fails, with all its links to satellites. Other constellations have other terminals.
         terminal: Option<String>;
-        /// The two nodes whose link it is: satellites or places.
+        /// Two nodes whose link fails: satellites or places.
         link: Vec<String> = Vec::new();
-        /// From when on.
+        /// Start of the failure.
         from: Time = Time::ZERO;
-        /// Until when. Without it, for the rest of the run.
+        /// End of the failure. Default: the end of the run.
         to: Option<Time>;
     }
 }
 
 settings! {
-    /// Several paths between the same two places that share nothing and whose delays have the least sum (Suurballe 1974). With `change = "broken"` all of them stay until one breaks.
+    /// Disjoint paths between the same two places with the least sum of delays (Suurballe 1974). With `change =
+    /// "broken"`, all of them stay until one breaks.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Disjoint {
-        /// How many.
+        /// Number of paths.
         paths: u32, [2, 16];
-        /// What they do not share.
+        /// Elements that the paths do not share.
         apart: Apart = Apart::Satellites;
-        /// Which of them a flow takes, by the name of the flow: 1 is the shortest at that instant. All other flows take the first.
+        /// Path of a flow, by name of the flow: 1 is the shortest path at that instant. Default: the first path.
         flow: BTreeMap<String, u32> = BTreeMap::new();
     }
 }
 
 words! {
-    /// What disjoint paths do not share.
+    /// Elements that disjoint paths do not share.
     pub(crate) enum Apart {
         /// Satellites and gateways.
         "satellites" => Satellites,
@@ -445,70 +482,73 @@ words! {
 }
 
 settings! {
-    /// Where a place is: at coordinates, or on its way.
+    /// Position of a place: coordinates, or a way.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Position {
-        /// Degrees north.
+        /// Latitude in degrees north.
         latitude: Option<f64>, [-90.0, 90.0];
-        /// Degrees east.
+        /// Longitude in degrees east.
         longitude: Option<f64>, [-180.0, 360.0];
-        /// Above the ellipsoid, km.
+        /// Height above the ellipsoid in km.
         height_km: f64 = 0.0, [-0.5, 100.0];
-        /// The city whose air and rain it has. A place that is a city has its own.
+        /// City that provides air and rain. Default for a city: its own.
         climate: Option<String>;
-        /// The constellations that the place uses, of the list in `sky.over`. Without it, all. A city needs no coordinates beside it.
+        /// Constellations of `sky.over` that the place uses. Default: all. A city needs no coordinates besides.
         over: Vec<String> = Vec::new();
-        /// For what moves: where it is when. It goes along great circles at constant speed, and waits at both ends.
+        /// Way of a moving place: points with their times. The place moves along great circles at constant speed and
+        /// waits at both ends.
         way: Vec<WayPoint> = Vec::new();
     }
 }
 
 settings! {
-    /// A point that a ship, aircraft or vehicle passes.
+    /// Point on the way of a ship, aircraft or vehicle.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct WayPoint {
-        /// When, counted from the start of the run.
+        /// Time from the start of the run.
         time: Time;
-        /// Degrees north.
+        /// Latitude in degrees north.
         latitude: f64, [-90.0, 90.0];
-        /// Degrees east.
+        /// Longitude in degrees east.
         longitude: f64, [-180.0, 360.0];
-        /// Above the ellipsoid, km.
+        /// Height above the ellipsoid in km.
         height_km: f64 = 0.0, [-0.5, 100.0];
     }
 }
 
 settings! {
-    /// What links of a kind have in common: all keys of a link but its ends, its delay and its outages by geometry.
+    /// Common keys of a group of sky links: those of a link, except its ends, its delay and the outages that follow
+    /// from geometry.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Hop {
-        /// Bit rate, constant or over time.
+        /// Bit rate, constant or variable.
         rate: Option<RateProfile> = None;
-        /// Delays that vary, beside the propagation delay; several add up.
+        /// Variable delays in addition to the propagation delay, one or several, which add up.
         jitter: Option<Jitters> = None;
-        /// The queue in front of the link.
+        /// Queue before the link.
         queue: Option<Queue> as Maybe<LimitOrKind> = None;
-        /// What corrupts packets.
+        /// Error model, which corrupts packets.
         error: Option<Errors> = None;
-        /// What spreads errors.
+        /// Interleaving, which spreads errors over time and corrects some.
         interleave: Option<Interleave> = None;
-        /// What protects bits.
+        /// Forward error correction, which protects bits and takes a part of the rate.
         coding: Option<Coding> = None;
-        /// What sends damaged packets again.
+        /// Link-layer retransmission of damaged packets.
         arq: Option<Arq> = None;
-        /// What a packet occupies beside its own bytes.
+        /// Bytes of a packet on the link besides the packet itself.
         framing: Option<Framing> = None;
-        /// The largest packet that the links take.
+        /// Largest packet that the link carries.
         mtu: Option<Mtu> = None;
-        /// When the link carries nothing, besides.
+        /// Times when the link is down, in addition to those that follow from geometry.
         outage: Option<OutageKeys> = None;
-        /// The radio link upwards, or towards the second name of a link: with it, errors and coding follow from distance, air and rain.
+        /// Radio of the link up, or of the direction to the second name of a link. Errors and coding follow from
+        /// distance, air and rain.
         up: Option<Radio> = None;
-        /// The radio link downwards, or towards the first name of a link.
+        /// Radio of the link down, or of the direction to the first name of a link.
         down: Option<Radio> = None;
-        /// What differs upwards, or towards the second name of a link.
+        /// Keys of the link up, or of the direction to the second name of a link.
         forward: Direction = Direction::default();
-        /// What differs downwards, or towards the first name of a link.
+        /// Keys of the link down, or of the direction to the first name of a link.
         reverse: Direction = Direction::default();
     }
 }

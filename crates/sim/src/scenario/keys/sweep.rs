@@ -1,61 +1,65 @@
-//! The tables of a scenario file that name other scenarios: its cases, and its grid of experiments.
+//! Tables of a scenario file that name other scenarios: cases and sweeps.
 
 use bentpipe_units::settings::{Chance, Fields, Shape, Table as Keys, Typed, Unfit, Value};
 use bentpipe_units::{settings, words};
 
 words! {
-    /// A table that a run has.
+    /// Result table of a run.
     pub enum Table {
-        /// A row per flow.
+        /// One row per flow.
         "flows" => Flows,
-        /// A row per link and direction.
+        /// One row per link and direction.
         "links" => Links,
-        /// A row per place, flow and cause of loss.
+        /// One row per place, flow and cause of loss.
         "drops" => Drops,
-        /// A row per flow with several transfers, and class of sizes.
+        /// One row per flow with several transfers, and class of sizes.
         "completions" => Completions,
-        /// A row per transfer.
+        /// One row per transfer.
         "transfers" => Transfers,
-        /// A row per flow of datagrams.
+        /// One row per flow of datagrams.
         "datagrams" => Datagrams,
     }
 }
 
 settings! {
-    /// What `bentpipe sweep` runs: this scenario with other values at some of its keys, each combination several times.
+    /// Grid of experiments for `bentpipe sweep`: this scenario with other values of some keys, each combination several
+    /// times.
     #[derive(Clone, Debug)]
     pub(crate) struct Sweep {
-        /// Runs of each point of the grid. Run k has the scenario's seed + k, so that all points meet the same channels. With `until`, the fewest.
+        /// Number of replications of each point. Replication k has the scenario's seed + k, so all points meet the same
+        /// channels. With `until`, the least number.
         replications: u32 = 10, [1, 10_000];
-        /// Runs of a point at most, where `until` is not met.
+        /// Largest number of replications of a point that does not meet `until`.
         replications_max: u32 = 100, [1, 10_000];
-        /// Go on with a point until its mean is known this well.
+        /// Precision of a point's mean that ends its replications.
         until: Option<Until> = None;
-        /// What is reported, in this order; see `bentpipe list metrics`. The store has all of them.
+        /// Metrics of the report, in this order; see `bentpipe list metrics`. The store contains all metrics.
         metrics: Vec<String> = vec!["goodput".to_owned()];
-        /// A congestion control or case that varies: every other one is compared with it. Without it, the best with every other one.
+        /// Baseline: the congestion control or case that the others are compared with. Default: the best one.
         against: Option<String> = None;
-        /// Tables of each run that are kept besides its metrics.
+        /// Tables of each run to keep, in addition to its metrics.
         tables: Vec<Table> = Vec::new();
-        /// Keys of the scenario, each with its values: a list, or a range such as `{ from = 1e-5, to = 1e-1, count = 9, scale = "log" }` or `{ from = "1 Mbit/s", to = "9 Mbit/s", step = "2 Mbit/s" }`. Every value is combined with every value of the other keys. The key `case` takes names of the scenario's cases.
+        /// Keys of the scenario, each with its values: a list, or a range such as `{ from = 1e-5, to = 1e-1, count = 9,
+        /// scale = "log" }` or `{ from = "1 Mbit/s", to = "9 Mbit/s", step = "2 Mbit/s" }`. Every value is combined
+        /// with every value of the other keys. The key `case` takes names of the scenario's cases.
         vary: Vary = Vary;
-        /// Tables like `vary` whose keys go together: first values with first values, second with second.
+        /// Tables like `vary` whose keys change together: first values with first values, second with second.
         together: Vec<Vary> = Vec::new();
     }
 }
 
 settings! {
-    /// When a point has been run often enough.
+    /// Precision that ends the replications of a point.
     #[derive(Clone, Debug)]
     pub(crate) struct Until {
-        /// Which metric; see `bentpipe list metrics`.
+        /// Metric; see `bentpipe list metrics`.
         metric: String = "goodput".to_owned();
         /// Largest half width of the mean's 95 % interval, as a share of the mean.
         half_width: f64 as Chance = 0.02;
     }
 }
 
-/// Tables that are taken out before the rest is read: any keys.
+/// Tables with any keys, removed before the rest is read.
 macro_rules! open {
     ($($(#[doc = $about:literal])+ $name:ident;)+) => {$(
         $(#[doc = $about])+
@@ -77,7 +81,7 @@ macro_rules! open {
 }
 
 open! {
-    /// A part of a scenario, any of its keys.
+    /// Part of a scenario, with any of its keys.
     Case;
     /// Keys of the scenario with lists or ranges of values.
     Vary;

@@ -1,4 +1,4 @@
-//! The transport: what its keys mean on a path, and what makes no sense together.
+//! Transport of flows: conversion to a path, and checks of conflicting keys.
 
 use super::growth::{idle_restart, settle};
 use super::product;
@@ -14,35 +14,37 @@ use bentpipe_units::settings::{Include, Typed};
 use bentpipe_units::{settings, Duration, Rate};
 
 settings! {
-    /// The transport of a flow.
+    /// Transport of a flow.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Tcp {
-        /// Which host it is like: what the file leaves open is as there, each value with its source.
-        like: Like = Like::TODAYS, "hosts of today; `rfc` has the RFCs' values and those of the keys themselves";
-        /// What a connection has.
+        /// Host to imitate. It provides the values of all keys that the file leaves open, each with its source.
+        like: Like = Like::TODAYS, "current hosts; with `rfc`, each key has its own default";
+        /// Keys of the connection.
         config: Config as Include = Config::default();
-        /// Time that a host takes before it handles a packet that has arrived, drawn for each one; packets of a link never overtake one another. Of several flows that end at a node the one that may take longest decides. Real hosts take a random time; without it equal senders march in step, and each loses every n-th packet of an overflow.
-        processing: (Duration, Duration) as Between = (Duration::ZERO, Duration::from_micros(100)), "ns-2's overhead_ as it is usually set; hosts of today take tens of microseconds";
-        /// The size of the receiver's buffer if that is `auto`.
+        /// Processing time of a packet at a receiving host, drawn for each packet. Packets of a link keep their order.
+        /// A node with several flows uses the times of the flow with the longest time. Real hosts have random times;
+        /// without them, equal senders run in step and each loses every n-th packet of an overflow.
+        processing: (Duration, Duration) as Between = (Duration::ZERO, Duration::from_micros(100)), "usual overhead_ of ns-2; current hosts take tens of microseconds";
+        /// Size of the receive buffer if `receive_buffer` is `auto`.
         auto_buffer: AutoBuffer = AutoBuffer::default();
-        /// The size of the sender's buffer if that is `auto`.
+        /// Size of the send buffer if `send_buffer` is `auto`.
         auto_send_buffer: AutoSendBuffer = AutoSendBuffer::default();
     }
 }
 
-/// A flow's transport. What is written in bdp waits until the route is known.
+/// Transport of a flow. Values in bdp stay open until the route is known.
 #[derive(Clone)]
 pub(crate) struct Transport {
     pub(crate) config: Config,
     pub(crate) like: Like,
     pub(crate) processing: (Duration, Duration),
-    /// Millionths of a bandwidth-delay product.
+    /// Receive buffer in millionths of a bandwidth-delay product.
     receive_buffer_bdp: Option<u64>,
     send_buffer_bdp: Option<u64>,
 }
 
 impl Transport {
-    /// The configuration on a path with this bandwidth-delay product in bytes.
+    /// Returns the configuration on a path with this bandwidth-delay product in bytes.
     pub(crate) fn on_path(&self, rate: Rate, rtt: Duration) -> Config {
         let least = 2 * u64::from(self.config.smss);
         let mut config = self.config.clone();
@@ -50,7 +52,7 @@ impl Transport {
             let bytes = product(rate, rtt, bdp).clamp(least, WINDOW_MAX);
             config.initial_ssthresh = InitialSsthresh::Bytes(bytes);
         }
-        // The limit of a buffer that tunes itself is what the path needs, if that is more than what was written.
+        // The limit of an automatic buffer is the need of the path, if that exceeds the configured limit.
         let fixed = |is_auto: bool, size: u64| if is_auto { size } else { 0 };
         if let Some(bdp) = self.receive_buffer_bdp {
             let written = fixed(config.auto_buffer.is_some(), config.receive_buffer);
@@ -65,15 +67,15 @@ impl Transport {
     }
 }
 
-/// The largest window that can be advertised without scaling.
+/// Largest window without scaling in bytes.
 const WINDOW_UNSCALED: u64 = 65_535;
-/// No window grows beyond this (1 TB); larger thresholds are the same as none.
+/// Largest window (1 TB). Larger thresholds are the same as none.
 pub(super) const WINDOW_MAX: u64 = 1 << 40;
-/// The shortest timeout that is not mistaken for a typing error.
+/// Shortest timeout. A shorter one is taken for a typing error.
 const TIMEOUT_MIN: Duration = Duration::from_millis(1);
 const KEEPALIVE_MIN: Duration = Duration::from_secs(1);
 
-/// The transport's table at `path`, of which `tcp` was read.
+/// Transport table at `path`, the source of `tcp`.
 struct Reading<'a, 'b> {
     tcp: &'a Tcp,
     table: &'b Tree,
@@ -89,7 +91,7 @@ impl Reading<'_, '_> {
         self.table.get(key).is_some()
     }
 
-    /// A key in its own measure.
+    /// Returns a key in its own unit.
     fn written<T: Typed>(&self, key: &str) -> Option<T> {
         T::read(&self.table.get(key)?.to_value()).ok()
     }
@@ -104,7 +106,7 @@ pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Tr
         config.recovery = kind.recovery();
     }
     if !of.is_given("dsack") {
-        // RFC 8985 §6.2, step 4: the reordering window follows what DSACK reports.
+        // RFC 8985 §6.2, step 4: DSACK adapts the reordering window.
         config.dsack = matches!(config.recovery, Recovery::Rack(_));
     }
     if !of.is_given("verdict") {
@@ -142,7 +144,7 @@ fn settle_windows(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report
     }
 }
 
-/// Gives the receive buffer its size, or tells how many bdp it is to be.
+/// Sets the size of the receive buffer, or returns it in bdp.
 fn settle_receive_buffer(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report<'_>) -> Option<u64> {
     let most = Config::RECEIVE_BUFFER_MAX;
     let (size, bdp) = match of.written("receive_buffer").unwrap_or(ReceiveBuffer::Unlimited) {
@@ -166,7 +168,7 @@ fn settle_receive_buffer(config: &mut Config, of: &Reading<'_, '_>, report: &mut
     bdp
 }
 
-/// The same of the send buffer.
+/// Sets the size of the send buffer.
 fn settle_send_buffer(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report<'_>) -> Option<u64> {
     let (size, bdp) = match of.written("send_buffer").unwrap_or(SendBuffer::Unlimited) {
         SendBuffer::Auto => {
@@ -199,7 +201,7 @@ fn check_auto_buffer(config: &Config, start: u64, limit: u64, of: &Reading<'_, '
         let expected = "expected at most 65535 B, or window_scaling = true";
         report.value(&of.path(&["auto_buffer", "limit"]), "cannot be advertised", expected);
     }
-    // The shift is agreed on at the start, for the limit.
+    // The connection negotiates the shift at its start, for the limit.
     let unit = limit.div_ceil(WINDOW_UNSCALED).next_power_of_two();
     if !(u64::from(config.smss)..=limit).contains(&start) {
         let expected = "expected at least one segment, at most auto_buffer.limit";
@@ -211,7 +213,7 @@ fn check_auto_buffer(config: &Config, start: u64, limit: u64, of: &Reading<'_, '
     }
 }
 
-/// So many bandwidth-delay products in millionths; none for none.
+/// Returns bandwidth-delay products in millionths, or none without any.
 fn in_bdp(products: u32) -> Option<u64> {
     (products > 0).then_some(u64::from(products) * BDP)
 }
@@ -250,7 +252,7 @@ fn check_timers(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
     }
 }
 
-/// What makes no sense together about finding and repairing losses.
+/// Checks the keys of loss detection and recovery.
 fn check_losses(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
     let recovery = config.recovery;
     let uses_sack = recovery.uses_sack();
@@ -307,7 +309,7 @@ fn check_losses(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
     }
 }
 
-/// Pacing, Fast Open, and what is taken over from earlier connections.
+/// Checks pacing, Fast Open, and state shared from earlier connections.
 fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
     match config.pacing {
         Pacing::Off => {}
@@ -337,7 +339,7 @@ fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
     }
 }
 
-/// Refuses keys about reports of errors that contradict one another.
+/// Rejects contradictory keys about error reports.
 fn check_notices(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
     let is_ignored = config.error_reports == ErrorReports::Ignore;
     if config.report_copies > 1 && is_ignored {
@@ -360,7 +362,7 @@ fn check_notices(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
     }
 }
 
-/// T/TCP.
+/// Checks the keys of T/TCP.
 fn check_transactions(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
     if config.transactions.is_none() {
         return;
@@ -430,7 +432,7 @@ mod tests {
         assert!(opened.fast_open.is_some_and(|fast_open| !fast_open.is_known));
         let tuned = read("receive_buffer = \"auto\"").unwrap();
         assert_eq!((tuned.auto_buffer, tuned.receive_buffer), (Some(65_535), 4_000_000));
-        // Both ends are configured alike, so that no handshake is needed to agree on marks.
+        // Both ends have the same configuration, so no handshake must negotiate ECN.
         let marked = read("ecn = \"accurate\"\nhandshake = false").unwrap();
         assert_eq!(marked.ecn, EcnConfig { feedback: EcnFeedback::Accurate, beta: None });
     }

@@ -7,7 +7,7 @@ use bentpipe_tcp::{
 };
 use bentpipe_units::Duration;
 
-/// Two flows, of which `f` may have a transport of its own.
+/// Two flows. `f` may have its own transport.
 fn read(tcp: &str, of_f: &str) -> Result<Resolved, Problems> {
     let text = format!(
         "duration = \"10 s\"\n[link.up]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n\
@@ -55,7 +55,7 @@ fn a_preset_fills_what_the_file_leaves_open_and_says_so() {
     assert!(origin(&toml, "nagle = ").starts_with("default") && !origin(&toml, "nagle = ").contains("linux"), "{toml}");
 }
 
-/// The special values of a paced host, then those of any other.
+/// The special values of a paced host precede those of any host.
 #[test]
 fn a_paced_host_differs_in_pacing_only() {
     let (paced, plain) = (config("like = \"linux-6-paced\""), config("like = \"linux-6\""));
@@ -72,7 +72,7 @@ fn what_the_file_says_goes_before_the_preset_also_within_tables() {
     let ms = |span: Duration| span.as_ps() / 1_000_000_000;
     assert_eq!((tcp.smss, ms(tcp.rto.min), tcp.ack.every), (1000, 300, 1));
     assert_eq!((tcp.send_buffer, tcp.auto_send_buffer, tcp.auto_buffer), (50_000, None, Some(64_000)));
-    // The rest of the tables is the preset's.
+    // The other keys of the tables are the preset's.
     assert_eq!((ms(tcp.rto.variance_min), ms(tcp.rto.max), ms(tcp.ack.delay), tcp.ack.quick), (200, 120_000, 40, 16));
     // Four products of 625,000 B are less than the limit.
     assert_eq!(tcp.receive_buffer, 3_145_728);
@@ -80,7 +80,7 @@ fn what_the_file_says_goes_before_the_preset_also_within_tables() {
     assert!(toml.contains("first_growth = 0.1") && toml.contains("after_rto = \"reset\""), "{toml}");
 }
 
-/// As a word or as a table.
+/// Both notations: a word and a table.
 #[test]
 fn settings_of_a_congestion_control_are_for_that_one() {
     for cubic in ["cc = \"cubic\"", "cc = { kind = \"cubic\" }", ""] {
@@ -115,7 +115,7 @@ fn a_flow_may_be_like_another_host() {
     assert_eq!((f.like, f.tcp.rto.sampling, f.processing.1), (Like::Ns2, RttSampling::PerWindow, Duration::ZERO));
     assert_eq!((g.like, g.tcp.rto.sampling, g.tcp.smss), (Like::Linux6, RttSampling::PerAck, 1448));
     assert!(g.processing.1 > Duration::ZERO && !f.tcp.timestamps);
-    // What [tcp] says itself holds for all.
+    // Keys of `[tcp]` apply to all flows.
     let [f, g] = both("like = \"linux-6\"\nrto.min = \"500 ms\"", "tcp.like = \"freebsd-14\"");
     assert_eq!([f.tcp.rto.min, g.tcp.rto.min], [Duration::from_millis(500); 2]);
     assert_eq!((f.tcp.rto.max, g.tcp.rto.max), (Duration::from_secs(64), Duration::from_secs(120)));
@@ -142,7 +142,7 @@ fn ns_2_takes_no_time_and_times_one_packet() {
     assert_eq!((flow.tcp.rto.arithmetic, flow.tcp.rto.expires_on_tick), (RtoArithmetic::Ticks, false));
 }
 
-/// To find losses in another way is what these are about.
+/// These congestion controls have their own loss detection.
 #[test]
 fn senders_with_a_recovery_of_their_own_keep_it() {
     for cc in [CcKind::Tahoe, CcKind::TcpMin, CcKind::Scps, CcKind::Peach, CcKind::Swift, CcKind::Stp] {
@@ -152,7 +152,7 @@ fn senders_with_a_recovery_of_their_own_keep_it() {
             assert_eq!((tcp.dsack, tcp.reduction), (false, Reduction::AtOnce), "{} {}", like.name(), cc.name());
         }
     }
-    // RACK brings DSACK, with a host or without; a file that sets another value keeps that value.
+    // RACK sets DSACK, with or without a host. Another value in the file stays.
     for (tcp, dsack) in [
         ("like = \"rfc\"\nrecovery = \"rack\"", true),
         ("like = \"rfc\"\nrecovery = \"rack\"\ndsack = false", false),
@@ -169,7 +169,7 @@ fn senders_with_a_recovery_of_their_own_keep_it() {
         _ => unreachable!(),
     };
     assert_eq!(["like = \"rfc\"\ncc = \"hybla\"", "like = \"linux-6\"\ncc = \"hybla\""].map(hybla), [true, false]);
-    // And so does a file that names one.
+    // A file that names one has it, too.
     let tcp = config("like = \"linux-6\"\nrecovery = \"newreno\"");
     assert_eq!((tcp.recovery, tcp.dsack), (Recovery::NewReno(NewReno::default()), false));
     assert_eq!(tcp.reduction, Reduction::AtOnce);
@@ -188,7 +188,7 @@ fn every_preset_fits_every_congestion_control_and_reads_back() {
             let again = from_json(&json, "", &[]).unwrap_or_else(|problems| panic!("{problems}\n{json}"));
             assert_eq!(again.scenario, first.scenario, "{} {}", like.name(), cc.name());
         }
-        // Without one the preset's own.
+        // Without one, the preset's own.
         resolved(&format!("like = \"{}\"", like.name()));
     }
 }
@@ -220,15 +220,15 @@ fn a_name_that_is_none_is_refused_with_the_list() {
     assert!(read("", "tcp.like = \"ns2\"").map(drop).unwrap_err().to_string().contains("did you mean \"ns-2\"?"));
 }
 
-/// Each key of a preset is one of the schema and has a value that is valid: else it would be dropped, or be an error of the
-/// program, without anybody seeing it.
+/// Each key of a preset is in the schema and has a valid value. Otherwise, it would be dropped silently or be an error
+/// of the program.
 #[test]
 fn rows_name_keys_that_there_are() {
     for like in Like::ALL {
         for row in rows(*like).into_iter().flatten() {
             let cc = row.only.first().map_or(String::new(), |cc| format!("cc = \"{cc}\"\n"));
             let written = resolved(&format!("{cc}like = \"{}\"", like.name())).to_json();
-            // The limit of a buffer is written as what the path needs.
+            // The limit of a buffer is written as the need of the path.
             let keys = row.key.split('.').filter(|key| *key != "limit_bdp");
             let place = keys.fold(&written["tcp"], |table, key| &table[key]);
             assert!(!place.is_null(), "{}: {}", like.name(), row.key);

@@ -72,12 +72,12 @@ fn an_override_that_anything_takes_is_none_of_them() {
         ("tcp.rto.initial", "2 s"),
         ("flow.f.tcp.cc", "reno"),
         ("title", "x"),
-        // A value that is there already acts, too.
+        // A value equal to the present one has an effect, too.
         ("link.up.rate", "1 Mbit/s"),
     ] {
         read("", &[(key, value)]).unwrap_or_else(|problems| panic!("{key}: {problems}"));
     }
-    // A proxy takes what flows do not.
+    // A proxy takes keys that flows do not take.
     read("", &[("node.mid.middlebox.append", "split"), ("tcp.cc", "reno")]).unwrap();
 }
 
@@ -146,7 +146,7 @@ fn words_change_the_middleboxes_of_a_node() {
         let resolved = read("", &sets).unwrap_or_else(|problems| panic!("{sets:?}: {problems}"));
         assert_eq!(kinds(&resolved), (expected.to_vec(), Vec::new()), "{sets:?}");
     }
-    // Where there is none, any value is the whole list.
+    // Without a list, any value is the whole list.
     for (key, value) in [("node.a.middlebox", "[\"ack-filter\"]"), ("node.a.middlebox.append", "ack-filter")] {
         assert_eq!(read("", &[(key, value)]).unwrap().scenario.nodes[0].middleboxes.len(), 1, "{key}");
     }

@@ -1,4 +1,4 @@
-//! What changes as places go from one satellite to another, and as something fails.
+//! Computes the changes of links and routes: handovers between satellites, and failures.
 
 use super::ground::OverSky;
 use super::several::Uses;
@@ -9,7 +9,7 @@ use bentpipe_units::Duration;
 use serde_json::{json, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Spans that touch or overlap as one, in order.
+/// Merges spans that touch or overlap, in order.
 pub(super) fn joined(spans: &mut [(f64, f64)]) -> Vec<(f64, f64)> {
     spans.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut joined: Vec<(f64, f64)> = Vec::new();
@@ -22,12 +22,12 @@ pub(super) fn joined(spans: &mut [(f64, f64)]) -> Vec<(f64, f64)> {
     joined
 }
 
-/// A constellation on the way through the run.
+/// State of a constellation during the walk through the run.
 struct Part<'a> {
     drawn: &'a Drawn<'a>,
     names: &'a [String],
     failures: BTreeMap<Duration, Broken>,
-    /// The change of each pair that its path is at.
+    /// Number of the path's present change, for each pair.
     current: Vec<usize>,
     access: Access,
 }
@@ -41,12 +41,12 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What changes at an instant.
+/// Changes at an instant.
 #[derive(Clone, Default)]
 struct Moment {
-    /// Of each constellation, the pairs whose path changes, and the number of the change.
+    /// For each constellation, the pairs whose path changes, with the number of the change.
     changed: Vec<BTreeMap<usize, usize>>,
-    /// Pairs that go over to another constellation, and its number.
+    /// Pairs that change to another constellation, with its number.
     turned: BTreeMap<usize, usize>,
 }
 
@@ -74,8 +74,8 @@ fn moments(parts: &[Part<'_>], uses: &Uses) -> BTreeMap<Duration, Moment> {
     moments
 }
 
-/// The tables `[[at]]`: at each instant the flows that take another path, and the links that come and go: those to places
-/// with the paths, those of what fails with it.
+/// Returns the tables `[[at]]`: for each instant the flows with a new path, and the links that come and go. Links to
+/// places change with the paths, other links with failures.
 pub(super) fn changes(all: &[WrittenSky<'_>], uses: &Uses) -> Vec<Json> {
     let mut parts: Vec<Part> = all.iter().map(Part::new).collect();
     let mut over: Vec<usize> = uses.iter().map(|uses| uses[0].1).collect();
@@ -122,7 +122,7 @@ pub(super) fn changes(all: &[WrittenSky<'_>], uses: &Uses) -> Vec<Json> {
         }
         tables.extend(downs);
         if !broken.is_empty() {
-            // What is broken keeps and delivers nothing, whatever a handover does.
+            // A broken link loses its packets. The keys of a handover do not apply.
             tables.push(json!({ "time": time.to_string(), "down": broken }));
         }
     }
@@ -132,7 +132,8 @@ pub(super) fn changes(all: &[WrittenSky<'_>], uses: &Uses) -> Vec<Json> {
     tables
 }
 
-/// The routes that flows get at a moment, and the flows that have none any more. `over` has the constellation of each pair.
+/// Returns the new routes of flows at an instant, and the flows that lose their route. `over` is the constellation of
+/// each pair.
 fn routes(parts: &mut [Part<'_>], over: &mut [usize], moment: &Moment) -> (Vec<Json>, Vec<String>) {
     let mut pairs: BTreeSet<usize> = moment.turned.keys().copied().collect();
     let mut without = BTreeSet::new();
@@ -158,7 +159,7 @@ fn routes(parts: &mut [Part<'_>], over: &mut [usize], moment: &Moment) -> (Vec<J
     (install, withdraw)
 }
 
-/// The routes of the flows of a pair from its change `number` on.
+/// Returns the routes of a pair's flows from its change `number` on.
 fn installed(drawn: &Drawn<'_>, names: &[String], pair: usize, number: usize) -> Vec<Json> {
     let nodes = &drawn.paths[pair].changes[number].nodes;
     let route = |over: &OverSky| {
@@ -172,7 +173,7 @@ fn installed(drawn: &Drawn<'_>, names: &[String], pair: usize, number: usize) ->
 /// Links that break, and links that are repaired.
 type Broken = (Vec<Ends>, Vec<Ends>);
 
-/// When which of these links break and are repaired.
+/// Returns the times when these links break and when they are repaired.
 fn failures<'a>(drawn: &Drawn<'_>, links: impl Iterator<Item = &'a Ends>) -> BTreeMap<Duration, Broken> {
     let mut found: BTreeMap<Duration, Broken> = BTreeMap::new();
     for &ends in links.filter(|_| !drawn.sky.failures.is_empty()) {
@@ -192,33 +193,34 @@ fn failures<'a>(drawn: &Drawn<'_>, links: impl Iterator<Item = &'a Ends>) -> BTr
     found
 }
 
-/// The links to places that the paths use now.
+/// Returns the links to places that the present paths use.
 fn used(drawn: &Drawn<'_>, current: &[usize]) -> BTreeSet<Ends> {
     let nodes = drawn.paths.iter().zip(current).map(|(path, number)| &path.changes[*number].nodes);
     let links = nodes.flat_map(|nodes| nodes.windows(2)).map(|pair| drawn.ends(pair[0], pair[1]));
     links.filter(|ends| !drawn.is_satellite(ends.0) && drawn.is_satellite(ends.1)).collect()
 }
 
-/// Which links between places and satellites are in use, and which have been taken away.
+/// State of the links between places and satellites: in use, or removed.
 #[derive(Default)]
 struct Access {
     used: BTreeSet<Ends>,
     down: BTreeSet<Ends>,
-    /// Those that are still to come up, and when.
+    /// Links that will come up, with the time.
     coming: BTreeMap<Ends, Duration>,
-    /// Those that are still to go down, and when.
+    /// Links that will go down, with the time.
     leaving: BTreeMap<Ends, Duration>,
-    /// Those that are out of use, of links between satellites and cables as well.
+    /// Failed links, including links between satellites and cables.
     failing: BTreeSet<Ends>,
-    /// Links that are down since they failed: they keep nothing.
+    /// Links that are down because they failed. They keep no packets.
     broken: BTreeSet<Ends>,
-    /// Pairs whose flows have no route: there is no path, or a link of it is still to come up and nobody waits for it.
+    /// Pairs whose flows have no route: they have no path, or a link of the path will come up later and packets do not
+    /// wait for it.
     withdrawn: BTreeSet<usize>,
 }
 
 impl Access {
-    /// Links that come up, that go down because they are still to come, and that go down for good, as the places go over to the links
-    /// in `used`.
+    /// Moves the places to the links in `used`. Returns the links that come up, the links that go down until they come
+    /// up later, and the links that go down for good.
     fn hand_over(&mut self, drawn: &Drawn<'_>, time: Duration, used: BTreeSet<Ends>) -> [Vec<Ends>; 3] {
         let (mut up, mut later, mut down) = (Vec::new(), Vec::new(), Vec::new());
         let gone: Vec<Ends> = self.used.difference(&used).copied().collect();
@@ -229,7 +231,8 @@ impl Access {
             match drawn.keys.break_before_make.filter(|gap| is_handover && *gap > Duration::ZERO) {
                 Some(gap) => {
                     let is_away = !self.down.insert(*ends);
-                    // A link that is away and loses what comes is up for an instant, to go away and keep it.
+                    // A link that is down and loses packets comes up for an instant, so that it can go down again and
+                    // keep them.
                     let loses = drawn.waiting == Waiting::Moved || has_failed && drawn.waiting == Waiting::Kept;
                     let changes = is_away && loses && !self.failing.contains(ends);
                     up.extend(changes.then_some(*ends));
@@ -245,7 +248,7 @@ impl Access {
                 Some(overlap) => {
                     self.leaving.insert(ends, time + overlap);
                 }
-                // A link that fails is taken away as such.
+                // Failed links are removed as failures.
                 None if self.failing.contains(&ends) => {}
                 None => down.extend(self.down.insert(ends).then_some(ends)),
             }
@@ -259,7 +262,7 @@ impl Access {
         self.used.iter().any(|ends| ends.0 == place)
     }
 
-    /// Takes a link away that fails; whether it has not been away before.
+    /// Removes a failed link. Returns whether it was up before.
     fn fail(&mut self, ends: Ends) -> bool {
         self.failing.insert(ends);
         let is_new = self.down.insert(ends);
@@ -269,14 +272,14 @@ impl Access {
         is_new
     }
 
-    /// Whether a link that fails no more comes back at once: one to a satellite does where its place uses it.
+    /// Whether a repaired link comes up immediately. A link to a satellite does so if its place uses it.
     fn repair(&mut self, drawn: &Drawn<'_>, ends: Ends) -> bool {
         let is_access = !drawn.is_satellite(ends.0) && drawn.is_satellite(ends.1);
         let is_used = self.used.contains(&ends) && !self.coming.contains_key(&ends) || self.leaving.contains_key(&ends);
         (is_used || !is_access) && self.down.remove(&ends)
     }
 
-    /// Whether the flows of a pair have a route from its change `number` on; from then on they count as having one if so.
+    /// Whether the flows of a pair have a route from its change `number` on. If so, records that they have one.
     fn has_route(&mut self, drawn: &Drawn<'_>, pair: usize, number: usize) -> bool {
         let nodes = &drawn.paths[pair].changes[number].nodes;
         let is_coming = |pair: &[u32]| self.coming.contains_key(&drawn.ends(pair[0], pair[1]));
@@ -290,12 +293,12 @@ impl Access {
 }
 
 impl Part<'_> {
-    /// The names of links, or beams.
+    /// Returns the names of links, or of their beams.
     fn named<'b>(&self, links: impl IntoIterator<Item = &'b Ends>) -> Vec<String> {
         links.into_iter().map(|ends| self.drawn.link_name(self.names, *ends)).collect()
     }
 
-    /// The tables that take links away which are still to come, and links that have gone.
+    /// Returns the tables that take links down: links that come up later, and links that are gone.
     fn downs(&self, time: Duration, coming: &[Ends], gone: &[Ends]) -> Vec<Json> {
         let waiting = self.drawn.waiting;
         let mut kinds: Vec<(Vec<String>, Waiting)> = Vec::new();
@@ -303,10 +306,10 @@ impl Part<'_> {
             let sides = |links: &[Ends], side: &str| -> Vec<String> {
                 self.named(links).iter().map(|name| format!("{name}.{side}")).collect()
             };
-            // The ground station of another constellation does not have the packets of this one.
+            // The ground station of another constellation does not have this constellation's packets.
             let is_left = |ends: &Ends| !self.drawn.constellation.is_empty() && !self.access.is_served(ends.0);
             let (left, handed): (Vec<Ends>, Vec<Ends>) = gone.iter().partition(|ends| is_left(ends));
-            // Packets that wait to go up are at their sender, which knows the new satellite.
+            // Packets for the link up wait at their sender, which knows the new satellite.
             kinds.push((self.named(coming), Waiting::Kept));
             kinds.push((sides(gone, "forward"), Waiting::Rerouted));
             kinds.push((sides(&handed, "reverse"), Waiting::Moved));
@@ -318,7 +321,7 @@ impl Part<'_> {
         kinds.into_iter().map(|(links, waiting)| self.drawn.down(time, json!(links), waiting)).collect()
     }
 
-    /// Writes down what ends until `time`: interruptions and overlaps. Pairs in `changed` get another route then.
+    /// Writes the interruptions and overlaps that end until `time`. Pairs in `changed` get another route then.
     fn settle(&mut self, time: Duration, changed: &BTreeMap<usize, usize>, tables: &mut Vec<Json>) {
         let due = |links: &mut BTreeMap<Ends, Duration>| {
             let mut due: BTreeMap<Duration, Vec<Ends>> = BTreeMap::new();

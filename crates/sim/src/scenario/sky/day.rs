@@ -1,20 +1,20 @@
-//! The day of the sky: a run has that of `start` and `seed`, replications of an experiment have one each.
+//! Day of the sky. A run has the day of `start` and `seed`; each replication of an experiment has its own day.
 
 use crate::scenario::keys::Sky as Keys;
 use crate::scenario::tree::Tree;
 use bentpipe_units::Stream;
 
-/// The key that fixes the day.
+/// Key that fixes the day.
 pub(in crate::scenario) const KEY: &str = "sky.day";
-/// Seconds within which a run begins.
+/// Length of the range of random starts in s.
 const SPAN_S: u64 = 86_400;
 
-/// Whether a scenario has a sky and leaves its day open.
+/// Whether a scenario has a sky and does not fix its day.
 pub(in crate::scenario) fn is_open(tree: &Tree) -> bool {
     tree.get("sky").is_some_and(|sky| sky.table().is_some() && sky.get("day").is_none())
 }
 
-/// Begin of the run after `start`, whole seconds. Drawn by the day's number, so that a day does not depend on the others.
+/// Returns the start of the run after `start` in whole seconds. It depends only on the number of the day.
 pub(super) fn later_s(keys: &Keys) -> f64 {
     match keys.day.unwrap_or(0) {
         0 => 0.0,
@@ -22,7 +22,7 @@ pub(super) fn later_s(keys: &Keys) -> f64 {
     }
 }
 
-/// Seed of the lots and of the rain.
+/// Returns the seed of random satellites and of the rain.
 pub(super) fn seed(keys: &Keys) -> u64 {
     keys.seed.wrapping_add(keys.day.unwrap_or(0))
 }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_day_has_its_own_lots_and_rain() {
-        // A slot over the equator is there at any instant: only the rain differs.
+        // A slot over the equator is the same at any instant. Only the rain differs.
         let rainy = |more: &str| {
             let radio =
                 "frequency_ghz = 20\neirp_dbw = 55\ng_over_t_db_k = 10\nsymbol_rate = '20 Mbaud'\nmodem = 'dvb-s2'\n";
@@ -78,7 +78,7 @@ mod tests {
         let fixed = read("day = 0");
         assert!(!fixed.has_days() && fixed.on_day(1, &NoFiles).is_none());
         assert_eq!(fixed.digest(), read("").digest());
-        // What is resolved has links in place of the sky.
+        // A resolved scenario has links in place of the sky.
         assert!(!from_toml(&read("").to_toml(), "f", &[]).unwrap().has_days());
     }
 

@@ -1,4 +1,4 @@
-//! What fails under the sky, by name: satellites, gateways, links.
+//! Failures under the sky, by name: satellites, gateways, terminals, links.
 
 use super::ground::Ground;
 use super::names::{names, prefix};
@@ -10,10 +10,10 @@ use bentpipe_orbit::sky::links::Topology;
 use bentpipe_orbit::sky::scene::{Failed, Failure, Sky};
 use bentpipe_units::Time;
 
-/// Looks at a link that fails, to find out whether it is ever there: more are not worth their time.
+/// Largest number of samples of a failed link, to find out whether it ever exists.
 const LOOKS_MAX: f64 = 10_000.0;
 
-/// The failures that the keys describe in a run of `run` seconds; `None` if something is wrong with them.
+/// Returns the failures of the keys in a run of `run` seconds, or `None` if a key is invalid.
 pub(super) fn read(
     (keys, run): (&Keys, f64),
     raw: &Tree,
@@ -31,7 +31,7 @@ pub(super) fn read(
     (reader.findings.found.len() == before).then_some(found)
 }
 
-/// The node with this name: that of the scenario, or a satellite by the whole name that its constellation has.
+/// Returns the node with this name: the name in the scenario, or the full name in its constellation.
 pub(super) fn number(names: &[String], keys: &Keys, name: &str) -> Option<u32> {
     let prefix = prefix(keys);
     let short = name.strip_prefix(&prefix).filter(|_| !prefix.is_empty());
@@ -41,7 +41,7 @@ pub(super) fn number(names: &[String], keys: &Keys, name: &str) -> Option<u32> {
 
 struct Reader<'a> {
     keys: &'a Keys,
-    /// Length of the run, s.
+    /// Duration of the run in s.
     run: f64,
     raw: &'a Tree,
     ground: &'a Ground,
@@ -83,7 +83,7 @@ impl Reader<'_> {
         Some(Failure { what, from_s, until_s })
     }
 
-    /// Whether a link is there at any time of a failure; what begins after the run is not looked at.
+    /// Whether a link exists at any time of a failure. Ignores failures that begin after the run.
     fn is_there(&self, a: u32, b: u32, from_s: f64, until_s: f64) -> bool {
         let satellites = self.sky.satellites() as u32;
         let (from, until, step) = (from_s, until_s.min(self.run), self.keys.step.as_secs_f64());

@@ -1,4 +1,4 @@
-//! Pairs of places without a path. A path that is never there is a fault, a path that is there at times has a note.
+//! Finds pairs of places without a path. A path that never exists is a fault; a path that sometimes exists gets a note.
 
 use super::say;
 use crate::scenario::keys::Sky as Keys;
@@ -10,10 +10,10 @@ use bentpipe_orbit::sky::span::Span;
 use bentpipe_orbit::sky::SkyError;
 use std::collections::BTreeSet;
 
-/// Pairs whose gaps are explained: a reader needs no more.
+/// Number of pairs with an explanation.
 pub(super) const EXPLAINED: usize = 5;
 
-/// A sky, and the routing of its paths.
+/// Sky with the routing of its paths.
 pub(super) struct PathGaps<'a> {
     pub(super) keys: &'a Keys,
     pub(super) raw: &'a Tree,
@@ -30,7 +30,7 @@ impl PathGaps<'_> {
         let mut told = BTreeSet::new();
         for (number, path) in never.iter().enumerate() {
             let (why, help) = if number < EXPLAINED { self.main_reason(path)? } else { Default::default() };
-            // The fault of one place is reported once, for all flows that end there.
+            // Reports the fault of a place once for all its flows.
             if why.is_empty() || told.insert(why.clone()) {
                 self.refuse(path, &why, &help, findings);
             }
@@ -60,7 +60,7 @@ impl PathGaps<'_> {
         say(self.raw, findings, &["sky", "over"], &message, &expected);
     }
 
-    /// Notes the pairs that have a path only at times, those with the least first.
+    /// Adds notes on the pairs that sometimes have a path, those with the smallest share first.
     fn note(&self, paths: &[&Route], findings: &mut Findings) -> Result<(), SkyError> {
         let connected = |path: &Route| {
             let found = path.delays_s.iter().filter(|delay| delay.is_finite()).count();
@@ -94,7 +94,7 @@ impl PathGaps<'_> {
     }
 }
 
-/// A share that is never rounded to all or nothing.
+/// Returns a share in per cent that never rounds to 0 or 100.
 pub(super) fn per_cent(share: f64) -> String {
     match 100.0 * share {
         few if few < 0.1 => "less than 0.1 %".to_owned(),

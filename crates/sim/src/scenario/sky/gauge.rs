@@ -1,4 +1,4 @@
-//! Rain over places as it was measured.
+//! Measured rain over places.
 
 use super::ground::Ground;
 use super::say;
@@ -16,14 +16,14 @@ use std::collections::BTreeMap;
 /// Rain over one place.
 #[derive(Clone, Debug)]
 pub(super) struct Gauge {
-    /// From the start of the series on.
+    /// Values from the start of the series on.
     points: Vec<(Time, Wet)>,
     begin: Duration,
     every: Option<Duration>,
     frequency_ghz: Option<f64>,
 }
 
-/// The gauges that the keys name, by place; `None` if something is wrong with one.
+/// Reads the gauges of the keys, by place. Returns `None` if one is invalid.
 pub(super) fn read(
     keys: &Sky,
     raw: &Tree,
@@ -72,7 +72,7 @@ fn points(keys: &Keys, files: &dyn Files) -> Result<Vec<(Time, Wet)>, (String, S
 }
 
 impl Gauge {
-    /// What rain takes from a ray at an instant of the run, dB.
+    /// Returns the attenuation of a ray by rain at an instant of the run, in dB.
     pub(super) fn attenuation_db(&self, climate: &RainClimate, ray: &Ray, t: f64) -> Result<f64, SkyError> {
         let mut at = Duration::from_secs_f64(t.max(0.0)) + self.begin;
         if let Some(every) = self.every {

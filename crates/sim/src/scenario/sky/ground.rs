@@ -1,4 +1,4 @@
-//! The nodes that are on the ground under the sky: which flows go over it, and between which places.
+//! Nodes on the ground under the sky: the flows over it, and their pairs of places.
 
 use super::say;
 use crate::scenario::keys::{Position, Sky as Keys};
@@ -16,33 +16,33 @@ pub(super) struct Ground {
     pub(super) places: Vec<Place>,
     /// Pairs of places with flows between them.
     pub(super) pairs: Vec<(usize, usize)>,
-    /// Which of several disjoint paths each pair takes, from 0; a pair is there once for each that flows take.
+    /// Disjoint path of each pair, from 0. A pair is listed once for each path that flows use.
     pub(super) ranks: Vec<usize>,
     pub(super) flows: Vec<OverSky>,
 }
 
-/// An entry of flows that goes over the sky.
+/// Entry of flows that go over the sky.
 pub(super) struct OverSky {
     pub(super) flow: String,
-    /// Which pair, and whether it goes from the second place to the first.
+    /// Pair, and whether the flow goes from the second place to the first.
     pub(super) pair: usize,
     pub(super) is_turned: bool,
-    /// Nodes before the first place and after the last one.
+    /// Nodes before the first place and behind the last one.
     pub(super) head: Vec<String>,
     pub(super) tail: Vec<String>,
 }
 
-/// Links of a file, as neighbours of each node.
+/// Neighbours of each node over the links of a file.
 type Neighbours = BTreeMap<String, Vec<String>>;
 
 impl Ground {
-    /// What the file says of it; `None` if something is wrong.
+    /// Reads places and flows from the file. Returns `None` if they are invalid.
     pub(super) fn read(tree: &Tree, keys: &Keys, raw: &Tree, findings: &mut Findings) -> Option<Self> {
         let before = findings.found.len();
         let mut ground = Self::default();
         for (index, name) in keys.gateway.iter().enumerate() {
             let Some(number) = ground.number(name, keys, raw, findings) else {
-                // A place with a wrong position has its own message.
+                // A place with an invalid position has its own message.
                 if !keys.place.contains_key(name) {
                     let message = format!("sky.gateway: {} is not a known place", quoted(name));
                     let place = &raw.at(["gateway", &index.to_string()]).place;
@@ -61,7 +61,7 @@ impl Ground {
             }
             let ends = [("from", from), ("to", to)].map(|(key, end)| {
                 let found = ground.attached(end, &neighbours, keys, raw, findings);
-                // A place whose position is wrong is said to be nowhere, once.
+                // A place with an invalid position is reported only for its position.
                 if found.is_none() && !neighbours.contains_key(end) && !keys.place.contains_key(end) {
                     let path = format!("flow.{name}.{key}");
                     let message = format!("{path} = {} is neither a known place nor the end of a link", quoted(end));
@@ -97,7 +97,7 @@ impl Ground {
         (self.pairs.len() - 1, false)
     }
 
-    /// The nodes from `end` to the nearest place, without that, and the place.
+    /// Returns the nodes from `end` to the nearest place, without the place, and the place.
     fn attached(
         &mut self,
         end: &str,
@@ -124,7 +124,7 @@ impl Ground {
         None
     }
 
-    /// The number of the place with this name, if there is one.
+    /// Returns the number of the place with this name, if it exists.
     fn number(&mut self, name: &str, keys: &Keys, raw: &Tree, findings: &mut Findings) -> Option<usize> {
         if let Some(known) = self.places.iter().position(|place| place.name == name) {
             return Some(known);
@@ -154,7 +154,7 @@ impl Ground {
     }
 }
 
-/// Which of the disjoint paths a flow takes, from 0.
+/// Returns the disjoint path of a flow, from 0.
 fn rank(keys: &Keys, flow: &str) -> usize {
     let path = keys.disjoint.as_ref().and_then(|disjoint| disjoint.flow.get(flow));
     path.map_or(0, |path| (*path).max(1) as usize - 1)

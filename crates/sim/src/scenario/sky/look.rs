@@ -1,4 +1,4 @@
-//! The sky of a scenario as its flows use it, for looks at it beside a run.
+//! The sky of a scenario and its flows, for views beside a run.
 
 use super::{several, Part, Skies};
 use crate::scenario::keys::{Over, Relay};
@@ -6,27 +6,27 @@ use bentpipe_orbit::sky::route::Route;
 use bentpipe_orbit::sky::scene::Sky;
 use bentpipe_orbit::sky::span::Span;
 
-/// The constellations over a scenario's places, and the paths of its flows during a run.
+/// Constellations over a scenario's places, and the paths of its flows during a run.
 #[derive(Debug)]
 pub struct SkyOfRun {
-    /// In the order in which flows use them.
+    /// Constellations in the order in which flows use them.
     pub constellations: Vec<ConstellationOfRun>,
-    /// The pairs of places with flows between them.
+    /// Pairs of places with flows between them.
     pub pairs: Vec<PairOfPlaces>,
-    /// Length of the run, s.
+    /// Duration of the run in s.
     pub duration_s: f64,
 }
 
-/// A constellation, and the path of each pair of places over it.
+/// Constellation, with the path of each pair of places.
 #[derive(Debug)]
 pub struct ConstellationOfRun {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// Satellites, places and links; its time 0 is the start of the run.
+    /// Satellites, places and links. Time 0 is the start of the run.
     pub sky: Sky,
-    /// Whether gateways pass packets up again, without fibres between them.
+    /// Whether gateways relay packets over satellites, without fibre between them.
     pub zigzags: bool,
-    /// Instants at which paths are looked at.
+    /// Instants at which paths are computed.
     pub span: Span,
     /// Path of each pair. A pair that does not use the constellation has none.
     pub paths: Vec<Route>,
@@ -35,11 +35,11 @@ pub struct ConstellationOfRun {
 /// Two places, and the flows between them.
 #[derive(Debug)]
 pub struct PairOfPlaces {
-    /// Names of the two.
+    /// Names of the two places.
     pub ends: [String; 2],
     /// Names of the flows, and whether each goes from the second place to the first.
     pub flows: Vec<(String, bool)>,
-    /// The constellation in use: from when on, s, and its number.
+    /// Constellation in use: start in s, and number.
     pub uses: Vec<(f64, usize)>,
 }
 

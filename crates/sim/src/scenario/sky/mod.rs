@@ -1,5 +1,7 @@
-//! `[sky]` is replaced by links and changes before the rest of the scenario is read. The links are those that its flows use, with
-//! delays that follow the geometry; tables `[[at]]` have the changes of routes. The rest of the simulator knows nothing of satellites.
+//! Replaces `[sky]` by links and changes before the rest of the scenario is read.
+//!
+//! The links are those that flows use, with delays that follow the geometry. Tables `[[at]]` contain the changes of
+//! routes. Other modules of the simulator do not know satellites.
 //!
 //! - `day`: the day of a run and of each replication
 //! - `several`: the constellations, and the constellation that each flow uses
@@ -8,7 +10,7 @@
 //! - `gaps`: times without a path, with reasons
 //! - `radio`, `gauge`: attenuation by air and rain, and rain from files
 //! - `written`, `changes`: links and changes in the form of a file
-//! - `look`: the same sky for looks at it beside a run
+//! - `look`: the sky for views beside a run
 
 mod changes;
 pub(super) mod day;
@@ -45,14 +47,14 @@ use ground::Ground;
 pub use look::{ConstellationOfRun, PairOfPlaces, SkyOfRun};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Instants at which paths are looked at, over all flows: some minutes of work.
+/// Largest number of computed paths, over all flows: some minutes of work.
 const LOOKS_MAX: f64 = 1e8;
 
 /// Replaces `sky`, if there is one, by links and changes.
 pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings) {
     let Some(table) = tree.table_mut() else { return };
     let Some(written) = table.remove("sky") else { return };
-    // If it comes to nothing, that links are missing is not what is wrong.
+    // An invalid sky makes no links. The missing links must not become another problem.
     table.entry("link".into()).or_insert_with(Tree::empty);
     let before = findings.found.len();
     let Some(Skies { parts, uses, duration }) = found(written, tree, files, findings) else { return };
@@ -64,21 +66,21 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
     }
 }
 
-/// The sky of a scenario that is valid, with the paths of its flows; `None` if it has none.
+/// Returns the sky of a valid scenario with the paths of its flows, or `None` without a sky.
 pub(super) fn look(mut tree: Tree, files: &dyn Files) -> Option<SkyOfRun> {
     let written = tree.table_mut()?.remove("sky")?;
     found(written, &tree, files, &mut Findings::default()).map(SkyOfRun::new)
 }
 
-/// Constellations, and the constellation that each pair of places uses.
+/// Constellations, and the constellation of each pair of places.
 struct Skies {
     parts: Vec<Part>,
     uses: several::Uses,
-    /// Length of the run.
+    /// Duration of the run.
     duration: Duration,
 }
 
-/// Constellations and paths of `written`, the sky of `tree`; `None` if something is wrong with it.
+/// Returns constellations and paths of `written`, the sky of `tree`, or `None` if it is invalid.
 fn found(mut written: Tree, tree: &Tree, files: &dyn Files, findings: &mut Findings) -> Option<Skies> {
     let before = findings.found.len();
     check::walk_at(&schema::root()["$defs"]["Sky"], &mut written, "sky", findings);
@@ -94,7 +96,7 @@ fn found(mut written: Tree, tree: &Tree, files: &dyn Files, findings: &mut Findi
             return None;
         }
     };
-    // A wrong duration is reported when all is checked.
+    // An invalid duration is reported later.
     let duration = tree.get("duration").and_then(|value| Duration::read(&value.to_value()).ok())?;
     let back_after = keys.back_after;
     let constellations = several::split(keys, &raw, findings)?;
@@ -114,21 +116,21 @@ fn found(mut written: Tree, tree: &Tree, files: &dyn Files, findings: &mut Findi
     }
 }
 
-/// A constellation over the places, and the paths over it.
+/// Constellation over the places, with its paths.
 struct Part {
     of: several::Constellation,
     ground: Ground,
     sky: Sky,
-    /// Rain that was measured, by place.
+    /// Measured rain, by place.
     gauges: BTreeMap<usize, gauge::Gauge>,
     routing: Routing,
     span: Span,
-    /// For each pair of places; a pair that does not use it has no path.
+    /// Path of each pair of places. A pair that does not use the constellation has no path.
     paths: Vec<Route>,
 }
 
 impl Part {
-    /// Makes the sky of a constellation; `None` if something is wrong with it.
+    /// Makes the sky of a constellation. Returns `None` if it is invalid.
     fn make(
         of: several::Constellation,
         tree: &Tree,
@@ -160,7 +162,7 @@ impl Part {
         }
     }
 
-    /// The reasons why a pair has no path over this constellation at times.
+    /// Returns the times without a path over this constellation, with their reasons.
     fn gaps(&self, pair: usize) -> Result<Vec<Gap>, SkyError> {
         gaps(&self.sky, &self.routing, &self.paths[pair], self.span)
     }
@@ -169,7 +171,7 @@ impl Part {
 /// Choice of paths, instants, and the paths.
 type Paths = (Routing, Span, Vec<Route>);
 
-/// Places, satellites, rain and paths of a constellation; `None` if something is wrong.
+/// Returns places, satellites, rain and paths of a constellation, or `None` if one is invalid.
 fn made(
     of: &several::Constellation,
     tree: &Tree,
@@ -219,7 +221,7 @@ fn are_told(
     }
 }
 
-/// The paths between the places of each pair over the run; `None` if they cannot be found.
+/// Returns the paths between the places of each pair over the run, or `None` if they cannot be computed.
 fn paths(
     of: &several::Constellation,
     ground: &Ground,
@@ -254,13 +256,13 @@ fn paths(
     found.map_err(|error| wrong(raw, findings, &error)).ok()
 }
 
-/// No path at any time.
+/// Returns a route without a path at any time.
 fn absent((from, to): (usize, usize), span: Span) -> Route {
     let never = Change { at_s: span.from_s, nodes: Vec::new(), delay_s: f64::NAN };
     Route { from, to, changes: vec![never], delays_s: vec![f64::NAN; span.count()] }
 }
 
-/// The one of its disjoint paths that each pair takes.
+/// Returns the disjoint path of each pair.
 fn disjoint_paths(
     sky: &Sky,
     ground: &Ground,
@@ -273,7 +275,7 @@ fn disjoint_paths(
         Apart::Satellites => Separate::Nodes,
         Apart::Links => Separate::Links,
     };
-    // The same place may be an end of several flows, each with a path of its own.
+    // A place may be the end of several flows with different paths.
     let distinct: BTreeSet<(usize, usize)> =
         ground.pairs.iter().map(|(from, to)| (*from.min(to), *from.max(to))).collect();
     let distinct: Vec<(usize, usize)> = distinct.into_iter().collect();
@@ -290,7 +292,7 @@ fn disjoint_paths(
     Ok(ground.pairs.iter().zip(&ground.ranks).filter_map(path).collect())
 }
 
-/// Whether disjoint paths may be asked for, and of these flows.
+/// Whether the keys and flows permit disjoint paths.
 fn disjoint_is_possible(keys: &Keys, tree: &Tree, raw: &Tree, findings: &mut Findings) -> bool {
     let Some(disjoint) = &keys.disjoint else { return true };
     let before = findings.found.len();
@@ -310,7 +312,7 @@ fn disjoint_is_possible(keys: &Keys, tree: &Tree, raw: &Tree, findings: &mut Fin
     findings.found.len() == before
 }
 
-/// Whether gateways may pass packets on as asked for.
+/// Whether gateways may relay packets as the keys demand.
 fn relay_is_possible(keys: &Keys, raw: &Tree, findings: &mut Findings) -> bool {
     let before = findings.found.len();
     if keys.relay == Relay::Ground && keys.gateway.is_empty() {
@@ -323,7 +325,7 @@ fn relay_is_possible(keys: &Keys, raw: &Tree, findings: &mut Findings) -> bool {
     findings.found.len() == before
 }
 
-/// Whether this sky has several paths for those that ask for them.
+/// Whether this sky has enough disjoint paths.
 fn disjoint_suits(keys: &Keys, raw: &Tree, ground: &Ground, sky: &Sky, findings: &mut Findings) -> bool {
     if keys.disjoint.is_none() {
         return true;
@@ -340,7 +342,7 @@ fn disjoint_suits(keys: &Keys, raw: &Tree, ground: &Ground, sky: &Sky, findings:
     findings.found.len() == before
 }
 
-/// Whether all places that a selection names are there.
+/// Whether all places of a selection exist.
 fn selections_have_places(keys: &Keys, raw: &Tree, ground: &Ground, findings: &mut Findings) -> bool {
     let Selections::Each(each) = &keys.selection else { return true };
     let before = findings.found.len();
@@ -354,7 +356,7 @@ fn selections_have_places(keys: &Keys, raw: &Tree, ground: &Ground, findings: &m
     findings.found.len() == before
 }
 
-/// The rules of the places that have one.
+/// Returns the rules of the places that have one.
 fn rules(keys: &Keys, ground: &Ground) -> Vec<(usize, Rule)> {
     let places = ground.places.iter().enumerate();
     let rule = |(number, place): (usize, &bentpipe_orbit::sky::places::Place)| {
@@ -364,7 +366,7 @@ fn rules(keys: &Keys, ground: &Ground) -> Vec<(usize, Rule)> {
     places.filter_map(rule).collect()
 }
 
-/// The nodes that forward packets between places.
+/// Returns the nodes that forward packets between places.
 fn over(keys: &Keys, sky: &Sky) -> Over {
     match keys.relay {
         Relay::Ground => Over::Satellites,
@@ -372,7 +374,7 @@ fn over(keys: &Keys, sky: &Sky) -> Over {
     }
 }
 
-/// How paths are chosen.
+/// Returns the rules for paths.
 fn routing(keys: &Keys, ground: &Ground, sky: &Sky, pairs: &[(usize, usize)], span: Span) -> Result<Routing, SkyError> {
     let over = over(keys, sky);
     Ok(Routing {
@@ -384,12 +386,12 @@ fn routing(keys: &Keys, ground: &Ground, sky: &Sky, pairs: &[(usize, usize)], sp
     })
 }
 
-/// Reports what is wrong with a sky at the key that it is about.
+/// Reports a fault of a sky at its key.
 fn wrong(raw: &Tree, findings: &mut Findings, error: &SkyError) {
     say(raw, findings, &["sky"], &format!("cannot be made: {error}"), "");
 }
 
-/// `PATH message`, where that stands; of `raw`, which is what stands below `sky`.
+/// Reports `PATH message` at the key. `raw` is the table below `sky`.
 fn say(raw: &Tree, findings: &mut Findings, path: &[&str], message: &str, expected: &str) {
     let below = raw.at(path[1..].iter().copied());
     let place = if matches!(below.place, Place::Default(_)) { &raw.key } else { &below.key };

@@ -1,11 +1,11 @@
-//! What nodes under and on the sky are called.
+//! Names of the nodes of a sky.
 
 use crate::scenario::keys::{Over, Sky as Keys};
 use bentpipe_orbit::sky::scene::Sky;
 use std::collections::BTreeMap;
 
-/// The names of all nodes of one of several constellations: its name is in front of those of its satellites, and a satellite
-/// alone has it.
+/// Returns the names of all nodes of one of several constellations. Names of satellites begin with that of the
+/// constellation. Other constellations do not have them.
 pub(super) fn names_of(constellation: &str, keys: &Keys, sky: &Sky) -> Vec<String> {
     let mut names = names(keys, sky);
     let satellites = sky.satellites();
@@ -15,8 +15,8 @@ pub(super) fn names_of(constellation: &str, keys: &Keys, sky: &Sky) -> Vec<Strin
     names
 }
 
-/// The names of all nodes: of the places as they are; of the satellites so that no two are alike, and without the name that
-/// all of a constellation have in front.
+/// Returns the names of all nodes. Places keep their names. Names of satellites are unique and omit the common prefix
+/// of their constellation.
 pub(super) fn names(keys: &Keys, sky: &Sky) -> Vec<String> {
     let prefix = prefix(keys);
     let name =
@@ -31,7 +31,7 @@ pub(super) fn names(keys: &Keys, sky: &Sky) -> Vec<String> {
     all.iter().enumerate().map(unlike).collect()
 }
 
-/// What all satellites of a constellation have in front of their names.
+/// Returns the common prefix of the satellites' names in a constellation.
 pub(super) fn prefix(keys: &Keys) -> String {
     match &keys.over {
         Over::Named(name) => format!("{name}-"),

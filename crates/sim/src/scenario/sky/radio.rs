@@ -1,7 +1,8 @@
-//! What distance, air and rain leave of a radio link: errors and coding over time, as a file would have them.
+//! Computes errors and coding of a radio link over time from distance, air and rain, in the form of a file.
 //!
-//! Where satellites are transparent, the noise of the way up reaches the receiver with that of the way down. Errors and coding are
-//! then on the link between a place and its satellite ([`Bears::Both`]): the one up to it where both ways lead to such places.
+//! With transparent satellites, the noise of the link up reaches the receiver with that of the link down. Errors and
+//! coding are then on the link between a place and its satellite ([`Bears::Both`]). If both links lead to such places,
+//! they are on the link up.
 
 use super::day;
 use super::written::{made, seconds, Drawn, Ends};
@@ -21,21 +22,21 @@ use bentpipe_units::{Rate, Word};
 use serde_json::{json, Value as Json};
 use std::collections::BTreeMap;
 
-/// Time between looks at the signal, s.
+/// Time between samples of the signal in s.
 const SAMPLE: f64 = 1.0;
-/// A change of the signal that is written down, dB.
+/// Smallest change of the signal that is written, in dB.
 const STEP_DB: f64 = 0.1;
-/// Between values of the rain, s: it changes by a hundredth of its spread.
+/// Time between values of the rain in s. The rain changes by a hundredth of its spread in this time.
 const RAIN_STEP: f64 = 1.0;
-/// Efficiency of antennas on the ground: the value of P.618 §2.4.1 where it is not known.
+/// Efficiency of ground antennas: the value of P.618 §2.4.1 for an unknown efficiency.
 const EFFICIENCY: f64 = 0.5;
-/// From a signal that nobody hears to one that is never wrong, dB.
+/// Range of signals in dB, from one without a receivable bit to one without errors.
 const SIGNAL: (f64, f64) = (-90.0, 90.0);
 
-/// Es/N0 that the most robust modulation and code of DVB-S2 need, QPSK 1/4, dB (ETSI EN 302 307-1, table 13).
+/// Es/N0 of the most robust modulation and code of DVB-S2, QPSK 1/4, in dB (ETSI EN 302 307-1, table 13).
 const WEAKEST: f64 = -2.35;
 
-/// What cannot be.
+/// Fault of a radio link.
 pub(super) struct Wrong {
     pub(super) hop: &'static str,
     pub(super) side: &'static str,
@@ -43,21 +44,21 @@ pub(super) struct Wrong {
     pub(super) expected: &'static str,
 }
 
-/// What the radio of a link gives it.
+/// Noise that the radio of a link contributes.
 enum Bears {
     /// Its own noise.
     Own,
-    /// Its own noise, and that of the way on or before: from when until when it is the one between the satellite and which place.
+    /// Its own noise, and that of the link before or behind it. The list has start, end and place of the other link.
     Both(Vec<(f64, f64, u32)>),
-    /// Nothing: its noise is on the other way's link.
+    /// No noise: the link of the other direction has it.
     Nothing,
 }
 
-/// The weather over the places.
+/// Weather over the places.
 pub(super) struct Weather {
     showers: Vec<Shower>,
     climates: BTreeMap<usize, Climate>,
-    /// By place, carrier in MHz, and degrees of elevation.
+    /// Attenuation by place, carrier in MHz, and degrees of elevation.
     depths: BTreeMap<(usize, u64, u32), Depth>,
 }
 
@@ -68,7 +69,7 @@ impl Weather {
         Self { showers, climates: BTreeMap::new(), depths: BTreeMap::new() }
     }
 
-    /// Puts into a link what its radio makes of it while it is in use.
+    /// Writes the effects of the radio into a link, for the times when the link is in use.
     pub(super) fn put(
         &mut self,
         drawn: &Drawn<'_>,
@@ -127,7 +128,7 @@ impl Weather {
         Ok(())
     }
 
-    /// Instants and energy over noise density, per symbol of DVB-S2, otherwise per bit; dB.
+    /// Returns instants with energy over noise density in dB: per symbol for DVB-S2, otherwise per bit.
     fn signal(
         &mut self,
         drawn: &Drawn<'_>,
@@ -172,7 +173,8 @@ impl Weather {
         Ok(points)
     }
 
-    /// One way at an instant: its radio, its length in km, what air takes; `None` where it has no length.
+    /// Returns the radio of a link at an instant, its length in km, and the attenuation by air. Returns `None` if the
+    /// link has no length.
     fn way(
         &mut self,
         drawn: &Drawn<'_>,
@@ -181,7 +183,8 @@ impl Weather {
         ends: Ends,
         t: f64,
     ) -> Result<Option<(Link, f64, Attenuation)>, SkyError> {
-        // Of the energy that a symbol has, the signal counts that of one of the packets' bits, of which QPSK with a code has 2 R.
+        // The signal is the energy of a packet's bit, not of a symbol. A symbol of QPSK with a code carries 2 R of such
+        // bits.
         let bits = match &radio.modem {
             Modem::Uncoded { modulation } => f64::from(symbols(*modulation).bits()),
             Modem::Ldpc { code_rate, .. } => 2.0 * code_rate,
@@ -210,7 +213,7 @@ impl Weather {
         Ok(Some((link, km, taken)))
     }
 
-    /// What the air over a place takes on the way to a satellite.
+    /// Returns the attenuation by the air over a place on the path to a satellite.
     fn taken(
         &mut self,
         drawn: &Drawn<'_>,
@@ -227,7 +230,7 @@ impl Weather {
             Recommendation::P618_14 => Edition::P618_14,
             Recommendation::P618_13 => Edition::P618_13,
         };
-        // Where rain comes and goes, gases and clouds are those of rare rain at all times.
+        // Rain that comes and goes has the gases and clouds of rare rain at all times.
         let beside_rain = match keys.rain {
             Rain::Off => None,
             Rain::Exceeded { percent } => Some(edition.beside_rain(percent)),
@@ -261,7 +264,7 @@ impl Weather {
     }
 }
 
-/// Fault of the rate or symbol rate of a radio link, and the expected value.
+/// Returns the fault of the rate or symbol rate of a radio link, and the expected value.
 fn misrated(radio: &Radio, bears: &Bears, has_rate: bool) -> Option<(&'static str, &'static str)> {
     let is_baud = matches!(radio.modem, Modem::DvbS2 { .. });
     match (is_baud, radio.symbol_rate.is_some(), bears) {
@@ -286,7 +289,7 @@ fn misrated(radio: &Radio, bears: &Bears, has_rate: bool) -> Option<(&'static st
     }
 }
 
-/// Which noise the radio of a link stands for.
+/// Returns the noise that the radio of a link contributes.
 fn bears(drawn: &Drawn<'_>, key: &str, ends: Ends, is_up: bool) -> Bears {
     if drawn.keys.payload == Payload::Regenerative || drawn.is_satellite(ends.0) {
         return Bears::Own;
@@ -308,14 +311,14 @@ fn bears(drawn: &Drawn<'_>, key: &str, ends: Ends, is_up: bool) -> Bears {
             }
         }
     }
-    // Between two places that are no gateways, the way up bears it.
+    // Between two places other than gateways, the link up contributes the noise.
     if !is_up && others.iter().all(|other| !drawn.is_gateway(other.2)) {
         return Bears::Nothing;
     }
     Bears::Both(others)
 }
 
-/// What is wrong where the noise of one of both ways is missing, and what was expected.
+/// Returns the fault if one of the two links has no radio, and the expected value.
 fn lonely(drawn: &Drawn<'_>, bears: &Bears, side: &str) -> Option<(&'static str, &'static str)> {
     match bears {
         Bears::Own => None,
@@ -340,7 +343,7 @@ fn lonely(drawn: &Drawn<'_>, bears: &Bears, side: &str) -> Option<(&'static str,
     }
 }
 
-/// The radio on the other way, between the satellite and this place, where `side` is the first one.
+/// Returns the radio of the other link, between the satellite and this place. `side` is the first one.
 fn opposite<'a>(drawn: &'a Drawn<'_>, place: u32, side: &str) -> Option<&'a Radio> {
     let hop = if drawn.is_gateway(place) { &drawn.keys.feeder } else { &drawn.keys.user };
     if side == "up" {
@@ -351,7 +354,7 @@ fn opposite<'a>(drawn: &'a Drawn<'_>, place: u32, side: &str) -> Option<&'a Radi
 }
 
 impl Drawn<'_> {
-    /// The climate of a place: that of the city which it is or says.
+    /// Returns the climate of a place: that of the city at this place, or of the city in `climate`.
     fn climate(&self, place: usize) -> Result<Climate, SkyError> {
         let name = &self.sky.places[place].name;
         let other = self.keys.place.get(name).and_then(|position| position.climate.as_deref());
@@ -368,7 +371,7 @@ fn range(drawn: &Drawn<'_>, (a, b): Ends, t: f64) -> Option<f64> {
     Some(km)
 }
 
-/// The key of a direction, and its value.
+/// Returns the key of a direction, and its value.
 fn written(radio: &Radio, drawn: &Drawn<'_>, signal: &[(f64, f64)]) -> (&'static str, Json) {
     let levels = || {
         let points: Vec<[String; 2]> = signal.iter().map(|(t, db)| [seconds(*t), format!("{db:.2} dB")]).collect();
@@ -393,7 +396,7 @@ fn written(radio: &Radio, drawn: &Drawn<'_>, signal: &[(f64, f64)]) -> (&'static
             });
             ("coding", own)
         }
-        // Where it never adapts to anything, nothing comes through.
+        // Without adaptation to any modulation and code, the link loses everything.
         Modem::DvbS2 { modcod: None, acm, implementation_loss, .. }
             if signal.iter().all(|(_, db)| *db < WEAKEST + implementation_loss.0 + margin(acm.as_ref())) =>
         {
@@ -435,13 +438,13 @@ fn symbols(modulation: Modulation) -> Symbols {
     }
 }
 
-/// What a signal must have beyond a threshold, to be chosen and to be gone up to.
+/// Returns the margin over a threshold that a signal needs to change up to a modulation and code.
 fn margin(acm: Option<&Acm>) -> f64 {
     acm.map_or(1.3, |acm| acm.margin.0 + acm.hysteresis.0)
 }
 
 impl Drawn<'_> {
-    /// How old reports of a signal are: about a round trip of a link.
+    /// Returns the age of reports on the signal: about a round trip of the link.
     fn report(&self) -> &'static str {
         let is_high = self.sky.position(0, 0.0).is_some_and(|at| distance(at, [0.0; 3]) > 3e4);
         if is_high {

@@ -1,4 +1,4 @@
-//! The sky that the keys describe: satellites, places, and which of them may be linked.
+//! Makes the sky of the keys: satellites, places, and rules for links between them.
 
 use super::day;
 use super::failing;
@@ -26,10 +26,10 @@ use bentpipe_orbit::sky::scene::{Cable, Sky};
 use bentpipe_orbit::sky::selection::{Rule, Slots};
 use bentpipe_orbit::sky::SkyError;
 
-/// Least elevation of slots over the equator by default, degrees.
+/// Default of the least elevation for slots over the equator, in degrees.
 const ELEVATION_MIN: f64 = 5.0;
 
-/// The sky of a run of `run` seconds; `None` if something is wrong with it.
+/// Makes the sky of a run of `run` seconds. Returns `None` if the keys are invalid.
 pub(super) fn make(
     (keys, run): (&Keys, f64),
     raw: &Tree,
@@ -111,11 +111,11 @@ pub(super) fn make(
     }
 }
 
-/// The satellites over a run of `run` seconds, and notes on those that are left out.
+/// Returns the satellites over a run of `run` seconds, and notes on skipped ones.
 fn satellites(keys: &Keys, run: f64, files: &dyn Files, notes: &mut Vec<String>) -> Result<Sky, SkyError> {
     let later_s = day::later_s(keys);
     let start = keys.start.map(|start| start.0);
-    // When synthetic constellations have their angles.
+    // Epoch of the angles of synthetic constellations.
     let begin = start.unwrap_or(Epoch::Y2000);
     let mut sky = match &keys.over {
         Over::Named(name) => preset(name)?.sky_with(begin, &orbits(keys), Earth::WGS84),
@@ -149,7 +149,7 @@ fn satellites(keys: &Keys, run: f64, files: &dyn Files, notes: &mut Vec<String>)
     Ok(sky)
 }
 
-/// Orbital parameters that replace those of a constellation by name.
+/// Returns orbital parameters that replace those of a constellation by name.
 fn orbits(keys: &Keys) -> Orbits {
     Orbits { motion: keys.motion.map(propagation), revs_per_day: keys.mean_motion, odd_planes_deg: keys.odd_planes }
 }
@@ -162,7 +162,8 @@ fn propagation(motion: Motion) -> Propagation {
     }
 }
 
-/// A shell, named so that its satellites are `PLANE-PLACE` where it is the only one, and `SHELL-PLANE-PLACE` otherwise.
+/// Returns a shell with its name. Satellites of a single shell are `PLANE-PLACE`, those of several are
+/// `SHELL-PLANE-PLACE`.
 fn shell(number: usize, own: &OwnShell, all: &[OwnShell]) -> Result<Shell, SkyError> {
     let name = if all.len() == 1 { "shell".to_owned() } else { format!("shell-{}", number + 1) };
     let pattern = match own.pattern {
@@ -191,7 +192,8 @@ fn shell(number: usize, own: &OwnShell, all: &[OwnShell]) -> Result<Shell, SkyEr
     })
 }
 
-/// The satellites of a file of elements. Without a start, the run begins `later_s` after the epoch of the elements.
+/// Returns the satellites of a file of elements. Without a start, the run begins `later_s` after the epoch of the
+/// elements.
 fn catalogued(
     name: &str,
     (request, later_s): (&Request, f64),
@@ -211,7 +213,7 @@ fn catalogued(
         }
     };
     let (sky, census) = satellites(request).map_err(|error| {
-        // A record can be left out, a file cannot.
+        // A record can be skipped, a file cannot.
         let is_record = error.at.starts_with("line ") && request.bad == BadRecords::Refuse;
         let help = if is_record { "; bad = \"skip\" beside elements leaves such records out" } else { "" };
         of_file(format!("{error}{help}"))
@@ -220,7 +222,7 @@ fn catalogued(
     Ok(sky)
 }
 
-/// Links between satellites in place of those that the constellation has.
+/// Returns links between satellites that replace those of the constellation.
 fn links(between: Between, own: &SatelliteLinks) -> SatelliteLinks {
     match between {
         Between::Off => SatelliteLinks::NONE,
@@ -229,7 +231,7 @@ fn links(between: Between, own: &SatelliteLinks) -> SatelliteLinks {
     }
 }
 
-/// Links between satellites in detail; `None` if something is wrong with them.
+/// Returns links between satellites in detail, or `None` if they are invalid.
 fn own_links(own: &OwnLinks, keys: &Keys, raw: &Tree, sky: &Sky, findings: &mut Findings) -> Option<SatelliteLinks> {
     let topology = if own.pairs.is_empty() {
         let polar_cutoff_deg = match (own.polar_cutoff, &sky.links.topology) {
@@ -265,7 +267,7 @@ fn own_links(own: &OwnLinks, keys: &Keys, raw: &Tree, sky: &Sky, findings: &mut 
     Some(SatelliteLinks { topology, max_km: own.max_km.unwrap_or(f64::INFINITY), grazing_km: own.above_km })
 }
 
-/// The rule by which places take their satellite; none where the path decides.
+/// Returns the rule for a place's satellite, or none if the path decides.
 pub(super) fn rule(selection: Selection, seed: u64) -> Option<Rule> {
     match selection {
         Selection::Any => None,

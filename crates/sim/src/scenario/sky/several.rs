@@ -1,7 +1,7 @@
 //! Several constellations in one sky: their keys, and their use by flows.
 //!
-//! Each constellation is a sky with its own satellites, gateways, links and paths. A place keeps a link to a satellite of each
-//! constellation that it uses, also while packets take another.
+//! Each constellation is a sky with its own satellites, gateways, links and paths. A place always keeps a link to a
+//! satellite of each constellation that it uses, even while its packets take another constellation.
 
 use super::gaps::{per_cent, EXPLAINED};
 use super::{say, Part};
@@ -17,17 +17,17 @@ use bentpipe_units::settings::Typed;
 use bentpipe_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Changes of constellation that a note lists.
+/// Number of changes of constellation in a note.
 const LISTED: usize = 6;
 
 /// One constellation.
 pub(super) struct Constellation {
-    /// Empty if it is the only one.
+    /// Name. Empty if it is the only constellation.
     pub(super) name: String,
     pub(super) keys: Keys,
     /// Its keys as written, in the form of `[sky]`.
     pub(super) raw: Tree,
-    /// The keys that are its own.
+    /// Keys that override those of `[sky]`.
     own: BTreeSet<String>,
 }
 
@@ -42,7 +42,7 @@ impl Constellation {
         self.name.is_empty() || over.is_empty() || over.contains(&self.name)
     }
 
-    /// Writes the paths of problems as they are in the file: its own keys are below `sky.constellation`.
+    /// Converts the paths of problems to those of the file: the constellation's own keys are below `sky.constellation`.
     pub(super) fn locate(&self, found: &mut [Found]) {
         for problem in found.iter_mut().map(|found| &mut found.problem).filter(|_| !self.name.is_empty()) {
             let key = problem.path.strip_prefix("sky.").map(|below| below.split('.').next().unwrap_or(below));
@@ -55,7 +55,7 @@ impl Constellation {
     }
 }
 
-/// The constellations of the sky that the keys describe, in the order in which flows use them; `None` if something is wrong.
+/// Returns the constellations of the sky in the order in which flows use them, or `None` if they are invalid.
 pub(super) fn split(keys: Keys, raw: &Tree, findings: &mut Findings) -> Option<Vec<Constellation>> {
     let before = findings.found.len();
     let Over::Several(names) = keys.over.clone() else {
@@ -83,7 +83,7 @@ pub(super) fn split(keys: Keys, raw: &Tree, findings: &mut Findings) -> Option<V
     Some(all)
 }
 
-/// Refuses keys of several constellations where there is one.
+/// Rejects keys of several constellations for a single one.
 fn are_not_used(keys: &Keys, raw: &Tree, findings: &mut Findings) {
     let expected = "expected it with a list of constellations: over = [\"leo\", \"geo\"]";
     for key in ["constellation", "back_after"].into_iter().filter(|key| raw.get(key).is_some()) {
@@ -94,7 +94,7 @@ fn are_not_used(keys: &Keys, raw: &Tree, findings: &mut Findings) {
     }
 }
 
-/// Refuses an age of elements where there are none.
+/// Rejects an age of elements without a file of elements.
 fn ages_are_used(overs: &[&Over], raw: &Tree, findings: &mut Findings) {
     if raw.get("elements_age_max").is_some() && !overs.iter().any(|over| matches!(over, Over::File(_))) {
         let expected = "expected it with a file: over = { elements = \"FILE\" }";
@@ -155,7 +155,7 @@ fn check_list(names: &[String], keys: &Keys, raw: &Tree, findings: &mut Findings
     }
 }
 
-/// A constellation of the list, with the keys of `[sky]` that it does not replace.
+/// Returns a constellation of the list, with the keys of `[sky]` that it does not override.
 fn constellation(number: usize, name: &str, raw: &Tree, findings: &mut Findings) -> Option<Constellation> {
     let mut table = raw.table()?.clone();
     let own = table.remove("constellation").and_then(|all| all.get(name)?.table().cloned()).unwrap_or_default();
@@ -163,7 +163,7 @@ fn constellation(number: usize, name: &str, raw: &Tree, findings: &mut Findings)
     let over = raw.at(["over", &number.to_string()]);
     let named = Tree { key: over.place.clone(), ..Tree::new(Value::Text(name.to_owned()), over.place.clone()) };
     table.insert("over".into(), named);
-    // Two keys for the same: that of the constellation replaces either.
+    // Two keys have the same meaning: the one of the constellation replaces both.
     for pair in [["elevation_min", "range_max_km"], ["make_before_break", "break_before_make"]] {
         if pair.iter().any(|key| own.contains_key(*key)) {
             pair.iter().for_each(|key| drop(table.remove(*key)));
@@ -184,10 +184,10 @@ fn constellation(number: usize, name: &str, raw: &Tree, findings: &mut Findings)
     }
 }
 
-/// The constellation that each pair of places uses: from when on in s, and its number; first that of the beginning.
+/// Constellations that each pair of places uses, from the start of the run: time in s, and number.
 pub(super) type Uses = Vec<Vec<(f64, usize)>>;
 
-/// The constellations that pairs use in a run: the first that has a path.
+/// Returns the constellations that pairs use in a run: at any time the first that has a path.
 pub(super) fn uses(parts: &[Part], back_after: Duration, run: Duration) -> Uses {
     let pairs = parts.first().map_or(0, |part| part.paths.len());
     let of = |pair: usize| {
@@ -203,7 +203,7 @@ fn used(paths: &[&Route], back_after_s: f64, run_s: f64) -> Vec<(f64, usize)> {
     let mut times: Vec<f64> = ends.filter(|t| *t < run_s).chain([0.0]).collect();
     times.sort_by(f64::total_cmp);
     times.dedup();
-    // The time from which a path is there without a break.
+    // Returns the time since when a path exists without interruption.
     let since = |number: usize, t: f64| {
         spans[number].iter().find(|(from, until)| (*from..*until).contains(&t)).map(|(from, _)| *from)
     };
@@ -228,7 +228,7 @@ fn used(paths: &[&Route], back_after_s: f64, run_s: f64) -> Vec<(f64, usize)> {
     uses
 }
 
-/// When there is a path, s. The last span has no end.
+/// Returns the times in s when there is a path. The last span has no end.
 fn connected(path: &Route) -> Vec<(f64, f64)> {
     let mut spans: Vec<(f64, f64)> = Vec::new();
     for (number, change) in path.changes.iter().enumerate().filter(|(_, change)| !change.nodes.is_empty()) {
@@ -241,7 +241,8 @@ fn connected(path: &Route) -> Vec<(f64, f64)> {
     spans
 }
 
-/// Notes the constellations in use, and refuses pairs that never have a path. Returns whether all pairs have one at some time.
+/// Adds notes on the constellations in use, and rejects pairs without a path at any time. Returns whether all pairs
+/// have one at some time.
 pub(super) fn are_told(
     parts: &[Part],
     uses: &Uses,
@@ -268,12 +269,12 @@ pub(super) fn are_told(
     Ok(findings.found.len() == before)
 }
 
-/// A pair of places and the constellations between them.
+/// Pair of places, with the constellations between them.
 struct Told<'a> {
     parts: &'a [Part],
     pair: usize,
     uses: &'a [(f64, usize)],
-    /// Length of the run, s.
+    /// Duration of the run in s.
     run: f64,
 }
 
@@ -315,7 +316,7 @@ impl Told<'_> {
         Ok(())
     }
 
-    /// Which constellation the pair uses when, and why it does not use an earlier one.
+    /// Returns a note on the constellations that the pair uses, with the reasons why it does not use an earlier one.
     fn note(&self) -> Result<String, SkyError> {
         let [from, to] = self.ends();
         let until = |number: usize| self.uses.get(number + 1).map_or(self.run, |next| next.0.min(self.run));

@@ -59,7 +59,7 @@ fn the_links_of_a_route_are_as_long_as_the_path_over_the_sky() {
         }
         for way in &now {
             let found = delay(&resolved, way, t);
-            // Straight lines are off by 0.7 us on each of some ten links at most.
+            // Linear interpolation is off by up to 0.7 us on each of about ten links.
             assert!((found - expected).abs() < 5e-6, "{t}: {found} {expected}");
         }
     }
@@ -79,7 +79,7 @@ fn what_is_resolved_means_the_same_without_the_sky() {
 
 #[test]
 fn satellites_that_are_left_are_taken_away_and_come_back() {
-    // From pole to pole of Iridium's cross-links a place sees the same satellites again after an orbit.
+    // With Iridium's cross-links, a place sees the same satellites again after one orbit.
     let text = "duration = '7000 s'\n[sky]\nover = 'iridium'\nstep = '10 s'\nselection = 'longest'\n\
                 [flow.a]\nfrom = 'London'\nto = 'Nairobi'\n";
     let resolved = from_toml(text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
@@ -180,10 +180,10 @@ fn what_is_wrong_with_a_sky_is_said_at_its_key() {
     assert!(text.contains("[sky.place.\"x y\"] with latitude") && !text.contains("did you mean"), "{text}");
 }
 
-/// The delays between two places every second for a minute, with a gateway, and a rule for the places other than it.
+/// The delays between two places every second for a minute, with a gateway, and a rule for the other places.
 fn over_the_sky(over: &str, ends: [&str; 2], gateway: &str, rule: Option<Rule>) -> Vec<f64> {
     let mut sky = preset(over).unwrap().sky(Epoch::Y2000).unwrap();
-    // The scenario has its gateways first.
+    // The scenario lists its gateways first.
     sky.places = vec![Place::city(gateway).unwrap().gateway()];
     sky.places.extend(ends.iter().filter(|end| **end != gateway).map(|end| Place::city(end).unwrap()));
     let number = |end: &str| sky.places.iter().position(|place| place.name == end).unwrap();
@@ -196,8 +196,8 @@ fn over_the_sky(over: &str, ends: [&str; 2], gateway: &str, rule: Option<Rule>) 
     routes(&sky, &pairs, &routing, span, None).unwrap().remove(0).delays_s
 }
 
-/// A gateway is a place where a path may leave the sky: links between satellites stay in use beside it, as on the command line.
-/// A gateway at the end of a flow uses any satellite.
+/// Gateways: paths may leave the satellites there. Links between satellites stay in use, as on the command line. A
+/// gateway at the end of a flow uses any satellite.
 #[test]
 fn gateways_leave_links_between_satellites_in_use() {
     let lots = Rule::Slots(Slots::starlink(1));
@@ -237,7 +237,7 @@ fn gateways_leave_links_between_satellites_in_use() {
     }
 }
 
-/// A path that is there at times has a note with the share of the time, the reason and the help.
+/// A path that sometimes exists has a note with the share of the time, the reason and the help.
 #[test]
 fn a_path_that_is_not_always_there_is_noted() {
     let text = "duration = '3600 s'\n[sky]\nover = 'oneweb'\nstep = '10 s'\nelevation_min = '60 deg'\n\
@@ -254,8 +254,8 @@ fn a_path_that_is_not_always_there_is_noted() {
 
 const RADIO: &str = "frequency_ghz = 20\neirp_dbw = 30\ng_over_t_db_k = 10\n";
 
-/// A link of 10 Mbit/s straight up to a slot over the equator: by hand, 30 + 10 + 228.599 - 209.541 (free space over 35 786 km)
-/// - 70 - gases = -10.94 dB less gases; 22 dB more power leave an Eb/N0 of 11.06 dB less gases.
+/// A link of 10 Mbit/s vertically up to a slot over the equator. By hand: 30 + 10 + 228.599 - 209.541 (free space over
+/// 35 786 km) - 70 - gases = -10.94 dB less gases. 22 dB more power leave an Eb/N0 of 11.06 dB less gases.
 #[test]
 fn errors_follow_from_the_link_budget() {
     let text = format!(
@@ -271,7 +271,7 @@ fn errors_follow_from_the_link_budget() {
     let rate = json["link"]["A~geo"]["forward"]["error"]["points"][0][1].as_f64().expect("a rate");
     let back = bentpipe_orbit::budget::modulation::Modulation::Qpsk.eb_n0_db(rate).unwrap();
     let gases = 11.06 - back;
-    // Tropical air, straight up at 20 GHz: half a decibel, mostly water vapour.
+    // Tropical air, vertically at 20 GHz: half a decibel, mostly water vapour.
     assert!((0.2..1.0).contains(&gases), "{gases}");
     assert_eq!(json["link"]["A~geo"]["reverse"]["error"]["kind"], "none");
 }
@@ -289,7 +289,7 @@ fn rain_takes_what_is_exceeded_or_comes_and_goes() {
     };
     let (dry, wet) = (with("rain = 'none'"), with("rain = { kind = 'exceeded', percent = 1 }"));
     assert!(dry.contains("dvb-s2") && dry.contains("acm") && dry != wet);
-    // Some 40 dB: nothing comes through.
+    // About 40 dB: the link loses everything.
     let storm = with("rain = { kind = 'exceeded', percent = 0.001 }");
     assert!(!storm.contains("dvb-s2") && storm.contains("\"rate\":1.0"), "{storm}");
     let days: std::collections::BTreeSet<String> =
@@ -332,7 +332,7 @@ fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
     ] {
         let text = format!("duration = '10 s'\n[sky]\nover = 'iridium'\n{sky}\n{flow}");
         if message.is_empty() {
-            // No gateways, no fibre: what is not used is not looked at.
+            // Without gateways there is no fibre, and unused keys are not checked.
             assert!(from_toml(&text, "f.toml", &[]).is_ok());
             continue;
         }
@@ -341,7 +341,8 @@ fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
     }
 }
 
-/// P.618: horizontal waves suffer most; circular ones as those of 45 degrees. Of the receiver, a cold one suffers most from a warm sky.
+/// P.618: rain attenuates horizontal waves most, and circular waves like those of 45 degrees. A warm sky affects a
+/// receiver with low noise most.
 #[test]
 fn rain_takes_more_by_polarisation_and_by_the_noise_of_the_receiver() {
     let of = |sky: &str, radio: &str| {
@@ -357,7 +358,7 @@ fn rain_takes_more_by_polarisation_and_by_the_noise_of_the_receiver() {
     assert!(horizontal + 0.1 < circular && circular + 0.1 < vertical, "{horizontal} {circular} {vertical}");
     assert_eq!([polarised("45 deg"), of(rain, ""), polarised("90 deg")], [circular, circular, vertical]);
     let noisy = |kelvin: u32| of(rain, &format!("noise_k = {kelvin}\n"));
-    // At most (275 + 100) / 100 times the noise, and nothing where the receiver is noisy itself.
+    // At most (275 + 100) / 100 times the noise, and no rise for a noisy receiver.
     let rise = noisy(100_000) - noisy(100);
     assert!(rise > 2.0 && rise < 5.75, "{rise}");
     assert_eq!(of("", "noise_k = 100\n"), of("", ""));
@@ -366,7 +367,8 @@ fn rain_takes_more_by_polarisation_and_by_the_noise_of_the_receiver() {
     assert_eq!(edition("P.618-14"), of(&format!("{rain}\nclouds = {{ percent = 5 }}"), ""));
 }
 
-/// A bent pipe has no queue: packets that wait to go down move to the next one, packets that wait to go up are at their sender.
+/// A bent pipe has no queue: packets for the link down move to the next link, packets for the link up wait at their
+/// sender.
 #[test]
 fn what_waits_for_a_bent_pipe_moves_to_the_next() {
     let of = |sky: &str| {
@@ -383,7 +385,7 @@ fn what_waits_for_a_bent_pipe_moves_to_the_next() {
     for (link, waiting) in bent {
         assert_eq!(waiting, if link.ends_with(".forward") { "rerouted" } else { "moved" }, "{link}");
     }
-    // Satellites with links have queues, whether the paths of this run use the links or not.
+    // Satellites with links have queues, even if the paths of this run do not use the links.
     for linked in ["over = 'iridium'", "over = 'starlink-shell-1'\ngateway = ['Madrid']"] {
         let lost = of(&format!("{linked}\nin_flight = 'delivered'"));
         assert!(!lost.is_empty() && lost.iter().all(|(_, waiting)| waiting == "lost"), "{linked}: {lost:?}");
@@ -391,14 +393,14 @@ fn what_waits_for_a_bent_pipe_moves_to_the_next() {
     let kept = of("over = 'oneweb'\ngateway = ['Madrid']\nbreak_before_make = '100 ms'");
     assert!(["kept", "rerouted", "moved"].iter().all(|word| kept.iter().any(|(_, waiting)| waiting == word)));
     assert!(of("over = 'oneweb'\ngateway = ['Madrid']\nwaiting = 'lost'").iter().all(|(_, word)| word == "lost"));
-    // Lots fall on a satellite again, whose link is away and loses packets until then.
+    // A satellite may be chosen again. Its link is down and loses packets until then.
     let text = "duration = '1200 s'\n[sky]\nover = 'starlink-shell-1'\nselection = 'starlink'\ngateway = ['Seattle']\n\
                 break_before_make = '65 ms'\n[flow.a]\nfrom = 'Seattle'\nto = 'Vancouver'\n";
     let resolved = from_toml(text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
 }
 
-/// A place over the equator and what it is linked to over a slot, whose radio links have these keys.
+/// A place over the equator and its links over a slot. The radios have these keys.
 fn piped(keys: &str, radios: &[(&str, &str)]) -> String {
     let radio =
         |(name, own): &(&str, &str)| format!("[sky.{name}]\nfrequency_ghz = 20\n{own}\nmodem = 'convolutional'\n");
@@ -410,14 +412,14 @@ fn piped(keys: &str, radios: &[(&str, &str)]) -> String {
     )
 }
 
-/// 1 / (C/N) = 1 / (C/N up) + 1 / (C/N down), on the link of the place and on no other.
+/// 1 / (C/N) = 1 / (C/N up) + 1 / (C/N down), only on the link of the place.
 #[test]
 fn the_noise_of_both_ways_reaches_the_receiver_of_a_transparent_satellite() {
     let (strong, weak) = ("eirp_dbw = 55\ng_over_t_db_k = 10", "eirp_dbw = 42\ng_over_t_db_k = 20");
     let coding = |resolved: &Resolved, link: &str, side: &str| {
         let db = |text: &str| text.split_once(' ').unwrap().0.parse::<f64>().unwrap();
         let json = resolved.to_json();
-        // What both directions have alike stands at the link.
+        // Equal keys of both directions are keys of the link.
         let (link, own) = (&json["link"][link], &json["link"][link][side]["coding"]);
         let level = if own.is_null() { &link["coding"]["eb_n0"] } else { &own["eb_n0"] };
         level.as_str().or(level["points"][0][1].as_str()).map(db)
@@ -431,14 +433,14 @@ fn the_noise_of_both_ways_reaches_the_receiver_of_a_transparent_satellite() {
         let (up, down) = (coding(&own, "A~geo", "forward").unwrap(), coding(&own, "B~geo", "reverse").unwrap());
         let together = -10.0 * (10f64.powf(-up / 10.0) + 10f64.powf(-down / 10.0)).log10();
         let found = coding(&pipe, "A~geo", "forward").unwrap();
-        // Each is written with two places.
+        // Each value is written with two decimals.
         assert!((found - together).abs() < 0.0151 && found < down.min(up) - 0.2, "{up} {down}: {found} {together}");
         assert_eq!(coding(&pipe, "B~geo", "reverse"), None);
         assert_eq!(coding(&pipe, "A~geo", "reverse").is_some(), back);
         assert_eq!(coding(&pipe, "B~geo", "forward").is_some(), !back);
         assert_eq!(pipe.digest(), read(&pipe.to_toml()).digest());
     }
-    // Interference is one more of them.
+    // Interference is a third term.
     let jammed = piped("", &[("user.up", &format!("{strong}\nc_over_i = '12 dB'"))]);
     let alone = coding(&read(&piped("", &[("user.up", strong)])), "A~geo", "forward").unwrap();
     let together = -10.0 * (10f64.powf(-alone / 10.0) + 10f64.powf(-1.2)).log10();
@@ -487,14 +489,15 @@ fn named(resolved: &Resolved, links: &[crate::ids::LinkId]) -> Vec<String> {
     links.iter().map(name).map(|name| name.rsplit_once('.').unwrap().0.to_owned()).collect()
 }
 
-/// The second link of the first route: between two satellites; and the satellite next to London.
+/// The second link of the first route, which joins two satellites, and the satellite next to London.
 fn first_link(resolved: &Resolved) -> (String, String) {
     let route = &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()].route;
     let names = named(resolved, route);
     (names[1].clone(), names[0].strip_prefix("London~").unwrap().to_owned())
 }
 
-/// Links go down and paths avoid them at the very instant, between two steps; then all is as before.
+/// Links go down and paths avoid them at the instant of the failure, between two steps. Afterwards all paths are as
+/// before.
 #[test]
 fn what_fails_is_avoided_from_its_instant_on() {
     let whole = read("");
@@ -522,11 +525,11 @@ fn what_fails_is_avoided_from_its_instant_on() {
                 _ => {}
             }
         }
-        // Both directions of at least one link; links to places come back where they are used again.
+        // Both directions of at least one link. Links to places come up again when they are used again.
         assert!(downs >= 2 && away == 2, "{what}: {downs} {away}");
         assert!(ups >= 2, "{what}: {ups}");
     }
-    // What is out for the whole run is never used, and there is nothing to take away.
+    // A satellite that fails for the whole run is never used, so no link is removed.
     let without = read(&format!("failure = [{{ satellite = '{satellite}' }}]"));
     assert!(without.scenario.links.iter().all(|link| !link.name.contains(&format!("~{satellite}."))));
 }
@@ -566,7 +569,8 @@ fn failures_and_handovers_take_no_link_away_twice() {
     }
 }
 
-/// A link that is not there while it fails is a mistake: one between planes near the pole, a satellite below the horizon.
+/// A failure of a link that does not exist at that time is a mistake: a link between planes near the pole, a satellite
+/// below the horizon.
 #[test]
 fn a_link_that_is_not_there_while_it_fails_is_refused() {
     let text = |over: &str, link: &str, span: &str| {
@@ -575,12 +579,13 @@ fn a_link_that_is_not_there_while_it_fails_is_refused() {
              [flow.a]\nfrom = 'London'\nto = 'Paris'\n"
         )
     };
-    // Iridium's places in a plane are 32.7 degrees apart: the fourth is near the pole, where links between planes are off.
+    // Iridium's places in a plane are 32.7 degrees apart: the fourth is near the pole, where links between planes are
+    // off.
     let refused = "sky.failure.0.link joins two that are not linked at any time of the failure";
     let polar = said(&text("iridium", "'0-3', '1-3'", ""));
     assert!(polar.contains(refused) && polar.contains("f.toml:4:"), "{polar}");
     assert!(from_toml(&text("iridium", "'0-0', '1-0'", ""), "f", &[]).is_ok());
-    // What begins after the run is nobody's concern.
+    // Failures after the run are ignored.
     assert!(from_toml(&text("iridium", "'0-3', '1-3'", ", from = '70 s'"), "f", &[]).is_ok());
     let first = read("");
     let satellite = first_link(&first).1;
@@ -592,7 +597,7 @@ fn a_link_that_is_not_there_while_it_fails_is_refused() {
     assert!(below.contains(refused), "{below}");
 }
 
-/// Walker's parameters, and links in detail: with those of a constellation by name, its paths.
+/// Walker's parameters and links in detail give the same paths as a constellation by name with these values.
 #[test]
 fn a_constellation_of_ones_own_is_the_same_as_by_name() {
     let with = |over: &str| {
@@ -646,7 +651,7 @@ fn a_constellation_of_ones_own_is_the_same_as_by_name() {
     }
 }
 
-/// Without links between satellites, packets come down to a gateway and go up again: every other node is on the ground.
+/// Without links between satellites, packets go down to a gateway and up again: every other node is on the ground.
 #[test]
 fn gateways_may_be_relays_on_the_ground() {
     let text = |keys: &str| {
@@ -687,7 +692,7 @@ fn links_between_satellites_may_be_listed() {
     let listed: Vec<String> = inner.iter().map(|link| format!("['{}']", link.replace('~', "', '"))).collect();
     let all = from_toml(&text(&format!("pairs = [{}]", listed.join(", "))), "f", &[]).unwrap();
     assert_eq!(route(&all), links);
-    // Without one of them there is no path; and a line of sight that must stay too high is none.
+    // Without one of them, and with a line of sight that must stay too high, there is no path.
     for less in ["pairs = [['5-0', '5-1']]".to_owned(), format!("pairs = [{}], above_km = 700", listed.join(", "))] {
         assert!(said(&text(&less)).contains("sky.over has no path"), "{less}");
     }
@@ -735,7 +740,7 @@ fn flows_take_disjoint_paths() {
             }
         }
         assert!(count > 3, "{how}");
-        // The first is the shortest at the start.
+        // The first path is the shortest at the start.
         let delays: Vec<f64> = flows.iter().map(|flow| delay(&resolved, &flow.route, 0.0)).collect();
         assert!(delays[0] < delays[1] && delays[1] < delays[2], "{delays:?}");
     }
@@ -796,7 +801,7 @@ impl crate::scenario::Files for Given {
     }
 }
 
-/// The same carrier has 10 log10(0.75 / 0.5) dB less for a bit where three of four bits are the packets', not one of two.
+/// The same carrier has 10 log10(0.75 / 0.5) dB less per bit if three of four bits are the packets', not one of two.
 #[test]
 fn energy_per_bit_follows_the_code_rate() {
     let of = |modem: &str| {
@@ -811,7 +816,7 @@ fn energy_per_bit_follows_the_code_rate() {
     assert!((half - ldpc).abs() < 1e-9 && (half - more - 1.761).abs() < 0.011, "{half} {ldpc} {more}");
 }
 
-/// A geostationary path from London with a radio on the way down there, and rain from a file `t`.
+/// A geostationary path from London with a radio on the link down there, and rain from a file `t`.
 fn rained(keys: &str, content: &'static [u8]) -> Result<Resolved, String> {
     let text = format!(
         "duration = '30 s'\n[sky]\nover = {{ geo = 0 }}\nrain = {{ kind = 'file', place.London = {{ file = 't'{keys} }} }}\n\
@@ -822,7 +827,7 @@ fn rained(keys: &str, content: &'static [u8]) -> Result<Resolved, String> {
     crate::scenario::from_toml_with(&text, "f.toml", &[], &files).map_err(|problems| problems.to_string())
 }
 
-/// Signal on the way down to a place over time, dB.
+/// Signal on the link down to a place over time, dB.
 fn signal(resolved: &Resolved, place: &str) -> Vec<(f64, f64)> {
     let json = resolved.to_json();
     let number = |text: &serde_json::Value| -> f64 {
@@ -851,7 +856,7 @@ fn rain_from_a_file_takes_what_it_says_when_it_says_it() {
     // The radio is at 20 GHz.
     let scaled = bentpipe_orbit::budget::rain::scaled_db(3.5, 12.0, 20.0).unwrap();
     assert!((lost(&of(", frequency_ghz = 12"))[1].1 - scaled).abs() < 0.06 && scaled > 8.0);
-    // A rate, by P.618 with it in place of that of 0.01 % of the year.
+    // A rain rate, by P.618 with it in place of the rate of 0.01 % of the year.
     let rate = lost(&signal(&rained(", column = 'rain_mm_h'", csv).unwrap(), "London"));
     let london = bentpipe_orbit::budget::climate::climate("London").unwrap().rain;
     let place = bentpipe_orbit::sky::places::city("London").unwrap();
@@ -866,7 +871,7 @@ fn rain_from_a_file_takes_what_it_says_when_it_says_it() {
         assert!((found - climate.attenuation_001_db(&ray).unwrap()).abs() < 0.06, "{rate_001_mm_h} mm/h: {found} dB");
     }
     assert!(rate[2].1 > 10.0);
-    // What is written out needs no file, and it does not rain in Madrid.
+    // An expanded scenario needs no file, and Madrid has no rain.
     let resolved = rained("", b"time_s,fade_db\n0,5\n").unwrap();
     assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
     let madrid = signal(&resolved, "Madrid");
@@ -935,7 +940,7 @@ fn clouds_and_scintillation_take_what_the_recommendations_say_where_a_key_asks_f
         let aperture = Aperture { diameter_m, efficiency: 0.5 };
         scintillation_db(&ray, &aperture, climate.wet_refractivity, 0.1).unwrap()
     };
-    // Rain comes with the gases of 5 % of the year; the receiver's noise hardly rises.
+    // Rain comes with the gases of 5 % of the year. The receiver's noise hardly rises.
     let gases = |percent| {
         bentpipe_orbit::budget::gases::gas_path_db(&ray, &climate.air, Some(climate.vapour.at(percent).unwrap()))
             .unwrap()
@@ -952,7 +957,7 @@ fn clouds_and_scintillation_take_what_the_recommendations_say_where_a_key_asks_f
             total_db(gases(5.0) - gases(50.0), clouds(1.0), rain, fade(0.6)),
         ),
     ] {
-        // The signal is written with two places.
+        // The signal is written with two decimals.
         assert!((clear - of(keys, radio) - expected).abs() < 0.0101, "{keys}: {} {expected}", clear - of(keys, radio));
     }
     assert!(clouds(1.0) > 2.0 * clouds(20.0) && clouds(20.0) > 0.0 && fade(0.6) > fade(3.0) && fade(3.0) > 0.1);
@@ -961,7 +966,7 @@ fn clouds_and_scintillation_take_what_the_recommendations_say_where_a_key_asks_f
     assert!(said(text).contains("sky.clouds.percent"));
 }
 
-/// In between there is no route, unless packets wait for the next satellite (`[[at]]` has it so, too).
+/// During the interruption there is no route, unless packets wait for the next satellite, as in `[[at]]`.
 #[test]
 fn a_place_without_a_satellite_has_no_route_or_packets_wait() {
     for waiting in ["lost", "rerouted", "kept"] {
@@ -975,7 +980,7 @@ fn a_place_without_a_satellite_has_no_route_or_packets_wait() {
             assert_eq!(gone.is_empty(), waiting == "kept", "{waiting}");
             let is_install = |change: &Change| matches!(change, Change::Install { .. });
             for at in gone {
-                // It may be withdrawn for longer, where another handover follows.
+                // The route may stay withdrawn longer if another handover follows.
                 let next = changes.iter().find(|(time, change)| *time > at && is_install(change));
                 assert!(next.is_none_or(|(time, _)| *time >= at + gap), "{waiting} {at:?}");
                 assert!(next.is_some() || at + gap > Time::ZERO + Duration::from_secs(60));

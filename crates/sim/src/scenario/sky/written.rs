@@ -1,4 +1,4 @@
-//! Links and changes of routes as a file would have them.
+//! Writes links and changes of routes in the form of a file.
 
 use super::changes::{changes, joined};
 use super::gauge::Gauge;
@@ -18,35 +18,36 @@ use bentpipe_units::{Duration, Word};
 use serde_json::{json, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest error of the straight lines between the points of a delay, s.
+/// Largest error of the linear interpolation between the points of a delay, in s.
 const ERROR: f64 = 0.5e-6;
-/// Time between samples of links to the ground, and of those between satellites, whose length bends less, s: straight lines
-/// over them are off by some 0.2 us in low orbits.
+/// Time between samples of links to the ground, and of links between satellites, whose length bends less, in s. Linear
+/// interpolation between them is off by about 0.2 us in low orbits.
 const SAMPLES: (f64, f64) = (2.0, 10.0);
-/// The rate of links that stand for no transmission of their own.
+/// Rate of links without their own transmission.
 const UNLIMITED: &str = "100 Gbit/s";
 
-/// A constellation that is written.
+/// Constellation to be written.
 pub(super) struct Drawn<'a> {
-    /// Its name; empty if it is the only one.
+    /// Name. Empty if it is the only constellation.
     pub(super) constellation: &'a str,
     pub(super) keys: &'a Keys,
     pub(super) raw: &'a Tree,
     pub(super) ground: &'a Ground,
     pub(super) sky: &'a Sky,
-    /// Rain that was measured, by place.
+    /// Measured rain, by place.
     pub(super) gauges: &'a BTreeMap<usize, Gauge>,
-    /// Of each pair.
+    /// Path of each pair.
     pub(super) paths: &'a [Route],
     /// Rule for packets that wait at a satellite for its link to a place.
     pub(super) waiting: Waiting,
     pub(super) duration: Duration,
 }
 
-/// Two nodes of the sky; a place stands before a satellite, otherwise the lower number before the higher.
+/// Two nodes of the sky: a place before a satellite, otherwise the lower number before the higher.
 pub(super) type Ends = (u32, u32);
 
-/// Rule for packets that wait at a satellite. Packets for a bent pipe, which has no queue, really wait on the ground.
+/// Returns the rule for packets that wait at a satellite. Packets for a bent pipe, which has no queue, wait on the
+/// ground.
 pub(super) fn waiting(keys: &Keys, sky: &Sky) -> Waiting {
     keys.waiting.unwrap_or(if sky.links.topology == Topology::None { Waiting::Moved } else { Waiting::Lost })
 }
@@ -54,7 +55,8 @@ pub(super) fn waiting(keys: &Keys, sky: &Sky) -> Waiting {
 /// Writes links of all constellations and routes of flows into `tree`.
 ///
 /// # Errors
-/// A radio link that cannot be, with its constellation and the reason.
+///
+/// An impossible radio link, with its constellation and the reason.
 pub(super) fn write(tree: &mut Tree, all: &[Drawn<'_>], uses: &Uses) -> Result<(), (usize, Wrong)> {
     let mut written = Vec::new();
     for (number, drawn) in all.iter().enumerate() {
@@ -71,14 +73,14 @@ pub(super) fn write(tree: &mut Tree, all: &[Drawn<'_>], uses: &Uses) -> Result<(
     Ok(())
 }
 
-/// A constellation, the names of its nodes, and its links.
+/// Constellation, with the names of its nodes and its links.
 pub(super) struct WrittenSky<'a> {
     pub(super) drawn: &'a Drawn<'a>,
     pub(super) names: Vec<String>,
     pub(super) links: Vec<Ends>,
 }
 
-/// Writes the links that the paths of a constellation use, and the satellites with functions.
+/// Writes the links that the paths of a constellation use, and the satellites with middleboxes.
 fn write_links(tree: &mut Tree, drawn: &Drawn<'_>, names: &[String]) -> Result<Vec<Ends>, Wrong> {
     let mut air = Weather::new(drawn);
     let mut links = Vec::new();
@@ -107,7 +109,7 @@ fn write_links(tree: &mut Tree, drawn: &Drawn<'_>, names: &[String]) -> Result<V
     Ok(spans.into_keys().collect())
 }
 
-/// Writes the route that each flow has first.
+/// Writes the first route of each flow.
 fn write_routes(tree: &mut Tree, all: &[WrittenSky<'_>], uses: &Uses) {
     let Some(table) = tree.table_mut() else { return };
     for over in all.first().map_or(&[][..], |one| &one.drawn.ground.flows) {
@@ -123,7 +125,7 @@ fn write_routes(tree: &mut Tree, all: &[WrittenSky<'_>], uses: &Uses) {
     }
 }
 
-/// A value that follows from `[sky]`.
+/// Returns a value that follows from `[sky]`.
 pub(super) fn made(value: &Json) -> Tree {
     Tree::of_json(value, &Place::Default(Some("sky".into())))
 }
@@ -151,7 +153,7 @@ impl Drawn<'_> {
         }
     }
 
-    /// The name of a link, or that of a place's way to a beam.
+    /// Returns the name of a link, or of the link between a place and a beam.
     pub(super) fn link_name(&self, names: &[String], ends: Ends) -> String {
         let [from, to] = [ends.0, ends.1].map(|node| names[node as usize].as_str());
         let is_fibre = !self.is_satellite(ends.1);
@@ -163,7 +165,7 @@ impl Drawn<'_> {
         }
     }
 
-    /// The names of the nodes that a flow passes.
+    /// Returns the names of the nodes on a flow's route.
     pub(super) fn way(&self, names: &[String], over: &super::ground::OverSky, nodes: &[u32]) -> Vec<String> {
         let mut nodes = nodes.to_vec();
         if over.is_turned {
@@ -183,7 +185,7 @@ impl Drawn<'_> {
         way
     }
 
-    /// A table with links that go down.
+    /// Returns a table that takes links down.
     pub(super) fn down(&self, time: Duration, links: Json, waiting: Waiting) -> Json {
         let mut table = json!({ "time": time.to_string(), "down": links });
         table["waiting"] = waiting.name().into();
@@ -191,7 +193,7 @@ impl Drawn<'_> {
         table
     }
 
-    /// When the path of a pair that begins with change `number` ends, s.
+    /// Returns the end in s of the path of a pair that begins with change `number`.
     pub(super) fn until(&self, path: &Route, number: usize) -> f64 {
         path.changes.get(number + 1).map_or(self.duration.as_secs_f64(), |next| next.at_s)
     }
@@ -201,7 +203,7 @@ pub(super) fn beam(satellite: &str) -> String {
     format!("{satellite} beam")
 }
 
-/// When each link is in use, s.
+/// Returns the times in s when each link is in use.
 fn spans(drawn: &Drawn<'_>) -> BTreeMap<Ends, Vec<(f64, f64)>> {
     let mut spans: BTreeMap<Ends, Vec<(f64, f64)>> = BTreeMap::new();
     for path in drawn.paths {
@@ -218,7 +220,7 @@ fn spans(drawn: &Drawn<'_>) -> BTreeMap<Ends, Vec<(f64, f64)>> {
     spans
 }
 
-/// A link, or two where places share a satellite's rate.
+/// Returns a link, or two links if places share a satellite's rate.
 fn link(
     drawn: &Drawn<'_>,
     air: &mut Weather,
@@ -253,7 +255,7 @@ fn between(mut link: Tree, from: &str, to: &str, delay: Tree) -> Tree {
     link
 }
 
-/// Gives a link that has no rate those of its kind.
+/// Sets the default rates of a link without a rate.
 fn rated(mut link: Tree, rates: [&str; 2]) -> Tree {
     let sides = ["forward", "reverse"];
     let has = |link: &Tree, side: &str| link.get(side).is_some_and(|side| side.get("rate").is_some());
@@ -271,7 +273,7 @@ fn rated(mut link: Tree, rates: [&str; 2]) -> Tree {
     link
 }
 
-/// The delay of a link while it is in use; in between nobody asks for it.
+/// Returns the delay of a link while it is in use. Its value at other times does not matter.
 fn delay(drawn: &Drawn<'_>, ends: Ends, spans: &[(f64, f64)]) -> Json {
     if !drawn.is_satellite(ends.1) {
         let place = |node: u32| node as usize - drawn.sky.satellites();
@@ -301,12 +303,12 @@ fn delay(drawn: &Drawn<'_>, ends: Ends, spans: &[(f64, f64)]) -> Json {
     }
 }
 
-/// The delay between two nodes, s.
+/// Returns the delay between two nodes in s.
 fn light(sky: &Sky, (a, b): Ends, t: f64) -> Option<f64> {
     Some(distance(sky.position(a, t)?, sky.position(b, t)?) / LIGHT_KM_S)
 }
 
-/// As few of the samples as keep the straight lines between them within the error.
+/// Returns a subset of the samples that keeps the error of linear interpolation within the limit.
 fn thinned(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let Some(first) = samples.first() else { return Vec::new() };
     let mut kept = vec![*first];
@@ -327,7 +329,7 @@ fn thinned(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
     kept
 }
 
-/// A time as a file has it.
+/// Returns a time in the notation of a file.
 pub(super) fn seconds(seconds: f64) -> String {
     Duration::from_secs_f64(seconds).to_string()
 }

@@ -1,4 +1,4 @@
-//! A handover as the changes that it is short for.
+//! Expands a handover to the changes that it stands for.
 
 use super::names::Known;
 use super::state::State;
@@ -10,7 +10,7 @@ use crate::spec::{InFlight, Waiting, DURATION_MAX};
 use bentpipe_units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A handover whose names are known.
+/// Handover with known names.
 pub(super) struct Handover {
     pub(super) origin: Origin,
     between: Between,
@@ -19,23 +19,23 @@ pub(super) struct Handover {
     in_flight: InFlight,
 }
 
-/// What takes over from what.
+/// Ends of a handover.
 enum Between {
-    /// A node from another.
+    /// Two nodes.
     Nodes(NodeId, NodeId),
-    /// Links from others, each of which leads the same way.
+    /// Links, each with the new link between the same nodes.
     Links(BTreeMap<LinkId, LinkId>),
 }
 
-/// In which order.
+/// Order of the changes.
 enum Plan {
-    /// The old links go down so much later.
+    /// The old links go down this much later.
     Overlap(Duration),
-    /// The new links come up so much later.
+    /// The new links come up this much later.
     Gap(Duration),
 }
 
-/// The way that each path concerned takes then, and the links that it leaves and takes.
+/// New route of each affected path, with the links that it leaves and the links that it takes.
 #[derive(Default)]
 struct Moves {
     ways: BTreeMap<PathId, Vec<LinkId>>,
@@ -44,7 +44,7 @@ struct Moves {
 }
 
 impl Handover {
-    /// What is written, or nothing if it makes no sense.
+    /// Reads a handover. Returns nothing if it is invalid.
     pub(super) fn read(
         written: &keys::Handover,
         at: &keys::At,
@@ -80,7 +80,7 @@ impl Handover {
         Some(Self { origin, between, plan, waiting: at.waiting, in_flight: at.in_flight })
     }
 
-    /// The changes, each with how much later it is. `handed` are the paths that others have moved at the same instant.
+    /// Returns the changes, each with its delay. `handed` are the paths that other handovers moved at the same instant.
     pub(super) fn changes(
         &self,
         state: &State<'_>,
@@ -117,7 +117,7 @@ impl Handover {
             Plan::Gap(_) => {
                 let keeps = |link: &&LinkId| state.link(**link).away == Some(Waiting::Kept);
                 let changed: Vec<LinkId> = come.iter().filter(|link| !keeps(link)).copied().collect();
-                // What is away, and loses what comes, comes up in order to go away with another rule.
+                // A link that is down and loses packets comes up, so that it can go down with another rule.
                 let reset: Vec<What> = changed.iter().map(|&link| What::Up { link, is_needed: false }).collect();
                 let keep = changed.into_iter().map(down(Waiting::Kept));
                 (reset.into_iter().chain(leave).chain(keep).chain(learn).collect(), up().collect())
@@ -128,7 +128,7 @@ impl Handover {
         now.chain(later.into_iter().map(|what| (span, what))).collect()
     }
 
-    /// Which paths move, and how; `None` if one cannot.
+    /// Returns the new routes of the affected paths, or `None` if a path cannot move.
     fn moves(&self, state: &State<'_>, names: &Known<'_>, report: &mut Report<'_>) -> Option<Moves> {
         let mut moves = Moves::default();
         match &self.between {
@@ -153,7 +153,7 @@ impl Handover {
         Some(moves)
     }
 
-    /// Moves a path from a node to another.
+    /// Moves a path from one node to another.
     fn move_over(
         &self,
         (from, to): (NodeId, NodeId),

@@ -1,5 +1,6 @@
-//! The tables `[[at]]`: from what is written to a list of changes of links and routes, in order of time. The network is followed
-//! through it, as far as that needs no packets: which links are up, and which way each path leads.
+//! Converts the tables `[[at]]` to a list of changes of links and routes, in order of time.
+//!
+//! Follows the state of the network that does not depend on packets: the links that are up, and the route of each path.
 
 mod handover;
 mod names;
@@ -21,16 +22,16 @@ use state::{LinkState, State};
 use std::collections::{BTreeMap, BTreeSet};
 pub(super) use written::{tables, Written};
 
-/// What the tables mean.
+/// Meaning of the tables.
 pub(super) struct Compiled {
     pub(super) timeline: Timeline,
-    /// The table that each change is from.
+    /// Table of each change.
     pub(super) origins: Vec<usize>,
-    /// What the flows' routes become.
+    /// Routes of the flows over time.
     pub(super) routes: RoutesOverTime,
 }
 
-/// Where in the file a change is from.
+/// Place in the file that a change is from.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
     at: usize,
@@ -38,7 +39,7 @@ struct Origin {
     index: usize,
 }
 
-/// A change, still to be checked.
+/// Change that is not checked yet.
 struct Act {
     origin: Origin,
     what: What,
@@ -47,13 +48,13 @@ struct Act {
 enum What {
     Up {
         link: LinkId,
-        /// Where it may be up already.
+        /// Whether a link that is already up is a fault: true for `up`, false for a handover.
         is_needed: bool,
     },
     Withdraw(PathId),
     Install {
         path: PathId,
-        /// The node where it begins.
+        /// Node where the route begins.
         start: NodeId,
         route: Vec<LinkId>,
     },
@@ -64,14 +65,14 @@ enum What {
     },
 }
 
-/// What is written for an instant, or follows from what was written for an earlier one.
+/// Changes of an instant: written for it, or caused by an earlier instant.
 #[derive(Default)]
 struct Instant {
     acts: Vec<Act>,
     handovers: Vec<Handover>,
 }
 
-/// What the tables mean, as far as nothing is wrong with them; that is reported.
+/// Returns the meaning of the valid tables, and reports the faults of the others.
 pub(super) fn compile(file: &File, names: &Known<'_>, report: &mut Report<'_>) -> Compiled {
     let mut compiler = Compiler {
         names,
@@ -104,17 +105,17 @@ pub(super) fn compile(file: &File, names: &Known<'_>, report: &mut Report<'_>) -
 struct Compiler<'a> {
     names: &'a Known<'a>,
     state: State<'a>,
-    /// What is still to come.
+    /// Future changes.
     agenda: BTreeMap<Time, Instant>,
     changes: Vec<(Time, Change)>,
     origins: Vec<usize>,
     routes: RoutesOverTime,
-    /// Changes and steps of routes so far.
+    /// Number of changes and route steps so far.
     entries: u64,
 }
 
 impl Compiler<'_> {
-    /// Puts everything that is written on the agenda, unless its routes alone are too many.
+    /// Puts all tables on the agenda, unless their routes alone are too many.
     fn read(&mut self, file: &File, report: &mut Report<'_>) {
         let routes = file.at.iter().flat_map(|at| &at.install).map(|install| {
             let steps = [&install.route, &install.reverse_route].map(|route| route.as_ref().map_or(0, Vec::len));
@@ -185,7 +186,7 @@ impl Compiler<'_> {
                 let Some(written) = written else { continue };
                 match names.route(path, written, &below(&origin.path(), key), report) {
                     Some((start, route)) => self.put(time, origin, What::Install { path, start, route }),
-                    // One instance says it for all.
+                    // One instance reports the fault for all.
                     None => return,
                 }
             }
@@ -209,7 +210,8 @@ impl Compiler<'_> {
         self.entries > ENTRIES_MAX
     }
 
-    /// The changes of an instant, those that its handovers make included; what they do later is put on the agenda.
+    /// Returns the changes of an instant, including those of its handovers. Later changes of handovers go on the
+    /// agenda.
     fn hand_over(&mut self, time: Time, instant: Instant, report: &mut Report<'_>) -> Vec<Act> {
         let mut acts = instant.acts;
         let mut handed = BTreeSet::new();
@@ -236,7 +238,7 @@ impl Compiler<'_> {
         acts
     }
 
-    /// Makes the changes of an instant, in their order, and checks what they leave.
+    /// Applies the changes of an instant in their order, and checks the result.
     fn apply(&mut self, time: Time, acts: Vec<Act>, report: &mut Report<'_>) {
         let taken = |act: &Act| match act.what {
             What::Down { link, waiting, .. } if waiting != Waiting::Kept => Some(link),
@@ -253,7 +255,7 @@ impl Compiler<'_> {
                     came.extend(is_needed.then_some(link));
                     match self.state.link(link) {
                         LinkState { away: Some(_), .. } => {}
-                        // What is wrong then is said of the other.
+                        // The fault is reported for the other change.
                         _ if !is_needed || taken.contains(&link) => continue,
                         LinkState { since, .. } => {
                             let message = format!("comes up while it is up, since {}", said(since));
@@ -307,7 +309,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What is wrong with a link; a handover names only one of its links.
+    /// Reports a fault of a link. A handover names only one of its links.
     fn say(&self, origin: Origin, link: LinkId, message: &str, expected: &str, report: &mut Report<'_>) {
         match origin.key {
             "handover" => {
@@ -318,7 +320,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Refuses links that went away under a route, and routes over links that are away.
+    /// Rejects links that went down under a route, and routes over links that are down.
     fn check(&self, gone: &[(Origin, LinkId)], learned: &[(Origin, usize)], report: &mut Report<'_>) {
         for &(origin, link) in gone {
             if let Some(&path) = self.state.paths_over(link).first() {
@@ -333,7 +335,7 @@ impl Compiler<'_> {
             let is_away =
                 |link: &&LinkId| matches!(self.state.link(**link).away, Some(waiting) if waiting != Waiting::Kept);
             if let Some(&link) = route.iter().find(is_away) {
-                // Then it went down just now, which has been said.
+                // The link went down at this instant, and the fault is already reported.
                 if gone.iter().any(|(_, gone)| *gone == link) && self.state.paths_over(link).contains(path) {
                     continue;
                 }
@@ -355,7 +357,7 @@ impl Origin {
         self.path().join(".")
     }
 
-    /// What is wrong with it.
+    /// Reports a fault at this place.
     fn say(self, message: &str, expected: &str, report: &mut Report<'_>) {
         match self.key {
             "install" | "handover" => report.key(&self.path(), message, expected),
@@ -364,7 +366,7 @@ impl Origin {
     }
 }
 
-/// An instant in messages.
+/// Returns an instant for messages.
 fn said(since: Time) -> String {
     if since == Time::ZERO {
         return "the start".into();

@@ -1,4 +1,4 @@
-//! What the names in `[[at]]` mean.
+//! Finds the links, flows and nodes that `[[at]]` names.
 
 use super::Origin;
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
@@ -14,9 +14,9 @@ pub(in crate::scenario) struct Known<'a> {
     pub(super) flows: &'a [Flow],
     pub(super) nodes: &'a BTreeMap<&'a str, NodeId>,
     pub(super) graph: &'a Graph<'a>,
-    /// In their order.
+    /// Nodes in their order.
     node_names: Vec<&'a str>,
-    /// In the order of the flows.
+    /// Flows in their order.
     instances: &'a [Instance<'a>],
     by_name: BTreeMap<&'a str, FlowId>,
     by_entry: BTreeMap<&'a str, Vec<FlowId>>,
@@ -41,7 +41,7 @@ impl<'a> Known<'a> {
         Self { links, flows, nodes, graph, node_names: nodes.keys().copied().collect(), instances, by_name, by_entry }
     }
 
-    /// A direction of a link, or both.
+    /// Returns one direction of a link, or both. Reports an unknown name.
     pub(super) fn links(&self, name: &str, origin: Origin, report: &mut Report<'_>) -> Vec<LinkId> {
         let found = self.find_links(name);
         if found.is_empty() {
@@ -53,7 +53,7 @@ impl<'a> Known<'a> {
         found
     }
 
-    /// The same; none if there is no such link.
+    /// Returns one direction of a link, or both. Empty if there is no such link.
     pub(super) fn find_links(&self, name: &str) -> Vec<LinkId> {
         let find = |name: &str| self.links.binary_search_by(|link| link.name.as_str().cmp(name)).ok().map(LinkId::new);
         match find(name) {
@@ -62,7 +62,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// A flow, or all of an entry.
+    /// Returns a flow, or all flows of an entry.
     pub(super) fn flows_named(&self, name: &str, key: &[String], report: &mut Report<'_>) -> Vec<FlowId> {
         let found = self.find_flows(name);
         if found.is_empty() {
@@ -73,7 +73,7 @@ impl<'a> Known<'a> {
         found
     }
 
-    /// How many they are.
+    /// Returns the number of these flows.
     pub(super) fn count_flows(&self, name: &str) -> usize {
         let of_entry = || self.by_entry.get(name).map_or(0, Vec::len);
         self.by_name.get(name).map_or_else(of_entry, |_| 1)
@@ -86,7 +86,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// A direction of a flow, or both, or those of all of an entry.
+    /// Returns one direction of a flow, or both, or those of all flows of an entry.
     pub(super) fn paths(&self, name: &str, origin: Origin, report: &mut Report<'_>) -> Vec<PathId> {
         for (side, suffix) in [".forward", ".reverse"].into_iter().enumerate() {
             let flows = name.strip_suffix(suffix).map(|base| self.find_flows(base)).unwrap_or_default();
@@ -97,7 +97,7 @@ impl<'a> Known<'a> {
         self.flows_named(name, &origin.path(), report).into_iter().flat_map(PathId::both).collect()
     }
 
-    /// The route of a path that is written at `key`, and the node where it begins.
+    /// Returns the route of a path that is written at `key`, and the node where it begins.
     pub(super) fn route(
         &self,
         path: PathId,
@@ -128,7 +128,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// A path in messages.
+    /// Returns a path for messages.
     pub(super) fn of(&self, path: PathId) -> String {
         let side = if path.is_back() { "reverse route" } else { "route" };
         format!("the {side} of flow \"{}\"", self.flows[path.flow()].name)

@@ -1,27 +1,27 @@
-//! What of a network can change: which links are up, and which way each path leads.
+//! Time-varying state of a network: the links that are up, and the route of each path.
 
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::spec::{self, Flow, Waiting};
 use bentpipe_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The state of the network after the changes so far.
+/// State of the network after the changes so far.
 #[derive(Default)]
 pub(super) struct State<'a> {
     flows: &'a [Flow],
     links: &'a [spec::Link],
     /// Links that have ever changed.
     changed: BTreeMap<LinkId, LinkState>,
-    /// What the nodes know of paths that have ever changed: which link is next.
+    /// Next link of each path that has ever changed, by node.
     learned: BTreeMap<PathId, BTreeMap<NodeId, LinkId>>,
-    /// The paths that lead over each link.
+    /// Paths over each link.
     over: Vec<BTreeSet<PathId>>,
 }
 
-/// The state of a link.
+/// State of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkState {
-    /// If it is away: what becomes of packets that come.
+    /// Rule for arriving packets, if the link is down.
     pub(super) away: Option<Waiting>,
     pub(super) since: Time,
 }
@@ -50,7 +50,7 @@ impl<'a> State<'a> {
         self.changed.insert(link, LinkState { away: Some(waiting), since });
     }
 
-    /// The node where a path begins.
+    /// Returns the node where a path begins.
     pub(super) fn start(&self, path: PathId) -> NodeId {
         let flow = &self.flows[path.flow()];
         if path.is_back() {
@@ -60,12 +60,12 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The links of a path from its beginning to its end; none if it leads nowhere.
+    /// Returns the links of a path from its start to its end, or none if it leads nowhere.
     pub(super) fn way(&self, path: PathId) -> Vec<LinkId> {
         let Some(next) = self.learned.get(&path) else { return self.first(path) };
         let (mut here, end) = (self.start(path), self.start(path.reverse()));
         let mut way = Vec::new();
-        // What nodes learn leads to the end, and what they knew before did: there are no loops.
+        // New entries lead to the end, and so did the earlier ones: there are no loops.
         while here != end {
             let Some(&link) = next.get(&here) else { return Vec::new() };
             way.push(link);
@@ -103,7 +103,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The way at the start of the run.
+    /// Returns the route at the start of the run.
     fn first(&self, path: PathId) -> Vec<LinkId> {
         let flow = &self.flows[path.flow()];
         let route = if path.is_back() { &flow.reverse_route } else { &flow.route };

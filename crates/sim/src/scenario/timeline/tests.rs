@@ -1,4 +1,4 @@
-//! Timelines: what they mean, what they are short for, and what can be wrong with them.
+//! Timelines: their meaning, their short forms, and their faults.
 
 use crate::ids::PathId;
 use crate::scenario::{from_json, from_toml, Change, Forwarding, InFlight, QueueLimit, Resolved, Scenario, Waiting};
@@ -55,7 +55,7 @@ fn with(at: &str) -> Result<Resolved, String> {
 
 fn read(at: &str) -> Arc<Scenario> {
     let resolved = with(at).unwrap_or_else(|problems| panic!("{problems}"));
-    // What is written back means the same.
+    // The written form has the same meaning.
     let toml = resolved.to_toml();
     let again = from_toml(&toml, "again", &[]).unwrap_or_else(|problems| panic!("{problems}\n{toml}"));
     assert_eq!(again.scenario, resolved.scenario, "{toml}");
@@ -85,7 +85,7 @@ fn said(scenario: &Scenario) -> Vec<String> {
     scenario.timeline.changes.iter().map(|(at, change)| format!("{at}: {}", said(change))).collect()
 }
 
-/// What is wrong with tables, if it is one thing.
+/// The fault of tables with exactly one.
 #[track_caller]
 fn wrong(at: &str, message: &str) {
     let problems = with(at).map(drop).expect_err(message);
@@ -241,7 +241,7 @@ fn a_handover_between_beams_breaks_before_it_makes() {
     }
 }
 
-/// The beam that was left is away, and would lose what comes; while nobody is heard it keeps it.
+/// The left beam is down and would lose packets. It keeps them until the new link is up.
 #[test]
 fn a_handover_back_waits_at_links_that_were_left() {
     let scenario = read(
@@ -290,7 +290,7 @@ fn what_a_handover_cannot_do_is_refused() {
     let parallel = "[link.uc]\nfrom = \"user\"\nto = \"sat-b\"\nrate = \"1 Mb/s\"\ndelay = \"1 s\"\n";
     let at = handover("from = \"sat-a\", to = \"sat-b\"");
     wrong(&format!("{parallel}{at}"), "at.0.handover.0 is ambiguous: several links lead from \"user\" to \"sat-b\"");
-    // A flow that ends at the satellite does not pass it, and stays behind.
+    // A flow that ends at the satellite does not pass it, so it does not move.
     let stays = format!("[flow.stays]\nfrom = \"user\"\nto = \"sat-a\"\n{at}");
     wrong(&stays, "at.0.handover.0 has \"ua.forward\", which goes down, and the route of flow \"stays\" leads over it");
 }
@@ -370,7 +370,7 @@ withdraw = ["f2.forward"]
 "#,
     );
     assert_eq!(scenario.timeline.changes.len(), 6);
-    // The way goes on from the gateway as it was installed there: nothing leads over the other beam any more.
+    // The route continues from the gateway as installed there: no route uses the other beam.
     wrong(
         "[[at]]\ntime = \"30 s\"\nwithdraw = [\"f2\"]\ndown = [\"beam-1.forward\"]\n",
         "the route of flow \"f1\" leads over it",
@@ -381,7 +381,7 @@ withdraw = ["f2.forward"]
     );
 }
 
-/// A queue in bdp is made for the longest round trip of any route that a flow ever has, with the way back of that time.
+/// A queue in bdp is for the longest round trip of any route of a flow, with the reverse route of that time.
 #[test]
 fn queues_are_made_for_all_routes() {
     let bytes = |scenario: &Scenario, name: &str| {
@@ -393,7 +393,8 @@ fn queues_are_made_for_all_routes() {
         }
     };
     let at = |written: &str| read(&format!("[[at]]\ntime = \"10 s\"\n{written}"));
-    // 10 Mbit/s: 22 ms there and back by the first satellite, 2 ms more for each direction by the second; near by it 24 ms.
+    // 10 Mbit/s. The round trip is 22 ms over the first satellite. Each direction over the second satellite takes 2 ms
+    // more.
     let per_ms = 1250;
     let first = at("down = [\"beam-2\"]");
     assert_eq!([bytes(&first, "ua.forward"), bytes(&first, "ub.forward")], [22 * per_ms, 12 * per_ms]);
@@ -429,7 +430,7 @@ fn what_waits_for_a_later_route_is_refused() {
 
 #[test]
 fn what_would_not_fit_into_memory_is_refused() {
-    // 10,000 flows of three links there and back, five hundred times.
+    // 10,000 flows with three links in each direction, changed five hundred times.
     let installs: String = (0..500)
         .map(|n| format!("[[at]]\ntime = \"{} s\"\ninstall = [{{ flow = \"f{{n}}\", route = [\"ua\", \"ag\", \"beam-1\"], reverse_route = [\"beam-1\", \"ag\", \"ua\"] }}]\n", 1 + n))
         .collect();

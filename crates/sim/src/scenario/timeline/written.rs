@@ -1,14 +1,14 @@
-//! The timeline as tables `[[at]]`, without handovers.
+//! Writes the timeline as tables `[[at]]`, without handovers.
 
 use crate::ids::{LinkId, PathId};
 use crate::spec::{Change, Scenario};
 use bentpipe_units::{Time, Word};
 use serde_json::{json, Map, Value as Json};
 
-/// A table.
+/// Table with its changes.
 pub(in crate::scenario) struct Written {
     pub(in crate::scenario) keys: Map<String, Json>,
-    /// Where in the timeline each key has its first change.
+    /// Number of the first change of each key in the timeline.
     pub(in crate::scenario) firsts: Vec<usize>,
 }
 
@@ -25,7 +25,7 @@ impl Written {
     }
 }
 
-/// One table for each instant, or several where links go down in different ways. `way` writes a route.
+/// Returns one table per instant, or several if links go down by different rules. `way` writes a route.
 pub(in crate::scenario) fn tables(scenario: &Scenario, way: impl Fn(&[LinkId]) -> Json) -> Vec<Written> {
     let mut tables = Vec::new();
     let mut first = 0;
@@ -54,7 +54,7 @@ pub(in crate::scenario) fn tables(scenario: &Scenario, way: impl Fn(&[LinkId]) -
     tables
 }
 
-/// Whether two changes stand in the same list.
+/// Whether two changes belong to the same list.
 fn is_alike(a: &Change, b: &Change) -> bool {
     match (a, b) {
         (Change::Down { waiting, in_flight, .. }, Change::Down { waiting: other, in_flight: others, .. }) => {
@@ -64,7 +64,7 @@ fn is_alike(a: &Change, b: &Change) -> bool {
     }
 }
 
-/// The links or flows of changes; both directions, one after the other, as one.
+/// Returns the names of links or flows in changes. Two directions, one after the other, become one name.
 fn names<'a>(scenario: &Scenario, changes: impl Iterator<Item = &'a Change>) -> Json {
     let mut names: Vec<String> = Vec::new();
     for change in changes {
@@ -77,7 +77,7 @@ fn names<'a>(scenario: &Scenario, changes: impl Iterator<Item = &'a Change>) -> 
         };
         let base = name.strip_suffix(".reverse").unwrap_or_default();
         let is_both = names.last().and_then(|last| last.strip_suffix(".forward")) == Some(base);
-        // A name that ends like a direction could be taken for one.
+        // A name that ends like a direction could be mistaken for one.
         let is_plain = !base.ends_with(".forward") && !base.ends_with(".reverse");
         match names.last_mut().filter(|_| is_both && is_plain) {
             Some(last) => *last = base.to_owned(),
@@ -87,7 +87,7 @@ fn names<'a>(scenario: &Scenario, changes: impl Iterator<Item = &'a Change>) -> 
     names.into()
 }
 
-/// The routes that are installed; those of both directions of a flow, one after the other, as one.
+/// Returns the installed routes. Both directions of a flow, one after the other, become one entry.
 fn installs<'a>(
     scenario: &Scenario,
     changes: impl Iterator<Item = &'a Change>,

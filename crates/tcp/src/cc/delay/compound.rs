@@ -73,7 +73,7 @@ settings! {
         /// Window below which it is Reno, segments.
         low_window: u64 = 38, [1, 1_000_000], "Tan 2006; the draft: 41";
         /// Fate of the delay-based window below that.
-        below_low_window: enum BelowLowWindow = BelowLowWindow::Drop, "our reading of Tan 2006";
+        below_low_window: enum BelowLowWindow = BelowLowWindow::Drop, "reading of Tan 2006";
         /// Memory of the least round-trip time; 0: the whole connection. 10 s suits low orbits.
         base_rtt_window: Duration = Duration::ZERO, "Tan 2006";
     }

@@ -71,7 +71,7 @@ settings! {
         /// Largest step of the greatest round-trip time for one sample.
         rtt_max_step: Duration = Duration::from_millis(20), "Linux";
         /// Reaction to a sample that exceeds that step.
-        rtt_max_rise: enum RttMaxRise = RttMaxRise::Clip, "our reading; Linux: ignore";
+        rtt_max_rise: enum RttMaxRise = RttMaxRise::Clip, "reading; Linux: ignore";
     }
 }
 

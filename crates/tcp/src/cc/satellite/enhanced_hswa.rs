@@ -103,13 +103,13 @@ settings! {
         /// Time constant τ of the filter: 1 / τ is its cut-off frequency.
         tau: Duration = Duration::from_millis(500), "Mascolo 2001; the paper does not say";
         /// n: connections that share the link, known from an oracle. Each grows by an nth of the increment.
-        connections: u64 = 1, [1, 10_000], "by us, after the paper's future work: further inputs";
+        connections: u64 = 1, [1, 10_000], "reading: the paper's future work has further inputs";
         /// Queueing delay at which the increment becomes 0. Below it the increment falls with the delay. A loss with a
         /// longer delay halves the window. 0: no target.
-        queue_target: Duration = Duration::ZERO, "by us, after the paper's future work";
+        queue_target: Duration = Duration::ZERO, "reading of the paper's future work";
         /// Whether the error rate is measured instead of `error_rate`: lost over sent bytes of the connection, a mean
         /// over the last thousand segments.
-        measures_errors: bool = false, "by us, after the paper's future work";
+        measures_errors: bool = false, "reading of the paper's future work";
         /// Virtual samples m: while nothing arrives, a sample of zero is taken every τ / m; 0: no virtual samples.
         virtual_samples: u64 = 2, [0, 1000], "Mascolo 2001";
     }

@@ -27,7 +27,7 @@ fn of(sky: &Sky) -> (f64, Vec<Gap>) {
     (connected, gaps(sky, &routing, &route, span).unwrap())
 }
 
-/// The shares of the reasons and that of the path are the whole span.
+/// The shares of the reasons and the share with a path add up to the span.
 #[test]
 fn reasons_add_up_to_the_time_without_a_path() {
     for (name, gateways) in [("oneweb", &[][..]), ("oneweb", &["Paris"][..]), ("iridium", &[][..]), ("o3b", &[][..])] {
@@ -51,7 +51,7 @@ fn distances_that_no_satellite_joins_are_told() {
     assert!(gap.help.starts_with("a gateway within 3,4"), "{gap:?}");
 }
 
-/// One satellite at 1200 km, used from 25°, joins places that are twice the angle apart at which its distance is the slant range.
+/// One satellite at 1200 km, used from 25°, joins places up to twice the angle of its slant range apart.
 #[test]
 fn the_reach_of_a_satellite_is_that_of_its_slant_range() {
     let sky = over("oneweb", &["Rome", "Recife"], &[]);

@@ -23,7 +23,7 @@ fn over(name: &str, places: &[&str], gateways: &[&str]) -> Sky {
     sky
 }
 
-/// The share of a span with a path where these places go by a rule.
+/// Share of a span with a path between these places, which have a rule.
 fn connected(sky: &Sky, pairs: &[(usize, usize)], rules: &[(usize, Rule)]) -> Vec<f64> {
     let over = Over::of(sky);
     let span = Span::new(0.0, 600.0, 1.0).unwrap();
@@ -33,17 +33,17 @@ fn connected(sky: &Sky, pairs: &[(usize, usize)], rules: &[(usize, Rule)]) -> Ve
     routes(sky, pairs, &routing, span, None).unwrap().iter().map(|route| share(&route.delays_s)).collect()
 }
 
-/// Starlink's five shells have no links to each other: both ends get satellites of the same one.
+/// Starlink's five shells have no links to each other: both ends get satellites of the same shell.
 #[test]
 fn ends_that_choose_by_a_rule_choose_shells_that_are_joined() {
     let sky = over("starlink", &["Victoria", "Lagos"], &[]);
     for rule in RULES {
         let share = connected(&sky, &[(0, 1)], &[(0, rule), (1, rule)])[0];
-        // Between checks the other end may have gone to another shell.
+        // Between checks, the other end may have changed to another shell.
         let least = if matches!(rule, Rule::PeriodicCheck { .. }) { 0.9 } else { 0.99 };
         assert!(share > least, "{rule:?}: {share}");
     }
-    // Alone they rarely do.
+    // Without the other end's choice they rarely do.
     let span = Span::new(0.0, 600.0, 1.0).unwrap();
     let serving = [0, 1].map(|place| (place, handovers(&sky, place, RULES[4], span).unwrap())).to_vec();
     let routing = Routing { serving, ..Routing::default() };
@@ -52,7 +52,7 @@ fn ends_that_choose_by_a_rule_choose_shells_that_are_joined() {
     assert!(found < 360, "{found}");
 }
 
-/// A bent pipe is of use only while a gateway sees it. A gateway at the end of a path has no rule.
+/// A bent pipe is only useful while a gateway sees it. A gateway at the end of a path has no rule.
 #[test]
 fn a_rule_chooses_bent_pipes_that_a_gateway_sees() {
     let mut sky = over("starlink-shell-1", &["London", "Madrid"], &["Madrid"]);
@@ -77,7 +77,7 @@ fn a_place_serves_most_of_its_paths() {
     assert!(shares.iter().all(|share| *share > 0.9), "{shares:?}");
 }
 
-/// If links join all satellites, rules choose by the place alone.
+/// If links join all satellites, rules ignore the other ends.
 #[test]
 fn one_mesh_leaves_the_choice_as_it_is() {
     let sky = over("starlink-shell-1", &["London", "Singapore"], &[]);
@@ -89,7 +89,7 @@ fn one_mesh_leaves_the_choice_as_it_is() {
     assert!(servings_while(&sky, Over::Satellites, &[(0, 7)], &[], span, &mut |_| true).is_err());
 }
 
-/// Meshes are the shells; a link in a list joins two of them, a seam joins a star.
+/// Meshes are the shells. A listed link joins two of them, a seam joins a star.
 #[test]
 fn satellites_of_a_mesh_are_joined_by_links() {
     let sky = over("starlink", &[], &[]);
@@ -103,7 +103,7 @@ fn satellites_of_a_mesh_are_joined_by_links() {
     assert_eq!((meshes[9], meshes[5], meshes[3], meshes[4]), (3, 3, 3, 4));
 }
 
-/// A failing satellite is not chosen, and a cable to a gateway needs none.
+/// A failing satellite is not chosen, and a cable to a gateway needs no satellite.
 #[test]
 fn failures_and_cables_count() {
     let mut sky = over("starlink-shell-1", &["London", "Lisbon", "Madrid"], &["Madrid"]);

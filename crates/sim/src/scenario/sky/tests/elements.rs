@@ -5,7 +5,7 @@ use crate::Network;
 
 const HEAD: &str = "OBJECT_NAME,NORAD_CAT_ID,EPOCH,MEAN_MOTION,ECCENTRICITY,INCLINATION,RA_OF_ASC_NODE,ARG_OF_PERICENTER,MEAN_ANOMALY,BSTAR";
 
-/// Three geostationary satellites, of which one is always above Europe.
+/// Three geostationary satellites. One is always above Europe.
 fn three() -> String {
     let row = |number: u32| format!("SAT {number},{number},2026-06-01,1.0027,0.0001,0.1,0,0,{},0\n", 120 * number);
     format!("{HEAD}\n{}", (1..=3).map(row).collect::<String>())
@@ -77,7 +77,7 @@ fn an_impossible_instant_is_refused_at_its_place() {
         assert!(said.contains(message) && said.contains("f.toml:4:"), "{start}: {said}");
         assert!(said.contains("expected an instant of UTC, like \"2026-06-14T12:00:00Z\""), "{start}: {said}");
     }
-    // TOML itself knows the days of months.
+    // TOML itself checks the days of months.
     assert!(over_iridium("start = 2026-02-30").unwrap_err().contains("not TOML"));
 }
 
@@ -101,7 +101,7 @@ fn notes_have_what_is_left_out_of_a_file() {
     assert!(
         notes[2].starts_with("sats.csv: 3 satellites have elements 7 days or more from the run, 8 days in the median")
     );
-    // The results have them, too; the digest is that of the links.
+    // The results contain them, too. The digest is that of the links.
     let mut network = Network::build(&resolved.scenario, 1);
     while !network.run(1_000_000) {}
     let result = network.finish().unwrap();

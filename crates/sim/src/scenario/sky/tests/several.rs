@@ -8,7 +8,7 @@ use bentpipe_units::{Duration, Time};
 
 const FLOW: &str = "[flow.a]\nfrom = 'London'\nto = 'Paris'\n";
 
-/// London and Paris over Iridium, and over a satellite above the equator; London has no Iridium from 10 s to 20 s.
+/// London and Paris over Iridium and over a satellite above the equator. London has no Iridium from 10 s to 20 s.
 fn backup(more: &str, below: &str) -> String {
     format!(
         "duration = '40 s'\n[sky]\nover = ['leo', 'geo']\n{more}\n\
@@ -25,7 +25,7 @@ fn names(resolved: &Resolved, links: &[LinkId]) -> Vec<String> {
     links.iter().map(|link| resolved.scenario.links[*link].name.clone()).collect()
 }
 
-/// The constellations of the way out of the flow: from when on, by the names of its links.
+/// The constellations of the flow's forward route: start, and name from its links.
 fn ways(resolved: &Resolved) -> Vec<(f64, &'static str)> {
     let kind = |links: &[LinkId]| match names(resolved, links) {
         links if links.iter().all(|link| link.contains("leo-")) => "leo",
@@ -78,7 +78,7 @@ fn each_constellation_has_its_own_links() {
             assert!(rate.contains(expected), "{}: {rate}", link.name);
         }
     }
-    // The terminal that fails loses what waits for it; the other keeps its link all the time.
+    // The failed terminal loses the packets that wait for it. The other terminal keeps its link all the time.
     let at = |t: f64| Time::ZERO + Duration::from_secs_f64(t);
     let mut failed = 0;
     for (time, change) in &resolved.scenario.timeline.changes {
@@ -107,7 +107,7 @@ fn a_list_of_one_is_that_constellation() {
     assert_eq!(name(&one), name(&alone));
 }
 
-/// Two constellations that are joined by fibre: the operators' fibres and gateways are not joined.
+/// Two constellations that are joined by fibre. Fibres and gateways of different operators are not joined.
 #[test]
 fn fibres_are_those_of_a_constellation() {
     let text = "duration = '20 s'\n[sky]\nover = ['a', 'b']\ngateway = ['Madrid', 'Rome']\n\
@@ -172,7 +172,8 @@ fn what_is_wrong_with_several_constellations_is_said_at_its_key() {
     assert!(empty.contains("expected one or more names") && !empty.contains("expected one of"), "{empty}");
 }
 
-/// After a failure the terminal goes over to satellites whose links failed with it, and packets wait for these as for others.
+/// After a failure, the terminal changes to satellites whose links failed with it. Packets wait for these links as for
+/// others.
 #[test]
 fn a_terminal_that_is_back_hands_over_as_before() {
     let text = "duration = '60 s'\n[sky]\nover = ['leo', 'geo']\nbreak_before_make = '60 ms'\nwaiting = 'WAITING'\n\
