@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 RESAMPLES = 9999
 SEED = 1
-"""Of the resampling. Fixed: equal values have equal intervals, whenever and in whatever order they are asked for."""
+"""Seed of the resampling. It is fixed: equal values have equal intervals, in any order of requests."""
 AT_ONCE = 2_000_000
-"""Values resampled at once, which bounds the memory."""
+"""Number of values resampled in one step, which bounds the memory."""
 
 
 class Estimate(NamedTuple):
@@ -29,14 +29,16 @@ class Estimate(NamedTuple):
     replications: int
     """Replications that have a value."""
     mean: float | None
-    """None without any value."""
+    """The mean; None without any value."""
     half_width: float | None
-    """Of the confidence interval; None with fewer than two values."""
+    """Half width of the confidence interval; None with fewer than two values."""
     p: float | None
-    """Probability of a mean at least as far from zero if it were zero in truth; None like `half_width`."""
+    """Probability of a mean at least as far from zero, if the true mean is zero; None like `half_width`."""
     censored: int = 0
-    """Transfers, or where a run is what completes, replications, that did not come to their end, or have no value: the
-    mean is of the others, or if this is an `AtLeast`, less than the true one."""
+    """Transfers without an end or value; or replications, if a run is the unit that completes.
+
+    The mean is over the others. If this is an `AtLeast`, it is below the true mean.
+    """
 
     @property
     def value(self) -> float | None:
@@ -55,23 +57,25 @@ class Estimate(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A value over replications, with an interval that need not be symmetric."""
+    """A value over replications, with an interval that may be asymmetric."""
 
     replications: int
-    """Replications, or pairs, that have a value; of two independent samples the smaller number."""
+    """Replications, or pairs, with a value. For two independent samples, the smaller number."""
     value: float | None
-    """None where it does not exist."""
+    """The value; None if it does not exist."""
     low: float | None
-    """None, like `high`, where the values allow no interval: too few (see `least`), or a ratio to what may be zero."""
+    """Lower end; None, like `high`, if the values allow no interval: too few (see `least`), or a ratio to a possible
+    zero.
+    """
     high: float | None
     p: float | None
-    """Probability of such values if the median were zero in truth; None for ratios of means or medians."""
+    """Probability of such values if the true median is zero; None for ratios of means or medians."""
     censored: int = 0
-    """As of an `Estimate`."""
+    """Incomplete transfers or replications, as in `Estimate`."""
 
 
 def estimate(values: Values, confidence: float) -> Estimate:
-    """Mean with Student's t interval of independent, roughly normal values.
+    """Estimate the mean of independent, roughly normal values, with Student's t interval.
 
     Parameters
     ----------
@@ -97,7 +101,7 @@ def estimate(values: Values, confidence: float) -> Estimate:
     if count == 1:
         return Estimate(1, mean, None, None)
     if np.all(values == values[0]):
-        # No spread at all: nothing is random here. Said exactly, or rounding in the mean would make a tiny interval.
+        # No spread at all: the values are not random. Rounding in a computed mean would make a tiny interval.
         mean = float(values[0])
         return Estimate(count, mean, 0.0, 1.0 if mean == 0 else 0.0)
     error = float(np.std(values, ddof=1)) / count**0.5
@@ -106,7 +110,7 @@ def estimate(values: Values, confidence: float) -> Estimate:
 
 
 def median(values: Values, confidence: float) -> Interval:
-    """Median with a bootstrap interval of independent values of any distribution.
+    """Estimate the median of independent values of any distribution, with a bootstrap interval.
 
     Parameters
     ----------
@@ -118,11 +122,11 @@ def median(values: Values, confidence: float) -> Interval:
     Returns
     -------
     Interval
-        Its p is that of the two-sided sign test, which asks for nothing but independence.
+        Its p is from the two-sided sign test, which needs only independence.
 
     References
     ----------
-    As of `sign_test` and `_resampled`.
+    See `sign_test` and `_resampled`.
     """
     values = values[~np.isnan(values)]
     count = len(values)
@@ -139,7 +143,7 @@ def median(values: Values, confidence: float) -> Interval:
 
 
 def ratio_of_means(one: Values, other: Values, confidence: float, *, is_paired: bool = True) -> Interval:
-    """`mean(one) / mean(other)` with a bootstrap interval.
+    """Estimate `mean(one) / mean(other)` with a bootstrap interval.
 
     Parameters
     ----------
@@ -153,21 +157,21 @@ def ratio_of_means(one: Values, other: Values, confidence: float, *, is_paired: 
     Returns
     -------
     Interval
-        Without p: ask a test of the differences. Without value if `mean(other)` is zero, and without interval if the
-        values of `other` do not all have one sign: then the ratio has no bounds.
+        It has no p: use a test of the differences. It has no value if `mean(other)` is zero. It has no interval if the
+        values of `other` have different signs: the ratio then has no bounds.
     """
     return _ratio(one, other, np.mean, confidence, is_paired)
 
 
 def ratio_of_medians(one: Values, other: Values, confidence: float, *, is_paired: bool = True) -> Interval:
-    """`median(one) / median(other)`, otherwise like `ratio_of_means`."""
+    """Estimate `median(one) / median(other)`, otherwise like `ratio_of_means`."""
     return _ratio(one, other, np.median, confidence, is_paired)
 
 
 def ratio_of_pairs(one: Values, other: Values, confidence: float) -> Interval:
-    """How many times as large the first is, pair by pair: the geometric mean of the ratios, with Student's interval.
+    """Estimate the geometric mean of the pairs' ratios `one / other`, with Student's interval.
 
-    The interval is that of the mean of the logarithms, so the ratio of the other to the first is its inverse.
+    The interval is from the mean of the logarithms. So the ratio of the other to the first is the inverse.
 
     Parameters
     ----------
@@ -187,10 +191,10 @@ def ratio_of_pairs(one: Values, other: Values, confidence: float) -> Interval:
 
 
 def least(confidence: float) -> int:
-    """With how many values a bootstrap interval can begin to hold what it promises.
+    """Return the least number of values for which a bootstrap interval can have this confidence.
 
-    Such an interval hardly leaves the range of the values, and all n values lie on one side of the median with
-    probability 2^(1 - n). Fewer values than this are given no interval, and the sign test shows nothing.
+    Such an interval hardly leaves the range of the values. All n values are on one side of the median with probability
+    2^(1 - n). Fewer values get no interval, and the sign test shows no difference.
 
     >>> least(0.95)
     6
@@ -199,7 +203,8 @@ def least(confidence: float) -> int:
 
 
 def sign_test(values: Values) -> float:
-    """Two-sided p of as many values on one side of zero, if either side were as likely. Zeros do not count.
+    """Return the two-sided p of this many values on one side of zero, if both sides are equally likely. Zeros do not
+    count.
 
     References
     ----------
@@ -210,10 +215,10 @@ def sign_test(values: Values) -> float:
 
 
 def fisher(done: int, due: int, other_done: int, other_due: int) -> float:
-    """Two-sided p of Fisher's exact test: shares at least as far apart, if both were one.
+    """Return the two-sided p of Fisher's exact test: shares at least this far apart, if the true shares are equal.
 
-    For independent samples. Where replication k has the same seed in both, the shares mostly rise and fall together;
-    then the true p is smaller. Unlike a test of the pairs it can show something with five replications.
+    The test assumes independent samples. If replication k has the same seed in both, the shares mostly rise and fall
+    together, and the true p is smaller. Unlike a test of the pairs, it can show a difference with five replications.
 
     References
     ----------
@@ -231,7 +236,7 @@ def fisher(done: int, due: int, other_done: int, other_due: int) -> float:
     counts: Values = np.arange(max(0, total - other_due), min(due, total) + 1, dtype=np.float64)
     logs = log_choose(due, counts) + log_choose(other_due, total - counts)
     chances = np.exp(logs - logs.max())
-    # Equal chances differ by what the arithmetic rounds.
+    # Equal chances may differ by rounding.
     far = chances <= chances[done - int(counts[0])] * (1 + 1e-7)
     return min(1.0, float(chances[far].sum() / chances.sum()))
 
@@ -269,8 +274,8 @@ def _resampled(
 ) -> tuple[float, float] | tuple[None, None]:
     """Bias-corrected and accelerated bootstrap interval, widened for small samples.
 
-    Resampling n values shows (n - 1)/n of their variance and nothing of the uncertainty about it. As for means, where
-    both are known exactly, the quantiles are therefore taken at Φ(-t sqrt(n / (n - 1))) instead of at -z.
+    Resampling n values shows (n - 1)/n of their variance, without the uncertainty of the variance. For means both
+    corrections are known exactly. So the quantiles are taken at Φ(-t sqrt(n / (n - 1))) instead of at -z.
 
     References
     ----------
@@ -299,8 +304,8 @@ def _resampled(
         )
         low, high = map(float, found.confidence_interval)
         if not (math.isfinite(low) and math.isfinite(high)):
-            # Equal values in the middle: leaving any one out changes nothing, and the acceleration is 0 / 0.
+            # Equal values in the middle: without any one of them the median is the same, and the acceleration is 0 / 0.
             tails = (1 - level) / 2, (1 + level) / 2
             low, high = map(float, np.quantile(found.bootstrap_distribution, tails))
-    # The corrections can carry an interval past the value itself.
+    # The corrections can move an interval past the value.
     return min(low, value), max(high, value)
