@@ -23,7 +23,7 @@ EXCESS_MAX = 0.02
 """Of the path's round trip, if that is more."""
 SLEPT_MAX_S = 0.001
 """Between two readings of two clocks some microseconds pass."""
-OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel takes no joined packets"}
+OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel accepts no joined packets"}
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Trust:
             return " ".join([f"Not trustworthy: {'; '.join(self.reasons)}.", *remarks])
         if (self.turnaround_s or 0) > TURNAROUND_MAX_S:
             remarks.append(
-                f"Hosts take {(self.turnaround_s or 0) * 1e3:.2g} ms to answer without a path: each round trip has it."
+                f"Hosts need {(self.turnaround_s or 0) * 1e3:.2g} ms to answer without a path; each round trip contains it."
             )
         if self.longest_turn_s > TURN_MAX_S:
             remarks.append(f"One gap of {self.longest_turn_s * 1e3:.1f} ms may have ended a slow start early.")

@@ -37,7 +37,9 @@ def module(paper: Paper, name: str) -> ModuleType:
     """
     path = paper.folder / f"{name}.py"
     if not path.is_file():
-        raise PaperError(f"{paper.folder} has no {path.name}")
+        raise PaperError(
+            f"{paper.folder} has no {path.name}\n  expected the files that bentpipe reproduce --new NAME writes"
+        )
     # Another name when a file has changed: whoever works in a notebook does not start again for it.
     content = hashlib.sha256(os.fsencode(paper.folder.resolve()))
     for each in sorted(paper.folder.glob("*.py")):

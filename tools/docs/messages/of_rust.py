@@ -121,9 +121,7 @@ class _Reader:
     def done(self) -> list[Message]:
         """All messages. A text that is a part of another one is left out."""
         whole = {each.text for each in self.found if each.kind == ERROR}
-        return [
-            each for each in self.found if each.kind == ERROR or not any(each.text in text for text in whole)
-        ]
+        return [each for each in self.found if each.kind == ERROR or not any(each.text in text for text in whole)]
 
     def read(self, group: _Group) -> None:
         """Read the tokens of a group."""

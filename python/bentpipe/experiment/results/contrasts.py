@@ -76,7 +76,7 @@ class Contrast:
         found = [judged(each, metric) for each in self.differences.values()]
         more, less = ("better", "worse") if metric.is_judged else ("above", "below")
         often = sum(1 for each in self.differences.values() if each.shares is not None and each.shares.is_shown)
-        by = f" ({often} of these by what was completed)" if often else ""
+        by = f" ({often} of these by completion)" if often else ""
         return (
             f"{self.sender} against {self.other} in {self.metric}, of {len(found)} settings: "
             f"{more} at {found.count(1)}, {less} at {found.count(-1)}{by}, "

@@ -69,5 +69,5 @@ def refusal(folder: Path, others: Mapping[str, Any]) -> BentpipeError:
     """Where they would have to be read as if they were ours."""
     return BentpipeError(
         f"{folder} has {said(others)}, and this bentpipe gives results {_core.RESULTS}\n"
-        "  the same sweep again does its runs with this bentpipe and keeps those beside; or use the one that made them"
+        "  repeat the sweep to run it with this bentpipe and keep the old runs beside, or use the old version"
     )

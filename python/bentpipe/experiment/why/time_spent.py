@@ -143,7 +143,7 @@ def time_spent(
     """Divide the time of a flow; see `RunResult.time_spent`."""
     known = result.scenario.flow_names
     if flow is None and len(known) > 1:
-        raise BentpipeError(f"which flow?\n  known: {', '.join(known[:8])}")
+        raise BentpipeError(f"the scenario has several flows\n  expected the name of one: {', '.join(known[:8])}")
     flow = known[0] if flow is None else arguments.text("flow", flow)
     if flow not in known:
         raise BentpipeError(unknown(flow, "a flow of this scenario", known))
