@@ -25,8 +25,9 @@ REMEDY = re.compile(r"\n\s*\S|expected |known: |did you mean|; (only|add|use) ")
 QUESTION = re.compile(r"\?(?! ?$)|\?$")
 # Facts by negation: `is no time`, `keeps nothing`. They leave the reader to guess the reason.
 RIDDLE = re.compile(
-    r"(?<!there )\b(is|are) no \w|\bis none\b|\bnothing\b(?! (was|is) (run|changed|drawn))|\bnobody\b|\bis of no use\b|\bnowhere\b",
+    r"(?<!there )\b(is|are) no \w|\bis none\b|\bnothing\b(?! was run)|\bnobody\b|\bis of no use\b|\bnowhere\b"
 )
+COMMAND = re.compile(r"\b(bentpipe|pip|dask|sudo|container)\b")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 
@@ -74,9 +75,10 @@ def faults(message: Message) -> list[str]:
             found.append("a question")
         if message.kind == ERROR and (riddle := RIDDLE.search(sentence)):
             found.append(f"a riddle: {riddle[0]!r}")
-    if message.kind == ERROR and not READS_OPTIONS.search(message.file) and (option := OPTION.search(message.text)):
-        if not re.search(r"\b(bentpipe|pip|dask|sudo|container)\b", message.text):
-            found.append(f"{option[0]}: callers in Python have no options; write {{name}}")
+    is_of_library = message.kind == ERROR and not READS_OPTIONS.search(message.file)
+    option = None if COMMAND.search(message.text) else OPTION.search(message.text)
+    if is_of_library and option:
+        found.append(f"{option[0]}: callers in Python have no options; write {{name}}")
     return found
 
 

@@ -96,8 +96,8 @@ metric = click.option(
     show_default=True,
     metavar="A,B",
     shell_complete=complete.metrics,
-    help=f"Metrics: {', '.join(METRICS)}; more with: list metrics. For one flow or link: fct:web, queue_p95:sat.forward."
-    " Statements and figure use the first one.",
+    help=f"Metrics: {', '.join(METRICS)}; more with: list metrics. For one flow or link: fct:web,"
+    " queue_p95:sat.forward. Statements and figure use the first one.",
 )
 statistic = click.option(
     "--statistic",

@@ -90,7 +90,8 @@ def command(
     if new is not None:
         if papers or claims or falsify:
             raise BentpipeError(
-                "--new and PAPER exclude each other: --new only writes the folder of a new paper\n  expected one of them"
+                "--new and PAPER exclude each other: --new only writes the folder of a new paper\n"
+                "  expected one of them"
             )
         from bentpipe.papers import scaffold
 

@@ -364,7 +364,8 @@ def map(
         ends = given.pop("origin"), given.pop("destination")
         if (ends[0] is None) != (ends[1] is None):
             raise BentpipeError(
-                f"--{'from' if ends[1] is None else 'to'} needs the other end of the path\n  expected --from and --to, or neither"
+                f"--{'from' if ends[1] is None else 'to'} needs the other end of the path\n"
+                "  expected --from and --to, or neither"
             )
         return map(ends=None if ends[0] is None else ends, **given)
 

@@ -70,8 +70,8 @@ over = click.option(
     required=True,
     metavar="NAME|FILE",
     shell_complete=complete.constellations,
-    help="Constellation (see: list constellations), file of element sets (TLE or OMM), GEO slot (geo:19.2E), or Walker's"
-    " numbers and height in km (delta:53:1584/72/39:550, star:...).",
+    help="Constellation (see: list constellations), file of element sets (TLE or OMM), GEO slot (geo:19.2E), or"
+    " Walker's numbers and height in km (delta:53:1584/72/39:550, star:...).",
 )
 moment = stacked(
     click.option(

@@ -66,16 +66,17 @@ def command(
 
     Runs the scenario, or reads a saved result. Without a time, it shows the parts of the time of each kind of flow, the
     flows that filled the queues, and changes that help. Each change is tried in one run; the command below it compares
-    it. With a time, it lists the events of a flow in order: handovers, losses with their causes, the sender's reactions,
-    and times without data to send. Then it divides the time of the window: link in use, path not filled, recovery,
-    silence, limits of the sender and of the receiver.
+    it. With a time, it lists the events of a flow in order: handovers, losses with their causes, the sender's
+    reactions, and times without data to send. Then it divides the time of the window: link in use, path not filled,
+    recovery, silence, limits of the sender and of the receiver.
     """
     times = {"at": at, "from": start, "to": end}
     at_s, start_s, end_s = (_seconds(name, text) for name, text in times.items())
     has_time = any(text is not None for text in times.values())
     if has_time and no_try:
         raise BentpipeError(
-            "--no-try and a time exclude each other: remedies are for the whole run\n  expected --no-try without --at, --from and --to"
+            "--no-try and a time exclude each other: remedies are for the whole run\n"
+            "  expected --no-try without --at, --from and --to"
         )
     asked: dict[str, Any] = {"flow": flow, "at": at_s, "start": start_s, "end": end_s}
     result = _result(file, cc, sets, seed, quiet, asked)

@@ -60,7 +60,7 @@ PRESET_SWITCHES = {
 NAMESPACES = {"user": "user", "mnt": "mount", "pid": "process", "net": "network", "uts": "host name"}
 """Those that an emulation makes: their limits in /proc/sys/user are named so."""
 HINTS = {
-    "/dev/net/tun": "sudo modprobe tun makes it, a container needs --device /dev/net/tun, and {backend} needs no device",
+    "/dev/net/tun": "sudo modprobe tun makes it, a container needs --device /dev/net/tun; {backend} needs no device",
     "(veth)": "sudo modprobe -a tun veth loads both kinds of devices for hosts into the kernel",
     "packet socket": "sudo modprobe -a tun af_packet loads the modules for hosts into the kernel",
     "segmentation offload": "{offload} uses it if the kernel has it",
@@ -538,7 +538,8 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
         return {"error": ""}
     if not content:
         raise EmulationError(
-            f"the emulator ended before its report, with status {front.returncode}\n  run it again, and report a bug if it ends again"
+            f"the emulator ended before its report, with status {front.returncode}\n"
+            "  run it again, and report a bug if it ends again"
         )
     try:
         return dict(marshal.loads(content))

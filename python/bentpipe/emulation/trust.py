@@ -161,7 +161,7 @@ class Trust:
             return " ".join([f"Not trustworthy: {'; '.join(self.reasons)}.", *remarks])
         if (self.turnaround_s or 0) > TURNAROUND_MAX_S:
             remarks.append(
-                f"Hosts need {(self.turnaround_s or 0) * 1e3:.2g} ms to answer without a path; each round trip contains it."
+                f"Hosts need {(self.turnaround_s or 0) * 1e3:.2g} ms to answer without a path, in each round trip."
             )
         if self.longest_turn_s > TURN_MAX_S:
             remarks.append(f"One gap of {self.longest_turn_s * 1e3:.1f} ms may have ended a slow start early.")

@@ -391,7 +391,8 @@ def _bulk(flows: dict[str, Any]) -> str:
     found = next((name for name, flow in flows.items() if flow["app"]["kind"] in BULK), None)
     if found is None:
         raise EmulationError(
-            "the scenario has no bulk flow\n  expected a flow with app = 'greedy' or 'port', or the name of another flow"
+            "the scenario has no bulk flow\n"
+            "  expected a flow with app = 'greedy' or 'port', or the name of another flow"
         )
     return found
 

@@ -78,7 +78,8 @@ def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
     place = source / FOLDER
     if source.is_dir() and not os.access(source, os.W_OK):
         raise BentpipeError(
-            f"{source} is write-protected, so the report cannot be written into it\n  expected another folder: {{folder}}",
+            f"{source} is write-protected, so the report cannot be written into it\n"
+            f"  expected another folder: {{folder}}",
             folder=Word("FOLDER"),
         )
     # Other places are refused where they are read.

@@ -436,7 +436,7 @@ class Scenario:
         if not self.has_sky:
             raise ScenarioError(
                 f"{self.title or 'the scenario'} has no sky\n"
-                "  expected a scenario with [sky], such as ship; a resolved scenario, as in a saved run, has links instead"
+                "  expected a scenario with [sky], such as ship; a saved run has resolved links instead"
             )
         with watched(progress) as watch:
             return ScenarioSky.of(self._core.sky(_told(watch)))

@@ -331,7 +331,8 @@ def _spelled(value: Any) -> str:
         north, east, height = (value[name] for name in ("latitude_deg", "longitude_deg", "height_km"))
         if value["name"] != coordinates(north, east):
             raise SkyError(
-                f"no command repeats this look: the place {value['name']} was given in Python\n  expected a city, or degrees north and east"
+                f"no command repeats this look: the place {value['name']} was given in Python\n"
+                "  expected a city, or degrees north and east"
             )
         return _spelled([north, east, *([height] if height else [])])
     if isinstance(value, list):

@@ -66,7 +66,8 @@ class Passes(Look):
 
         if len(self.passes) == 0:
             raise SkyError(
-                f"no satellite passes over {self.scene.places[0].name}\n  expected another place or other satellites, or a lower elevation_min"
+                f"no satellite passes over {self.scene.places[0].name}\n"
+                "  expected another place or other satellites, or a lower elevation_min"
             )
         return passes_figure(self)
 

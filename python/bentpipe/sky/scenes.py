@@ -288,7 +288,8 @@ class Span:
             raise SkyError(f"at = {found.begin_s:g} s: expected a time within 30 years of the epoch")
         if found.step_s > found.duration_s:
             raise SkyError(
-                f"step = {found.step_s:g} s is longer than duration = {found.duration_s:g} s\n  expected a shorter step, or a longer duration"
+                f"step = {found.step_s:g} s is longer than duration = {found.duration_s:g} s\n"
+                "  expected a shorter step, or a longer duration"
             )
         if found.duration_s / found.step_s > LOOKS_MAX:
             looks = f"duration = {found.duration_s:g} s in steps of {found.step_s:g} s"
@@ -506,7 +507,8 @@ def _constellation(
     except FileNotFoundError:
         if path.suffix or len(path.parts) > 1:
             raise SkyError(
-                f"{over} is not a constellation or a file of element sets\n  expected a name of bentpipe list constellations, or the path of a file"
+                f"{over} is not a constellation or a file of element sets\n"
+                "  expected a name of bentpipe list constellations, or the path of a file"
             ) from None
         if "," in str(over):
             raise SkyError(

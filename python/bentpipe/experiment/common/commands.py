@@ -83,7 +83,8 @@ def made_by(facts: Mapping[str, Any]) -> str:
     command = sweep_command(facts, has_report=False)
     if not command:
         raise BentpipeError(
-            "no command repeats this result: a name or value of its cases needs quotes inside quotes\n  expected names and values without quotes"
+            "no command repeats this result: a name or value of its cases needs quotes inside quotes\n"
+            "  expected names and values without quotes"
         )
     against = facts.get("report_against") if facts["verb"] == "sweep" else None
     return f"{command} --against {shlex.quote(against)}" if against else command
@@ -103,7 +104,8 @@ def refuse_without_command(facts: Mapping[str, Any], *, has_file: bool) -> None:
         )
     if given := given_in_python(facts):
         raise BentpipeError(
-            f"no command repeats this result: {', '.join(given)} was given in Python\n  expected FILE.py:{given[0]} as cc"
+            f"no command repeats this result: {', '.join(given)} was given in Python\n"
+            f"  expected FILE.py:{given[0]} as cc"
         )
 
 

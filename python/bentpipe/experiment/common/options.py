@@ -129,7 +129,7 @@ def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
         raise BentpipeError(unknown(chart, what, known))
     if chart is not None and not is_drawn:
         raise BentpipeError(
-            f"{{chart}} needs a file for the figure\n  expected {{plot}}, too", chart=chart, plot=Word("FILE")
+            "{chart} needs a file for the figure\n  expected {plot}, too", chart=chart, plot=Word("FILE")
         )
 
 

@@ -220,7 +220,8 @@ class Execution(Generic[R]):
         done, total = self.progress.reused + self.progress.done, self.progress.total
         if not isinstance(self.store, Store):
             return ClusterError(
-                f"{error}: {done:,} of {total:,} runs were done, and are lost\n  expected {{store}}, which keeps finished runs",
+                f"{error}: {done:,} of {total:,} runs were done, and are lost\n"
+                f"  expected {{store}}, which keeps finished runs",
                 store=Word("FOLDER"),
             )
         begin = sweep_command(self._facts(), has_report=False)

@@ -338,7 +338,7 @@ class Mix(Result):
         else:
             text = f"{name} gets {amount}, less than a fair {fair}"
         if own and mean < self.fair and tests["fair"] and not tests["taken"]:
-            return f"{text}; no loss against its goodput when all flows are {name} can be shown ({100 * (ratio or 0):.3g} %)"
+            return f"{text}, but not less than when all flows are {name} can be shown ({100 * (ratio or 0):.3g} %)"
         return text + (f"; {own}" if own else "")
 
     def _tests(self) -> dict[str, dict[str, bool]]:

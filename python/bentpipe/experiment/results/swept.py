@@ -376,7 +376,7 @@ def _points(judgement: Judgement) -> str:
     middle = judgement.statistic
     return (
         f"{middle.capitalize()} {_margins(judgement)} at each point. In brackets: runs that completed, or have a "
-        "value, if not all did. > marks a lower bound: runs that did not complete count with their simulated time."
+        "value, if not all did. A sign > marks a lower bound: an incomplete run counts with its simulated time."
     )
 
 

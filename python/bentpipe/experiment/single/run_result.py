@@ -516,7 +516,8 @@ class RunResult(Result):
         scenario, facts = self.scenario, facts_of(self.scenario)
         if scenario.case:
             raise BentpipeError(
-                f"no command runs only case {scenario.case} of a scenario\n  expected bentpipe compare, which runs all cases"
+                f"no command runs only case {scenario.case} of a scenario\n"
+                "  expected bentpipe compare, which runs all cases"
             )
         refuse_without_command(facts, has_file=has_file(facts))
         series = scenario.to_dict()["record"]["series"]

@@ -341,7 +341,7 @@ class Store:
         (layout,) = self._index.execute("pragma user_version").fetchone()
         if tables and layout != LAYOUT and self._noted("form") == _core.RESULTS:
             raise BentpipeError(
-                f"{self.folder} was written by another version of bentpipe: layout {layout}, this version writes {LAYOUT}\n"
+                f"{self.folder} has layout {layout} of another bentpipe, and this one writes layout {LAYOUT}\n"
                 "  choose another folder, or use that version"
             )
 
@@ -446,7 +446,8 @@ class Store:
         if "locked" in why:
             why = f"{self._others()} was writing to it for {BUSY_S} s"
         return BentpipeError(
-            f"the store {self.folder} cannot be used: {why}\n  try again, or choose another folder; the store is unchanged"
+            f"the store {self.folder} cannot be used: {why}\n"
+            "  try again, or choose another folder; the store is unchanged"
         )
 
     def _tables(self) -> set[str]:
