@@ -20,7 +20,7 @@ NEED_NONE = {"RunError", "SenderError", "Interrupted", "KeyboardInterrupt", "End
 NEED_NONE |= {"AttributeError", "KeyError", "TypeError", "ValueError"}
 # Helpers whose arguments are parts of a message; readers that add the line of a file.
 PARTS = {"_wrong", "_failure", "_no_effect", "_said", "error", "wrong", "positive"}
-REMEDY = re.compile(r"\n\s*\S|expected |known: |did you mean|; (only|add|use) ")
+REMEDY = re.compile(r"\n\s*\S|expected |known: |did you mean|; (add|run|use) |\{EXPECTED\}")
 # `did you mean X?` offers a name; it is the only question.
 QUESTION = re.compile(r"\?(?! ?$)|\?$")
 # Facts by negation: `is no time`, `keeps nothing`. They leave the reader to guess the reason.

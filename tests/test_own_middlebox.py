@@ -519,7 +519,7 @@ def test_an_exception_ends_the_run_with_hook_node_time_and_traceback(scenario):
         (lambda box, packet: box.segment_size(0), "segment_size of 0: expected bytes of payload"),
         (lambda box, packet: setattr(packet, "window", 70_000), "OverflowError"),
         (lambda box, packet: setattr(packet, "size", 1), "AttributeError"),
-        (lambda box, packet: setattr(packet, "window", 1) if packet.is_datagram else None, "a datagram has no window"),
+        (lambda box, packet: setattr(packet, "window", 1) if packet.is_datagram else None, "a datagram has no window; expected a packet of a connection"),
     ],
 )
 def test_what_makes_no_sense_is_refused_where_it_is_called(scenario, what, message):
@@ -535,7 +535,7 @@ def test_one_that_acts_without_end_is_ended(scenario):
         def on_timer(self):
             self.set_timer(self.now_s)
 
-    with pytest.raises(bp.errors.RunError, match="it would act for ever at this instant"):
+    with pytest.raises(bp.errors.RunError, match="it acts without end at this instant"):
         at_gateway(scenario, Endless)
 
 

@@ -225,7 +225,7 @@ fn what_makes_no_sense_for_a_proxy_is_refused() {
         ("opener = { receive_buffer = \"10 kB\" }", "the proxy's key buffer"),
         ("opener = { initial_ssthresh = \"1 bdp\" }", "is measured by a flow's path"),
         ("buffer = \"100 B\"", "at least one segment"),
-        ("idle = \"0 s\"", "keeps nothing"),
+        ("idle = \"0 s\"", "is too small"),
     ] {
         let found = refusal(&at(GEO, "gw", &[&split(keys)]));
         assert!(found.contains(reason), "{found}");

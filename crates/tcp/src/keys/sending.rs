@@ -99,7 +99,7 @@ settings! {
 }
 
 impl Switch for Sharing {
-    const OFF: &'static str = "Every connection begins anew.";
+    const OFF: &'static str = "Every connection starts from scratch.";
 }
 
 words! {

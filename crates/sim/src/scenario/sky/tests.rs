@@ -163,11 +163,7 @@ fn what_is_wrong_with_a_sky_is_said_at_its_key() {
         ),
         ("over = 'iridium'\nselection = { users = 'any' }", "sky.selection.users", 4),
         ("over = 'iridium'\npayload = 'transparent'\ngateway = ['Paris']", "sky.payload = \"transparent\"", 4),
-        (
-            "over = 'iridium'\nmake_before_break = '1 s'\nbreak_before_make = '1 s'",
-            "sky.break_before_make stands beside",
-            5,
-        ),
+        ("over = 'iridium'\nmake_before_break = '1 s'\nbreak_before_make = '1 s'", "sky.break_before_make excludes", 5),
         ("over = 'iridium'\nuser.queue = 'reed'", "sky.user.queue", 4),
     ] {
         let text = said(&format!("duration = '10 s'\n[sky]\n{sky}\n{flow}"));
@@ -307,10 +303,10 @@ fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
             format!("user.rate = {{ points = [['0 s', '1 Mbit/s']] }}\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"),
             "sky.user.up needs a constant rate",
         ),
-        (format!("shared = true\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"), "sky.user.up stands beside sky.shared"),
+        (format!("shared = true\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"), "sky.user.up excludes sky.shared"),
         (
             format!("[sky.user.forward]\nerror = {{ kind = 'bit', rate = 1e-6 }}\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"),
-            "sky.user.up stands beside coding or error",
+            "sky.user.up excludes coding and error",
         ),
         (
             format!("user.rate = '1 Mbit/s'\n[sky.user.up]\n{RADIO}modem = 'dvb-s2'\n"),
@@ -636,7 +632,7 @@ fn a_constellation_of_ones_own_is_the_same_as_by_name() {
             "{ shells = [{ planes = 2, per_plane = 2, inclination = 53 }] }",
             "expected either altitude_km or mean_motion",
         ),
-        ("'iridium'\nelevation_min = '8 deg'\nrange_max_km = 3000", "sky.range_max_km stands beside"),
+        ("'iridium'\nelevation_min = '8 deg'\nrange_max_km = 3000", "sky.range_max_km excludes"),
         ("'starlink'\nmean_motion = 15", "expected a constellation of one, such as kuiper-630"),
         ("{ geo = 19.2 }\nmotion = 'sgp4'", "sky.over has satellites with their own orbits"),
         ("'kuiper-630'\nrange_max = 1260", "range_max_km = ... (in km, not m)"),
@@ -694,9 +690,9 @@ fn links_between_satellites_may_be_listed() {
     for (wrong, message) in [
         (
             "pairs = [['0-0', 'sat']]",
-            "sky.between_satellites.pairs.0 has \"0-0\" and \"sat\", which are no two satellites",
+            "sky.between_satellites.pairs.0 has \"0-0\" and \"sat\", which are not two satellites",
         ),
-        ("pairs = [['0-0', '0-1']], seam = true", "sky.between_satellites.pairs stands beside"),
+        ("pairs = [['0-0', '0-1']], seam = true", "sky.between_satellites.pairs excludes"),
         ("polar_cutoff = 91", "polar_cutoff"),
     ] {
         assert!(said(&text(wrong)).contains(message), "{}", said(&text(wrong)));
@@ -767,7 +763,7 @@ fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
         ("failure = [{ satellite = '1-1', from = '3 s', to = '3 s' }]", "sky.failure.0.to is not after from", 4),
         ("disjoint = { paths = 1 }", "sky.disjoint.paths", 4),
         ("disjoint = { paths = 2, flow = { b = 1 } }", "sky.disjoint.flow.b is no flow", 4),
-        ("disjoint = { paths = 2, flow = { a = 3 } }", "sky.disjoint.flow.a = 3 is none of the 2 paths", 4),
+        ("disjoint = { paths = 2, flow = { a = 3 } }", "sky.disjoint.flow.a = 3 is not one of the 2 paths", 4),
         ("selection = 'highest'\ndisjoint = { paths = 2 }", "sky.disjoint needs several satellites", 5),
         (
             "between_satellites = 'none'\ngateway = ['Madrid']\ndisjoint = { paths = 2 }",
@@ -891,8 +887,8 @@ fn what_is_wrong_with_a_file_of_rain_is_said_with_its_line() {
             "the name of column \"rain\" does not end in a unit; expected _mm_h or _db at its end",
         ),
         ("", b"time_s,a_db,b_db\n0,1,1\n", "expected column to be one of: a_db, b_db"),
-        ("", b"0,1\n", "line 1: has numbers where names should be"),
-        ("", b"time_s,a_db\n", "has nothing in it"),
+        ("", b"0,1\n", "line 1: has numbers in the place of names"),
+        ("", b"time_s,a_db\n", "is empty"),
         ("", b"time_s,a_db\n0,\xff\n", "line 2: is not text in UTF-8"),
         (", column = 'c_db'", b"time_s,a_db\n0,1\n", "has no column \"c_db\" of values"),
         (", every = '1 s'", b"time_s,a_db\n0,1\n1,2\n", "sky.rain.place.London.every is too short for the series"),

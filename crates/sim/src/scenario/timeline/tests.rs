@@ -271,7 +271,7 @@ fn what_a_handover_cannot_do_is_refused() {
         ("from = \"sat-a\", to = \"beam-1\"", "is not what \"sat-a\" is"),
         ("from = \"sat-a\", to = \"sat-a\"", "is the same as from"),
         ("from = \"beam-1\", to = \"ua\"", "does not join the nodes that \"beam-1\" joins"),
-        ("from = \"sat-b\", to = \"sat-a\"", "at.0.handover.0.from = \"sat-b\" hands nothing over: nothing passes it"),
+        ("from = \"sat-b\", to = \"sat-a\"", "at.0.handover.0.from = \"sat-b\" has no effect: no route passes it"),
         ("from = \"beam-2\", to = \"beam-1\"", "nothing passes it"),
         ("from = \"server\", to = \"sat-a\"", "nothing passes it"),
         ("from = \"gateway\", to = \"sat-b\"", "at.0.handover.0 has no link from \"sat-a\" to \"sat-b\""),
@@ -280,8 +280,8 @@ fn what_a_handover_cannot_do_is_refused() {
             "from = \"sat-a\", to = \"sat-b\", make_before_break = \"1 s\", break_before_make = \"1 s\"",
             "at.0.handover.0 says twice which",
         ),
-        ("from = \"sat-a\", to = \"sat-b\", break_before_make = \"0 s\"", "is no time"),
-        ("from = \"sat-a\", to = \"sat-b\", make_before_break = \"4800 h\"", "makes the handover end out of range"),
+        ("from = \"sat-a\", to = \"sat-b\", break_before_make = \"0 s\"", "is too small"),
+        ("from = \"sat-a\", to = \"sat-b\", make_before_break = \"4800 h\"", "makes the handover end too late"),
     ] {
         wrong(&handover(keys), message);
     }
@@ -327,7 +327,7 @@ fn what_cannot_change_is_refused_at_its_place() {
         ("install = [{ flow = \"f1\", route = [\"user\", \"sat-b\", \"gateway\", \"server\"] }]", "is ambiguous"),
         (
             "install = [{ flow = \"near\", route = [\"user\", \"sat{n}\", \"gateway\"] }]",
-            "contains {n}, but there is no count",
+            "contains {n} without a count",
         ),
         ("install = [{ flow = \"near\", route = [\"user\", \"\"] }]", "at.0.install.0.route.1 = \"\" is empty"),
         (
@@ -410,7 +410,7 @@ fn classes_and_loads_are_checked_on_all_routes() {
     let flow = |keys: &str| {
         format!("{prio}[flow.x]\nfrom = \"user\"\nto = \"gateway\"\nroute = [\"ua\", \"gateway\"]\n{keys}\n{install}")
     };
-    wrong(&flow("class = 1"), "is not a class of the queue of \"ub.forward\", on its way");
+    wrong(&flow("class = 1"), "is not a class of the queue of \"ub.forward\", on its path");
     let arrivals = flow("app = { kind = \"arrivals\", size = \"10 kB\", load = \"60 %\", link = \"ua\" }");
     assert!(with(&arrivals).is_ok(), "{:?}", with(&arrivals).map(drop));
     let slow = arrivals.replace("[link.ub.forward]\n", "[link.ub.forward]\nrate = \"5 Mbit/s\"\n");
@@ -446,7 +446,7 @@ fn ports_have_no_transport() {
     let resolved = port("").unwrap();
     let again = from_toml(&resolved.to_toml(), "again", &[]).unwrap();
     assert_eq!(again.scenario, resolved.scenario);
-    assert!(port("tcp = { cc = \"reno\" }").unwrap_err().contains("packets from outside have no transport here"));
+    assert!(port("tcp = { cc = \"reno\" }").unwrap_err().contains("packets from outside bring their transport"));
     assert!(port("reader = { rate = \"1 Mbit/s\" }").unwrap_err().contains("is of no use"));
 }
 
