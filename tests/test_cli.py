@@ -96,7 +96,7 @@ def test_what_cannot_be_drawn_is_printed(small, tmp_path):
     ):
         done = cli(*command, "--replications", 2, "--metric", "fct", "--plot", place)
         assert done.exit_code == 2
-        assert "there is no fct in any of the runs\n  nothing can be drawn" in done.stderr
+        assert "there is no fct\n  expected another place or other satellites, or a lower elevation_min" in done.stderr
         assert "reno" in done.stdout
         assert not place.exists()
 

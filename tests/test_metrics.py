@@ -161,7 +161,7 @@ def test_a_mix_has_metrics_of_each_senders_flows(scenario):
     bulk = mine.filter(pl.col("flow").str.starts_with("bulk"))["goodput_bps"].sum()
     assert found.values("reno", "goodput:bulk")[0] == pytest.approx(bulk)
     assert set(found.table["metric"]) >= {"tcp_efficiency", "goodput:bulk"}
-    with pytest.raises(BentpipeError, match="not known of a sender in a mix"):
+    with pytest.raises(BentpipeError, match="not a quantity of a case in a mix"):
         found.values("reno", "queue_p95")
 
 

@@ -194,7 +194,7 @@ def test_paths_are_never_broken(small, tmp_path):
     deep = tmp_path / ("d" * 60) / ("e" * 60)
     deep.mkdir(parents=True)
     swept = cli("sweep", small, "--vary", "tcp.cc=reno,sack", "--replications", 2, "--store", deep / "s")
-    assert f"All runs are in {deep / 's'}; for tables and figures: bentpipe report {deep / 's'}\n" in swept.stdout
+    assert f"All runs are in {deep / 's'}; tables and figures: bentpipe report {deep / 's'}\n" in swept.stdout
     told = cli("report", deep / "s").stdout
     assert f"{deep / 's' / 'report' / 'report.html'}\n" in told
     assert f"{deep / 's' / 'report' / 'figures'}\n" in told
@@ -227,7 +227,7 @@ def test_a_table_has_one_unit_for_a_quantity(small):
             ["sweep", "SMALL", "--vary", "tcp.cc=reno,sack", "--on", "local:1000000"],
             "1000000 processes\n  expected 1 to",
         ),
-        (["run", "SMALL", "--save", "-"], "--save - is no folder"),
+        (["run", "SMALL", "--save", "-"], "--save - is not a folder"),
         (["run", "SMALL", "--set", "link.dwn.rate=1 Mbit/s"], 'did you mean "down"?'),
         (["run", "SMALL", "--set", "link.down.bandwidth=1 Mbit/s"], 'did you mean "rate"?'),
     ],
@@ -274,7 +274,7 @@ def test_half_of_a_letter_is_no_text():
 
 @pytest.mark.parametrize("what", [None, 3, ["s1"]])
 def test_what_is_no_scenario_is_said_by_its_value(what):
-    with pytest.raises(ScenarioError, match=re.escape(f"{what!r} is no scenario\n")):
+    with pytest.raises(ScenarioError, match=re.escape(f"{what!r} is not a scenario\n")):
         bp.run(what)
 
 
@@ -293,7 +293,7 @@ def test_a_part_of_a_run_says_so_where_it_is_saved(small, tmp_path, monkeypatch)
     monkeypatch.setattr("bentpipe.experiment.single.simulate.advance", interrupted)
     done = cli("run", small, "--save", tmp_path / "part")
     assert done.exit_code == 130
-    assert re.fullmatch(rf"interrupted at .* of .* s; the run until then is saved in {tmp_path}/part\n", done.stderr)
+    assert re.fullmatch(rf"interrupted at .* of .* s; the run so far is saved in {tmp_path}/part\n", done.stderr)
     assert '"stop": "interrupted"' in (tmp_path / "part" / "provenance.json").read_text()
 
 
@@ -312,8 +312,8 @@ def nested(depth):
     [
         (lambda small: bp.Scenario(nested(3000)), "it is nested too deep"),
         (lambda small: bp.load(small, {"tcp.cc": nested(3000)}), "nested too deep"),
-        (lambda small: bp.load(small, {1: 2}), "1 is no key of a scenario\n  expected text"),
-        (lambda small: bp.load(small, {None: 2}), "None is no key of a scenario"),
+        (lambda small: bp.load(small, {1: 2}), "1 is not a key of a scenario\n  expected text"),
+        (lambda small: bp.load(small, {None: 2}), "None is not a key of a scenario"),
         (lambda small: bp.load(small, [1]), "sets = [1]\n  expected a dict, or pairs"),
         (lambda small: bp.load(small, 3), "sets = 3\n  expected a dict, or pairs"),
         (lambda small: bp.sweep(small, {1: 2}), "1 is no name of a key\n  expected text"),

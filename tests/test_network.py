@@ -153,7 +153,7 @@ def test_a_network_that_is_finished_has_the_row_of_the_flow_and_says_that_packet
     assert datagrams["arrived_packets"] == len(left)
     assert result.summary["sent_packets"][0] == 40
     assert result.summary["delivered_packets"][0] == len(left)
-    assert result.notes[-1] == "40 packets came from outside by ports: the scenario alone does not repeat this run"
+    assert result.notes[-1] == "40 packets came from outside by ports, so the scenario alone does not repeat this run"
     assert (result.stop, result.simulated_s) == ("interrupted", 4)
 
 
@@ -226,8 +226,8 @@ REFUSED = {
         lambda net, here: net.ports("rael"),
         "'rael' is not a flow with app = \"port\"\n  known: other, real; did",
     ),
-    "no port": (lambda net, here: net.inject(2, "real"), "'real' is no port of this network\n  expected one of net.p"),
-    "other port": (lambda net, here: net.inject(2, here._replace(flow="x")), "is no port of this network"),
+    "no port": (lambda net, here: net.inject(2, "real"), "'real' is not a port of this network\n  expected one of net.p"),
+    "other port": (lambda net, here: net.inject(2, here._replace(flow="x")), "is not a port of this network"),
     "beyond IP": (lambda net, here: net.inject(2, here, size=65_536), "65536 B cannot pass: expected 28 to 65535 B"),
     "beyond counting": (
         lambda net, here: net.inject(2, here, size=2**64),
@@ -285,7 +285,7 @@ def test_a_network_that_is_finished_can_do_nothing_more_and_says_so(ask):
     net = bp.Network(geo())
     here, _ = net.ports("real")
     net.finish()
-    with pytest.raises(NetworkError, match=r"^this network was finished\n  build another one: "):
+    with pytest.raises(NetworkError, match=r"^this network is finished\n  build another one: "):
         ask(net, here)
     assert repr(net).endswith("ports of real, finished>")
 

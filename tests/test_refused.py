@@ -82,7 +82,7 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
         (("compare", "one.toml", "--case", "x: tcp.cc=renno", "--case", "y:"), "case x: tcp.cc"),
         (("run", "one.toml", "--pcap", "{node}.pcapng"), "braces are for host only"),
         (("run", "one.toml", "--pcap", "{host.pcapng"), "braces are for host only"),
-        (("run", "one.toml", "--pcap", "captures/"), "is no name of a file"),
+        (("run", "one.toml", "--pcap", "captures/"), "is not a file name"),
         (("run", "one.toml", "--pcap", "-"), "captures are several files"),
         (("report", "nowhere"), "there is no folder nowhere"),
     ],
@@ -102,8 +102,8 @@ def test_options(place: Path, words: tuple[str, ...], said: str) -> None:
         (("--flow", "f", "--at", "-1s"), "expected a time from 0 to 1 s"),
         (("--flow", "f", "--at", "soon"), "--at soon is no time"),
         (("--flow", "f", "--at", ""), "--at '' is no time"),
-        (("--flow", "f", "--from", "0.2s"), "start = 0.2: no window of time"),
-        (("--flow", "f", "--at", "0.1s", "--to", "0.2s"), "at = 0.1, end = 0.2: no window of time"),
+        (("--flow", "f", "--from", "0.2s"), "start = 0.2 is not a window of time"),
+        (("--flow", "f", "--at", "0.1s", "--to", "0.2s"), "at = 0.1, end = 0.2 is not a window of time"),
         (("--flow", "f", "--from", "0.5s", "--to", "0.1s"), "expected an end after the start"),
     ],
 )
@@ -147,7 +147,7 @@ def test_saved_runs_that_were_changed(place: Path, change: Callable[[Path], obje
 
 def test_a_report_of_one_run_compares_nothing(place: Path) -> None:
     bp.run("one.toml").save("saved")
-    assert "saved is one run: there is nothing to compare with reno" in refused("report", "saved", "--against", "reno")
+    assert "saved is one run, which has no cases to compare with reno" in refused("report", "saved", "--against", "reno")
 
 
 def test_deep_json(place: Path) -> None:
@@ -191,7 +191,7 @@ def compare(**given: Any) -> Any:
         (lambda: one().estimate(3), "metric = 3"),
         (lambda: bp.Scenario(ONE, form="yaml"), "'yaml' is not a form"),
         (lambda: bp.Scenario(ONE, senders={"a": dict}), "'dict' is not"),  # type: ignore[dict-item]
-        (lambda: bp.load("one.toml").edited("node.a.middlebox.append", "snoop"), "is no key of a file"),
+        (lambda: bp.load("one.toml").edited("node.a.middlebox.append", "snoop"), "is not a key of a file"),
         (lambda: bp.sky.path(3, "Paris", over="iridium"), "place 3"),  # type: ignore[arg-type]
         (lambda: bp.sky.path((1, 2, "x"), "Paris", over="iridium"), "= 'x'"),  # type: ignore[arg-type]
         (lambda: bp.sky.path("Berlin", "Paris", over=["iridium"]), "over = "),  # type: ignore[arg-type]

@@ -176,7 +176,7 @@ def test_what_is_out_of_use_is_on_no_path(atlantic):
         ({"disjoint": 0}, "expected 1 to 16 paths"),
         ({"disjoint": 2, "apart": "planes"}, "'planes' is not a value of apart"),
         ({"disjoint": 2, "selection": "highest"}, "need several satellites at each end"),
-        ({"failure": ["1-99"]}, "'1-99' is no satellite or place of this look"),
+        ({"failure": ["1-99"]}, "'1-99' is not a satellite or place of this look"),
         ({"failure": ["0-1~0-2~0-3"]}, "expected one name, or the two that a link joins"),
     ],
 )
@@ -336,7 +336,7 @@ def test_places_are_read_from_files(tmp_path):
     assert [(each.name, each.height_km) for each in bp.sky.places(file)] == [("Ship", 0), ("Plane", 11.2)]
     for text, said in [
         ("name,latitude,longitude,height\n", "expected name, latitude and longitude (degrees), and height_km (in km)"),
-        ("name,latitude,longitude\nShip,45,\n", "line 2: it has no two numbers"),
+        ("name,latitude,longitude\nShip,45,\n", "line 2: the coordinates are missing"),
         ("name,latitude,longitude\nShip,nan,1\n", "line 2: expected degrees north"),
         ("name,latitude,longitude,height_km\nPlane,45,1,11000\n", "Plane: 11000 km above the ellipsoid"),
         ("name,latitude,longitude\n,4,1\n", "the place has no name"),
@@ -566,7 +566,7 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
         (["matrix", "London", "--over", "iridium"], ["1 place: expected two or more"]),
         (["matrix", "London", "Rome", "london", "--over", "iridium"], ["London is named twice"]),
         (["matrix", "London", "Rome", "--over", "iridium", "--chart", "rate"], ["'rate'", "delay, spread, connected"]),
-        (["matrix", "London", "Rome", "--over", "iridium", "--series"], ["--series needs --save FOLDER"]),
+        (["matrix", "London", "Rome", "--over", "iridium", "--series"], ["--series needs a folder\n  expected --save FOLDER"]),
         (["matrix", "--places", "none.csv", "--over", "iridium"], ["none.csv cannot be read"]),
         (
             [*PATH, "--range-max-km", "1260", "--elevation-min", "25"],
@@ -753,7 +753,7 @@ def test_where_there_is_nothing_it_says_why_and_draws_nothing(tmp_path, monkeypa
     assert (done.exit_code, done.stderr.splitlines()[0]) == (2, "error: no satellite passes over 60.00N 0.00E")
     assert "No satellite is in view." in done.stdout
     done = ran("path", "London", "Singapore", "--over", "geo", "--duration", "5 s", "--plot", "x.png")
-    assert (done.exit_code, done.stderr.splitlines()[0]) == (2, "error: there is no path from London to Singapore")
+    assert (done.exit_code, done.stderr.splitlines()[0]) == (2, "error: no path from London to Singapore")
     assert list(tmp_path.iterdir()) == []
     done = ran("path", "London", "Singapore", "--over", "geo", "--duration", "5 s")
     assert done.exit_code == 0

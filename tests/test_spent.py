@@ -207,7 +207,7 @@ def test_a_flow_without_a_transfer_is_named():
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--no-try", "--at", "3s"], "--no-try is of the whole run"),
+        (["--no-try", "--at", "3s"], "--no-try and a time exclude each other: remedies are for the whole run"),
         (["--flow", "cell"], "did you mean 'call'"),
         (["--at", "3s"], "which flow?"),
     ],

@@ -162,7 +162,7 @@ def test_a_story_names_proxies_on_the_way_of_the_flow_and_no_others():
     node = {name: {"middlebox": [{"kind": "split", "buffer": "100 kB"}]} for name in "bd"}
     told = str(bp.run(PATH | {"link": links, "flow": flows, "node": node}).why("f", start=2, end=12))
     assert "(the buffer of split at b was full)" in told
-    assert "What is lost behind split at b is repaired from there. It was limited by the receiver's window" in told
+    assert "split at b repairs the losses behind it. It was limited by the receiver's window" in told
 
 
 def test_lines_fit_the_terminal():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PAPERS = Path(__file__).resolve().parents[2] / "docs" / "papers"
-BEFORE = "## What it was made from"
+BEFORE = "## Sources"
 SECTIONS = {
     "been": ("copies", wishes.been_section),
     "hswa": ("inputs", wishes.hswa_section),

@@ -140,7 +140,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
     jain = mix.total("jain_senders")
     value = _cell(jain, 1).replace("\n", " ")
     yield Text(f"\nJain's index {value}, goodput {formatting.quantity(mix.total('goodput_bps').mean, 'bit/s')} in all")
-    yield Text(f"{formatting.count(mix.runs['flows'][0], 'flow')} of each sender", style="dim")
+    yield Text(f"{formatting.count(mix.runs['flows'][0], 'flow')} of each case", style="dim")
     replications = len(mix.seeds)
     if replications > 1:
         yield _sample(f" of {replications} replications{_days(mix)}", mix.judgement)

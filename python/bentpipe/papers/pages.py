@@ -24,12 +24,12 @@ FULL_TIME = "half an hour"
 SOURCE = "https://github.com/bentpipe/bentpipe/blob/main/python/bentpipe/papers/packs"
 SHORT_MAX = 72
 _MEANINGS = {
-    verdicts.REPRODUCED: "as the paper has it, in its own words",
-    verdicts.UNDER_READING: "in the reading named: the paper leaves open what is meant, or its words miss its numbers",
-    verdicts.IN_PART: "parts are judged apart: some hold; others do not, or not in the same reading, or need a feature",
-    verdicts.NOT_REPRODUCED: "measured, and different in every reading that is possible",
-    verdicts.IMPOSSIBLE: "arithmetic or physics rules the printed value out in every reading, whatever the simulator",
-    verdicts.UNDECIDED: "the interval of our value reaches over the edge of what passes",
+    verdicts.REPRODUCED: "as printed, in the words of the paper",
+    verdicts.UNDER_READING: "in the named reading: the paper is ambiguous, or its words miss its numbers",
+    verdicts.IN_PART: "separate verdicts: some parts hold; others do not, or not in the same reading, or need a feature",
+    verdicts.NOT_REPRODUCED: "measured, and different in every possible reading",
+    verdicts.IMPOSSIBLE: "arithmetic or physics rules the printed value out in every reading, for any simulator",
+    verdicts.UNDECIDED: "the interval of our value crosses the edge of the band",
     verdicts.NEEDS: "a feature that bentpipe does not have yet",
     verdicts.ERROR: "the measure failed: the page has its message",
 }
@@ -45,8 +45,8 @@ def index(found: Sequence[Entry]) -> str:
     kinds = entries.kinds(found)
     lines = [
         "# Papers, claim by claim\n",
-        f"Made by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. Each page says what a paper",
-        "proposed, what of it holds, what does not, and what we assumed where it is silent. All papers take",
+        f"Made by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. Each page has the proposal of a",
+        "paper, a verdict for each claim, and the assumptions where the paper is silent. All papers take",
         f"about {FULL_TIME} on two cores with `--full`, a few minutes with `--quick`.\n",
         "One world: the claims that hold together with one choice of readings. Some reading: the claims that hold in",
         "at least one reading, which may be a different one for each claim.\n",
@@ -177,10 +177,10 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     yield f"# {paper.title}\n"
     if origin := summary.origin(paper):
         yield f"{origin}\n"
-    yield f"Made by `{again}`; do not edit. Verdicts are computed: a claim is reproduced where the whole"
-    yield "95 % interval of our value lies in the band that was set for it."
+    yield f"Made by `{again}`; do not edit. Verdicts are computed: a claim is reproduced if the whole"
+    yield "95 % interval of our value is in its band."
     if is_full:
-        yield f"What was undecided was judged again with up to {verdicts.SCALE_MAX} times as many runs."
+        yield f"Undecided claims were judged again with up to {verdicts.SCALE_MAX} times as many runs."
     yield ""
     headline, *others = summary.in_words(reproduced)
     yield f"**{headline}** A world is one choice of readings for all claims.\n"
@@ -189,13 +189,13 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     for figure, message in reproduced.failed.items():
         yield f"- The figure {figure.name} could not be drawn: {one_line(message)}"
     if paper.proposed:
-        yield f"\n## What it proposed\n\n{paper.proposed}"
+        yield f"\n## Proposal\n\n{paper.proposed}"
     yield "\n## Verdicts\n\n| verdict | claims | meaning |\n|---|---|---|"
     for kind in reproduced.counts:
         yield f"| {kind} | {summary.count(reproduced, kind)} | {_MEANINGS[kind]} |"
     yield f"| all | {len(reproduced.verdicts)} | |"
     yield "\n## Printed and ours\n"
-    yield "A claim about an order or a shape has no printed number: what has to hold stands there. Ours is in the"
+    yield "A claim about an order or a shape has no printed number but a condition. Our value is from the"
     yield "reading that decided, with its 95 % interval.\n"
     head = ["claim", "what", "printed value or condition", "ours", "verdict"]
     if reproduced.is_attacked:
@@ -221,15 +221,15 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
         for figure in unplaced:
             yield from _figure(paper, figure)
     if paper.assumed:
-        yield "\n## What we assumed\n"
+        yield "\n## Assumptions\n"
     for assumption in paper.assumed:
         yield f"- {assumption}"
-    yield "\n## What it was made from\n"
+    yield "\n## Sources\n"
     names = [path.relative_to(paper.folder).as_posix() for path in paper.files]
     is_ours = paper.folder.parent == claims.PACKS
     links = [f"[{name}]({SOURCE}/{paper.name}/{name})" if is_ours else f"`{name}`" for name in names]
     yield f"Claims, scenarios and measures: {', '.join(links)}."
-    yield f"bentpipe {__version__}, fingerprint of all that decides: `{fingerprint.fingerprint(paper)}`."
+    yield f"bentpipe {__version__}, fingerprint of the deciding sources: `{fingerprint.fingerprint(paper)}`."
 
 
 def _by_reading(reproduced: Reproduced) -> Iterator[str]:
@@ -237,7 +237,7 @@ def _by_reading(reproduced: Reproduced) -> Iterator[str]:
     if table is None:
         return
     yield "\n## Which claims hold in which reading\n"
-    yield "Readings that at least three claims share; nothing stands where a claim was not measured in a reading.\n"
+    yield "Readings that at least three claims share; a cell is empty if a claim was not measured in a reading.\n"
     heads = [f"[{summary.number(id_)}](#{id_.lower()})" for id_ in table.claims]
     yield f"| reading | {' | '.join(heads)} | hold |"
     yield f"|---|{'---|' * (len(heads) + 1)}"

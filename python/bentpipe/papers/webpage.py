@@ -62,10 +62,10 @@ def _section(each: Reproduced) -> Section:
             Picture(inline(drawn, f"{paper.name}{figure.name}".replace("-", ""), figure.title), f"{figure.title}.")
             for figure, drawn in each.figures.items()
         ),
-        Tabled(table, "What is printed, what was measured in the reading that decided, and what follows."),
+        Tabled(table, "Printed value, measured value in the reading that decided, and verdict."),
         *_by_reading(each),
-        Folded("Each claim: how it is measured, every reading, why", [_claim(verdict) for verdict in each.verdicts]),
-        *([Folded("What we assumed", [Points(paper.assumed)])] if paper.assumed else []),
+        Folded("Each claim: measure, every reading, reason", [_claim(verdict) for verdict in each.verdicts]),
+        *([Folded("Assumptions", [Points(paper.assumed)])] if paper.assumed else []),
     ]
     return Section(paper.title, blocks, anchor=entries.anchor(paper.name))
 
@@ -76,7 +76,7 @@ def _by_reading(each: Reproduced) -> list[Block]:
         return []
     head = ["reading", *map(summary.number, found.claims)]
     table = _table(f"{each.paper.name}-readings", head, [[name, *cells] for name, cells in found.rows], len(head))
-    return [Tabled(table, "Which claims hold in which reading; nothing stands where one was not measured.")]
+    return [Tabled(table, "Which claims hold in which reading; a cell is empty if a claim was not measured.")]
 
 
 def _claim(verdict: Verdict) -> Block:

@@ -62,8 +62,7 @@ impl Coded {
         let (signal, curve) = match &self.coding {
             Coding::Convolutional { .. } if how == Combining::Incremental => {
                 let message =
-                    "equals \"chase\" with this code: the best code of rate 1/4 (constraint length 7) has twice the free \
-                               distance of the best code of rate 1/2, like a copy";
+                    "equals \"chase\" with this code: a copy doubles the free distance, like the best code of rate 1/4";
                 return refused(message, "expected \"chase\", or coding of kind \"dvb-s2\"");
             }
             Coding::Convolutional { eb_n0, burst } => {
