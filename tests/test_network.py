@@ -226,7 +226,10 @@ REFUSED = {
         lambda net, here: net.ports("rael"),
         "'rael' is not a flow with app = \"port\"\n  known: other, real; did",
     ),
-    "no port": (lambda net, here: net.inject(2, "real"), "'real' is not a port of this network\n  expected one of net.p"),
+    "no port": (
+        lambda net, here: net.inject(2, "real"),
+        "'real' is not a port of this network\n  expected one of net.p",
+    ),
     "other port": (lambda net, here: net.inject(2, here._replace(flow="x")), "is not a port of this network"),
     "beyond IP": (lambda net, here: net.inject(2, here, size=65_536), "65536 B cannot pass: expected 28 to 65535 B"),
     "beyond counting": (

@@ -433,9 +433,7 @@ def test_what_is_no_function_is_refused(scenario, shed):
     class Sender(bp.CongestionControl):
         pass
 
-    assert "'Sender' is not a middlebox\n  expected a class that extends bentpipe.Middlebox" in refused(
-        Sender
-    )
+    assert "'Sender' is not a middlebox\n  expected a class that extends bentpipe.Middlebox" in refused(Sender)
     assert "has no class Shod\n  known: Shed; did you mean 'Shed'?" in refused(shed[:-2] + "od")
     with pytest.raises(ScenarioError, match="'Plain' is not a congestion control"):
         bp.run(scenario, cc=Plain)
@@ -519,7 +517,10 @@ def test_an_exception_ends_the_run_with_hook_node_time_and_traceback(scenario):
         (lambda box, packet: box.segment_size(0), "segment_size of 0: expected bytes of payload"),
         (lambda box, packet: setattr(packet, "window", 70_000), "OverflowError"),
         (lambda box, packet: setattr(packet, "size", 1), "AttributeError"),
-        (lambda box, packet: setattr(packet, "window", 1) if packet.is_datagram else None, "a datagram has no window; expected a packet of a connection"),
+        (
+            lambda box, packet: setattr(packet, "window", 1) if packet.is_datagram else None,
+            "a datagram has no window; expected a packet of a connection",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_where_it_is_called(scenario, what, message):

@@ -335,7 +335,10 @@ def failing(call):
         (lambda box, packet: setattr(packet, "window", 1), "window of a corrupted packet cannot be changed"),
         (lambda box, packet: box.notify("one", [(0, 1)]), "notify of str: expected packet.sender or a packet"),
         (lambda box, packet: box.notify(None, [(0, 1)]), "notify of NoneType|notify of None.*datagram"),
-        (lambda box, packet: box.notify(packet, []), "notify without a report: expected ranges, an error rate, or both"),
+        (
+            lambda box, packet: box.notify(packet, []),
+            "notify without a report: expected ranges, an error rate, or both",
+        ),
         (lambda box, packet: box.notify(packet, [], 2), "an error rate of 2: expected 0 to 1"),
         (lambda box, packet: box.notify(packet, [], float("nan")), "an error rate of NaN: expected 0 to 1"),
         (lambda box, packet: box.notify(packet, 7), "notify of the ranges 7: expected pairs of sequence numbers"),

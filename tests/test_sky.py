@@ -566,7 +566,10 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
         (["matrix", "London", "--over", "iridium"], ["1 place: expected two or more"]),
         (["matrix", "London", "Rome", "london", "--over", "iridium"], ["London is named twice"]),
         (["matrix", "London", "Rome", "--over", "iridium", "--chart", "rate"], ["'rate'", "delay, spread, connected"]),
-        (["matrix", "London", "Rome", "--over", "iridium", "--series"], ["--series needs a folder\n  expected --save FOLDER"]),
+        (
+            ["matrix", "London", "Rome", "--over", "iridium", "--series"],
+            ["--series needs a folder\n  expected --save FOLDER"],
+        ),
         (["matrix", "--places", "none.csv", "--over", "iridium"], ["none.csv cannot be read"]),
         (
             [*PATH, "--range-max-km", "1260", "--elevation-min", "25"],

@@ -75,7 +75,7 @@ def test_a_story_names_link_cause_and_what_the_sender_did():
     assert "bits in error on sat.forward" in text
     assert "recovery begins" in text
     assert f"its packet was lost at b: bits in error on sat.forward, at {lost_s:.4f} s" in text
-    assert "the sender takes the loss for congestion" in text
+    assert "the sender treats the loss as congestion" in text
     assert "lost 0 packets to congestion and 1 on links" in told.summary
     assert [each.time_s for each in told.happenings] == sorted(each.time_s for each in told.happenings)
 

@@ -33,7 +33,7 @@ PARTS = {
     "recovery": "losses were repaired",
     "silence": "the sender waited for its retransmission timer",
     "sender-limited": "the application had nothing to send, or the send buffer was full",
-    "receiver-limited": "the window that the receiver advertises was full",
+    "receiver-limited": "the receiver's window was full",
 }
 """The parts of a window, with their meanings."""
 OF_LIMITS = ("sender-limited", "", "", "receiver-limited", "sender-limited", "sender-limited", "recovery", "silence")
