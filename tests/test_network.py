@@ -228,7 +228,7 @@ REFUSED = {
     ),
     "no port": (
         lambda net, here: net.inject(2, "real"),
-        "'real' is not a port of this network\n  expected one of net.p",
+        "'real' is not a port of this network\n  expected one of",
     ),
     "other port": (lambda net, here: net.inject(2, here._replace(flow="x")), "is not a port of this network"),
     "beyond IP": (lambda net, here: net.inject(2, here, size=65_536), "65536 B cannot pass: expected 28 to 65535 B"),

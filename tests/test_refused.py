@@ -147,9 +147,7 @@ def test_saved_runs_that_were_changed(place: Path, change: Callable[[Path], obje
 
 def test_a_report_of_one_run_compares_nothing(place: Path) -> None:
     bp.run("one.toml").save("saved")
-    assert "saved is one run, which has no cases to compare with reno" in refused(
-        "report", "saved", "--against", "reno"
-    )
+    assert "saved is one run, which has no cases" in refused("report", "saved", "--against", "reno")
 
 
 def test_deep_json(place: Path) -> None:

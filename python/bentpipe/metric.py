@@ -159,9 +159,7 @@ METRICS = {
         Metric("rtt", "rtt_p50_s", "s", False, "Median round-trip time, mean over flows"),
         Metric("fct", "transfer_mean_s", "s", False, "Mean time of transfers, for flows with several"),
         Metric("fct_p95", "transfer_p95_s", "s", False, "95 % quantile of the time of transfers"),
-        Metric(
-            "slowdown", "slowdown_mean", "1", False, "Mean time of transfers over the least possible time on the path"
-        ),
+        Metric("slowdown", "slowdown_mean", "1", False, "Mean time of transfers over the least time on the path"),
         Metric("needless", "needless_reductions", "1", False, "Window reductions for link errors, or without a loss"),
         Metric("unheeded", "unheeded_losses", "1", False, "Packets lost to congestion but treated as link errors"),
         Metric("unfinished", "transfers_unfinished", "1", False, "Transfers under way at the end, or failed"),

@@ -26,7 +26,7 @@ SHORT_MAX = 72
 _MEANINGS = {
     verdicts.REPRODUCED: "as printed, in the words of the paper",
     verdicts.UNDER_READING: "in the named reading: the paper is ambiguous, or its words miss its numbers",
-    verdicts.IN_PART: "separate verdicts: some parts hold; others do not, or not in the same reading, or need a feature",
+    verdicts.IN_PART: "separate verdicts: some parts hold; others do not, not in the same reading, or need a feature",
     verdicts.NOT_REPRODUCED: "measured, and different in every possible reading",
     verdicts.IMPOSSIBLE: "arithmetic or physics rules the printed value out in every reading, for any simulator",
     verdicts.UNDECIDED: "the interval of our value crosses the edge of the band",
@@ -45,8 +45,8 @@ def index(found: Sequence[Entry]) -> str:
     kinds = entries.kinds(found)
     lines = [
         "# Papers, claim by claim\n",
-        f"Made by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. Each page has the proposal of a",
-        "paper, a verdict for each claim, and the assumptions where the paper is silent. All papers take",
+        f"Made by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. Each page has the proposal of",
+        "a paper, a verdict for each claim, and the assumptions where the paper is silent. All papers take",
         f"about {FULL_TIME} on two cores with `--full`, a few minutes with `--quick`.\n",
         "One world: the claims that hold together with one choice of readings. Some reading: the claims that hold in",
         "at least one reading, which may be a different one for each claim.\n",
