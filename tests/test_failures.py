@@ -300,7 +300,7 @@ def test_against_a_name_that_is_none_of_them(small):
         bp.compare(small, ["reno", "sack"], against="ren")
     with pytest.raises(ScenarioError, match="did you mean 'reno'"):
         bp.sweep(small, {"tcp.cc": ["reno", "sack"]}, against="ren")
-    with pytest.raises(ScenarioError, match="neither congestion controls nor cases vary"):
+    with pytest.raises(ScenarioError, match="congestion controls and cases do not vary"):
         bp.sweep(small, {"link.down.rate": ["1 Mbit/s", "2 Mbit/s"]}, against="reno")
 
 

@@ -159,9 +159,9 @@ def test_nothing_delivered_is_said():
 @pytest.mark.parametrize(
     ("senders", "sets", "cases", "said"),
     [
-        (["reno"], {}, {}, "expected two senders or more"),
-        (["reno", "reno"], {}, {}, "reno is there twice"),
-        ([], {}, {}, "a mix of none"),
+        (["reno"], {}, {}, "needs two congestion controls or more"),
+        (["reno", "reno"], {}, {}, "reno is given twice"),
+        ([], {}, {}, "or more, got none"),
         (["reno", "cubik"], {}, {}, "did you mean 'cubic'"),
         (["reno", "slow"], {}, {"slow": {"link.sat.delay": "1 s"}}, "case slow changes [link]"),
         (["reno", "file"], {}, {"file": {"flow.transfer.app": "{kind='file', size='1 MB'}"}}, "changes [flow]"),
@@ -241,9 +241,9 @@ def test_the_command_line_takes_cases_into_a_mix(small):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["mix", "--cc", "cubic"], "expected two senders or more"),
-        (["mix"], "expected two senders or more"),
-        (["mix", "--cc", "cubic,cubic"], "cubic is there twice"),
+        (["mix", "--cc", "cubic"], "needs two congestion controls or more"),
+        (["mix"], "needs two congestion controls or more"),
+        (["mix", "--cc", "cubic,cubic"], "cubic is given twice"),
         (["mix", "--cc", "cubic,reno", "--metric", "queue_p95"], "is not a quantity of a case in a mix"),
         (["mix", "--cc", "cubic,reno", "--chart", "shares", "--plot", "x.png"], "did you mean 'share'"),
         (["mix", "--cc", "cubic,reno", "--chart", "share"], "expected --plot FILE"),

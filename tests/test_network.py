@@ -220,7 +220,7 @@ REFUSED = {
     "none": (lambda net, here: net.inject(None, here), "at_s = None\n"),
     "after the end": (
         lambda net, here: net.inject(10.1, here),
-        "enter at 10.1 s: the run ends at 10 s\n  `duration` in",
+        "enter at 10.1 s: the run ends at 10 s\n  expected an earlier time",
     ),
     "flow": (
         lambda net, here: net.ports("rael"),

@@ -443,7 +443,7 @@ def test_what_is_no_function_is_refused(scenario, shed):
 
 @pytest.mark.parametrize("name", ["on_paket", "onPacket", "on_loss", "ontimer"])
 def test_methods_that_nothing_would_call_are_refused(name):
-    with pytest.raises(ScenarioError, match="is not a hook, and Wrong"):
+    with pytest.raises(ScenarioError, match="is not a hook, but a method of Wrong"):
         type("Wrong", (bp.Middlebox,), {name: lambda self, packet: None})
 
 
@@ -504,7 +504,7 @@ def test_an_exception_ends_the_run_with_hook_node_time_and_traceback(scenario):
 
     with pytest.raises(SenderError, match="Late failed in on_timer, node gateway, at 2 s") as failure:
         at_gateway(scenario, Late)
-    assert "drop is about the packet that on_packet was given, and there is none now" in str(failure.value)
+    assert "drop is for the packet of on_packet" in str(failure.value)
 
 
 @pytest.mark.parametrize(
@@ -513,7 +513,7 @@ def test_an_exception_ends_the_run_with_hook_node_time_and_traceback(scenario):
         (lambda box, packet: (box.drop(), box.delay(1)), "delay after drop: expected one of the two for a packet"),
         (lambda box, packet: box.delay(-1), "delay of -1: expected seconds, 0 to 1e9"),
         (lambda box, packet: box.delay(float("nan")), "delay of NaN: expected seconds"),
-        (lambda box, packet: box.release(7), r"no packet is held under 7: expected what hold\(\) gave, once"),
+        (lambda box, packet: box.release(7), r"no packet is held under 7: expected the handle of a hold"),
         (lambda box, packet: box.segment_size(0), "segment_size of 0: expected bytes of payload"),
         (lambda box, packet: setattr(packet, "window", 70_000), "OverflowError"),
         (lambda box, packet: setattr(packet, "size", 1), "AttributeError"),

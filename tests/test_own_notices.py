@@ -360,7 +360,7 @@ def test_a_datagram_has_nobody_to_notify(scenario):
             if packet.is_datagram:
                 self.notify(packet, [], 0.5)
 
-    with pytest.raises(SenderError, match="notify of a datagram: its sender reads no reports"):
+    with pytest.raises(SenderError, match="notify of a datagram, whose sender reads no reports"):
         in_the_sky(scenario, Wrong)
 
 

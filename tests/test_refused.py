@@ -73,7 +73,7 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
         ((*BUDGET, "--eirp", "nan"), "--eirp nan"),
         ((*BUDGET, "--eirp", "1e308"), "--eirp 1e+308"),
         ((*BUDGET, "--eirp", "30", "--scintillation", "--antenna", "0"), "--antenna 0.0"),
-        ((*SKY, "--gateway", "Bern", "--stretch", "0"), "0 is not within 1 to 10"),
+        ((*SKY, "--gateway", "Bern", "--stretch", "0"), "stretch = 0 is out of range"),
         ((*SKY, "--seed", "99999999999999999999"), "a whole number from 0 to"),
         # Names.
         ((*COMPARE, "--metric", ","), "no metric to compare"),
@@ -83,7 +83,7 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
         (("run", "one.toml", "--pcap", "{node}.pcapng"), "braces are for host only"),
         (("run", "one.toml", "--pcap", "{host.pcapng"), "braces are for host only"),
         (("run", "one.toml", "--pcap", "captures/"), "is not a file name"),
-        (("run", "one.toml", "--pcap", "-"), "captures are several files"),
+        (("run", "one.toml", "--pcap", "-"), "each host has its own file"),
         (("report", "nowhere"), "there is no folder nowhere"),
     ],
 )
@@ -97,7 +97,7 @@ def test_options(place: Path, words: tuple[str, ...], said: str) -> None:
     [
         (("--flow", "h"), "'h' is not a flow of this scenario"),
         (("--flow", "h", "--at", "0.5s"), "'h' is not a flow of this scenario"),
-        (("--at", "0.5s"), "which flow?"),
+        (("--at", "0.5s"), "the scenario has several flows"),
         (("--flow", "f", "--at", "2s"), "expected a time from 0 to 1 s"),
         (("--flow", "f", "--at", "-1s"), "expected a time from 0 to 1 s"),
         (("--flow", "f", "--at", "soon"), "--at soon is no time"),

@@ -169,7 +169,7 @@ def test_figures_have_units_and_leave_pyplot_alone(result, tmp_path):
             plot.save(plot.run_figure(result), tmp_path / f"{name}{ending}")
         assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
     assert dict(mpl.rcParams) == before
-    with pytest.raises(BentpipeError, match="no name for a figure"):
+    with pytest.raises(BentpipeError, match="no ending of a figure"):
         plot.save(figure, tmp_path / "a.bmp")
 
 

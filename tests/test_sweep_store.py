@@ -247,7 +247,7 @@ def test_a_damaged_index_is_said(small, store, begun, keep):
     for call in (lambda: sweep(small, store), lambda: bp.Sweep.load(store)):
         text = said(call)
         assert text.startswith(f"{path} is damaged: ")
-        assert text.endswith("choose another folder; the Parquet files have what was exported last")
+        assert text.endswith("choose another folder; the Parquet files have the last export")
     assert files(store) == before
 
 

@@ -167,8 +167,8 @@ def test_means_and_quantiles_are_over_time():
     [
         ([], [], "No data was lost on either side."),
         ([1.0, 2.0], [1.05, 2.15], "All losses agree in time, within two round trips."),
-        ([1.0, 2.0], [1.0, 2.3], "The losses differ from number 2: at 2.000 s simulated, at 2.300 s emulated."),
-        ([1.0], [1.0, 4.5], "The losses differ from number 2: emulated only, at 4.500 s."),
+        ([1.0, 2.0], [1.0, 2.3], "The losses differ from number 2 on: at 2.000 s simulated, at 2.300 s emulated."),
+        ([1.0], [1.0, 4.5], "The losses differ from number 2 on: emulated only, at 4.500 s."),
     ],
 )
 def test_the_first_loss_of_one_side_alone_is_named(simulated, emulated, words):
@@ -274,7 +274,7 @@ def test_a_run_shorter_than_its_round_trip_is_refused():
         bp.emulate(scenario(), ["true"])
     except EmulationError as error:
         pytest.skip(str(error))
-    with pytest.raises(EmulationError, match="before the first data are acknowledged"):
+    with pytest.raises(EmulationError, match="before the first data were acknowledged"):
         bp.twin(scenario(duration="60 ms"), emulations=1)
 
 

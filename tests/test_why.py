@@ -236,7 +236,7 @@ def test_own_senders_are_explained_from_a_file_and_from_a_saved_result(tmp_path)
     for cc, words in (
         (None, "or loaded with --cc FILE.py:Steady"),
         ("bbr3", "expected a scenario, or the class that"),
-        (f"{tmp_path}/other.py:Steady", "is not the class that the result was made with"),
+        (f"{tmp_path}/other.py:Steady", "is not the class of the result"),
     ):
         said = CliRunner().invoke(app, ["why", f"{tmp_path}/kept", *asked[:-2], *(() if cc is None else ("--cc", cc))])
         assert said.exit_code == 2

@@ -1,4 +1,4 @@
-"""What senders are compared by: one number per run, and what is kept besides to say what it is of."""
+"""Metrics: one number per run, with the counts behind it."""
 
 from __future__ import annotations
 

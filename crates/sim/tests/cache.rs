@@ -147,6 +147,6 @@ fn what_a_cache_cannot_do_is_refused_with_what_helps() {
         let page = format!("{{ kind = \"page\", {other}, {catalogue} }}");
         let problem =
             refused(&format!("{{ kind = \"request-response\", response = \"10 kB\", count = 1, {catalogue} }}"), &page);
-        assert!(problem.contains("is of no use with"), "{problem}");
+        assert!(problem.contains("has no effect with"), "{problem}");
     }
 }

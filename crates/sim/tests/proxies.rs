@@ -429,7 +429,7 @@ fn a_proxy_is_refused_where_it_cannot_work() {
     let single = at(GEO, "gw", &["{ kind = \"satpep\", rate = \"10 Mbit/s\" }"]);
     let found = refusal(&single);
     assert!(
-        found.contains("its hop has two ends") && found.contains("expected another at one of: sender, receiver"),
+        found.contains("but a hop needs two") && found.contains("expected another at one of: sender, receiver"),
         "{found}"
     );
 }

@@ -69,7 +69,7 @@ class Trust:
     cpu_s : float
         Processor time of the emulator, seconds.
     writes, late_bursts : int
-        How often a host was given packets, and how often of these at once what was due over more than 1 ms.
+        Deliveries of packets to hosts, and those that bundle packets due over more than 1 ms.
     turnaround_s : float or None
         How long the slowest host takes to answer an echo without a path, seconds: the median of 20, before the run.
         None where a host does not answer.

@@ -45,8 +45,8 @@ def index(found: Sequence[Entry]) -> str:
     kinds = entries.kinds(found)
     lines = [
         "# Papers, claim by claim\n",
-        f"Made by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. Each page has the proposal of",
-        "a paper, a verdict for each claim, and the assumptions where the paper is silent. All papers take",
+        f"Made by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. Each page has the proposal",
+        "of a paper, a verdict for each claim, and the assumptions where the paper is silent. All papers take",
         f"about {FULL_TIME} on two cores with `--full`, a few minutes with `--quick`.\n",
         "One world: the claims that hold together with one choice of readings. Some reading: the claims that hold in",
         "at least one reading, which may be a different one for each claim.\n",

@@ -165,7 +165,7 @@ class SkyPath(Look):
         if not self.summary["connected"]:
             ends = " to ".join(place.name for place in self.scene.places[:2])
             raise SkyError(
-                f"no path from {ends} to draw\n  expected other satellites or gateways, or a lower elevation_min"
+                f"there is no path from {ends}\n  expected other satellites or gateways, or a lower elevation_min"
             )
         return path_figure(self)
 

@@ -18,8 +18,7 @@ pub(super) fn tcp(tree: &mut Tree) {
 /// Tables of `[tcp]` that are inherited key by key.
 pub(super) const DEEP: [&str; 2] = ["rto", "ack"];
 
-/// Gives each side of a proxy that splits connections the keys of `[tcp]` that are not set for it, those aside that are no matter of the proxy's
-/// transport.
+/// Gives each side of a proxy that splits connections the keys of `[tcp]` that are not set for it, except `NOT_OF_PROXIES`.
 pub(super) fn proxies(tree: &mut Tree) {
     let mut common = tree.get("tcp").cloned().unwrap_or_else(Tree::empty);
     if let Some(keys) = common.table_mut() {

@@ -357,7 +357,7 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[node.b]\nkind = \"bent-pipe\"\n[link.up.forward]\narq = { retransmissions = 1 }\n[flow.f]", "is a bent pipe, which"),
         ("delay", "arq = { retransmissions = 1 }\noutage = { mean_up = \"1 s\", mean_down = \"1 s\" }\ndelay", "retransmits on a link with outages"),
         ("delay", "arq = { retransmissions = 1, combining = \"chase\" }\ndelay", "arq.combining = \"chase\" cannot combine: the link has no code"),
-        ("delay", "arq = { retransmissions = 1, combining = \"incremental\" }\ncoding = { kind = \"convolutional\", eb_n0 = \"4 dB\" }\ndelay", "gains nothing over \"chase\" with this code"),
+        ("delay", "arq = { retransmissions = 1, combining = \"incremental\" }\ncoding = { kind = \"convolutional\", eb_n0 = \"4 dB\" }\ndelay", "equals \"chase\" with this code"),
         ("delay", "arq = { retransmissions = 1, combining = \"chase\" }\ncoding = { kind = \"dvb-s2\", es_n0 = \"8 dB\", acm = { feedback_delay = \"1 s\" } }\ndelay", "a copy may have another one"),
         ("delay", "arq = { retransmissions = 1, combining = \"chase\" }\ninterleave = { span = \"1 s\" }\ncoding = { kind = \"convolutional\", eb_n0 = \"4 dB\" }\ndelay", "interleave decodes blocks"),
         ("[flow.f]", "[flow.f]\ntcp.report_copies = 2", "has no effect: reports are ignored"),
