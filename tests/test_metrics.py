@@ -211,7 +211,7 @@ def test_a_ratio_is_to_the_baseline_and_refused_where_values_are_not_above_zero(
     assert (row["of"], row["other"], row["note"]) == ("cubic", "reno", None)
     zero = comparison.ratios.filter(pl.col("metric") == "lost:bulk")["note"].item()
     assert zero is None
-    with pytest.raises(BentpipeError, match="is not above 0 for .* in 3 of 3 replications"):
+    with pytest.raises(BentpipeError, match="in 3 of 3 replications"):
         bp.compare("geo", ["reno", "cubic"], replications=3, against="cubic").ratio("reno", metric="timeouts")
     with pytest.raises(BentpipeError, match="expected against=NAME"):
         _ = bp.compare("geo", ["reno", "cubic"], replications=1).ratios

@@ -124,7 +124,7 @@ class SkyPaths(Look):
         column, meaning, unit = CHARTS[chart]
         if not (self.pairs["connected"] > 0).any():
             raise SkyError(
-                "there is no path between any two places\n  expected other places or satellites, or a lower elevation_min"
+                "there is no path between any two places\n  expected other places or satellites, or lower elevation_min"
             )
         return matrix_figure(self, column, meaning, unit)
 

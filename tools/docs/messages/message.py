@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 ERROR, TEXT, HELP = "error", "text", "help"
-"""Kinds: an error; a text of a result, such as a statement, hint, note or label; help of the command line."""
+"""Kinds: an error, a text of a result (statement, hint, note or label), and help of the command line."""
 
 
 @dataclass(frozen=True)

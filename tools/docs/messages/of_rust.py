@@ -33,7 +33,7 @@ REPORTS = {
     "alone": "",
     "new_err": "",
 }
-"""Functions that report errors: what they write before the fact."""
+"""Functions that report errors, with the text before the fact."""
 PLACES = {"wrong", "add", "new", "alone"}
 """Functions whose arguments before the fact are a place or a path."""
 SILENT = {
