@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import defaultdict
 from pathlib import Path
 
@@ -52,6 +53,7 @@ def pages() -> dict[str, str]:
             lines.append(line)
     texts = []
     for room, files in rooms.items():
-        block = "\n".join(line for file, lines in files.items() if lines for line in (file, *lines))
+        shown = (line for file, lines in files.items() if lines for line in (file, *lines))
+        block = "\n".join(textwrap.fill(line, 120, subsequent_indent="    ", break_long_words=False) for line in shown)
         texts.append(f"## {room}\n\n```text\n{block}\n```\n")
     return {"develop/messages.md": PAGE.format(count=f"{len(messages):,}", rooms="\n".join(texts))}

@@ -39,4 +39,5 @@ class Message:
     @property
     def shown(self) -> str:
         """The text in one line."""
-        return re.sub(r"\s+", " ", " / ".join(self.lines))
+        text = re.sub(r"\s+", " ", " / ".join(self.lines))
+        return re.sub(r"\{\{(\w+( = )?)\}\}?", r"{\1}", text)

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
     Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-# Calls with strings for programs: statements of SQL, patterns, styles.
+# Calls with strings for programs: statements of SQL, patterns, styles, examples of commands.
 SILENT = re.compile(
     r"(^|\.)(execute\w*|TypeVar|getLogger|compile|sub|search|findall|fullmatch|loads|encode|annotate|legend"
-    r"|startswith|endswith)$"
+    r"|startswith|endswith|command)$"
 )
 HELPERS = {"unknown", "_wrong", "_failure", "_no_effect", "_said", "BadParameter", "error"}
 """Functions that make errors of their arguments, beside the classes."""
-HELP_CALLS = re.compile(r"(^|\.)(option|argument|command|version_option|place|cc|one_cc|case|replications)$")
+HELP_CALLS = re.compile(r"(^|\.)(option|argument|version_option|place|cc|one_cc|case|replications)$")
+CODE = re.compile(r"</?\w|^\W*(from|import|select|insert|create) \w|json_each|^ ?\w+=\"|^\(\?|\\b|\w\[\w+[],]")
 # A text of a result with fewer words is a label.
 WORDS_OF_A_TEXT = 3
 # Calls that show their argument.
@@ -177,7 +178,9 @@ def placeholder(node: ast.AST) -> str:
 
 def is_prose(text: str) -> bool:
     """Whether a literal outside of an error is a text for people."""
-    is_code = re.search(r"</?\w|^\W*(from|import|select|insert|create) \w|json_each|^\(\?|\\b|\w\[\w+[],]", text)
+    is_code = re.search(
+        r"</?\w|^\W*(from|import|select|insert|create) \w|json_each|^ ?\w+=\"|^\(\?|\\b|\w\[\w+[],]", text
+    )
     if len(text.splitlines()) > 6 or is_code:
         return False
     plain = re.sub(r"\{[^{}]*\}", "", text)
