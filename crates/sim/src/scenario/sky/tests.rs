@@ -139,7 +139,7 @@ fn a_slot_over_the_equator_is_a_geostationary_path() {
 fn what_is_wrong_with_a_sky_is_said_at_its_key() {
     let flow = "[flow.a]\nfrom = 'London'\nto = 'Paris'\n";
     for (sky, message, place) in [
-        ("over = 'irridium'", "sky.over = \"irridium\" is no constellation", 3),
+        ("over = 'irridium'", "sky.over = \"irridium\" is not a constellation", 3),
         ("over = 'iridium'\nstart = 'noon'", "sky.start ", 4),
         ("over = 'iridium'\nstep = '0 s'", "sky.step ", 4),
         ("over = 'iridium'\ngateway = ['Atlantis']", "sky.gateway: \"Atlantis\" is not a known place", 4),
@@ -310,14 +310,14 @@ fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
         ),
         (
             format!("user.rate = '1 Mbit/s'\n[sky.user.up]\n{RADIO}modem = 'dvb-s2'\n"),
-            "sky.user.up has modem = \"dvb-s2\" beside a rate",
+            "sky.user.up has modem = \"dvb-s2\" and a rate",
         ),
         (
             format!("user.forward.rate = '1 Mbit/s'\n[sky.user.up]\n{RADIO}symbol_rate = '1 Mbaud'\nmodem = 'dvb-s2'\n"),
             "expected symbol_rate, such as \"25 Mbaud\", instead of rate",
         ),
         (format!("[sky.user.up]\n{RADIO}modem = 'dvb-s2'\n"), "sky.user.up has modem = \"dvb-s2\" and no symbol_rate"),
-        (format!("[sky.user.up]\n{RADIO}symbol_rate = '1 Mbaud'\nmodem = 'uncoded'\n"), "does not count symbols"),
+        (format!("[sky.user.up]\n{RADIO}symbol_rate = '1 Mbaud'\nmodem = 'uncoded'\n"), "modem has no symbols"),
         (format!("[sky.user.up]\n{RADIO}symbol_rate = '1 Mbit/s'\nmodem = 'dvb-s2'\n"), "sky.user.up.symbol_rate"),
         (format!("[sky.user.up]\n{RADIO}polarisation = 'diagonal'\nmodem = 'uncoded'\n"), "sky.user.up.polarisation"),
         (format!("[sky.user.up]\n{RADIO}polarisation = '100 deg'\nmodem = 'uncoded'\n"), "tilt_deg: 100"),
@@ -458,7 +458,7 @@ fn a_transparent_satellite_needs_the_radio_of_both_ways() {
     }
     let text = "duration = '1 s'\n[sky]\nover = 'iridium'\npayload = 'transparent'\n\
                 [flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
-    assert!(said(text).contains("sky.payload = \"transparent\" has satellites that decode nothing"), "{}", said(text));
+    assert!(said(text).contains("sky.payload = \"transparent\" has satellites that forward packets"), "{}", said(text));
 }
 
 #[test]
@@ -741,15 +741,15 @@ fn flows_take_disjoint_paths() {
 fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
     let flow = "[flow.a]\nfrom = 'London'\nto = 'Paris'\n";
     for (sky, message, place) in [
-        ("failure = [{ from = '1 s' }]", "sky.failure.0 does not say what fails", 4),
-        ("failure = [{ satellite = '1-1', gateway = 'Madrid' }]", "sky.failure.0 does not say what fails", 4),
+        ("failure = [{ from = '1 s' }]", "sky.failure.0 has no node or link", 4),
+        ("failure = [{ satellite = '1-1', gateway = 'Madrid' }]", "sky.failure.0 has no node or link", 4),
         (
             "failure = [{ satellite = '1-1' },\n{ satellite = '99-1' }]",
             "sky.failure.1.satellite = \"99-1\" is no satellite",
             5,
         ),
-        ("failure = [{ gateway = 'Madrid' }]", "sky.failure.0.gateway = \"Madrid\" is no gateway", 4),
-        ("failure = [{ terminal = 'Madrid' }]", "sky.failure.0.terminal = \"Madrid\" is no place of a flow", 4),
+        ("failure = [{ gateway = 'Madrid' }]", "sky.failure.0.gateway = \"Madrid\" is not a gateway", 4),
+        ("failure = [{ terminal = 'Madrid' }]", "sky.failure.0.terminal = \"Madrid\" is not a place of a flow", 4),
         ("failure = [{ link = ['1-1'] }]", "sky.failure.0.link does not name two nodes", 4),
         ("failure = [{ link = ['1-1', '1-1'] }]", "sky.failure.0.link joins a node with itself", 4),
         ("failure = [{ link = ['London', 'Paris'] }]", "sky.failure.0.link joins places that no fibre joins", 4),
@@ -762,7 +762,7 @@ fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
         ("failure = [{ link = ['1-1', '3-9'] }]", "sky.failure.0.link joins satellites that are never linked", 4),
         ("failure = [{ satellite = '1-1', from = '3 s', to = '3 s' }]", "sky.failure.0.to is not after from", 4),
         ("disjoint = { paths = 1 }", "sky.disjoint.paths", 4),
-        ("disjoint = { paths = 2, flow = { b = 1 } }", "sky.disjoint.flow.b is no flow", 4),
+        ("disjoint = { paths = 2, flow = { b = 1 } }", "sky.disjoint.flow.b is not a flow", 4),
         ("disjoint = { paths = 2, flow = { a = 3 } }", "sky.disjoint.flow.a = 3 is not one of the 2 paths", 4),
         ("selection = 'highest'\ndisjoint = { paths = 2 }", "sky.disjoint needs several satellites", 5),
         (
@@ -773,7 +773,7 @@ fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
         ("selection = { place.Paris = 'longest' }\ndisjoint = { paths = 2 }", "sky.disjoint needs several", 5),
         (
             "disjoint = { paths = 9, flow = { a = 9 } }",
-            "sky.disjoint.paths = 9 are never there from London to Paris",
+            "sky.disjoint.paths = 9 paths never exist from London to Paris",
             4,
         ),
     ] {
@@ -875,11 +875,11 @@ fn what_is_wrong_with_a_file_of_rain_is_said_with_its_line() {
         (
             "",
             &b"time_s,rain_mm_h\n0,1\n1,x\n"[..],
-            "sky.rain.place.London.file = \"t\" is no such trace: line 3: \"x\" is no number",
+            "sky.rain.place.London.file = \"t\" is not such a trace: line 3: \"x\" is not a number",
         ),
         ("", b"time_s,rain_mm_h\n0,1\n\n1,-1\n", "line 4: \"-1\" is not between 0 and 1000"),
         ("", b"time_s,fade_db\n0,301\n", "line 2: \"301\" is not between 0 and 300"),
-        ("", b"time_s,rain_mm_h\n1,1\n0,1\n", "line 3: \"0\" comes before the line above it"),
+        ("", b"time_s,rain_mm_h\n1,1\n0,1\n", "line 3: \"0\" is before the previous line"),
         ("", b"time_s,rain_mm_h\n0,1,2\n", "line 2: has 3 columns"),
         (
             "",
@@ -902,7 +902,7 @@ fn what_is_wrong_with_a_file_of_rain_is_said_with_its_line() {
                 [flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
     let problems = said(text);
     assert!(
-        problems.contains("sky.rain.place.Lodnon is no place of a flow") && problems.contains("London"),
+        problems.contains("sky.rain.place.Lodnon is not a place of a flow") && problems.contains("London"),
         "{problems}"
     );
 }

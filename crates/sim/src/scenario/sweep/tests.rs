@@ -96,7 +96,7 @@ fn a_grid_that_makes_no_sense_is_refused_where_it_stands() {
         ("[sweep.vary]\ntcp.cc = []", "sweep.vary.tcp.cc is empty"),
         ("[sweep.vary]\ntcp.cc = \"reno\"", "sweep.vary.tcp.cc = \"reno\" is a single value"),
         ("[sweep.vary]\ntcp.cc = [\"reno\", \"reno\"]", "sweep.vary.tcp.cc has \"reno\" twice"),
-        ("[sweep]\nvary = 3", "sweep.vary = 3 is no table"),
+        ("[sweep]\nvary = 3", "sweep.vary = 3 is not a table"),
         ("[sweep]\ntogether = 3", "sweep.together is not a list of tables"),
         ("[sweep]\nreplication = 3", "did you mean \"replications\"?"),
         ("[sweep]\ntables = [\"flow\"]", "did you mean \"flows\"?"),
