@@ -220,7 +220,7 @@ def test_a_ratio_is_to_the_baseline_and_refused_where_values_are_not_above_zero(
 def test_a_ratio_of_survivors_is_refused(scenario):
     late = scenario.with_sets({"duration": "3 s"})
     found = bp.compare(late, ["reno", "cubic"], replications=2, metric="completion:file", against="reno")
-    with pytest.raises(BentpipeError, match="would praise failing"):
+    with pytest.raises(BentpipeError, match="would favour failures"):
         found.ratio("cubic")
     assert "completed 0 of 2" in found.ratios.filter(pl.col("metric") == "completion:file")["note"].item()
 

@@ -251,7 +251,7 @@ REFUSED = {
     ),
     "letters": (lambda net, here: net.inject(2, here, "hello"), "data = 'hello'\n  expected bytes, like b'hello'"),
     "number": (lambda net, here: net.inject(2, here, 1200), "data = 1200\n  expected bytes, like b'hello'; size=1200"),
-    "back": (lambda net, here: net.run_until(0.5), "cannot go back to 0.5 s: the network is at 1.0 s already"),
+    "back": (lambda net, here: net.run_until(0.5), "cannot go back to 0.5 s: the network is at 1.0 s"),
     "no time": (lambda net, here: net.run_until(math.inf), "until_s = inf\n  expected a finite number of seconds"),
 }
 
@@ -288,7 +288,7 @@ def test_a_network_that_is_finished_can_do_nothing_more_and_says_so(ask):
     net = bp.Network(geo())
     here, _ = net.ports("real")
     net.finish()
-    with pytest.raises(NetworkError, match=r"^this network is finished\n  build another one: "):
+    with pytest.raises(NetworkError, match=r"^this network is finished\n  build a new network: "):
         ask(net, here)
     assert repr(net).endswith("ports of real, finished>")
 

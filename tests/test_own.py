@@ -545,7 +545,7 @@ def test_a_saved_result_is_read_without_the_class(scenario, idea, tmp_path):
     again = bp.RunResult.load(tmp_path / "saved")
     assert again.scenario == result.scenario
     assert again.flows.equals(result.flows)
-    with pytest.raises(SenderError, match="MyIdea is not a part of the result"):
+    with pytest.raises(SenderError, match="MyIdea is not saved with the result"):
         bp.run(again.scenario)
     assert flows(bp.run(again.scenario, cc=idea)) == flows(result)
 

@@ -570,7 +570,7 @@ def test_a_saved_result_is_read_without_the_class(scenario, shed, tmp_path):
     again = bp.RunResult.load(tmp_path / "saved")
     assert again.flows.equals(result.flows)
     assert again.scenario.digest == result.scenario.digest
-    with pytest.raises(SenderError, match="put the class in its place, as middlebox="):
+    with pytest.raises(SenderError, match="the class in its place, as middlebox="):
         bp.run(again.scenario)
 
 

@@ -405,7 +405,7 @@ def test_a_metric_that_no_run_has_is_said_and_not_drawn(tmp_path):
     found = report(tmp_path / "s")
     assert "there is no completion" in found.page.read_text()
     assert [path.stem for path in found.figures] == ["goodput", "goodput"]
-    with pytest.raises(BentpipeError, match="there is no completion"):
+    with pytest.raises(BentpipeError, match="no run has a value of completion"):
         sweep.plot(metric="completion")
 
 

@@ -539,10 +539,10 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
     ("words", "parts"),
     [
         (["path", "Lodnon", "Paris", "--over", "iridium"], ['place "Lodnon"', "London"]),
-        (["path", "London", "London", "--over", "iridium"], ["from London to itself"]),
+        (["path", "London", "London", "--over", "iridium"], ["London is both ends"]),
         (["path", "91N 0E", "Paris", "--over", "iridium"], ["91N 0E", "-90 to 90"]),
         (["path", "London", "Paris", "--over", "iridum"], ["'iridum'", "did you mean 'iridium'"]),
-        (["path", "London", "Paris", "--over", "no.tle"], ["no.tle: there is no such file"]),
+        (["path", "London", "Paris", "--over", "no.tle"], ["no.tle is not a constellation or a file"]),
         (["path", "London", "Paris", "--over", "."], [". cannot be read", "two-line elements"]),
         ([*PATH, "--duration", "5"], ["duration = 5", "10 min"]),
         ([*PATH, "--duration", "0 s"], ["duration = 0 s", "above 0"]),
@@ -562,7 +562,7 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
         ([*PATH, "--title", "x"], ["--title needs a figure"]),
         (["coverage", "--over", "iridium", "--cell", "0"], ["size of a cell", "0.25 to 90"]),
         (["coverage", "--over", "iridium", "--chart", "max"], ["'max'", "mean, min, covered"]),
-        (["map", "--over", "iridium", "--from", "London"], ["from London to nowhere"]),
+        (["map", "--over", "iridium", "--from", "London"], ["--from needs the other end"]),
         (["matrix", "London", "--over", "iridium"], ["1 place: expected two or more"]),
         (["matrix", "London", "Rome", "london", "--over", "iridium"], ["London is named twice"]),
         (["matrix", "London", "Rome", "--over", "iridium", "--chart", "rate"], ["'rate'", "delay, spread, connected"]),
@@ -937,7 +937,7 @@ def test_both_ways_of_a_bent_pipe_make_one_budget():
 def test_a_way_down_that_cannot_be_is_refused():
     for given, said in [
         ({"down": {"frequency": 12}}, "down: eirp, g_over_t is missing"),
-        ({"down": DOWN | {"power": 3}}, "has no power"),
+        ({"down": DOWN | {"power": 3}}, "power is not a value of the downlink"),
         ({"to": "Madrid"}, "to is where the way down ends"),
         ({"down": DOWN, "to": "10N 10E"}, "no climate is known for 10.00N 10.00E"),
     ]:

@@ -201,7 +201,7 @@ def test_a_flow_without_a_transfer_is_named():
     found = bp.run(scenario).why()
     assert found.flows == ()
     assert found.missing == ("web",)
-    assert "web: nothing has come to its end" in str(found)
+    assert "web: no transfer has ended" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_what_is_in_the_store_is_read_without_us(store):
         ("case.calm.tcp.cc=sack,reno", ["error: case.calm.tcp.cc cannot vary: a run does not have this key"]),
         (
             "link.down.error.rate=0,0.1; link.down.error={},{}",
-            ["error: link.down.error.rate is a part of link.down.error, and both vary"],
+            ["error: link.down.error.rate is part of link.down.error, and both vary"],
         ),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_store_in_which_another_simulator_is_at_work_is_left_alone(small, stor
     with stores.Store(store):
         monkeypatch.setattr(_core, "RESULTS", _core.RESULTS + 1)
         before = files(store)
-        assert "and another process adds runs\n  wait for it" in said(sweep, small, store)
+        assert "and another process adds runs\n  wait until it ends" in said(sweep, small, store)
         assert files(store) == before
 
 
@@ -225,7 +225,7 @@ def test_a_folder_that_is_something_else_is_left_alone(small, tmp_path):
         "  put the index back, choose another folder, or read the Parquet files"
     )
     assert said(sweep, small, tmp_path / "letters" / "to-my-aunt.txt").endswith(
-        "to-my-aunt.txt is no folder\n  choose another folder"
+        "to-my-aunt.txt is not a folder\n  choose another folder"
     )
 
 

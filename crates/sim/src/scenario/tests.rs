@@ -275,9 +275,9 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[case.\"\\u0007\"]\ntcp.cc = \"reno\"\n[flow.f]", "the name \"\\u0007\" contains a control character"),
         ("[flow.f]", "[flow.\"f\u{2066}\"]", "the name \"f\\u2066\" contains a control character or a direction mark"),
         ("\"10 Mbit/s\"", "\"10 \\u009b\"", "link.up.rate = \"10 \\u009b\""),
-        ("from = \"a\"\nto = \"b\"\nrate", "from = \"a\"\nto = \"c\"\nrate", "flow.f.to = \"b\" is no node"),
+        ("from = \"a\"\nto = \"b\"\nrate", "from = \"a\"\nto = \"c\"\nrate", "flow.f.to = \"b\" is not a node"),
         ("from = \"a\"\nto = \"b\"\nrate", "from = \"a\"\nto = \"a\"\nrate", "is the same node as from"),
-        ("[flow.f]", "[link.x]\nfrom = \"b\"\nto = \"bb\"\nrate = \"1 b/s\"\ndelay = \"1 s\"\n[flow.f]", "leads nowhere"),
+        ("[flow.f]", "[link.x]\nfrom = \"b\"\nto = \"bb\"\nrate = \"1 b/s\"\ndelay = \"1 s\"\n[flow.f]", "is a dead end"),
         ("[flow.f]", "[link.x]\nfrom = \"b\"\nto = \"bb\"\nrate = \"1 b/s\"\ndelay = \"1 s\"\n[flow.f]", "did you mean \"b\"?"),
         ("[flow.f]", "[link.x]\nfrom = \"c\"\nto = \"d\"\nrate = \"1 b/s\"\ndelay = \"1 s\"\n[flow.g]\nfrom = \"a\"\nto = \"d\"\n[flow.h]\nfrom = \"a\"\nto = \"c\"\n[flow.f]", "flow.g.to = \"d\" cannot be reached from \"a\""),
         ("[flow.f]", "[node.c]\n[flow.f]", "node.c is on no link"),
@@ -300,7 +300,7 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\" }", "has a load without a link"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\", link = \"up\", interval = \"1 s\" }", "has two r"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\", link = \"up.reverse\" }", "is not on the path from \"a\""),
-        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"0 %\", link = \"up\" }", "is nothing"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"0 %\", link = \"up\" }", "is too small"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"0.6\", link = \"up\" }", "the unit is missing, as in 0.6 %"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"100 %\", link = \"up\" }", "expected less than 100 %, or overload = true"),
         ("[flow.f]", "[flow.f]\ncount = 2\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\", link = \"up\" }", "make 120.0000 % of its rate"),
@@ -498,7 +498,7 @@ fn a_slip_in_the_name_of_an_entry_makes_no_other_one() {
     assert!(problem.contains("known: up; did you mean \"up\"?\n1 problem"), "{problem}");
     assert!(set("link.uo", "{ from = 'b', to = 'c', rate = '1 Mbit/s', delay = '1 ms' }").is_err_and(|problems| {
         // A new link; it leads nowhere.
-        problems.to_string().contains("leads nowhere")
+        problems.to_string().contains("is a dead end")
     }));
     assert_eq!(set("flow.f2", "{ from = 'a', to = 'b' }").unwrap().scenario.flows.len(), 2);
 }

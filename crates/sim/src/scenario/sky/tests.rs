@@ -158,7 +158,7 @@ fn what_is_wrong_with_a_sky_is_said_at_its_key() {
         ("over = { geo = 0 }\nbetween_satellites = 'grid'", "sky.between_satellites asks for neighbours in planes", 4),
         (
             "over = 'iridium'\nselection = { user = 'any', place.Rome = 'any' }",
-            "sky.selection.place.Rome is no place",
+            "sky.selection.place.Rome is not a place",
             4,
         ),
         ("over = 'iridium'\nselection = { users = 'any' }", "sky.selection.users", 4),
@@ -447,10 +447,10 @@ fn a_transparent_satellite_needs_the_radio_of_both_ways() {
     let transparent = "payload = 'transparent'";
     let star = format!("{transparent}\ngateway = ['B']");
     for (keys, radios, message, expected) in [
-        (&star[..], &["user.up"][..], "sky.user.up has the noise of one way only", "sky.feeder.down"),
-        (&star, &["user.down"], "sky.user.down has the noise of one way only", "sky.feeder.up"),
+        (&star[..], &["user.up"][..], "sky.user.up has the noise of one direction only", "sky.feeder.down"),
+        (&star, &["user.down"], "sky.user.down has the noise of one direction only", "sky.feeder.up"),
         (&star, &["feeder.down"], "sky.feeder.down has noise that is on no link", "sky.user.up"),
-        (transparent, &["user.up"], "sky.user.up has the noise of one way only", "sky.user.down"),
+        (transparent, &["user.up"], "sky.user.up has the noise of one direction only", "sky.user.down"),
     ] {
         let radios: Vec<(&str, &str)> = radios.iter().map(|name| (*name, way)).collect();
         let said = said(&piped(keys, &radios));
@@ -745,7 +745,7 @@ fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
         ("failure = [{ satellite = '1-1', gateway = 'Madrid' }]", "sky.failure.0 has no node or link", 4),
         (
             "failure = [{ satellite = '1-1' },\n{ satellite = '99-1' }]",
-            "sky.failure.1.satellite = \"99-1\" is no satellite",
+            "sky.failure.1.satellite = \"99-1\" is not a satellite",
             5,
         ),
         ("failure = [{ gateway = 'Madrid' }]", "sky.failure.0.gateway = \"Madrid\" is not a gateway", 4),

@@ -299,7 +299,7 @@ fn what_a_handover_cannot_do_is_refused() {
 fn what_cannot_change_is_refused_at_its_place() {
     for (at, message) in [
         ("up = [\"ub\"]", "at.0.up.0 = \"ub\" comes up while it is up, since the start"),
-        ("down = [\"uc\"]", "at.0.down.0 = \"uc\" is no link"),
+        ("down = [\"uc\"]", "at.0.down.0 = \"uc\" is not a link"),
         ("down = [\"beam2\"]", "did you mean \"beam-2\"?"),
         ("down = [\"ub\", \"ub.forward\"]", "at.0.down.1 = \"ub.forward\" goes down while it is down, since 10 s"),
         ("down = [\"ub\"]\n[[at]]\ntime = \"20 s\"\ndown = [\"ub\"]", "goes down while it is down, since 10 s"),
@@ -339,7 +339,7 @@ fn what_cannot_change_is_refused_at_its_place() {
             "down = [\"ub\"]\n[[at]]\ntime = \"20 s\"\ninstall = [{ flow = \"near\", route = [\"ub\", \"gateway\"] }]",
             "at.1.install.0 leads the route of flow \"near\" over \"ub.forward\", which is down since 10 s",
         ),
-        ("", "at.0 changes nothing"),
+        ("", "at.0 has no effect"),
         ("up = [\"ub\"]\nwaiting = \"lost\"", "at.0.waiting = \"lost\" has no effect: no link goes down here"),
         ("down = [\"ub\"]\nwaiting = \"lots\"", "did you mean \"lost\"?"),
         ("down = [\"ub\"]\n[[at]]\ntime = \"4801 h\"\nup = [\"ub\"]", "at most 200 days"),
@@ -447,7 +447,7 @@ fn ports_have_no_transport() {
     let again = from_toml(&resolved.to_toml(), "again", &[]).unwrap();
     assert_eq!(again.scenario, resolved.scenario);
     assert!(port("tcp = { cc = \"reno\" }").unwrap_err().contains("packets from outside bring their transport"));
-    assert!(port("reader = { rate = \"1 Mbit/s\" }").unwrap_err().contains("is of no use"));
+    assert!(port("reader = { rate = \"1 Mbit/s\" }").unwrap_err().contains("has no effect"));
 }
 
 #[test]

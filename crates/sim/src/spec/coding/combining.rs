@@ -191,6 +191,6 @@ mod tests {
         assert!((left[0] - 0.99948).abs() < 1e-5, "{left:?}");
         assert!((left[1] / 3.6206e-4 - 1.0).abs() < 1e-3, "{left:?}");
         let refused = link(coded, ErrorModel::None).combiner(Combining::Incremental, false);
-        assert!(refused.unwrap_err().1.contains("gains nothing"));
+        assert!(refused.unwrap_err().1.contains("equals \"chase\""));
     }
 }

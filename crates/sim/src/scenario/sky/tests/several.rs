@@ -156,7 +156,7 @@ fn what_is_wrong_with_several_constellations_is_said_at_its_key() {
         ("over = ['iridium']\ndisjoint.paths = 2", "sky.disjoint is for one constellation"),
         (
             "over = ['iridium']\nconstellation.iridium.failure = [{ satellite = '99-1' }]",
-            "sky.constellation.iridium.failure.0.satellite = \"99-1\" is no satellite",
+            "sky.constellation.iridium.failure.0.satellite = \"99-1\" is not a satellite",
         ),
         (
             "over = ['iridium']\nconstellation.iridium.gateway = ['Atlantis']",
