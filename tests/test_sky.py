@@ -583,7 +583,10 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
         (["path", "London", "Rome", "--over", "geo:9E", "--motion", "sgp4"], ["geo:9E has satellites with their own"]),
         (["path", "51N 0E 500 m", "Rome", "--over", "iridium"], ["heights are in km", "0.5 km in place of 500 m"]),
         (["path", "51N 0E 500", "Rome", "--over", "iridium"], ["500 km above the ellipsoid", "heights are in km"]),
-        *(([*PATH, *words.split()], [f"no option {words.split()[0]}", f"expected {now}"]) for words, now in FORMER),
+        *(
+            ([*PATH, *words.split()], [f"option {words.split()[0]} has another name", f"expected {now}"])
+            for words, now in FORMER
+        ),
         (["pth", "London"], ["'pth' is not a command of sky", "did you mean 'path'"]),
     ],
 )
@@ -938,7 +941,7 @@ def test_a_way_down_that_cannot_be_is_refused():
     for given, said in [
         ({"down": {"frequency": 12}}, "down: eirp, g_over_t is missing"),
         ({"down": DOWN | {"power": 3}}, "power is not a value of the downlink"),
-        ({"to": "Madrid"}, "to is where the way down ends"),
+        ({"to": "Madrid"}, "to is the end of the downlink"),
         ({"down": DOWN, "to": "10N 10E"}, "no climate is known for 10.00N 10.00E"),
     ]:
         with pytest.raises(SkyError, match=said):

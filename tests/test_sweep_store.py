@@ -354,7 +354,7 @@ def test_nothing_begun_in_a_store_is_said(tmp_path):
     with stores.Store(tmp_path / "store"):
         pass
     assert said(bp.Sweep.load, tmp_path / "store") == (
-        f"{tmp_path}/store\n  expected a folder that bentpipe sweep wrote"
+        f"{tmp_path}/store has no sweep\n  expected a folder that bentpipe sweep wrote"
     )
 
 
