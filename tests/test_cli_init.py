@@ -74,7 +74,7 @@ def test_init_overwrites_nothing(tmp_path):
     ("args", "said"),
     [
         (["init", "nowhere/mine"], "error: nowhere/mine.toml cannot be written: no such file or directory"),
-        (["init", "two\nlines"], "is not a name for a file"),
+        (["init", "two\nlines"], "is not a file name"),
         (["init", "--from", "goe"], "did you mean 'geo'?"),
         (["show", "goe"], "did you mean 'geo'?"),
     ],

@@ -124,7 +124,7 @@ def test_a_margin_that_is_small_is_not_printed_as_none():
 
 
 def test_one_sender_has_nothing_to_be_compared_with(small):
-    assert by_hand(small, a=[10.0, 11.0]).statements == ["only one sender: there is nothing to compare it with"]
+    assert by_hand(small, a=[10.0, 11.0]).statements == ["only one sender: a comparison needs two"]
 
 
 def test_nothing_random_is_said(small):
@@ -256,7 +256,7 @@ def test_the_figure_has_units_and_intervals(comparison):
     assert "3 replications, 95 % intervals" in figure.get_suptitle()
     with pytest.raises(BentpipeError, match="not a metric"):
         comparison.plot(metric="beauty")
-    with pytest.raises(BentpipeError, match="there is no fct in any of the runs"):
+    with pytest.raises(BentpipeError, match="no run has a value of fct"):
         comparison.plot(metric="fct")
 
 
@@ -274,7 +274,7 @@ def test_cases_of_a_scenario_are_compared(small, tmp_path):
 
 
 def test_what_cannot_be_compared_is_said(small):
-    with pytest.raises(ScenarioError, match="nothing to compare"):
+    with pytest.raises(ScenarioError, match="has no cases to compare"):
         bp.compare(bp.load(small))
     with pytest.raises(ScenarioError, match="at once"):
         bp.compare(bp.load(small), "reno", cases={"a": {}})

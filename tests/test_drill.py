@@ -139,7 +139,7 @@ def test_where_namespaces_are_not_allowed_one_sentence_says_so():
 
 def test_other_systems_have_no_kernel_to_ask(monkeypatch):
     monkeypatch.delattr("bentpipe._core.kernel_drill", raising=False)
-    with pytest.raises(EmulationError, match="needs Linux"):
+    with pytest.raises(EmulationError, match="expected Linux for the drill"):
         on_kernel([drill("rfc3042")])
 
 

@@ -307,7 +307,7 @@ def test_simulated_flows_share_the_queue_with_real_packets(tmp_path):
         (["true"], {"flow": "web"}, "'web' is not a flow"),
         (["true"], {"backend": "tap"}, "'tap' is not a backend"),
         (["true"], {"offload": "of"}, "'of' is not a setting of offload"),
-        (["true"], {"serve": "false"}, "the server 'false' ended at once, with status 1"),
+        (["true"], {"serve": "false"}, "the server 'false' ended immediately, with status 1"),
         ([], {}, "no program to run"),
     ],
 )
@@ -797,7 +797,7 @@ def test_limits_of_the_processor_are_those_of_all_groups_around_the_process():
         ({"slept_s": 2.5}, "Not trustworthy: the machine was suspended for 2.5 s."),
         ({"stolen_share": 0.034}, " Other machines took 3.4% of the processors."),
         ({"stolen_share": 0.034, "slept_s": 1}, "suspended for 1 s. Other machines took 3.4% of the processors."),
-        ({"turnaround_s": 0.0008}, " Hosts take 0.8 ms to answer without a path: each round trip has it."),
+        ({"turnaround_s": 0.0008}, " Hosts need 0.8 ms to answer without a path, in each round trip."),
         ({"turnaround_s": None}, "Trustworthy: "),
         (
             {"send_buffer_limited_s": 0.48},

@@ -154,11 +154,11 @@ def test_captures_are_named_with_a_placeholder_in_braces_only(place):
     assert files.capture_of("HOSTING/geo.pcap", "a/b").as_posix() == "HOSTING/geo-a_b.pcap"
     assert files.capture_of("{host}-of-geo", "a").as_posix() == "a-of-geo.pcapng"
     for wrong, words in (
-        ("", "pcap='' is no name of a file"),
-        ("/", "pcap='/' is no name of a file"),
-        (".", "pcap='.' is no name of a file"),
-        ("..", "pcap='..' is no name of a file"),
-        ("new/", "pcap='new/' is no name of a file"),
+        ("", "pcap='' is not a file name"),
+        ("/", "pcap='/' is not a file name"),
+        (".", "pcap='.' is not a file name"),
+        ("..", "pcap='..' is not a file name"),
+        ("new/", "pcap='new/' is not a file name"),
         ("HOSTING", "pcap='HOSTING' is a folder\n  expected a file in it, such as HOSTING/out.pcapng"),
         ("nodir/x", "pcap='nodir/x': there is no folder nodir\n"),
         ("{host}/x", "pcap='{host}/x' has {host} in the name of a folder"),
@@ -169,7 +169,7 @@ def test_captures_are_named_with_a_placeholder_in_braces_only(place):
         assert words in str(refused.value)
     done = subprocess.run([*BENTPIPE, "run", "geo", "--pcap", ""], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"error: --pcap '' is no name of a file")
+    assert done.stderr.startswith(b"error: --pcap '' is not a file name")
 
 
 def test_captures_of_a_run_that_cannot_be_written_are_named(place):

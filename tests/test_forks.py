@@ -51,7 +51,7 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
         print(error)
 """
     said = python(code)
-    assert said.startswith("this process was forked from one in which bentpipe or Polars had made tables")
+    assert said.startswith("this process was forked after bentpipe or Polars had started threads")
     assert 'multiprocessing.get_context("spawn")' in said
 
 

@@ -106,7 +106,7 @@ def test_a_second_ctrl_c_ends_what_cannot_be_interrupted(hanging, command, tmp_p
     _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, errors
     assert "interrupted after " in errors
-    assert "a congestion control in Python does not return, and ends with the process" in errors
+    assert "a congestion control in Python does not return; it ends with the process" in errors
     assert "Traceback" not in errors
     if command == "sweep":
         assert (tmp_path / "hop.sweep" / "index.sqlite").exists()

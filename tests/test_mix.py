@@ -133,9 +133,9 @@ def test_who_starves_whom_is_said():
     starved = by_hand(cubic=(strong, half), vegas=(weak, half)).statements
     assert starved == [
         "cubic gets 90.10 % (±0.88 %) of the goodput, more than a fair 50 %; "
-        "that is 1.81 times what it gets among its own kind",
+        "that is 1.81 times its goodput when all flows are cubic",
         "vegas is starved by cubic: 9.90 % (±0.88 %) of the goodput where 50 % is fair; "
-        "that is 19.9 % of what it gets among its own kind",
+        "that is 19.9 % of its goodput when all flows are vegas",
     ]
 
 
@@ -145,7 +145,7 @@ def test_who_gets_little_among_its_own_kind_is_not_starved():
         1
     ]
     assert "starved" not in statement
-    assert "less than a fair 50 %, but no less than among its own kind can be shown" in statement
+    assert "less than a fair 50 %, but not less than when all flows are" in statement
 
 
 def test_nothing_delivered_is_said():
@@ -159,9 +159,9 @@ def test_nothing_delivered_is_said():
 @pytest.mark.parametrize(
     ("senders", "sets", "cases", "said"),
     [
-        (["reno"], {}, {}, "expected two senders or more"),
-        (["reno", "reno"], {}, {}, "reno is there twice"),
-        ([], {}, {}, "a mix of none"),
+        (["reno"], {}, {}, "needs two congestion controls or more"),
+        (["reno", "reno"], {}, {}, "reno is given twice"),
+        ([], {}, {}, "or more, got none"),
         (["reno", "cubik"], {}, {}, "did you mean 'cubic'"),
         (["reno", "slow"], {}, {"slow": {"link.sat.delay": "1 s"}}, "case slow changes [link]"),
         (["reno", "file"], {}, {"file": {"flow.transfer.app": "{kind='file', size='1 MB'}"}}, "changes [flow]"),
@@ -225,7 +225,7 @@ def test_the_command_line_says_the_same(small, tmp_path):
         tmp_path / "m",
     )
     assert shown.exit_code == 0
-    for text in ("share", "Jain's index", "2 flows of each sender", "of the goodput"):
+    for text in ("share", "Jain's index", "2 flows of each case", "of the goodput"):
         assert text in shown.stdout
     assert (tmp_path / "m.svg").stat().st_size > 10_000
     assert {path.name for path in (tmp_path / "m").iterdir()} >= {"runs.parquet", "totals.parquet", "table.parquet"}
@@ -241,10 +241,10 @@ def test_the_command_line_takes_cases_into_a_mix(small):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["mix", "--cc", "cubic"], "expected two senders or more"),
-        (["mix"], "expected two senders or more"),
-        (["mix", "--cc", "cubic,cubic"], "cubic is there twice"),
-        (["mix", "--cc", "cubic,reno", "--metric", "queue_p95"], "is not known of a sender in a mix"),
+        (["mix", "--cc", "cubic"], "needs two congestion controls or more"),
+        (["mix"], "needs two congestion controls or more"),
+        (["mix", "--cc", "cubic,cubic"], "cubic is given twice"),
+        (["mix", "--cc", "cubic,reno", "--metric", "queue_p95"], "is not a quantity of a case in a mix"),
         (["mix", "--cc", "cubic,reno", "--chart", "shares", "--plot", "x.png"], "did you mean 'share'"),
         (["mix", "--cc", "cubic,reno", "--chart", "share"], "expected --plot FILE"),
         (["compare", "--cc", "cubic,reno", "--chart", "share", "--plot", "x.png"], "known: intervals, ratio, cwnd"),

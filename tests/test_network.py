@@ -154,7 +154,7 @@ def test_a_network_that_is_finished_has_the_row_of_the_flow_and_says_that_packet
     assert datagrams["arrived_packets"] == len(left)
     assert result.summary["sent_packets"][0] == 40
     assert result.summary["delivered_packets"][0] == len(left)
-    assert result.notes[-1] == "40 packets came from outside by ports: the scenario alone does not repeat this run"
+    assert result.notes[-1] == "40 packets came from outside by ports, so the scenario alone does not repeat this run"
     assert (result.stop, result.simulated_s) == ("interrupted", 4)
 
 
@@ -221,14 +221,17 @@ REFUSED = {
     "none": (lambda net, here: net.inject(None, here), "at_s = None\n"),
     "after the end": (
         lambda net, here: net.inject(10.1, here),
-        "enter at 10.1 s: the run ends at 10 s\n  `duration` in",
+        "enter at 10.1 s: the run ends at 10 s\n  expected an earlier time",
     ),
     "flow": (
         lambda net, here: net.ports("rael"),
         "'rael' is not a flow with app = \"port\"\n  known: other, real; did",
     ),
-    "no port": (lambda net, here: net.inject(2, "real"), "'real' is no port of this network\n  expected one of net.p"),
-    "other port": (lambda net, here: net.inject(2, here._replace(flow="x")), "is no port of this network"),
+    "no port": (
+        lambda net, here: net.inject(2, "real"),
+        "'real' is not a port of this network\n  expected one of",
+    ),
+    "other port": (lambda net, here: net.inject(2, here._replace(flow="x")), "is not a port of this network"),
     "beyond IP": (lambda net, here: net.inject(2, here, size=65_536), "65536 B cannot pass: expected 28 to 65535 B"),
     "beyond counting": (
         lambda net, here: net.inject(2, here, size=2**64),
@@ -249,7 +252,7 @@ REFUSED = {
     ),
     "letters": (lambda net, here: net.inject(2, here, "hello"), "data = 'hello'\n  expected bytes, like b'hello'"),
     "number": (lambda net, here: net.inject(2, here, 1200), "data = 1200\n  expected bytes, like b'hello'; size=1200"),
-    "back": (lambda net, here: net.run_until(0.5), "cannot go back to 0.5 s: the network is at 1.0 s already"),
+    "back": (lambda net, here: net.run_until(0.5), "cannot go back to 0.5 s: the network is at 1.0 s"),
     "no time": (lambda net, here: net.run_until(math.inf), "until_s = inf\n  expected a finite number of seconds"),
 }
 
@@ -286,7 +289,7 @@ def test_a_network_that_is_finished_can_do_nothing_more_and_says_so(ask):
     net = bp.Network(geo())
     here, _ = net.ports("real")
     net.finish()
-    with pytest.raises(NetworkError, match=r"^this network was finished\n  build another one: "):
+    with pytest.raises(NetworkError, match=r"^this network is finished\n  build a new network: "):
         ask(net, here)
     assert repr(net).endswith("ports of real, finished>")
 

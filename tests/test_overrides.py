@@ -88,13 +88,13 @@ RATES = "link.up.rate has no effect: each direction has its own rate"
             ["sweep", "varied.toml", "--set", "sweep.replications=3", "--replications", "4"],
             ("sweep.replications has no effect: another option sets it, too",),
         ),
-        (["run", "s.toml", "--set", "seed=1", "--set", "seed=2"], ("a later --set sets it, too",)),
+        (["run", "s.toml", "--set", "seed=1", "--set", "seed=2"], ("a later --set repeats it",)),
         (["run", "s.toml", "--set", "seed=1", "--seed", "2"], ("seed has no effect: --seed sets it, too",)),
         (["run", "s.toml", "--set", "link.down.error.rate=0.1", "--set", "link.down.error={kind='none'}"], ("later",)),
         (["run", "s.toml", "--set", "sweep.replications=3"], ("this command does not read it", "bentpipe sweep")),
         (["run", "cases.toml", "--set", "case.a.tcp.cc=cubic"], ("this command does not read it", "bentpipe compare")),
         (["compare", "s.toml", "--case", "x: tcp.cc=reno; tcp.cc=sack", "--case", "y:"], ("case x has tcp.cc twice",)),
-        (["run", "s.toml", "--set", "tcp.cc+=reno"], ("tcp.cc is no list of middleboxes",)),
+        (["run", "s.toml", "--set", "tcp.cc+=reno"], ("tcp.cc is not a list of middleboxes",)),
     ],
 )
 def test_what_has_no_effect_is_refused(place, args, said):

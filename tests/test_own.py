@@ -464,7 +464,7 @@ def test_what_is_no_class_is_called_what_it_is(tmp_path):
     with pytest.raises(ScenarioError) as error:
         loading.taken(f"{tmp_path}/func.py:X", bp.CongestionControl)
     assert str(error.value) == (
-        f"X in {tmp_path}/func.py is no class, but of the type function\n"
+        f"X in {tmp_path}/func.py is not a class, but a function\n"
         "  expected a class that extends bentpipe.CongestionControl"
     )
 
@@ -486,7 +486,7 @@ def test_what_is_no_congestion_control_is_refused(scenario, tmp_path, idea):
     assert "ZeroDivisionError" in refused(f"{broken}:X")
     assert f'File "{broken}", line 2' in refused(f"{broken}:X")
     assert "did you mean 'on_ack'" in refused(f"{slip}:A")
-    assert "called cubic, as one that comes with bentpipe" in refused(type("cubic", (bp.CongestionControl,), {}))
+    assert "called cubic, like a bundled one" in refused(type("cubic", (bp.CongestionControl,), {}))
     assert "'tack' is not a loss recovery" in refused(type("A", (bp.CongestionControl,), {"recovery": "tack"}))
     assert "'reni' is not a congestion control" in refused("reni")
 
@@ -545,7 +545,7 @@ def test_a_saved_result_is_read_without_the_class(scenario, idea, tmp_path):
     again = bp.RunResult.load(tmp_path / "saved")
     assert again.scenario == result.scenario
     assert again.flows.equals(result.flows)
-    with pytest.raises(SenderError, match="MyIdea is not a part of the result"):
+    with pytest.raises(SenderError, match="MyIdea is not saved with the result"):
         bp.run(again.scenario)
     assert flows(bp.run(again.scenario, cc=idea)) == flows(result)
 

@@ -403,9 +403,9 @@ def test_missing_and_failed_runs_are_shown(tmp_path, monkeypatch):
 def test_a_metric_that_no_run_has_is_said_and_not_drawn(tmp_path):
     sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"]}, metric=["goodput", "completion"])
     found = report(tmp_path / "s")
-    assert "there is no completion in any of the runs" in found.page.read_text()
+    assert "there is no completion" in found.page.read_text()
     assert [path.stem for path in found.figures] == ["goodput", "goodput"]
-    with pytest.raises(BentpipeError, match="there is no completion in any of the runs"):
+    with pytest.raises(BentpipeError, match="no run has a value of completion"):
         sweep.plot(metric="completion")
 
 
@@ -414,7 +414,7 @@ def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("")
     cases = {
-        ("nowhere",): "error: there is no folder nowhere\n  expected the folder of `bentpipe sweep` or a store\n",
+        ("nowhere",): "error: there is no folder nowhere\n  expected a folder that bentpipe sweep wrote, or a store\n",
         (
             tmp_path / "s",
             "--out",
@@ -430,8 +430,8 @@ def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, ["report", str(tmp_path / "s")])
     assert done.exit_code == 2
     assert done.stderr == (
-        f"error: {tmp_path / 's'} is write-protected, so its report has no place in it\n"
-        "  name another folder: --out FOLDER\n"
+        f"error: {tmp_path / 's'} is write-protected, so the report cannot be written into it\n"
+        "  expected another folder: --out FOLDER\n"
     )
     assert CliRunner().invoke(app, ["report", str(tmp_path / "s"), "--out", str(tmp_path / "r")]).exit_code == 0
 
@@ -456,7 +456,7 @@ def test_many_settings_are_counted(tmp_path, monkeypatch):
         assert "of 4 settings: better at" in statement
         assert statement.endswith(f"no difference can be shown at {4 - count}")
     html = "".join(checked(found.page.read_text()).shown)
-    assert "Setting by setting" in html
+    assert "For each setting" in html
     assert all(one.in_full() in html for one in sweep.contrasts("goodput"))
 
 

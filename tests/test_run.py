@@ -169,7 +169,7 @@ def test_figures_have_units_and_leave_pyplot_alone(result, tmp_path):
             plot.save(plot.run_figure(result), tmp_path / f"{name}{ending}")
         assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
     assert dict(mpl.rcParams) == before
-    with pytest.raises(BentpipeError, match="no name for a figure"):
+    with pytest.raises(BentpipeError, match="no ending of a figure"):
         plot.save(figure, tmp_path / "a.bmp")
 
 
@@ -198,7 +198,7 @@ def test_many_flows_are_a_cloud_and_a_mean(small):
 
 
 def test_a_run_without_series_has_no_figure(small):
-    with pytest.raises(BentpipeError, match="no time series to draw"):
+    with pytest.raises(BentpipeError, match="the run has no time series to draw"):
         plot.run_figure(bp.run(bp.load(small)))
 
 
@@ -360,7 +360,7 @@ def test_a_run_without_series_is_run_again_for_its_figure():
     assert not found.recorded
     # A page in a notebook does not wait for a figure, and packets of real programs cannot be repeated.
     assert "<img" not in found._repr_html_()
-    with pytest.raises(BentpipeError, match="no time series to draw"):
+    with pytest.raises(BentpipeError, match="the run has no time series to draw"):
         replace(found, notes=("real packets came from programs",)).plot()
 
 

@@ -72,7 +72,7 @@ def test_traces_are_read_from_beside_the_scenario(small, tmp_path):
     assert bp.loads(resolved) == scenario
     with pytest.raises(ScenarioError, match=r'traces/down.csv" is no such trace: line 2: "fast" is not a bit rate'):
         bp.load(path)
-    with pytest.raises(ScenarioError, match="this scenario is in no folder"):
+    with pytest.raises(ScenarioError, match="this scenario has no folder"):
         bp.loads(path.read_text())
 
 

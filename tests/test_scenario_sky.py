@@ -187,7 +187,7 @@ def test_a_scenario_without_a_sky_says_so():
         bp.load("geo").sky()
     assert "such as ship" in str(error.value)
     # A resolved scenario has links in place of the sky.
-    with pytest.raises(ScenarioError, match="has links instead"):
+    with pytest.raises(ScenarioError, match="has resolved links instead"):
         bp.loads(bp.loads(SKY).resolved()).sky()
 
 

@@ -299,7 +299,7 @@ def test_an_interrupt_keeps_every_run_that_has_ended(small, tmp_path, begun):
 
 
 def test_a_sweep_without_metrics_has_nothing_to_report(small):
-    with pytest.raises(ScenarioError, match="no metrics"):
+    with pytest.raises(ScenarioError, match="no metric to report"):
         bp.sweep(small, RATES, metric=[])
 
 

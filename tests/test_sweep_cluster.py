@@ -278,7 +278,7 @@ def test_a_cluster_that_is_not_there_is_said(small, tmp_path, monkeypatch):
     monkeypatch.setattr("bentpipe.experiment.execution.workers.CONNECT_S", 0.5)
     port = free_port()
     text = said(bp.sweep, small, RATES, on=f"dask://127.0.0.1:{port}", store=tmp_path / "store")
-    assert text.startswith(f"there is no scheduler at 127.0.0.1:{port}\n  expected one that runs: dask scheduler\n")
+    assert text.startswith(f"the scheduler at 127.0.0.1:{port}\n  expected a running scheduler: dask scheduler\n")
     assert not (tmp_path / "store").exists()
 
 
@@ -297,7 +297,7 @@ def test_workers_with_another_bentpipe_are_said(small, tmp_path, started, schedu
     start_worker(started, scheduler, sys.executable, "-c", other)
     wait_until_workers(scheduler, 1)
     assert said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store") == (
-        f"a worker has bentpipe 0.0.0, results {_core.RESULTS}, and the sweep is by {task.build()}\n"
+        f"a worker has bentpipe 0.0.0, results {_core.RESULTS}, but the sweep has {task.build()}\n"
         "  expected the same version everywhere"
     )
 
@@ -308,7 +308,7 @@ def test_workers_without_bentpipe_are_said(small, tmp_path, started, scheduler):
     wait_until_workers(scheduler, 1)
     text = said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store")
     assert text.startswith("the worker tcp://127.0.0.1:")
-    assert " cannot do runs: " in text
+    assert " cannot run simulations: " in text
     assert text.endswith(f"\n  expected bentpipe {bp.__version__} on every worker")
 
 
@@ -327,7 +327,7 @@ def test_processes_are_counted(small, count):
 
 def test_jobs_and_a_cluster_contradict_each_other(small):
     assert said(bp.sweep, small, RATES, on="local:2", jobs=3) == (
-        "jobs=3 with on='local:2'\n  expected one of them: the cluster knows its workers"
+        "jobs=3 with on='local:2'\n  expected one of the two: the cluster decides the number of its workers"
     )
 
 

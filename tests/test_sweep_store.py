@@ -70,14 +70,14 @@ def test_what_is_in_the_store_is_read_without_us(store):
         ),
         ("tcp.cc=sack,renno", ['error: tcp.cc = "renno" is not', 'did you mean "reno"?', "at the point tcp.cc=renno"]),
         ("tcp.cc", ["error: --vary tcp.cc\n  expected each key once, with its values"]),
-        ("tcp.cc=[]", ["error: sweep.vary.tcp.cc is empty: nothing would be run", "expected at least one value"]),
-        ("", ["error: nothing to vary: the grid is empty"]),
+        ("tcp.cc=[]", ["error: sweep.vary.tcp.cc is empty", "expected at least one value"]),
+        ("", ["error: the sweep has no key to vary"]),
         (";", ["error: --vary ;", "expected each key once"]),
-        ("sweep.replications=1,2", ["error: sweep.replications cannot vary: it is no part of a run"]),
-        ("case.calm.tcp.cc=sack,reno", ["error: case.calm.tcp.cc cannot vary: it is no part of a run"]),
+        ("sweep.replications=1,2", ["error: sweep.replications cannot vary: a run does not have this key"]),
+        ("case.calm.tcp.cc=sack,reno", ["error: case.calm.tcp.cc cannot vary: a run does not have this key"]),
         (
             "link.down.error.rate=0,0.1; link.down.error={},{}",
-            ["error: link.down.error.rate is a part of link.down.error, and both vary"],
+            ["error: link.down.error.rate is part of link.down.error, and both vary"],
         ),
     ],
 )
@@ -112,7 +112,7 @@ def test_runs_of_another_simulator_are_named_and_kept_and_not_used(small, upgrad
     before = files(upgraded)
     said_is = (
         f"{upgraded} has {OTHERS}, and this bentpipe gives results {_core.RESULTS}\n"
-        "  the same sweep again does its runs with this bentpipe and keeps those beside; or use the one that made them"
+        "  repeat the sweep to run it with this bentpipe and keep the old runs beside, or use the old version"
     )
     assert said(bp.Sweep.load, upgraded) == said_is
     assert said(report, upgraded) == said_is
@@ -181,7 +181,7 @@ def test_a_store_in_which_another_simulator_is_at_work_is_left_alone(small, stor
     with stores.Store(store):
         monkeypatch.setattr(_core, "RESULTS", _core.RESULTS + 1)
         before = files(store)
-        assert "and another process is adding to them\n  wait for it" in said(sweep, small, store)
+        assert "and another process adds runs\n  wait until it ends" in said(sweep, small, store)
         assert files(store) == before
 
 
@@ -203,8 +203,8 @@ def test_tables_without_the_index_are_no_store(small, store):
     before = files(store)
     for call in (lambda: sweep(small, store), lambda: bp.Sweep.load(store)):
         assert said(call) == (
-            f"{store} has exported tables and no index.sqlite, which is the store\n"
-            "  put it back, choose another folder, or read the Parquet files as they are"
+            f"{store} has exported tables, but no index.sqlite, the index of the store\n"
+            "  put the index back, choose another folder, or read the Parquet files"
         )
     assert files(store) == before
 
@@ -217,15 +217,15 @@ def test_a_folder_that_is_something_else_is_left_alone(small, tmp_path):
     )
     assert [path.name for path in (tmp_path / "letters").iterdir()] == ["to-my-aunt.txt"]
     assert said(bp.Sweep.load, tmp_path / "letters") == (
-        f"{tmp_path}/letters is not the store of a sweep\n  expected what `bentpipe sweep` wrote"
+        f"{tmp_path}/letters is not the store of a sweep\n  expected a folder that bentpipe sweep wrote"
     )
     pl.DataFrame({"runs": [1, 2]}).write_parquet(tmp_path / "letters" / "runs.parquet")
     assert said(sweep, small, tmp_path / "letters") == (
-        f"{tmp_path}/letters has exported tables and no index.sqlite, which is the store\n"
-        "  put it back, choose another folder, or read the Parquet files as they are"
+        f"{tmp_path}/letters has exported tables, but no index.sqlite, the index of the store\n"
+        "  put the index back, choose another folder, or read the Parquet files"
     )
     assert said(sweep, small, tmp_path / "letters" / "to-my-aunt.txt").endswith(
-        "to-my-aunt.txt is no folder\n  choose another folder"
+        "to-my-aunt.txt is not a folder\n  choose another folder"
     )
 
 
@@ -247,7 +247,7 @@ def test_a_damaged_index_is_said(small, store, begun, keep):
     for call in (lambda: sweep(small, store), lambda: bp.Sweep.load(store)):
         text = said(call)
         assert text.startswith(f"{path} is damaged: ")
-        assert text.endswith("choose another folder; the Parquet files have what was exported last")
+        assert text.endswith("choose another folder; the Parquet files have the last export")
     assert files(store) == before
 
 
@@ -265,7 +265,7 @@ def test_an_index_of_another_layout_is_said(small, store):
     with closing(sqlite3.connect(store / "index.sqlite")) as index:
         index.execute("pragma user_version = 1")
     for call in (lambda: sweep(small, store), lambda: bp.Sweep.load(store)):
-        assert "is of another state of bentpipe: layout 1, and this one writes 2" in said(call)
+        assert "has layout 1 of another bentpipe, and this one writes layout 2" in said(call)
 
 
 def test_what_fails_while_the_store_is_written_costs_nothing(small, tmp_path, monkeypatch, begun):
@@ -275,7 +275,7 @@ def test_what_fails_while_the_store_is_written_costs_nothing(small, tmp_path, mo
     monkeypatch.setattr(os, "fsync", fail)
     assert said(sweep, small, tmp_path / "store") == (
         f"{tmp_path}/store cannot be written: no space left on device\n"
-        "  every run that was kept before is safe; make room and start again"
+        "  make room and start again; all kept runs are safe"
     )
     assert len(begun) == 10
     assert files(tmp_path / "store") == {}
@@ -354,7 +354,7 @@ def test_nothing_begun_in_a_store_is_said(tmp_path):
     with stores.Store(tmp_path / "store"):
         pass
     assert said(bp.Sweep.load, tmp_path / "store") == (
-        f"no sweep was begun in {tmp_path}/store\n  expected what `bentpipe sweep` wrote"
+        f"{tmp_path}/store has no sweep\n  expected a folder that bentpipe sweep wrote"
     )
 
 
@@ -398,7 +398,7 @@ def test_a_full_disk_is_said_and_what_was_finished_is_kept(small, tmp_path, moun
     assert "of 2,000 runs" in done.stderr
     assert done.stderr.endswith(
         f"\nerror: {tmp_path}/disk/store cannot be written: no space left on device\n"
-        "  every run that was kept before is safe; make room and start again\n"
+        "  make room and start again; all kept runs are safe\n"
     )
     # With more room the sweep continues.
     vary = {"link.down.error.rate": [0.002, 0.01]}

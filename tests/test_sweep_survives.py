@@ -201,7 +201,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(small, tmp_p
     assert code == 130
     assert "\ninterrupted after 60 of 200 runs, which are kept\n" in errors
     assert "Traceback" not in errors
-    assert "140 runs missing; the same command goes on" in output
+    assert "140 runs missing; repeat the command to continue" in output
     assert pl.read_parquet(sweep.store / "runs.parquet").height == 60
     with Watched(tmp_path, small, *options) as sweep:
         code, output, errors = sweep.end()

@@ -166,9 +166,9 @@ def test_means_and_quantiles_are_over_time():
     ("simulated", "emulated", "words"),
     [
         ([], [], "No data was lost on either side."),
-        ([1.0, 2.0], [1.05, 2.15], "All losses come at the same time, within two round trips."),
-        ([1.0, 2.0], [1.0, 2.3], "The losses part at number 2: at 2.000 s simulated, at 2.300 s emulated."),
-        ([1.0], [1.0, 4.5], "The losses part at number 2: emulated only, at 4.500 s."),
+        ([1.0, 2.0], [1.05, 2.15], "All losses agree in time, within two round trips."),
+        ([1.0, 2.0], [1.0, 2.3], "The losses differ from number 2 on: at 2.000 s simulated, at 2.300 s emulated."),
+        ([1.0], [1.0, 4.5], "The losses differ from number 2 on: emulated only, at 4.500 s."),
     ],
 )
 def test_the_first_loss_of_one_side_alone_is_named(simulated, emulated, words):
@@ -197,7 +197,7 @@ def test_captures_part_at_the_packet_that_was_made_different(tmp_path):
     where = next(n for n, each in enumerate(captured[60], 1) if each.offset == first["offset_bytes"])
     end = int(first["offset_bytes"] + first["data_bytes"])
     said = divergence(captured[83], captured[60])
-    assert said.startswith(f"The packets part at number {where} of those with data: simulated bytes ")
+    assert said.startswith(f"The packets with data differ from number {where} on: simulated bytes ")
     assert f"bytes {int(first['offset_bytes'])} to {end} at " in said
     assert "which arrived; emulated" in said
     assert said.endswith("lost: queue-overflow at path.forward.")
@@ -209,11 +209,11 @@ def test_captures_part_at_the_packet_that_was_made_different(tmp_path):
 @pytest.mark.parametrize(
     ("simulated", "emulated", "words"),
     [
-        ((0, False), None, "No data was sent on one side at least."),
+        ((0, False), None, "At least one side sent no data."),
         (
             (2896, False),
             (0, True),
-            "The packets part at number 3 of those with data: simulated bytes 2896 to 4344 at 1.5000 s, which arrived;"
+            "The packets with data differ from number 3 on: simulated bytes 2896 to 4344 at 1.5000 s, which arrived;"
             " emulated bytes 0 to 1448 again at 1.5000 s, which arrived.",
         ),
     ],
@@ -274,7 +274,7 @@ def test_a_run_shorter_than_its_round_trip_is_refused():
         bp.emulate(scenario(), ["true"])
     except EmulationError as error:
         pytest.skip(str(error))
-    with pytest.raises(EmulationError, match="before the first data are acknowledged"):
+    with pytest.raises(EmulationError, match="before the first data were acknowledged"):
         bp.twin(scenario(duration="60 ms"), emulations=1)
 
 

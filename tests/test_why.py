@@ -75,7 +75,7 @@ def test_a_story_names_link_cause_and_what_the_sender_did():
     assert "bits in error on sat.forward" in text
     assert "recovery begins" in text
     assert f"its packet was lost at b: bits in error on sat.forward, at {lost_s:.4f} s" in text
-    assert "the sender takes the loss for congestion" in text
+    assert "the sender treats the loss as congestion" in text
     assert "lost 0 packets to congestion and 1 on links" in told.summary
     assert [each.time_s for each in told.happenings] == sorted(each.time_s for each in told.happenings)
 
@@ -162,7 +162,7 @@ def test_a_story_names_proxies_on_the_way_of_the_flow_and_no_others():
     node = {name: {"middlebox": [{"kind": "split", "buffer": "100 kB"}]} for name in "bd"}
     told = str(bp.run(PATH | {"link": links, "flow": flows, "node": node}).why("f", start=2, end=12))
     assert "(the buffer of split at b was full)" in told
-    assert "What is lost behind split at b is repaired from there. It was limited by the receiver's window" in told
+    assert "split at b repairs the losses behind it. It was limited by the receiver's window" in told
 
 
 def test_lines_fit_the_terminal():
@@ -236,7 +236,7 @@ def test_own_senders_are_explained_from_a_file_and_from_a_saved_result(tmp_path)
     for cc, words in (
         (None, "or loaded with --cc FILE.py:Steady"),
         ("bbr3", "expected a scenario, or the class that"),
-        (f"{tmp_path}/other.py:Steady", "is not the class that the result was made with"),
+        (f"{tmp_path}/other.py:Steady", "is not the class of the result"),
     ):
         said = CliRunner().invoke(app, ["why", f"{tmp_path}/kept", *asked[:-2], *(() if cc is None else ("--cc", cc))])
         assert said.exit_code == 2

@@ -69,7 +69,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeE
 def damaged(place: str | os.PathLike[str], error: BaseException) -> BentpipeError:
     """Return the error for a place whose content bentpipe never writes."""
     why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    return BentpipeError(f"{place} is damaged: {why}\n  put a copy back, or do the runs again in another folder")
+    return BentpipeError(f"{place} is damaged: {why}\n  put a copy back, or repeat the runs in another folder")
 
 
 def reason(error: OSError) -> str:
@@ -208,7 +208,7 @@ def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
         if place.is_dir():
             wrong = f"{place} is a folder"
         elif place.exists() and not place.is_file():
-            wrong = f"{place} is no regular file"
+            wrong = f"{place} is not a regular file"
         elif place.exists() and not os.access(place, os.W_OK):
             wrong = f"{place} is write-protected"
         else:
@@ -220,8 +220,8 @@ def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
 def is_no_sweep(folder: str | os.PathLike[str]) -> BentpipeError:
     """Return the error for a place that should be the store of a sweep."""
     if not os.path.lexists(folder):
-        return BentpipeError(f"there is no folder {folder}\n  expected the folder of `bentpipe sweep` or a store")
-    return BentpipeError(f"{folder} is not the store of a sweep\n  expected what `bentpipe sweep` wrote")
+        return BentpipeError(f"there is no folder {folder}\n  expected a folder that bentpipe sweep wrote, or a store")
+    return BentpipeError(f"{folder} is not the store of a sweep\n  expected a folder that bentpipe sweep wrote")
 
 
 def _why_not(folder: Path) -> str:
@@ -229,7 +229,7 @@ def _why_not(folder: Path) -> str:
     if not os.path.lexists(folder):
         return f"there is no folder {folder}"
     if not folder.is_dir():
-        return f"{folder} is no folder"
+        return f"{folder} is not a folder"
     # Permissions are not enough: some file systems reject files from all users.
     try:
         with tempfile.TemporaryFile(dir=folder):
@@ -243,7 +243,9 @@ def _why_not(folder: Path) -> str:
 def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:
     """Return the provenance of a result folder of this form."""
     if form_of(Path(folder)) != form:
-        raise BentpipeError(f"{Path(folder)} is not the result of a {form}")
+        raise BentpipeError(
+            f"{Path(folder)} is not the result of a {form}\n  expected a folder with a saved result of {form}"
+        )
     with reading(folder):
         return dict(json.loads((Path(folder) / PROVENANCE).read_text(encoding="utf-8")))
 
@@ -295,14 +297,17 @@ def captures(pcap: str | os.PathLike[str]) -> str:
     given = os.fsdecode(pcap)
     place = Path(given)
     if place.name in ("", "..") or given.endswith(os.sep):
-        raise BentpipeError("{pcap} is no name of a file\n  expected one, such as out.pcapng", pcap=given)
+        raise BentpipeError("{pcap} is not a file name\n  expected one, such as out.pcapng", pcap=given)
     if given == "-":
-        raise BentpipeError("{pcap} is no name of a file\n  captures are several files, one of each host", pcap=given)
+        raise BentpipeError(
+            "{pcap} is not a file name\n  expected a file name, such as out.pcapng: each host has its own file",
+            pcap=given,
+        )
     if re.search(r"[{}]", place.name.replace(HOST, "")):
         raise BentpipeError(f"{{pcap}}: braces are for host only\n  expected {HOST}, or no braces", pcap=given)
     if HOST in str(place.parent):
         raise BentpipeError(
-            f"{{pcap}} has {HOST} in the name of a folder\n  expected it in that of the file", pcap=given
+            f"{{pcap}} has {HOST} in the name of a folder\n  expected {HOST} in the name of the file", pcap=given
         )
     with writing(place):
         if place.is_dir():
@@ -311,7 +316,7 @@ def captures(pcap: str | os.PathLike[str]) -> str:
             )
         if not place.parent.is_dir():
             raise BentpipeError(
-                f"{{pcap}}: there is no folder {place.parent}\n  make it, or choose another one", pcap=given
+                f"{{pcap}}: there is no folder {place.parent}\n  make it, or choose another folder", pcap=given
             )
     stem = place.stem if HOST in place.name else f"{place.stem}-{HOST}"
     return str(place.with_name(f"{stem}{place.suffix or '.pcapng'}"))

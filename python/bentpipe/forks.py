@@ -34,9 +34,9 @@ def refuse() -> None:
     """
     if _State.is_broken:
         raise BentpipeError(
-            "this process was forked from one in which bentpipe or Polars had made tables: their threads are not here\n"
+            "this process was forked after bentpipe or Polars had started threads, which a fork does not copy\n"
             '  start workers with multiprocessing.get_context("spawn"), or before the first run;'
-            " compare and sweep use all cores by themselves"
+            " compare and sweep use all cores without them"
         )
 
 

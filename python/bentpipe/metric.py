@@ -143,7 +143,7 @@ _TITLES = {
     "tcp_efficiency": "TCP efficiency",
     "unfinished": "Not finished",
     "needless": "Needless reductions",
-    "unheeded": "Congestion taken for errors",
+    "unheeded": "Missed congestion",
 }
 
 METRICS = {
@@ -155,15 +155,13 @@ METRICS = {
         Metric("completion", "completion_s", "s", False, "Mean completion time of transfers"),
         Metric("resent", "retransmitted_pct", "%", False, "Share of sent bytes that were retransmissions"),
         Metric("timeouts", "timeouts", "1", False, "Retransmission timeouts of all flows"),
-        Metric("lost", "lost_packets", "1", False, "Packets lost, whatever the cause"),
+        Metric("lost", "lost_packets", "1", False, "Packets lost, for any cause"),
         Metric("rtt", "rtt_p50_s", "s", False, "Median round-trip time, mean over flows"),
-        Metric("fct", "transfer_mean_s", "s", False, "Mean time of transfers, of flows that make several"),
+        Metric("fct", "transfer_mean_s", "s", False, "Mean time of transfers, for flows with several"),
         Metric("fct_p95", "transfer_p95_s", "s", False, "95 % quantile of the time of transfers"),
-        Metric("slowdown", "slowdown_mean", "1", False, "Mean time of transfers over the least that the path allows"),
-        Metric(
-            "needless", "needless_reductions", "1", False, "Reductions for errors of links, or where nothing was lost"
-        ),
-        Metric("unheeded", "unheeded_losses", "1", False, "Packets lost to congestion that were taken for errors"),
+        Metric("slowdown", "slowdown_mean", "1", False, "Mean time of transfers over the least time on the path"),
+        Metric("needless", "needless_reductions", "1", False, "Window reductions for link errors, or without a loss"),
+        Metric("unheeded", "unheeded_losses", "1", False, "Packets lost to congestion but treated as link errors"),
         Metric("unfinished", "transfers_unfinished", "1", False, "Transfers under way at the end, or failed"),
     )
 }
@@ -232,9 +230,9 @@ _WORKED_OUT = (
     ("loss", "datagrams", "%", _LESS, "100 x datagrams lost / sent"),
     ("r_factor", "datagrams", "1", _MORE, "R of a call: delay and loss by the E-model (ITU-T G.107), mean over flows"),
     ("mos", "datagrams", "1", _MORE, "Mean opinion score of a call, 1 to 4.5 (ITU-T G.107), mean over flows"),
-    ("lost", "drops", "1", _LESS, "Packets lost, whatever the cause"),
-    ("needless", "flows", "1", _LESS, "Reductions for errors of links, or where nothing was lost"),
-    ("unheeded", "flows", "1", _LESS, "Packets lost to congestion that were taken for errors"),
+    ("lost", "drops", "1", _LESS, "Packets lost, for any cause"),
+    ("needless", "flows", "1", _LESS, "Window reductions for link errors, or without a loss"),
+    ("unheeded", "flows", "1", _LESS, "Packets lost to congestion but treated as link errors"),
     ("unfinished", "completions", "1", _LESS, "Transfers under way at the end, or failed"),
 )
 """Metrics computed from sums over several columns: name, table, unit, better direction, meaning."""
@@ -268,8 +266,8 @@ _MEANINGS = {
     "delay_p95": "95 % quantile of the one-way delay",
     "delay_p99": "99 % quantile of the one-way delay",
     "error_timeout_time": "Time lost to the retransmission timer by errors of links",
-    "spurious_reductions": "Reductions where none of the data outstanding was lost",
-    "error_reductions": "Reductions where all losses in the window were errors of links",
+    "spurious_reductions": "Window reductions without a loss of outstanding data",
+    "error_reductions": "Window reductions where all losses were link errors",
     "goodput_active": "Goodput from the first packet to the completion or the end of the run",
     "ssthresh_end": "Slow start threshold at the end of the latest connection",
 }
@@ -376,7 +374,7 @@ def named(name: str) -> Metric:
         if base in METRICS:
             return METRICS[base]
         if base not in of_tables() and base in of_one():
-            raise BentpipeError(f"{base} is of one {_entity(base)}\n  expected its name: {base}:NAME")
+            raise BentpipeError(f"{base} needs the name of a {_entity(base)}\n  expected {base}:NAME")
         if base not in of_tables():
             raise BentpipeError(unknown(base, "a metric", known()))
         return of_tables()[base]

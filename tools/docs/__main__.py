@@ -32,6 +32,7 @@ MAKERS = (
     "functions",
     "handovers",
     "linux",
+    "messages",
     "mitigations",
     "notices",
     "ns2_more",

@@ -270,7 +270,7 @@ mod tests {
         let own = |host: usize| files[host].iter().filter(move |(_, bytes, ..)| is_from(bytes, host));
         let comments = |text: &str| (0..2).flat_map(own).filter(|packet| packet.3.starts_with(text)).count() as i64;
         assert!(lost > 20 && comments("lost: ") == lost, "{lost}, {}", comments("lost: "));
-        let under_way = comments("on its way");
+        let under_way = comments("on its path");
         let all = (own(0).count() + own(1).count()) as i64;
         let arrived = (files[0].len() + files[1].len()) as i64 - all;
         assert_eq!(all, arrived + lost + under_way);

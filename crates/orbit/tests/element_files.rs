@@ -80,11 +80,11 @@ fn files_are_read_or_refused_with_a_reason() {
         ("22-html.tle", Refusal("elements", "no record of a satellite; expected two-line elements or OMM")),
         ("23-celestrak-nodata.tle", Refusal("line 1", "No GP data found")),
         ("24-single-line-name-spaces.tle", Satellites(10, "STARLINK-1008 (V1.0) [+]", "")),
-        ("25-leading-spaces.tle", Refusal("line 1", "is followed by no elements")),
+        ("25-leading-spaces.tle", Refusal("line 1", "has no elements after it")),
         ("26-lowercase-u-classified.tle", TEN),
         ("27-six-digit-number.tle", Refusal("line 2", "characters 8 and 9")),
         ("28-quoted-mac-cr.tle", TEN),
-        ("29-tabs.tle", Refusal("line 1", "is followed by no elements")),
+        ("29-tabs.tle", Refusal("line 1", "has no elements after it")),
         ("30-0-prefix-nospace.tle", TEN),
         ("40-omm.json", TEN),
         ("41-omm-spacetrack-strings.json", TEN),
@@ -102,8 +102,8 @@ fn files_are_read_or_refused_with_a_reason() {
         ("54-omm.kvn", TEN),
         ("55-omm-units-comment.kvn", TEN),
         // Scenarios instead of elements.
-        ("drag.toml", Refusal("line 1", "is followed by no elements")),
-        ("dup.toml", Refusal("line 1", "is followed by no elements")),
+        ("drag.toml", Refusal("line 1", "has no elements after it")),
+        ("dup.toml", Refusal("line 1", "has no elements after it")),
     ];
     let mut plain: Option<Sky> = None;
     for (name, gives) in files {

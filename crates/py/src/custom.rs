@@ -71,7 +71,9 @@ impl Class {
     /// Makes a class from the values of `bentpipe.own`.
     pub(crate) fn new(class: &Bound<'_, PyAny>, name: String, code: String, like: &str) -> PyResult<Self> {
         let kind = CcKind::ALL.iter().find(|kind| kind.name() == like);
-        let like = *kind.ok_or_else(|| PyValueError::new_err(format!("no congestion control {like:?}")))?;
+        let like = *kind.ok_or_else(|| {
+            PyValueError::new_err(format!("no congestion control {like:?}: expected one of bentpipe list cc"))
+        })?;
         let is_overridden = own::overridden(class, &class.py().get_type::<Controller>(), HOOKS)?;
         let extends = !class.getattr("extends")?.is_none();
         Ok(Self { name, code, like, class: class.clone().unbind(), extends, is_overridden })

@@ -229,7 +229,7 @@ impl Function {
         };
         let ranges = sequence_ranges(ranges)?;
         if ranges.is_empty() && error_rate.is_none() {
-            return Err(PyValueError::new_err("notify of nothing: expected ranges, an error rate, or both"));
+            return Err(PyValueError::new_err("notify without a report: expected ranges, an error rate, or both"));
         }
         let before = self.notices.len();
         let corrupted = ranges.into_iter().filter(|(_, len)| *len > 0);
@@ -262,11 +262,12 @@ fn span(what: &str, seconds: f64) -> PyResult<Duration> {
 impl Function {
     fn in_hand(&self, what: &str) -> PyResult<(Option<QueueView>, Fate)> {
         if self.is_corrupted {
-            let message =
-                format!("{what} is about a packet that goes on: a corrupted one is dropped after on_corrupted");
+            let message = format!(
+                "{what} is for a packet that continues, and a corrupted packet is dropped; expected it in on_packet"
+            );
             return Err(PyRuntimeError::new_err(message));
         }
-        let message = || format!("{what} is about the packet that on_packet was given, and there is none now");
+        let message = || format!("{what} is for the packet of on_packet; expected a call within on_packet");
         self.given.ok_or_else(|| PyRuntimeError::new_err(message()))
     }
 
@@ -286,7 +287,7 @@ impl Function {
             return Ok(());
         }
         let Some(packet) = self.held.remove(&handle) else {
-            let message = format!("no packet is held under {handle}: expected what hold() gave, once");
+            let message = format!("no packet is held under {handle}: expected the handle of a hold(), once");
             return Err(PyValueError::new_err(message));
         };
         self.let_go.push((packet, is_forwarded));

@@ -250,7 +250,11 @@ impl Scenario {
 
     /// Returns a case, with overrides.
     fn case(&self, py: Python<'_>, name: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
-        let sweep = self.resolved.sweep.as_ref().ok_or_else(|| PyKeyError::new_err("a case has no cases"))?;
+        let sweep = self
+            .resolved
+            .sweep
+            .as_ref()
+            .ok_or_else(|| PyKeyError::new_err("a case has no cases; expected the scenario"))?;
         Self::new(py, sweep.case(name, &sets, &self.outside), self.outside.clone())
     }
 
@@ -259,7 +263,8 @@ impl Scenario {
         let axes = self.resolved.sweep.as_ref().map_or(&[][..], |sweep| &sweep.axes);
         let is_there = positions.len() == axes.len() && axes.iter().zip(&positions).all(|(axis, &at)| at < axis.len());
         let sweep = self.resolved.sweep.as_ref().filter(|_| is_there);
-        let sweep = sweep.ok_or_else(|| PyIndexError::new_err("no such point"))?;
+        let sweep = sweep
+            .ok_or_else(|| PyIndexError::new_err("the sweep has no such point; expected a position on each axis"))?;
         let point = py.detach(|| sweep.point(&positions, &self.outside));
         Self::new(py, point, self.outside.clone())
     }
@@ -319,7 +324,8 @@ impl Scenario {
     /// Returns the scenario on a day of the sky, if the file does not fix the day.
     fn on_day(&self, py: Python<'_>, day: u64) -> PyResult<Self> {
         let found = py.detach(|| self.resolved.on_day(day, &self.outside));
-        let found = found.ok_or_else(|| PyKeyError::new_err("a scenario without days of the sky"))?;
+        let found = found
+            .ok_or_else(|| PyKeyError::new_err("the scenario has no days of the sky; expected a [sky] without day"))?;
         Self::new(py, found, self.outside.clone())
     }
 

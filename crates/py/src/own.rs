@@ -26,7 +26,7 @@ pub(crate) fn overridden<const N: usize>(
 pub(crate) fn made<'a, 'py, T: PyClass>(object: &'a Bound<'py, PyAny>, class: &str) -> PyResult<&'a Bound<'py, T>> {
     object
         .cast::<T>()
-        .map_err(|_| PyTypeError::new_err(format!("{class} made {}: expected an object of its own", object.get_type())))
+        .map_err(|_| PyTypeError::new_err(format!("{class} made {}: expected a new object", object.get_type())))
 }
 
 /// Returns the bound methods of an object for the hooks that its class overrides.

@@ -39,7 +39,8 @@ impl View {
 
     fn check_intact(&self, what: &str) -> PyResult<()> {
         if self.is_corrupted {
-            let message = format!("{what} of a corrupted packet cannot be changed: the node drops it");
+            let message =
+                format!("{what} of a corrupted packet cannot be changed: the node drops it; expected an intact packet");
             return Err(PyRuntimeError::new_err(message));
         }
         Ok(())
@@ -139,7 +140,10 @@ impl View {
     #[setter(window)]
     fn put_window(&mut self, window: u16) -> PyResult<()> {
         self.check_intact("window")?;
-        let segment = self.segment.as_mut().ok_or_else(|| PyValueError::new_err("a datagram has no window"))?;
+        let segment = self
+            .segment
+            .as_mut()
+            .ok_or_else(|| PyValueError::new_err("a datagram has no window; expected a packet of a connection"))?;
         segment.window = window;
         self.is_rewritten = true;
         Ok(())
@@ -190,7 +194,7 @@ pub(crate) fn notified(sender: &Bound<'_, PyAny>) -> PyResult<Packet> {
     };
     let packet = packet.try_borrow()?;
     if packet.segment.is_none() {
-        let message = "notify of a datagram: its sender reads no reports; expected a packet of a connection";
+        let message = "notify of a datagram, whose sender reads no reports: expected a packet of a connection";
         return Err(PyValueError::new_err(message));
     }
     Ok(packet.packet.header())

@@ -180,5 +180,5 @@ fn caught<T>(replay: &Replay, work: impl FnOnce() -> T) -> PyResult<T> {
 }
 
 fn over() -> PyErr {
-    RunError::new_err("this run is over")
+    RunError::new_err("this run has ended; run the scenario again")
 }

@@ -137,16 +137,16 @@ fn what_a_cache_cannot_do_is_refused_with_what_helps() {
         from_toml(&text, "test.toml", &[]).unwrap_err().to_string()
     };
     let problem = refused(&format!(", {catalogue}"), "");
-    assert!(problem.contains("has nothing to keep: no flow past \"sat\" asks for objects with names"), "{problem}");
+    assert!(problem.contains("has no objects to keep: no flow past \"sat\" requests named objects"), "{problem}");
     assert!(problem.contains("expected catalogue in an app"), "{problem}");
     let problem = refused("[\"cache\"]", "[{ kind = \"cache\", room = \"0 B\" }]");
-    assert!(problem.contains("keeps nothing"), "{problem}");
+    assert!(problem.contains("is too small"), "{problem}");
     let problem = refused("kind = \"processing\"", "kind = \"bent-pipe\"");
     assert!(problem.contains("bent pipe"), "{problem}");
     for other in ["multiplexed = true", "tls_rtts = 1"] {
         let page = format!("{{ kind = \"page\", {other}, {catalogue} }}");
         let problem =
             refused(&format!("{{ kind = \"request-response\", response = \"10 kB\", count = 1, {catalogue} }}"), &page);
-        assert!(problem.contains("is of no use with"), "{problem}");
+        assert!(problem.contains("has no effect with"), "{problem}");
     }
 }

@@ -121,5 +121,8 @@ fn a_pair_that_does_not_fit_is_refused() {
     let long = at("encoder", ", overhead = \"2 kB\"");
     assert_refused(&[("b", &long), ("c", &last)], &["node.b.middlebox.0.overhead", "expected at most 1000 B"]);
     let twice = between([&encoder, &encoder]);
-    assert_refused(&[("b", &twice), ("c", &last)], &["node.b.middlebox.1.role", "acts on what function 0 of \"b\""]);
+    assert_refused(
+        &[("b", &twice), ("c", &last)],
+        &["node.b.middlebox.1.role", "acts on packets that middlebox 0 of \"b\""],
+    );
 }

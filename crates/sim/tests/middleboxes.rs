@@ -97,7 +97,7 @@ fn a_middlebox_that_forgets_a_packet_ends_the_run() {
     let (what, text) = trouble(Forgets);
     assert_eq!(what, Trouble::Forgot { owed: 1, accounted: 0 });
     assert!(text.starts_with("middlebox 0 (\"own\") of node \"b\" ended the run at 1.0"), "{text}");
-    assert!(text.ends_with("of 1 packets that it had it gave back or holds 0"), "{text}");
+    assert!(text.ends_with("it gave back or holds 0 of its 1 packets"), "{text}");
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn what_makes_no_sense_for_a_proxy_is_refused() {
         ("opener = { receive_buffer = \"10 kB\" }", "the proxy's key buffer"),
         ("opener = { initial_ssthresh = \"1 bdp\" }", "is measured by a flow's path"),
         ("buffer = \"100 B\"", "at least one segment"),
-        ("idle = \"0 s\"", "keeps nothing"),
+        ("idle = \"0 s\"", "is too small"),
     ] {
         let found = refusal(&at(GEO, "gw", &[&split(keys)]));
         assert!(found.contains(reason), "{found}");
@@ -429,7 +429,7 @@ fn a_proxy_is_refused_where_it_cannot_work() {
     let single = at(GEO, "gw", &["{ kind = \"satpep\", rate = \"10 Mbit/s\" }"]);
     let found = refusal(&single);
     assert!(
-        found.contains("its hop has two ends") && found.contains("expected another at one of: sender, receiver"),
+        found.contains("but a hop needs two") && found.contains("expected another at one of: sender, receiver"),
         "{found}"
     );
 }

@@ -62,7 +62,7 @@ def _leave_if_a_sender_hangs() -> None:
     from bentpipe.experiment.single.threads import is_anyone_left
 
     if is_anyone_left():
-        print("a congestion control in Python does not return, and ends with the process", file=sys.stderr)
+        print("a congestion control in Python does not return; it ends with the process", file=sys.stderr)
         sys.stdout.flush()
         os._exit(INTERRUPTED)
 
@@ -95,7 +95,7 @@ def _welcome() -> None:
     with formatter.indentation():
         formatter.write_dl([*FIRST.items()], col_max=40)
     formatter.write_paragraph()
-    formatter.write_text(f"All {len(COMMANDS)} commands: bentpipe --help. Of one: bentpipe run --help.")
+    formatter.write_text(f"All {len(COMMANDS)} commands: bentpipe --help. One command: bentpipe run --help.")
     click.echo(formatter.getvalue(), nl=False, color=is_coloured(sys.stdout))
 
 

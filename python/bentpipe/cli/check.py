@@ -21,8 +21,8 @@ from bentpipe.errors import ScenarioError
 def command(file: str, sets: tuple[str, ...], json: bool, quiet: bool) -> None:
     """Check a scenario and fill in its defaults.
 
-    Prints the scenario as it would be run, each default with its source, and notes on it as comments, or all of its
-    problems. Nothing is run. With --json, it prints `scenario` (null if it is not valid) and `problems`, each with its
+    Prints the whole scenario, with the source of each default, and notes as comments. If the scenario is not valid,
+    prints all problems. With --json, prints `scenario` (null if it is not valid) and `problems`, each with its
     severity, place and remedy.
     """
     try:

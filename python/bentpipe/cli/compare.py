@@ -32,15 +32,17 @@ if TYPE_CHECKING:
     ),
 )
 @options.file
-@options.cc("Congestion controls, or all; see: list cc. One of your own: FILE.py:CLASS.")
-@options.case("A case with other settings; repeat for each. Without --cc and --case: the cases in the file.")
-@options.replications(10, "Runs of each, all with different seeds.")
+@options.cc("Congestion controls to compare, or all (see: list cc). Your own: FILE.py:CLASS.")
+@options.case("A case: a name and overrides. Repeatable. Without --cc and --case: the cases in the file.")
+@options.replications(10, "Runs per case, each with another seed.")
 @options.until
 @options.replications_max
 @options.metric
 @options.judgement(*options.JUDGEMENT)
-@click.option("--all", "show_all", is_flag=True, help="Show also what losses were taken for.")
-@click.option("--ratio", is_flag=True, help="Show ratios to --against NAME as well, in pairs of equal seeds.")
+@click.option(
+    "--all", "show_all", is_flag=True, help="Also show the loss reactions: needless and missed window reductions."
+)
+@click.option("--ratio", is_flag=True, help="Also show ratios to --against NAME, paired by seed.")
 @options.sets
 @options.seed
 @options.execution
@@ -71,16 +73,16 @@ def command(
     quiet: bool,
     look: dict[str, Any],
 ) -> None:
-    """Compare congestion controls, or cases.
+    """Compare congestion controls or cases.
 
-    Runs the scenario many times with each, all with the same seeds, and reports means with confidence intervals and
-    what can be said about the differences.
+    Runs the scenario several times with each case, with the same seeds for all. Prints means with confidence intervals,
+    and states which differences the data supports.
     """
     check_places(save, plot)
     checked(metric=metric, replications=replications)
     charted(chart, is_mix=False, is_drawn=plot is not None)
     if (ratio or chart == "ratio") and judgement.against is None:
-        raise BentpipeError("a ratio to what?\n  expected the baseline: --against NAME")
+        raise BentpipeError("--ratio needs a baseline\n  expected --against NAME")
     from bentpipe.own.loading import named
 
     if cc is not None:

@@ -28,17 +28,18 @@ DIFFERS = 1
     "scripts",
     nargs=-1,
     metavar="[SCRIPT]...",
-    help="Names such as rfc5681, or files of your own. By default, all that come with bentpipe.",
+    help="Names such as rfc5681, or your own files. Default: all bundled scripts.",
 )
-@click.option("--kernel", is_flag=True, help="Run them on the TCP of this machine's kernel, too, in real time.")
+@click.option("--kernel", is_flag=True, help="Also run them on the TCP of this machine's kernel, in real time.")
 @options.json
 @options.quiet
 def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> None:
     """Run conformance scripts on bentpipe's TCP.
 
-    A script says what an application and a peer do, and what the connection must send, at which instant. Each runs
-    twice: with segments as values, and with each segment made into a packet and read again. With --kernel it also runs
-    on the kernel's TCP, in a private namespace. The exit status is 1 if one does not hold, and 2 if one cannot be run.
+    A script lists the actions of an application and a peer, and the segments that the connection must send, each with
+    its instant. Each script runs twice: with segments as values, and with segments encoded as packets and decoded
+    again. With --kernel, it also runs on the kernel's TCP, in a private namespace. The exit status is 1 if a script
+    does not hold, and 2 if a script cannot run.
     """
     from bentpipe.emulation.drill import drill, on_kernel, shipped
 

@@ -34,22 +34,26 @@ SHELL_DURATION = "24 h"
     "command",
     nargs=-1,
     metavar="[-- CMD...]",
-    help="The program to run, with its arguments; with --serve bulk, by default one that takes what it sends.",
+    help="Program to run, with its arguments. Default with --serve bulk: a built-in receiver.",
 )
 @click.option("--serve", metavar="CMD", help="Program at the other host, or a built-in one: bulk, echo, http.")
-@click.option("--at", metavar="HOST", help="Host of CMD; by default where the flow goes to.")
-@click.option("--flow", metavar="NAME", help="Flow whose place real packets take; by default the first.")
+@click.option("--at", metavar="HOST", help="Host of CMD. Default: the destination of the flow.")
+@click.option("--flow", metavar="NAME", help="Flow to replace by real packets. Default: the first.")
 @click.option("--shell", is_flag=True, help="Run your shell instead of CMD.")
 @click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
 @options.pcap
 @options.one_cc("Congestion control: the kernel's or bentpipe's name.")
-@click.option("--backend", default="auto", metavar="NAME", help="Devices of the hosts: tun, packet; by default auto.")
-@click.option("--offload", default="auto", metavar="WORD", help="Super-packets of the hosts: on, off; by default auto.")
+@click.option(
+    "--backend", default="auto", metavar="NAME", help="Devices of the hosts: auto, tun, packet. Default: auto."
+)
+@click.option(
+    "--offload", default="auto", metavar="WORD", help="Segmentation offload of the hosts: auto, on, off. Default: auto."
+)
 @click.option(
     "--initial-window",
     type=int,
     metavar="N",
-    help="Initial window of the kernel's connections, segments; by default its 10.",
+    help="Initial window of the kernel's connections in segments. Default: 10, as the kernel.",
 )
 @options.sets
 @options.seed
@@ -79,15 +83,15 @@ def command(
 ) -> None:
     """Run real programs over a scenario's path.
 
-    Both ends of a flow become hosts of Linux in private namespaces, without root where the system allows it. What they
-    send passes the simulated path in real time. Programs have your files, and change nothing else outside.
+    Both ends of a flow become Linux hosts in private namespaces, without root if the system allows it. Their packets
+    pass the simulated path in real time. Programs can read and write your files, but change nothing else outside.
     """
     check_places(save, plot, pcap)
     from bentpipe.emulation.emulate import emulate
     from bentpipe.scenario.scenario import load
 
     if shell and command:
-        raise BentpipeError("--shell and CMD exclude one another\n  expected one of them")
+        raise BentpipeError("--shell and CMD exclude each other\n  expected one of them")
     given = overrides.pairs(sets, seed)
     if shell:
         command = (os.environ.get("SHELL", "/bin/sh"),)

@@ -70,13 +70,13 @@ queue = "1 bdp"
 
 
 @click.command("init", cls=Command, examples=("init", "init mine", "init mine --from geo"))
-@argument("name", required=False, metavar="[NAME]", help="File to write, .toml is added. By default, scenario.toml.")
+@argument("name", required=False, metavar="[NAME]", help="File to write; .toml is added. Default: scenario.toml.")
 @click.option(
     "--from",
     "source",
     metavar="SCENARIO",
     shell_complete=complete.bundled,
-    help="Copy a bundled scenario, see: list scenarios.",
+    help="Copy a bundled scenario (see: list scenarios).",
 )
 def command(name: str | None, source: str | None) -> None:
     """Write a commented scenario to start from.
@@ -86,7 +86,7 @@ def command(name: str | None, source: str | None) -> None:
     place = Path(name or f"{source or 'scenario'}.toml")
     place = place if place.suffix == ".toml" else place.with_name(f"{place.name}.toml")
     if not str(place).isprintable():
-        raise BentpipeError(f"{str(place)!a} is not a name for a file\n  expected printable letters")
+        raise BentpipeError(f"{str(place)!a} is not a file name\n  expected printable letters")
     # Before anything is asked.
     if place.exists():
         raise _is_there(place)

@@ -55,11 +55,11 @@ class Entry(NamedTuple):
     required=False,
     metavar="[TOPIC]",
     shell_complete=complete.topics,
-    help="Such as cc, queue, error, scenarios, metrics, series, columns. By default, all topics, each with some names.",
+    help="Topic: cc, queue, error, scenarios, metrics, series, columns. Default: all topics, each with some names.",
 )
 @options.json
 def command(topic: str | None, json: bool) -> None:
-    """List what can be named, with its meaning.
+    """List names with their meanings.
 
     Congestion controls, queues, scenarios, papers, metrics, time series, columns of the tables and more.
     """

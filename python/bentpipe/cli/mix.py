@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     ),
 )
 @options.file
-@options.cc("Congestion controls or names of cases; by default, each case. See: list cc.")
-@options.case("A case with other settings of the transport, for --cc; repeat for each.")
-@options.replications(10, "Runs of the mix, and of each one among its own kind.")
+@options.cc("Congestion controls (see: list cc) or names of cases. Default: all cases.")
+@options.case("A case for --cc: a name and overrides of tcp. Repeatable.")
+@options.replications(10, "Runs of the mix, and of each case alone (all flows of that case).")
 @options.until
 @options.replications_max
 @click.option(
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "--metric",
     metavar="A,B",
     shell_complete=complete.metrics,
-    help="What is shown of each one besides, over its flows: tcp_efficiency, fct:web. See: list metrics.",
+    help="More metrics of each case, over its flows: tcp_efficiency, fct:web (see: list metrics).",
 )
 @options.judgement("confidence", "correction")
 @options.sets
@@ -73,8 +73,8 @@ def command(
 ) -> None:
     """Let congestion controls share a path.
 
-    Runs every flow of the scenario once with each congestion control, all at the same time, and reports how they share
-    the capacity: who starves whom, and what each would get among its own kind.
+    Runs every flow of the scenario once with each congestion control, all at the same time. Reports the share of each,
+    the cases that are starved, and the goodput of each case alone.
     """
     check_places(save, plot)
     checked(metric="goodput", replications=replications)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Whether a place can be written is checked once, for all commands, in `printing.check_places`.
 PLACE = click.Path(path_type=Path, readable=False)
-PCAP = "Capture at each host: OUT.pcapng is OUT-HOST.pcapng, and {host} in its name that of the host."
+PCAP = "Write a capture per host: OUT.pcapng becomes OUT-HOST.pcapng; {host} in the name is the host."
 
 
 def _hush(context: click.Context, parameter: click.Parameter, is_quiet: bool) -> bool:
@@ -38,7 +38,7 @@ file = argument(
     "file",
     metavar="FILE",
     shell_complete=complete.scenarios,
-    help="Scenario file, the name of a bundled scenario (see: list scenarios), or - for the standard input.",
+    help="Scenario file, name of a bundled scenario (see: list scenarios), or - for standard input.",
 )
 
 sets = click.option(
@@ -47,32 +47,31 @@ sets = click.option(
     metavar="KEY=VALUE",
     multiple=True,
     shell_complete=complete.settings,
-    help="Override a value of the file: link.feeder.rate='5 Mbit/s'. Repeat for each.",
+    help="Override a key of the scenario: link.feeder.rate='5 Mbit/s'. Repeatable.",
 )
 seed = click.option("-s", "--seed", type=int, metavar="N", help="Override the seed of the scenario.")
 until = click.option(
     "--until",
     metavar="METRIC=SHARE",
     shell_complete=complete.until,
-    help="Add replications until the 95 % interval of the mean is below ± SHARE of it: goodput=2%, fct:web=5%.",
+    help="Add replications until the half-width of the 95 % interval is below SHARE of the mean: goodput=2%,"
+    " fct:web=5%.",
 )
 replications_max = click.option(
-    "--replications-max", type=click.IntRange(1), metavar="N", help="Replications at most, with --until."
+    "--replications-max", type=click.IntRange(1), metavar="N", help="Limit of replications for --until."
 )
 store = click.option(
-    "--store", type=PLACE, metavar="FOLDER", help="Keep each run in this folder; the same command resumes from it."
+    "--store", type=PLACE, metavar="FOLDER", help="Save each run in this folder; repeat the command to resume."
 )
-jobs = click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Runs at the same time; all cores by default."
-)
-on = click.option("--on", metavar="WHERE", help="Do the runs in other processes: local:4 or dask://HOST:PORT.")
+jobs = click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Parallel runs. Default: one per core.")
+on = click.option("--on", metavar="WHERE", help="Run in worker processes: local:4 or dask://HOST:PORT.")
 
 # As text: a path would lose the slash of a folder's name.
 pcap = click.option("--pcap", metavar="FILE", type=click.Path(readable=False), help=PCAP)
 json = click.option("--json", is_flag=True, help="Print the result as JSON and nothing else.")
 quiet = click.option("-q", "--quiet", is_flag=True, callback=_hush, help="Print errors only: no tables, no progress.")
 save = click.option(
-    "-o", "--save", type=PLACE, metavar="FOLDER", help="Write tables, scenario and provenance into this folder."
+    "-o", "--save", type=PLACE, metavar="FOLDER", help="Write tables, scenario and provenance to this folder."
 )
 plot = click.option("-p", "--plot", type=PLACE, metavar="FILE", help="Draw a figure: .png, .svg or .pdf.")
 
@@ -80,7 +79,7 @@ against = click.option(
     "--against",
     metavar="NAME",
     shell_complete=complete.senders,
-    help="Compare all others with this one only; by default, with the best one.",
+    help="Baseline: compare each case with this one only. Default: the best case.",
 )
 confidence = click.option(
     "--confidence",
@@ -88,7 +87,7 @@ confidence = click.option(
     default=Judgement.confidence,
     show_default=True,
     metavar="P",
-    help="Of each interval, and of all statements together.",
+    help="Confidence level of each interval, and of all statements together.",
 )
 metric = click.option(
     "-m",
@@ -97,8 +96,8 @@ metric = click.option(
     show_default=True,
     metavar="A,B",
     shell_complete=complete.metrics,
-    help=f"What statements and figure are about: {', '.join(METRICS)}, or any other of: list metrics. Of one flow or"
-    " link: fct:web, queue_p95:sat.forward. Of several the first; the others are in the table.",
+    help=f"Metrics: {', '.join(METRICS)}; more with: list metrics. For one flow or link: fct:web,"
+    " queue_p95:sat.forward. Statements and figure use the first one.",
 )
 statistic = click.option(
     "--statistic",
@@ -106,7 +105,7 @@ statistic = click.option(
     show_default=True,
     metavar="|".join(STATISTICS),
     shell_complete=complete.one_of(STATISTICS),
-    help="Of the replications, and of their paired differences.",
+    help="Statistic of replications and of paired differences.",
 )
 correction = click.option(
     "--correction",
@@ -114,7 +113,7 @@ correction = click.option(
     show_default=True,
     metavar="|".join(CORRECTIONS),
     shell_complete=complete.one_of(CORRECTIONS),
-    help="For several comparisons at once: Holm, Benjamini-Hochberg, none.",
+    help="Correction for multiple comparisons: Holm, Benjamini-Hochberg or none.",
 )
 
 
@@ -129,8 +128,8 @@ sides = click.option(
 margin = click.option(
     "--margin",
     metavar="AMOUNT",
-    help="The smallest difference that matters, such as 2% of the other's value, or 20ms. With --sides not-worse: how"
-    " much worse is still good enough.",
+    help="Smallest difference that matters: 2% of the other's value, or 20ms. With --sides not-worse: the largest"
+    " acceptable loss.",
 )
 JUDGEMENT = {
     "statistic": statistic,
@@ -206,7 +205,7 @@ def chart(*names: str, default: str | None = None) -> Callable[[Function], Funct
         show_default=default is not None,
         metavar="|".join(names),
         shell_complete=complete.one_of(names),
-        help="What --plot draws.",
+        help="Kind of figure for --plot.",
     )
 
 
@@ -221,14 +220,16 @@ def figure(function: Function) -> Function:
         look = {"size": None if size is None else _size(size), "title": title, "labels": labels}
         given = [name for name in ("size", "title", "labels") if look[name] not in (None, {})]
         if given and kwargs["plot"] is None:
-            raise BentpipeError(f"--{'xlabel' if given[0] == 'labels' else given[0]} needs --plot FILE")
+            raise BentpipeError(
+                f"--{'xlabel' if given[0] == 'labels' else given[0]} needs a figure\n  expected --plot FILE"
+            )
         return function(*args, look=look, **kwargs)
 
     for option in (
         click.option("--ylabel", metavar="TEXT", help="Label of the vertical axis."),
         click.option("--xlabel", metavar="TEXT", help="Label of the horizontal axis."),
-        click.option("--title", metavar="TEXT", help="Title of the figure; empty for none."),
-        click.option("--size", metavar="WxH", help="Size of the figure in inches: 8x5."),
+        click.option("--title", metavar="TEXT", help="Figure title; empty for none."),
+        click.option("--size", metavar="WxH", help="Figure size in inches: 8x5."),
     ):
         command = option(command)
     return command  # type: ignore[return-value]

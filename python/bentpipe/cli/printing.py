@@ -124,5 +124,7 @@ def check_places(save: Path | None = None, plot: Path | None = None, pcap: str |
         from bentpipe.files import refuse_unless_free
 
         if str(save) == "-":
-            raise BentpipeError("--save - is no folder\n  a result is several files; --json prints it instead")
+            raise BentpipeError(
+                "--save - is not a folder\n  expected a folder for the files of the result, or --json to print it"
+            )
         refuse_unless_free(save)

@@ -140,7 +140,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
     jain = mix.total("jain_senders")
     value = _cell(jain, 1).replace("\n", " ")
     yield Text(f"\nJain's index {value}, goodput {formatting.quantity(mix.total('goodput_bps').mean, 'bit/s')} in all")
-    yield Text(f"{formatting.count(mix.runs['flows'][0], 'flow')} of each sender", style="dim")
+    yield Text(f"{formatting.count(mix.runs['flows'][0], 'flow')} of each case", style="dim")
     replications = len(mix.seeds)
     if replications > 1:
         yield _sample(f" of {replications} replications{_days(mix)}", mix.judgement)
@@ -183,10 +183,10 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
         )
     yield from hidden(len(result.failures) - FAILURES_MAX, "more failed", hint="")
     if result.missing:
-        yield Text(f"{formatting.count(result.missing, 'run')} missing; the same command goes on", style="yellow")
+        yield Text(f"{formatting.count(result.missing, 'run')} missing; repeat the command to continue", style="yellow")
     for others in result.facts["aside"]:
         yield Text(f"{aside.said(others)} are kept in {place / others['folder']}, and not used", style="yellow")
-    yield f"\nAll runs are in {place}; for tables and figures: bentpipe report {place}"
+    yield f"\nAll runs are in {place}; tables and figures: bentpipe report {place}"
 
 
 def reproduction(result: Reproduction, place: Path | None) -> Iterator[RenderableType]:

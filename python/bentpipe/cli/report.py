@@ -24,16 +24,18 @@ if TYPE_CHECKING:
     "source",
     type=options.PLACE,
     metavar="FOLDER",
-    help="The store of a sweep, comparison or mix, or what one of them or a run saved.",
+    help="Store of a sweep, comparison or mix, or folder of a saved result.",
 )
-@click.option("-o", "--out", type=options.PLACE, metavar="FOLDER", help="Where to write; by default, `report` in it.")
+@click.option(
+    "-o", "--out", type=options.PLACE, metavar="FOLDER", help="Folder to write to. Default: `report` in FOLDER."
+)
 @options.against
 @options.json
 @options.quiet
 def command(source: Path, out: Path | None, against: str | None, json: bool, quiet: bool) -> None:
     """Render results as an HTML report.
 
-    Writes one page that needs nothing else, its figures (SVG, PNG) and its tables (CSV, LaTeX).
+    Writes one self-contained page, its figures (SVG, PNG) and its tables (CSV, LaTeX).
     """
     if not source.is_dir():
         from bentpipe.files import is_no_sweep

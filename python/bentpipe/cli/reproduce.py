@@ -33,31 +33,31 @@ if TYPE_CHECKING:
     nargs=-1,
     metavar="[PAPER]...",
     shell_complete=complete.papers,
-    help="Names of papers, see: list papers, or folders of papers of your own. By default, all that have a name.",
+    help="Names of papers (see: list papers), or folders with your papers. Default: all papers with a name.",
 )
 @click.option(
     "--new",
     type=options.PLACE,
     metavar="FOLDER",
-    help="Write the folder of a paper of your own, to start from, and measure nothing.",
+    help="Write the folder of a new paper to start from; no claim is measured.",
 )
 @click.option(
     "--full/--quick",
     "full",
     default=False,
-    help="Few replications, in minutes (default), or what the tolerances need, in half an hour.",
+    help="Few replications, in minutes (default), or enough for the tolerances, in half an hour.",
 )
 @click.option(
     "--claim",
     "claims",
     metavar="ID",
     multiple=True,
-    help="Only this claim, at length, without figures: HSWA-13. Repeat for each.",
+    help="Only this claim, at length, without figures: HSWA-13. Repeatable.",
 )
 @click.option(
     "--falsify",
     is_flag=True,
-    help="Also measure each claim that holds without its mechanism, and list the claims that hold all the same.",
+    help="Also measure each claim that holds again without its mechanism, and list the claims that still hold.",
 )
 @click.option(
     "-o",
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     default="reproduction",
     show_default=True,
     metavar="FOLDER",
-    help="Where tables, figures, pages and the runs are written; the same command resumes from it.",
+    help="Folder for tables, figures, pages and runs; repeat the command to resume.",
 )
 @options.jobs
 @options.json
@@ -84,13 +84,14 @@ def command(
 ) -> None:
     """Measure what published papers claim.
 
-    Runs the experiments of each paper, and reports for each claim the printed value, the measured one with its interval
-    and the verdict. Redraws the figures. A measure that fails costs its claim only; the exit status is then 1.
+    Runs the experiments of each paper. Reports for each claim the printed value, the measured value with its interval,
+    and the verdict. Redraws the figures. If a measure fails, the other claims are measured, and the exit status is 1.
     """
     if new is not None:
         if papers or claims or falsify:
             raise BentpipeError(
-                "--new writes the folder of a new paper, and measures nothing\n  expected no paper beside it"
+                "--new and PAPER exclude each other: --new only writes the folder of a new paper\n"
+                "  expected one of them"
             )
         from bentpipe.papers import scaffold
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     ),
 )
 @options.file
-@options.cc("Congestion control of each flow that names none itself; see: list cc.", metavar="NAME")
+@options.cc("Congestion control of each flow without its own (see: list cc).", metavar="NAME")
 @options.sets
 @options.seed
 @click.option(
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     default="",
     metavar="A,B",
     shell_complete=complete.series,
-    help="Time series to record besides those of the file; see: list series.",
+    help="More time series to record (see: list series).",
 )
 @click.option("--all", "show_all", is_flag=True, help="Show every flow, link and cause of loss.")
 @options.save
@@ -61,7 +61,7 @@ def command(
 ) -> None:
     """Simulate a scenario once.
 
-    Prints a table of the flows and of the links, what limited each sender and for how long, and why packets were lost.
+    Prints tables of the flows, the links, the limits of each sender with their times, and the causes of lost packets.
     """
     check_places(save, plot, pcap)
     from bentpipe.scenario.scenario import names_of
@@ -89,7 +89,7 @@ def command(
     except Interrupted as interrupt:
         if save is not None:
             interrupt.result.save(save)
-            raise Interrupted(f"{interrupt}; the run until then is saved in {save}") from None
+            raise Interrupted(f"{interrupt}; the run so far is saved in {save}") from None
         raise
     if save is not None:
         result.save(save)

@@ -69,8 +69,8 @@ def _shown(
         "sky path Rome Oslo --over oneweb --gateway Bern --relay ground",
     ),
 )
-@sky_options.place("from", "Where packets come from")
-@sky_options.place("to", "Where they go")
+@sky_options.place("from", "Start of the path")
+@sky_options.place("to", "End of the path")
 @sky_options.over
 @sky_options.moment
 @sky_options.times("10 min", "1 s")
@@ -82,14 +82,14 @@ def _shown(
     "--disjoint",
     type=int,
     metavar="K",
-    help="Also show K paths over satellites that share nothing, those of the least total delay.",
+    help="Also show the K disjoint paths over satellites with the least total delay.",
 )
 @click.option(
     "--apart",
     default="satellites",
     show_default=True,
     metavar="satellites|links",
-    help="What disjoint paths do not share.",
+    help="Parts that disjoint paths do not share.",
 )
 @sky_options.failure
 @sky_options.gateways
@@ -109,8 +109,8 @@ def path(
 ) -> None:
     """Show the path between two places.
 
-    One-way delay by propagation, hops, elevations and handovers at each instant; with --disjoint also those of paths
-    that share no satellite.
+    One-way delay by propagation, hops, elevations and handovers at each instant; with --disjoint also those of disjoint
+    paths.
     """
 
     def find(bar: Bar) -> Any:
@@ -160,7 +160,7 @@ def path(
 @sky_options.seed
 @sky_options.bad
 @sky_options.age_max
-@click.option("--series", is_flag=True, help="With --save, also the delay of each pair at every instant.")
+@click.option("--series", is_flag=True, help="With --save, also write the delay of each pair at every instant.")
 @sky_options.all_rows
 @options.chart("delay", "spread", "connected", "changes", "hops", default="delay")
 @sky_options.output
@@ -186,7 +186,7 @@ def matrix(
 
     checked(chart)
     if given["series"] and save is None:
-        raise BentpipeError("--series needs --save FOLDER")
+        raise BentpipeError("--series needs a folder\n  expected --save FOLDER")
 
     def find(bar: Bar) -> Any:
         from bentpipe.sky import paths
@@ -207,7 +207,7 @@ def matrix(
     cls=sky_options.SkyCommand,
     examples=("sky passes Nairobi --over iridium", "sky passes '78.2N 15.6E' --over oneweb --json"),
 )
-@sky_options.place("place", "Where you look")
+@sky_options.place("place", "Place of the observer")
 @sky_options.over
 @sky_options.moment
 @sky_options.times("1 h", "10 s")
@@ -316,8 +316,20 @@ def _drawn_anyway(function: Function) -> Function:
     ),
 )
 @sky_options.over
-@click.option("--from", "origin", metavar="PLACE", shell_complete=complete.places, help="Draw the path from here.")
-@click.option("--to", "destination", metavar="PLACE", shell_complete=complete.places, help="Draw the path to here.")
+@click.option(
+    "--from",
+    "origin",
+    metavar="PLACE",
+    shell_complete=complete.places,
+    help="Draw the path from this place; needs --to.",
+)
+@click.option(
+    "--to",
+    "destination",
+    metavar="PLACE",
+    shell_complete=complete.places,
+    help="Draw the path to this place; needs --from.",
+)
 @sky_options.moment
 @sky_options.reach
 @sky_options.orbits
@@ -327,7 +339,7 @@ def _drawn_anyway(function: Function) -> Function:
 @sky_options.age_max
 @sky_options.save
 @click.option(
-    "-p", "--plot", type=options.PLACE, metavar="FILE", help=f"Where the map goes: .png, .svg or .pdf. [default: {MAP}]"
+    "-p", "--plot", type=options.PLACE, metavar="FILE", help=f"File of the map: .png, .svg or .pdf. [default: {MAP}]"
 )
 @_drawn_anyway
 @options.figure
@@ -352,7 +364,8 @@ def map(
         ends = given.pop("origin"), given.pop("destination")
         if (ends[0] is None) != (ends[1] is None):
             raise BentpipeError(
-                f"a path from {ends[0] or 'nowhere'} to {ends[1] or 'nowhere'}\n  expected --from and --to, or neither"
+                f"--{'from' if ends[1] is None else 'to'} needs the other end of the path\n"
+                "  expected --from and --to, or neither"
             )
         return map(ends=None if ends[0] is None else ends, **given)
 
@@ -377,20 +390,20 @@ def map(
         "sky budget Lagos --over geo:9E --frequency 14 --eirp 44 --gt 3 --down-frequency 12 --down-eirp 25 --down-gt 9",
     ),
 )
-@sky_options.place("place", "Where the link begins or ends")
+@sky_options.place("place", "Place of the ground station")
 @sky_options.over
-@click.option("--frequency", type=float, required=True, metavar="GHZ", help="The carrier, 1 to 350 GHz.")
+@click.option("--frequency", type=float, required=True, metavar="GHZ", help="Carrier frequency, 1 to 350 GHz.")
 @click.option("--eirp", type=float, required=True, metavar="DBW", help="Effective isotropic radiated power.")
 @click.option("--gt", "g_over_t", type=float, required=True, metavar="DB/K", help="G/T of the receiver.")
-@click.option("--baud", "symbol_rate", type=float, default=10e6, show_default="10e6", help="Symbols in a second.")
 @click.option(
-    "--losses", type=float, default=0.0, metavar="DB", help="Everything else: pointing, feeders. [default: 0]"
+    "--baud", "symbol_rate", type=float, default=10e6, show_default="10e6", help="Symbol rate in symbols per second."
 )
+@click.option("--losses", type=float, default=0.0, metavar="DB", help="Other losses: pointing, feeders. [default: 0]")
 @click.option(
     "--interference",
     type=float,
     metavar="DB",
-    help="Carrier over interference in the symbols' bandwidth. [default: none]",
+    help="Carrier-to-interference ratio in the symbols' bandwidth. [default: none]",
 )
 @click.option(
     "--noise",
@@ -398,9 +411,9 @@ def map(
     default=200.0,
     show_default=True,
     metavar="K",
-    help="Noise temperature of the receiver on the ground under a clear sky; it rises in rain.",
+    help="Noise temperature of the receiver on the ground under a clear sky; rain raises it.",
 )
-@click.option("--up", is_flag=True, help="The link leads up: its receiver is on the satellite.")
+@click.option("--up", is_flag=True, help="Uplink: the receiver is on the satellite.")
 @click.option(
     "--polarisation",
     default="circular",
@@ -408,13 +421,18 @@ def map(
     metavar="KIND",
     help="horizontal, vertical, circular, or the tilt to the horizontal in degrees.",
 )
-@click.option("--down-frequency", type=float, metavar="GHZ", help="Carrier of a bent pipe's way down.")
-@click.option("--down-eirp", type=float, metavar="DBW", help="Power of the satellite; the rest is the way up.")
-@click.option("--down-gt", "down_g_over_t", type=float, metavar="DB/K", help="G/T of who receives it.")
-@click.option("--down-losses", type=float, metavar="DB", help="Everything else on the way down. [default: 0]")
-@click.option("--down-interference", type=float, metavar="DB", help="Carrier over interference on the way down.")
+@click.option("--down-frequency", type=float, metavar="GHZ", help="Carrier frequency of the downlink of a bent pipe.")
 @click.option(
-    "--to", metavar="CITY", shell_complete=complete.places, help="Where the way down ends; dry. [default: PLACE]"
+    "--down-eirp", type=float, metavar="DBW", help="EIRP of the satellite; the other options then describe the uplink."
+)
+@click.option("--down-gt", "down_g_over_t", type=float, metavar="DB/K", help="G/T of the receiver of the downlink.")
+@click.option("--down-losses", type=float, metavar="DB", help="Other losses of the downlink. [default: 0]")
+@click.option("--down-interference", type=float, metavar="DB", help="Carrier-to-interference ratio of the downlink.")
+@click.option(
+    "--to",
+    metavar="CITY",
+    shell_complete=complete.places,
+    help="Place where the downlink ends, in dry air. [default: PLACE]",
 )
 @click.option(
     "--percent",
@@ -422,24 +440,32 @@ def map(
     default=[0.1],
     multiple=True,
     metavar="PERCENT",
-    help="Rain as it is exceeded in this share of the year; repeat for more. [default: 0.1]",
+    help="Share of the year in which the rain is exceeded. Repeatable. [default: 0.1]",
 )
-@click.option("--clouds", is_flag=True, help="Rain comes with clouds, as rare as --recommendation has them.")
-@click.option("--scintillation", is_flag=True, help="Rain comes with scintillation that is exceeded as often.")
+@click.option("--clouds", is_flag=True, help="Add clouds to the rain, as rare as --recommendation defines.")
+@click.option("--scintillation", is_flag=True, help="Add scintillation that is exceeded as often as the rain.")
 @click.option(
-    "--antenna", type=float, default=0.6, show_default=True, metavar="M", help="Diameter that averages scintillation."
+    "--antenna",
+    type=float,
+    default=0.6,
+    show_default=True,
+    metavar="M",
+    help="Antenna diameter, which averages scintillation.",
 )
 @click.option(
     "--recommendation",
     type=click.Choice(["P.618-14", "P.618-13"]),
     default="P.618-14",
     show_default=True,
-    help="Edition, which decides the gases and clouds beside rare rain.",
+    help="Edition of the recommendation; decides the gases and clouds beside rare rain.",
 )
 @click.option(
-    "--climate", metavar="CITY", shell_complete=complete.places, help="Whose air and rain; by default those of PLACE."
+    "--climate",
+    metavar="CITY",
+    shell_complete=complete.places,
+    help="City with the air and rain to use. Default: PLACE.",
 )
-@click.option("--start", metavar="UTC", help="When the satellites' height is taken.")
+@click.option("--start", metavar="UTC", help="Instant for the height of the satellites.")
 @sky_options.elevation
 @sky_options.bad
 @sky_options.age_max

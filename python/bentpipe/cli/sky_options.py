@@ -39,7 +39,7 @@ class SkyCommand(Command):
             now = FORMER.get(error.option_name)
             if now is None or now.split()[0] not in {name for each in self.params for name in each.opts}:
                 raise
-            raise BentpipeError(f"there is no option {error.option_name}\n  expected {now}") from None
+            raise BentpipeError(f"option {error.option_name} has another name now\n  expected {now}") from None
 
 
 def stacked(*chosen: Callable[[Function], Function]) -> Callable[[Function], Function]:
@@ -55,8 +55,8 @@ def stacked(*chosen: Callable[[Function], Function]) -> Callable[[Function], Fun
 
 def times(duration: str, step: str) -> Callable[[Function], Function]:
     return stacked(
-        click.option("--duration", default=duration, show_default=True, metavar="TIME", help="How long to look."),
-        click.option("--step", default=step, show_default=True, metavar="TIME", help="Time between two looks."),
+        click.option("--duration", default=duration, show_default=True, metavar="TIME", help="Duration of the look."),
+        click.option("--step", default=step, show_default=True, metavar="TIME", help="Time between two instants."),
     )
 
 
@@ -70,27 +70,26 @@ over = click.option(
     required=True,
     metavar="NAME|FILE",
     shell_complete=complete.constellations,
-    help="A constellation (see: list constellations), a file of element sets (TLE or OMM), geo:19.2E for a slot, or"
-    " Walker's numbers and km: delta:53:1584/72/39:550, or star:.",
+    help="Constellation (see: list constellations), file of element sets (TLE or OMM), GEO slot (geo:19.2E), or"
+    " Walker's numbers and height in km (delta:53:1584/72/39:550, star:...).",
 )
 moment = stacked(
     click.option(
         "--start",
         metavar="UTC",
-        help="When time is 0: 2026-06-14T12:00. By default 2000-01-01; for element sets the median of their epochs.",
+        help="Instant of time 0: 2026-06-14T12:00. Default: 2000-01-01, for element sets the median of their epochs.",
     ),
-    click.option("--at", default="0 s", show_default=True, metavar="TIME", help="Begin so long after the start."),
+    click.option("--at", default="0 s", show_default=True, metavar="TIME", help="Time after the start."),
 )
 elevation = click.option(
     "--elevation-min",
     metavar="DEGREES",
-    help="Use satellites from this elevation on. By default, as the constellation's source says; 25 for element sets,"
-    " 5 for geo:.",
+    help="Least elevation of a satellite in use. Default: that of the constellation, 25 for element sets, 5 for geo:.",
 )
 reach = stacked(
     elevation,
     click.option(
-        "--range-max-km", type=float, metavar="KM", help="Use satellites up to this distance instead, at any elevation."
+        "--range-max-km", type=float, metavar="KM", help="Use satellites up to this distance, at any elevation."
     ),
 )
 orbits = stacked(
@@ -98,26 +97,26 @@ orbits = stacked(
         "--motion",
         metavar="j2|kepler|sgp4",
         shell_complete=complete.one_of(("j2", "kepler", "sgp4")),
-        help="How the orbits of shells change. By default, as the constellation has it: mostly j2.",
+        help="Orbit model of shells. Default: that of the constellation, mostly j2.",
     ),
     click.option(
         "--mean-motion",
         type=float,
         metavar="REV/DAY",
-        help="Revolutions per day of a constellation of one shell, in place of its height.",
+        help="Revolutions per day, instead of the height; for a constellation of one shell.",
     ),
     click.option(
         "--odd-planes",
         type=float,
         metavar="DEGREES",
-        help="How far every other plane of a constellation of one shell is ahead, in place of its phasing.",
+        help="Lead of every other plane, instead of the phasing; for a constellation of one shell.",
     ),
 )
 between = click.option(
     "--between-satellites",
     metavar="none|grid|grid-and-seam",
     shell_complete=complete.one_of(("none", "grid", "grid-and-seam")),
-    help="Links between satellites. By default, those of the constellation.",
+    help="Links between satellites. Default: those of the constellation.",
 )
 bad = click.option(
     "--bad",
@@ -125,12 +124,12 @@ bad = click.option(
     show_default=True,
     metavar="refuse|skip",
     shell_complete=complete.one_of(("refuse", "skip")),
-    help="Refuse a file with bad or too old records, or leave these out.",
+    help="Reject a file with bad or too old records, or leave these records out.",
 )
 age_max = click.option(
     "--elements-age-max",
     metavar="TIME",
-    help="Refuse elements that are farther than this from any instant of the look, such as 200d. [default: 90 d]",
+    help="Reject elements with an epoch farther than this from any instant: 200d. [default: 90 d]",
 )
 gateways = stacked(
     click.option(
@@ -138,7 +137,7 @@ gateways = stacked(
         multiple=True,
         metavar="PLACE",
         shell_complete=complete.places,
-        help="A ground station that forwards packets. Repeat for each.",
+        help="Ground station that forwards packets. Repeatable.",
     ),
     click.option(
         "--relay",
@@ -146,7 +145,7 @@ gateways = stacked(
         show_default=True,
         metavar="fibre|ground",
         shell_complete=complete.one_of(("fibre", "ground")),
-        help="Way of packets from gateway to gateway: by fibre, or up again to any satellite (a zigzag).",
+        help="Path from gateway to gateway: by fibre, or up again to any satellite (a zigzag).",
     ),
     click.option(
         "--stretch",
@@ -154,7 +153,7 @@ gateways = stacked(
         default=1.5,
         show_default=True,
         metavar="FACTOR",
-        help="Length of fibres between gateways against the great circle.",
+        help="Length of fibres between gateways, relative to the great circle.",
     ),
 )
 choice = stacked(
@@ -164,8 +163,8 @@ choice = stacked(
         show_default=True,
         metavar="RULE",
         shell_complete=complete.selections,
-        help="How an end chooses its satellite: any (whichever makes the path best), highest, nearest, longest (until"
-        " it sets), periodic (checks every 10 s, as ns-2), starlink (by lot every 15 s).",
+        help="Satellite of each end: any (best path), highest, nearest, longest (until it sets), periodic (checks every"
+        " 10 s, as ns-2), starlink (random every 15 s).",
     ),
     click.option(
         "--metric",
@@ -173,7 +172,7 @@ choice = stacked(
         show_default=True,
         metavar="delay|hops",
         shell_complete=complete.one_of(("delay", "hops")),
-        help="Which path is best: the one with the least.",
+        help="Quantity that the best path minimises.",
     ),
     click.option(
         "--change",
@@ -181,18 +180,18 @@ choice = stacked(
         show_default=True,
         metavar="better|broken",
         shell_complete=complete.one_of(("better", "broken")),
-        help="Take another path as soon as it is better, or when the one in use is broken.",
+        help="Change to another path as soon as it is better, or when the path in use is broken.",
     ),
 )
 failure = click.option(
     "--failure",
     multiple=True,
     metavar="NAME",
-    help="A satellite or gateway that is out of use, or a link: 'A~B'. Repeat for each.",
+    help="Satellite or gateway that is out of use, or a link: 'A~B'. Repeatable.",
 )
 seed = click.option("--seed", type=click.IntRange(0), default=1, metavar="N", help="Seed of random choices.")
-all_rows = click.option("--all", "every", is_flag=True, help="Print every row of the table, not only the first ones.")
+all_rows = click.option("--all", "every", is_flag=True, help="Print every row of the table. Default: the first rows.")
 save = click.option(
-    "-o", "--save", type=options.PLACE, metavar="FOLDER", help="Write tables and provenance into this folder."
+    "-o", "--save", type=options.PLACE, metavar="FOLDER", help="Write tables and provenance to this folder."
 )
 output = stacked(save, options.plot, options.figure, options.json, options.quiet)

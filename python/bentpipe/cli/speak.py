@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     "command",
     nargs=-1,
     metavar="[-- CMD...]",
-    help="The program to run; without --send, --take or --echo, by default one that takes what is sent.",
+    help="Program to run. Default without --send, --take and --echo: a built-in receiver.",
 )
 @click.option("--send", type=options.PLACE, metavar="FILE", help="Send this file, then close.")
-@click.option("--take", type=options.PLACE, metavar="FILE", help="Write what comes to this file.")
-@click.option("--echo", is_flag=True, help="Send back what comes.")
-@click.option("--connect", is_flag=True, help="Connect to CMD, once it listens, instead of waiting for it.")
+@click.option("--take", type=options.PLACE, metavar="FILE", help="Write received data to this file.")
+@click.option("--echo", is_flag=True, help="Send received data back.")
+@click.option("--connect", is_flag=True, help="Connect to CMD when it listens. Default: wait for its connection.")
 @click.option(
-    "--port", type=int, default=5001, show_default=True, metavar="N", help="Where to listen, or to connect to."
+    "--port", type=int, default=5001, show_default=True, metavar="N", help="Port to listen on, or to connect to."
 )
-@options.one_cc("Congestion control of bentpipe's TCP: bentpipe list cc, or FILE.py:CLASS.")
-@click.option("--at", metavar="HOST", help="Host of CMD; by default where the flow goes to.")
-@click.option("--flow", metavar="NAME", help="Flow whose place real packets take; by default the first.")
+@options.one_cc("Congestion control of bentpipe's TCP (see: list cc), or FILE.py:CLASS.")
+@click.option("--at", metavar="HOST", help="Host of CMD. Default: the destination of the flow.")
+@click.option("--flow", metavar="NAME", help="Flow to replace by real packets. Default: the first.")
 @click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
 @options.pcap
 @options.sets
@@ -71,9 +71,8 @@ def command(
 ) -> None:
     """Speak bentpipe's own TCP with real programs.
 
-    One end of a flow is a host of Linux, where CMD runs. At the other TCP is that of the simulator, with the settings
-    of the table [tcp], over the simulated path in real time. It sends without end to all who connect, unless an option
-    says something else.
+    One end of a flow is a Linux host, where CMD runs. The other end is the simulator's TCP, with the settings of the
+    table [tcp], over the simulated path in real time. By default it sends endless data on each connection.
     """
     check_places(save, plot, pcap)
     from bentpipe.emulation.speak import speak

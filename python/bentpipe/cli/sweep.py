@@ -41,12 +41,11 @@ if TYPE_CHECKING:
     metavar="KEY=VALUES",
     multiple=True,
     shell_complete=complete.settings,
-    help="A key and its values, a list or a range: tcp.cc=reno,sack or link.up.error.rate=1e-5..1e-1:9:log. Repeat for"
-    " each. 'KEY=VALUES; KEY=VALUES' go together. A congestion control of your own is FILE.py:CLASS. Overrides [sweep]"
-    " in the file.",
+    help="A key and its values, a list or a range: tcp.cc=reno,sack or link.up.error.rate=1e-5..1e-1:9:log. Repeatable."
+    " 'KEY=VALUES; KEY=VALUES' go together. Your own congestion control: FILE.py:CLASS. Overrides [sweep] in the file.",
 )
-@options.case("A condition by name, such as 'rain: link.sat.error.rate=1e-4', as one more axis; repeat for each.")
-@options.replications(None, "Runs of each point, all with different seeds; 10 if the file says nothing.")
+@options.case("A condition by name, as one more axis: 'rain: link.sat.error.rate=1e-4'. Repeatable.")
+@options.replications(None, "Runs per point, each with another seed. Default: the number in the file, else 10.")
 @options.until
 @options.replications_max
 @click.option(
@@ -54,15 +53,15 @@ if TYPE_CHECKING:
     "--metric",
     metavar="A,B",
     shell_complete=complete.metrics,
-    help="What is shown: goodput, tcp_efficiency, fct:web, queue_p95:sat.forward. See: list metrics.",
+    help="Metrics to show: goodput, tcp_efficiency, fct:web, queue_p95:sat.forward (see: list metrics).",
 )
 @click.option(
     "--tables",
     metavar="A,B",
-    help="Tables of each run to keep besides: flows, links, drops, completions, transfers, datagrams.",
+    help="More tables of each run to keep: flows, links, drops, completions, transfers, datagrams.",
 )
 @options.judgement(*options.JUDGEMENT)
-@click.option("--ratio", is_flag=True, help="Show ratios to --against NAME as well, in pairs of equal seeds.")
+@click.option("--ratio", is_flag=True, help="Also show ratios to --against NAME, paired by seed.")
 @options.sets
 @options.seed
 @options.execution
@@ -93,8 +92,8 @@ def command(
 ) -> None:
     """Run a grid of scenarios, and resume it.
 
-    Runs each point of the grid many times and keeps every run in a store (by default, NAME.sweep). Interrupted or
-    killed, the same command continues where it was.
+    Runs each point of the grid several times, and keeps every run in a store (default: NAME.sweep). Repeat the command
+    to continue an interrupted sweep.
     """
     check_places(plot=plot)
     sweep_charted(chart)

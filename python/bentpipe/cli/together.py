@@ -52,7 +52,7 @@ def carry_out(
             raise
         finished(interrupt.result)
         if save is not None:
-            raise Interrupted(f"{interrupt}; these are saved in {save}") from None
+            raise Interrupted(f"{interrupt}; the finished runs are saved in {save}") from None
         raise
     finished(result)
     # Last: there may be nothing to draw, and what was computed is worth having all the same.

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     examples=("twin geo --cc cubic", "twin geo --cc bbr --emulations 5 --plot windows.png"),
 )
 @options.file
-@click.option("--flow", metavar="NAME", help="Flow to compare; by default the first bulk flow.")
-@options.one_cc("Congestion control, by the kernel's name or bentpipe's. Default: the kernel's.")
-@options.replications(30, "Simulated runs, all with different seeds.")
+@click.option("--flow", metavar="NAME", help="Flow to compare. Default: the first bulk flow.")
+@options.one_cc("Congestion control: the kernel's or bentpipe's name. Default: the kernel's default.")
+@options.replications(30, "Simulated runs, each with another seed.")
 @click.option(
     "--emulations",
     type=click.IntRange(1),
@@ -68,9 +68,9 @@ def command(
 ) -> None:
     """Compare the simulator with this machine.
 
-    A bulk transfer is simulated with the settings of the kernel, and done by the kernel itself over the same path in
-    real time. A table shows for each quantity the 95 % interval of the difference and whether the two agree, differ, or
-    need more runs. A sentence gives the overall verdict.
+    Simulates a bulk transfer with the settings of the kernel. The kernel does it over the same path in real time.
+    A table shows the 95 % interval of the difference of each quantity, and whether the two agree, differ, or need more
+    runs. A sentence gives the overall verdict.
     """
     check_places(save, plot)
     shares = _shares(margins)
@@ -109,11 +109,16 @@ def _shares(written: tuple[str, ...]) -> float | dict[str, float] | None:
         try:
             number = float(share.removesuffix("%")) / (100 if share.endswith("%") else 1)
         except ValueError:
-            raise click.BadParameter(f"{each!r} has no share such as 5% or 0.05", param_hint="--margin") from None
+            raise click.BadParameter(
+                f"{each!r} has no share\n  expected a share such as 5% or 0.05", param_hint="--margin"
+            ) from None
         if not name and len(written) == 1:
             return number
         if not name:
-            raise click.BadParameter(f"{each!r} is for all quantities, beside others", param_hint="--margin")
+            raise click.BadParameter(
+                f"{each!r} has no quantity\n  expected one share for all quantities, or QUANTITY=SHARE for each",
+                param_hint="--margin",
+            )
         found[name] = number
     return found or None
 

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     ),
 )
 @options.file
-@click.option("--flow", metavar="NAME", help="Only this flow; with a time, not needed where there is only one.")
-@click.option("--at", "at", metavar="TIME", help="An instant: 72s. Covers four round trips around it.")
-@click.option("--from", "start", metavar="TIME", help="Start of a window of time, with --to.")
-@click.option("--to", "end", metavar="TIME", help="End of the window.")
-@click.option("--no-try", is_flag=True, help="Without a time: do not try remedies, which takes a run each.")
+@click.option("--flow", metavar="NAME", help="Flow to explain. Required with a time if there are several.")
+@click.option("--at", "at", metavar="TIME", help="Instant: 72s. Covers at least four round trips around it.")
+@click.option("--from", "start", metavar="TIME", help="Start of a time window; needs --to.")
+@click.option("--to", "end", metavar="TIME", help="End of the time window; needs --from.")
+@click.option("--no-try", is_flag=True, help="Do not try remedies; each takes a run. Not with a time.")
 @options.cc(
-    "Congestion control of each flow that names none itself; of a saved result, the class that it had: FILE.py:CLASS.",
+    "Congestion control of each flow without its own. For a saved result: its class, FILE.py:CLASS.",
     metavar="NAME",
 )
 @options.sets
@@ -64,17 +64,20 @@ def command(
 ) -> None:
     """Explain where time went, or one instant.
 
-    Runs the scenario, or takes a saved result. Without a time, it shows the parts of the time of each kind of flow, the
-    flows that filled the queues, and changes that help: each is tried in one run, and the command below it compares it.
-    With a time, it lists in order what happened to a flow: handovers, losses with their causes, what the sender made of
-    them, and when nothing was to be sent. Then it divides the time of the window: link in use, path not filled,
+    Runs the scenario, or reads a saved result. Without a time, it shows the parts of the time of each kind of flow, the
+    flows that filled the queues, and changes that help. Each change is tried in one run; the command below it compares
+    it. With a time, it lists the events of a flow in order: handovers, losses with their causes, the sender's
+    reactions, and times without data to send. Then it divides the time of the window: link in use, path not filled,
     recovery, silence, limits of the sender and of the receiver.
     """
     times = {"at": at, "from": start, "to": end}
     at_s, start_s, end_s = (_seconds(name, text) for name, text in times.items())
     has_time = any(text is not None for text in times.values())
     if has_time and no_try:
-        raise BentpipeError("--no-try is of the whole run\n  expected no --at, --from or --to beside it")
+        raise BentpipeError(
+            "--no-try and a time exclude each other: remedies are for the whole run\n"
+            "  expected --no-try without --at, --from and --to"
+        )
     asked: dict[str, Any] = {"flow": flow, "at": at_s, "start": start_s, "end": end_s}
     result = _result(file, cc, sets, seed, quiet, asked)
     if not has_time:
@@ -134,7 +137,7 @@ def _seconds(name: str, text: str | None) -> float | None:
     found = _core.quantity(text)
     if found is None or found[1] != "s":
         shown = text or "''"
-        raise BentpipeError(f'--{name} {shown} is no time\n  expected a time, like "72 s" or "1.5min"')
+        raise BentpipeError(f'--{name} {shown} is not a time\n  expected a time, like "72 s" or "1.5min"')
     return found[0]
 
 
@@ -187,12 +190,12 @@ def _breakdown(found: Breakdown) -> Iterator[RenderableType]:
         yield ""
     helpful = [remedy for remedy in found.remedies if remedy.helps]
     if helpful:
-        yield Text("What to try, by its effect in one run with this seed:")
+        yield Text("Remedies, by their effect in one run with this seed:")
     for number, remedy in enumerate(helpful, 1):
         yield Text(f"{number}. {remedy.name}. {remedy.effect}.")
         yield remedy.command
     rest = [f"{remedy.name} ({remedy.effect})" for remedy in found.remedies if not remedy.helps]
     if rest:
-        yield Text(f"Tried, and no help: {'; '.join(rest)}.")
+        yield Text(f"Tried without effect: {'; '.join(rest)}.")
     for note in found.notes:
         yield Text(f"note: {note}")

@@ -131,7 +131,7 @@ def drill(script: str) -> Drilled:
         )
         found.append(tuple(differences))
     if not cases:
-        raise BentpipeError(f"{script}: no case in it\n  expected one that begins with a line: = RFC 9293 §3.5  TITLE")
+        raise BentpipeError(f"{script} has no case\n  expected a case that begins with a line: = RFC 9293 §3.5  TITLE")
     core, codec = found
     return Drilled(script, cases, core, codec)
 
@@ -145,7 +145,7 @@ def on_kernel(found: Iterable[Drilled]) -> list[Drilled]:
         The system does not allow it. The text says what helps.
     """
     if not hasattr(_core, "kernel_drill"):
-        raise EmulationError(f"the drill on the kernel needs Linux; this is {sys.platform}")
+        raise EmulationError(f"this system is {sys.platform}\n  expected Linux for the drill on the kernel")
     from bentpipe.emulation.emulate import reported
 
     found = list(found)
@@ -178,7 +178,7 @@ def _text(script: str) -> str:
     except FileNotFoundError:
         raise BentpipeError(unknown(script, "a script or a file", known)) from None
     except UnicodeDecodeError:
-        raise BentpipeError(f"{script}: not a text in UTF-8") from None
+        raise BentpipeError(f"{script} is not text in UTF-8\n  expected a conformance script") from None
     except OSError as error:
         raise BentpipeError(f"{script}: {reason(error)}") from None
     except ValueError:

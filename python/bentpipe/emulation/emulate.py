@@ -60,12 +60,12 @@ PRESET_SWITCHES = {
 NAMESPACES = {"user": "user", "mnt": "mount", "pid": "process", "net": "network", "uts": "host name"}
 """Those that an emulation makes: their limits in /proc/sys/user are named so."""
 HINTS = {
-    "/dev/net/tun": "sudo modprobe tun makes it; a container wants --device /dev/net/tun; {backend} needs none",
-    "(veth)": "sudo modprobe -a tun veth gives the kernel both kinds of devices that hosts may have",
-    "packet socket": "sudo modprobe -a tun af_packet gives the kernel what hosts may have",
-    "segmentation offload": "{offload} takes it where the kernel has it",
+    "/dev/net/tun": "sudo modprobe tun makes it, a container needs --device /dev/net/tun; {backend} needs no device",
+    "(veth)": "sudo modprobe -a tun veth loads both kinds of devices for hosts into the kernel",
+    "packet socket": "sudo modprobe -a tun af_packet loads the modules for hosts into the kernel",
+    "segmentation offload": "{offload} uses it if the kernel has it",
     "": "this needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
-    " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container wants --cap-add SYS_ADMIN,NET_ADMIN",
+    " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container needs --cap-add SYS_ADMIN,NET_ADMIN",
 }
 """What helps where the system refuses, by a word of the step."""
 
@@ -170,7 +170,9 @@ class Emulation(Result):
         result = RunResult.load(folder, classes)
         facts = files.provenance(folder, RUN).get(PART)
         if facts is None:
-            raise EmulationError(f"{Path(folder)} is the result of a simulated run\n  expected an emulated one")
+            raise EmulationError(
+                f"{Path(folder)} is the result of a simulated run\n  expected the result of an emulated run"
+            )
         with files.reading(folder):
             return cls(
                 **{**facts, "trust": Trust.of(facts["trust"])}, result=result, samples=files.table(folder, SAMPLES)
@@ -360,7 +362,7 @@ def carry_out(
     """
     forks.refuse()
     if not hasattr(_core, "Emulation"):
-        raise EmulationError(f"emulate needs Linux; this is {sys.platform}")
+        raise EmulationError(f"this system is {sys.platform}\n  expected Linux for emulation")
     for word, name, known in ((backend, "a backend", BACKENDS), (offload, "a setting of offload", OFFLOADS)):
         if word not in known:
             raise EmulationError(unknown(word, name, known))
@@ -376,7 +378,7 @@ def carry_out(
     if at not in (hosts := _hosts(scenario)):
         raise EmulationError(unknown(at, "a host", hosts))
     if not command:
-        raise EmulationError("no program to run\n  expected one, such as: -- ping server")
+        raise EmulationError("no program to run\n  expected a command, such as: -- ping server")
     peer = next(end for end in (*ends, *hosts) if end != at)
     job = {
         "parent": os.getpid(),
@@ -407,7 +409,7 @@ def carry_out(
         cpu_s=content["cpu_s"],
     )
     tables = content["tables"]
-    tables["notes"].append("real packets came from programs: the scenario alone does not repeat this run")
+    tables["notes"].append("real packets came from programs, so the scenario alone does not repeat this run")
     tables["notes"] += [
         f'"{function}" at node "{node}" lets real packets pass as they are' for node, function in content["passed"]
     ]
@@ -503,7 +505,7 @@ def _hint(error: str) -> str:
         kind for kind, limit in limits.items() if limit.exists() and limit.read_text(encoding="utf-8").strip() == "0"
     ]
     if not spent:
-        return "a limit of namespaces is used up (sysctl user): end what has them, or raise the limit"
+        return "the limit of namespaces is reached (sysctl user): end programs in namespaces, or raise the limit"
     names = " and ".join(NAMESPACES[kind] for kind in spent)
     commands = " ".join(f"user.max_{kind}_namespaces=15000" for kind in spent)
     return f"{names} namespaces are switched off here: sudo sysctl -w {commands} allows them"
@@ -535,11 +537,14 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
         # The front was not ready yet to pass it on.
         return {"error": ""}
     if not content:
-        raise EmulationError(f"the emulator ended before its report, with status {front.returncode}")
+        raise EmulationError(
+            f"the emulator ended before its report, with status {front.returncode}\n"
+            "  run it again, and report a bug if it ends again"
+        )
     try:
         return dict(marshal.loads(content))
     except (EOFError, ValueError, TypeError):
-        raise EmulationError("the emulator was killed while it wrote its report") from None
+        raise EmulationError("the emulator was killed while it wrote its report\n  run it again") from None
 
 
 def _await(front: subprocess.Popen[bytes], before: set[int | signal.Signals]) -> bool:

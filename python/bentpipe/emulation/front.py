@@ -253,7 +253,7 @@ def _wait_for(emulation: _core.Emulation, host: int, server: subprocess.Popen[by
     until = time.monotonic() + LISTENS_WITHIN_S
     while not _is_anything_open():
         if server.poll() is not None:
-            raise _failure(f"the server {' '.join(command)!r} ended at once, with status {server.returncode}")
+            raise _failure(f"the server {' '.join(command)!r} ended immediately, with status {server.returncode}")
         if time.monotonic() > until:
             raise _failure(
                 f"the server {' '.join(command)!r} does not listen after {LISTENS_WITHIN_S:g} s\n"

@@ -90,12 +90,12 @@ def divergence(simulated: Sequence[Sent], emulated: Sequence[Sent]) -> str:
     for number, (one, other) in enumerate(zip(simulated, emulated, strict=False), 1):
         if (one.offset, one.size, one.fate) != (other.offset, other.size, other.fate):
             return (
-                f"The packets part at number {number} of those with data: simulated {one.sentence};"
+                f"The packets with data differ from number {number} on: simulated {one.sentence};"
                 f" emulated {other.sentence}."
             )
     shorter = min(len(simulated), len(emulated))
     if not shorter:
-        return "No data was sent on one side at least."
+        return "At least one side sent no data."
     return f"The first {shorter} packets with data are the same on both sides, and have the same fate."
 
 

@@ -80,11 +80,11 @@ def speak(
     asked = {"send": send is not None, "take": take is not None, "echo": echo}
     services = [name for name, is_asked in asked.items() if is_asked]
     if len(services) > 1:
-        raise EmulationError(f"{' and '.join(services)}\n  expected one of them: a host does one thing")
+        raise EmulationError(f"{' and '.join(services)}\n  expected only one of them")
     if send is not None and not Path(send).is_file():
-        raise EmulationError(f"{send}: no such file\n  expected one to send")
+        raise EmulationError(f"there is no file {send}\n  expected a file to send")
     if take is not None and not Path(take).absolute().parent.is_dir():
-        raise EmulationError(f"{take}: no such folder\n  expected one for the file to take")
+        raise EmulationError(f"the folder of {take} does not exist\n  expected a file in an existing folder")
     if not isinstance(port, int) or not 0 < port < 1 << 16:
         raise EmulationError(f"port {port}\n  expected 1 to 65535")
     scenario = scenario_of(scenario)

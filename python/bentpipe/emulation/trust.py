@@ -23,7 +23,7 @@ EXCESS_MAX = 0.02
 """Of the path's round trip, if that is more."""
 SLEPT_MAX_S = 0.001
 """Between two readings of two clocks some microseconds pass."""
-OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel takes no joined packets"}
+OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel accepts no joined packets"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Trust:
     cpu_s : float
         Processor time of the emulator, seconds.
     writes, late_bursts : int
-        How often a host was given packets, and how often of these at once what was due over more than 1 ms.
+        Deliveries of packets to hosts, and those that bundle packets due over more than 1 ms.
     turnaround_s : float or None
         How long the slowest host takes to answer an echo without a path, seconds: the median of 20, before the run.
         None where a host does not answer.
@@ -161,7 +161,7 @@ class Trust:
             return " ".join([f"Not trustworthy: {'; '.join(self.reasons)}.", *remarks])
         if (self.turnaround_s or 0) > TURNAROUND_MAX_S:
             remarks.append(
-                f"Hosts take {(self.turnaround_s or 0) * 1e3:.2g} ms to answer without a path: each round trip has it."
+                f"Hosts need {(self.turnaround_s or 0) * 1e3:.2g} ms to answer without a path, in each round trip."
             )
         if self.longest_turn_s > TURN_MAX_S:
             remarks.append(f"One gap of {self.longest_turn_s * 1e3:.1f} ms may have ended a slow start early.")

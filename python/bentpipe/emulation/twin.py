@@ -233,7 +233,10 @@ class Twin(Result):
     def _figure(self, chart: str, metric: str | None) -> Figure:
         """Draw the window of one run of each side over time."""
         if metric is not None:
-            raise EmulationError("{metric}: a twin draws windows", metric=metric)
+            raise EmulationError(
+                "{metric} has no figure: a twin draws congestion windows\n  expected plot() without a metric",
+                metric=metric,
+            )
         from bentpipe.plot import COLOURS
         from bentpipe.plot.style import blank, plain, style
 
@@ -387,7 +390,10 @@ class _Side:
 def _bulk(flows: dict[str, Any]) -> str:
     found = next((name for name, flow in flows.items() if flow["app"]["kind"] in BULK), None)
     if found is None:
-        raise EmulationError("no bulk flow\n  expected one with app = 'greedy' or 'port', or the name of another flow")
+        raise EmulationError(
+            "the scenario has no bulk flow\n"
+            "  expected a flow with app = 'greedy' or 'port', or the name of another flow"
+        )
     return found
 
 
@@ -414,14 +420,14 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
     sender = of_flow(found.samples, (flow["from"], flow["to"])).filter(pl.col("srtt_s") > 0)
     if sender.is_empty():
         raise EmulationError(
-            "the kernel said nothing about the transfer\n  expected a kernel with sock_diag (tcp_diag)"
+            "the kernel reported no data of the transfer\n  expected a kernel with sock_diag (tcp_diag)"
         )
     start_s = sender["time_s"][0]
     # As long as the simulated run is looked at: from its first round trip, which the handshake gives.
     sender = sender.filter(pl.col("time_s") <= start_s + scenario.duration_s - sender["srtt_s"][0])
     if sender.height < 2:
         raise EmulationError(
-            "the run is over before the first data are acknowledged\n  expected a duration of several round trips"
+            "the run ended before the first data were acknowledged\n  expected a duration of several round trips"
         )
     last = sender.row(-1, named=True)
     losses = _losses(found.result, name).filter(pl.col("time_s") <= last["time_s"])

@@ -271,7 +271,7 @@ def whole(quantities: Sequence[Judged]) -> str:
 def _advice(open_ones: Sequence[Judged]) -> str:
     more = more_runs(open_ones)
     if more is None:
-        return f"More than {MORE_MOST} further emulated runs would be needed: runs of a longer duration spread less."
+        return f"More than {MORE_MOST} further emulated runs would be needed. Longer runs vary less."
     if any(each.difference_low is None for each in open_ones):
         return f"At least {more} more emulated run{'s' if more > 1 else ''}: a single one has no spread."
     return f"{more} more emulated run{'s' if more > 1 else ''} would settle it, with this spread and difference."
@@ -374,11 +374,9 @@ def divergence(simulated: Sequence[float], emulated: Sequence[float], round_trip
     """The first loss that one side has and the other has not within two round trips; times since the first data."""
     for number, (one, other) in enumerate(zip(simulated, emulated, strict=False), 1):
         if abs(one - other) > 2 * round_trip_s:
-            return f"The losses part at number {number}: at {one:.3f} s simulated, at {other:.3f} s emulated."
+            return f"The losses differ from number {number} on: at {one:.3f} s simulated, at {other:.3f} s emulated."
     if len(simulated) != len(emulated):
         side, longer = ("simulated", simulated) if len(simulated) > len(emulated) else ("emulated", emulated)
         number = min(len(simulated), len(emulated))
-        return f"The losses part at number {number + 1}: {side} only, at {longer[number]:.3f} s."
-    return (
-        "All losses come at the same time, within two round trips." if simulated else "No data was lost on either side."
-    )
+        return f"The losses differ from number {number + 1} on: {side} only, at {longer[number]:.3f} s."
+    return "All losses agree in time, within two round trips." if simulated else "No data was lost on either side."

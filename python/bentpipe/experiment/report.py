@@ -60,7 +60,7 @@ def _opened(source: str | os.PathLike[str], against: str | None) -> Result:
     if files.form_of(Path(source)) == RUN:
         if against is not None:
             raise ScenarioError(
-                f"{source} is one run: there is nothing to compare with {against}\n  leave {{against}} out",
+                f"{source} is one run, which has no cases to compare with {against}\n  leave {{against}} out",
                 against=None,
             )
         return RunResult.load(source)
@@ -78,7 +78,8 @@ def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
     place = source / FOLDER
     if source.is_dir() and not os.access(source, os.W_OK):
         raise BentpipeError(
-            f"{source} is write-protected, so its report has no place in it\n  name another folder: {{folder}}",
+            f"{source} is write-protected, so the report cannot be written into it\n"
+            f"  expected another folder: {{folder}}",
             folder=Word("FOLDER"),
         )
     # Other places are refused where they are read.

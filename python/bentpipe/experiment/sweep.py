@@ -128,7 +128,7 @@ def sweep(
         grid = Grid(whole, partial(watch or (lambda _: None), Progress()), judgement)
         if not grid.keys:
             raise ScenarioError(
-                "nothing to vary: the grid is empty\n  expected keys with values in [sweep.vary], or {vary}",
+                "the sweep has no key to vary\n  expected keys with values in [sweep.vary], or {vary}",
                 vary={"tcp.cc": ["newreno", "sack"]},
             )
         return carry_out(grid, store=store, jobs=jobs, on=on, progress=watch)

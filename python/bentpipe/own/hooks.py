@@ -33,14 +33,13 @@ class Rules:
             for name, value in vars(each).items():
                 if name in self.state:
                     raise ScenarioError(
-                        f"{each.__name__} has its own {name} ({type(value).__name__}), which would hide that of"
+                        f"{each.__name__} has its own {name} ({type(value).__name__}), which would hide the one of"
                         f" {self.owner}\n  expected another name; hooks {self.use} self.{name}"
                     )
                 if name in self.hooks and (what := self._why_no_hook(value)):
                     raise ScenarioError(f"{name} of {each.__name__} is {what}")
                 if name not in self.hooks and callable(getattr(value, "__func__", value)) and self._is_slip(name):
-                    what = f"a hook, and {each.__name__} has a method of that name"
-                    raise ScenarioError(unknown(name, what, self.hooks))
+                    raise ScenarioError(unknown(name, f"a hook, but a method of {each.__name__}", self.hooks))
 
     def _why_no_hook(self, value: object) -> str:
         """What it is instead of a method that does its work when it is called; empty if it is one."""
@@ -50,9 +49,9 @@ class Rules:
             return f"{'a property' if isinstance(value, property) else repr(value)}\n  expected a method"
         function = inspect.unwrap(value)
         if inspect.isgeneratorfunction(function):
-            return "a generator, and its lines would never run\n  expected a method without `yield`"
+            return "a generator, whose lines would never run\n  expected a method without `yield`"
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-            return "`async`, and its lines would never run\n  expected a method without `async`"
+            return "`async`, so its lines would never run\n  expected a method without `async`"
         return ""
 
     def _is_slip(self, name: str) -> bool:
@@ -89,5 +88,5 @@ class Absent:
 
     def __init__(self, *args: Any) -> None:
         raise ScenarioError(
-            f"{type(self).__name__} is not a part of the result: put the class in its place, {self.instead}"
+            f"{type(self).__name__} is not saved with the result\n  expected the class in its place, {self.instead}"
         )

@@ -97,7 +97,7 @@ def taken(own: Any, base: type | None = None) -> Any:
     ScenarioError
         There is no such file or class, it cannot be imported, or it cannot be what is asked for.
     """
-    bases = {CongestionControl: "a congestion control", Middlebox: "a function of the network"}
+    bases = {CongestionControl: "a congestion control", Middlebox: "a middlebox"}
     bases = {each: what for each, what in bases.items() if base in (None, each)}
     if isinstance(own, str):
         found = _IN_FILE.fullmatch(own.strip())
@@ -125,9 +125,7 @@ def _check_class(cls: Any, what: str) -> None:
         return MIDDLEBOX_RULES.check(cls, Middlebox)
     SENDER_RULES.check(cls, CongestionControl)
     if any(name == choice["name"] for choice in choices()["cc"]):
-        raise ScenarioError(
-            f"{cls.__qualname__} is called {name}, as one that comes with bentpipe\n  expected another name"
-        )
+        raise ScenarioError(f"{cls.__qualname__} is called {name}, like a bundled one\n  expected another name")
     recovery, extends = getattr(cls, "recovery", None), getattr(cls, "extends", None)
     if recovery not in LIKE:
         raise ScenarioError(unknown(str(recovery), f"a loss recovery that {name} can have", LIKE))
@@ -156,7 +154,7 @@ def united(*classes: Mapping[str, Own]) -> dict[str, Own]:
     for name, cls in (item for each in classes for item in each.items()):
         if name in found and found[name] is not cls and code_of(found[name]) != code_of(cls):
             raise ScenarioError(
-                f"two {'functions' if issubclass(cls, Middlebox) else 'congestion controls'} are called {name}\n"
+                f"two {'middleboxes' if issubclass(cls, Middlebox) else 'congestion controls'} are called {name}\n"
                 "  expected different names: give one of the classes an attribute name"
             )
         found[name] = cls
@@ -185,7 +183,7 @@ def _refuse_twice(sender: Sender, others: Iterable[Sender]) -> None:
     """A sender beside itself would look like a result."""
     if sender in others:
         name = sender if isinstance(sender, str) else name_of(sender)
-        raise ScenarioError(f"{name} is there twice\n  expected each congestion control or case once")
+        raise ScenarioError(f"{name} is given twice\n  expected each congestion control or case once")
 
 
 def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
@@ -256,9 +254,7 @@ def _in_file(path: Path, name: str, bases: tuple[type, ...]) -> type:
     module = imported(str(path.absolute()), source)
     found = getattr(module, name, None)
     if found is not None and not isinstance(found, type):
-        raise ScenarioError(
-            f"{name} in {path} is no class, but of the type {type(found).__name__}\n  {_expected(bases)}"
-        )
+        raise ScenarioError(f"{name} in {path} is not a class, but a {type(found).__name__}\n  {_expected(bases)}")
     if found is None:
         classes = [key for key, value in vars(module).items() if _is_usable(value, bases)]
         raise ScenarioError(unknown(name, f"there: {path} has no class {name}", classes))
@@ -322,8 +318,8 @@ def present(text: str, classes: Iterable[Sender | Function]) -> dict[str, Own]:
             raise ScenarioError(unknown(name, "a class that this result has", found))
         if code_of(cls) != code_of(found[name]):
             raise ScenarioError(
-                f"{name} is not the class that the result was made with: its code is another\n"
-                "  expected the class as it was, or a new run with this one"
+                f"{name} is not the class of the result: its code has changed\n"
+                "  expected the former class, or a new run with this class"
             )
         found[name] = cls
     return found

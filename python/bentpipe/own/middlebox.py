@@ -26,8 +26,8 @@ class Middlebox(_core.Middlebox):
     """Extend this to write a function of your own that stands at a node and sees each packet that passes.
 
     A packet goes on when `on_packet` returns, unless the hook said otherwise: at most one of `drop`, `send_back`,
-    `consume`, `delay` and `hold` for each. What is called is carried out when the hook has returned; packets that it
-    released go first.
+    `consume`, `delay` and `hold` for each. Calls take effect after the hook returns;
+    packets that it released go first.
 
     `on_corrupted` sees packets that arrive corrupted at a node of kind `processing`, which drops them afterwards.
     `notify` reports them to their sender, from any hook.

@@ -87,7 +87,7 @@ def _pickled(name: str, cls: Own) -> bytes:
     except ImportError:
         raise ScenarioError(
             f"to send {name} to other processes needs cloudpickle, which is not installed\n"
-            f"  pip install 'bentpipe[cluster]', or put {IN_A_FILE}"
+            f"  pip install 'bentpipe[cluster]', or use {IN_A_FILE}"
         ) from None
     # By reference, a process would take the class from its copy of the module, or find none.
     by_value = [

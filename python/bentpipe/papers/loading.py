@@ -37,7 +37,9 @@ def module(paper: Paper, name: str) -> ModuleType:
     """
     path = paper.folder / f"{name}.py"
     if not path.is_file():
-        raise PaperError(f"{paper.folder} has no {path.name}")
+        raise PaperError(
+            f"{paper.folder} has no {path.name}\n  expected the files that bentpipe reproduce --new NAME writes"
+        )
     # The name depends on the content, so changed files are imported again in a notebook.
     content = hashlib.sha256(os.fsencode(paper.folder.resolve()))
     for each in sorted(paper.folder.glob("*.py")):

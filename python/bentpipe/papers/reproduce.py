@@ -247,7 +247,10 @@ class Reproduction(Result):
 
     def _figure(self, chart: str, metric: str | None) -> MatplotlibFigure:
         if metric is not None:
-            raise PaperError("{metric}: figures of papers have fixed metrics\n  expected no metric", metric=metric)
+            raise PaperError(
+                "{metric} has no figure: figures show the metrics of the paper\n  expected plot() of a figure",
+                metric=metric,
+            )
         # The caller may change it.
         copied: MatplotlibFigure = pickle.loads(pickle.dumps(self._drawn[chart].figure))
         return copied

@@ -75,7 +75,7 @@ def _share(axes: Axes, mix: Mix) -> None:
 
 def _goodput(axes: Axes, mix: Mix) -> None:
     unit = _draw(axes, mix, "goodput", ring="own")
-    axes.set_xlabel(label("Goodput", f"{unit}; ring: among its own kind"))
+    axes.set_xlabel(label("Goodput", f"{unit}; ring: all flows alike"))
 
 
 def _intervals(axes: Axes, mix: Mix, metric: str) -> None:

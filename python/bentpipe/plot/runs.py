@@ -41,7 +41,7 @@ def run_figure(result: RunResult) -> Figure:
     """
     names = [name for name in PANELS if name in result.recorded]
     if not names:
-        raise BentpipeError("no time series to draw\n  record at least one of " + ", ".join(PANELS))
+        raise BentpipeError("the run has no time series to draw\n  expected at least one of " + ", ".join(PANELS))
     with style():
         return _run_figure(result, names)
 

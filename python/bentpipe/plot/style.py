@@ -68,7 +68,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 def _check_ending(path: str | os.PathLike[str]) -> None:
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
-        raise BentpipeError(f"{path} is no name for a figure\n  expected an ending {', '.join(ENDINGS)}")
+        raise BentpipeError(f"{path} has no ending of a figure\n  expected one of {', '.join(ENDINGS)}")
 
 
 def save(figure: Figure, path: str | os.PathLike[str], note: str = "", dpi: int = 300) -> None:
@@ -189,7 +189,7 @@ def blank(panels: int, height: float) -> tuple[Figure, list[Axes]]:
 
 def nothing_of(metric: str) -> BentpipeError:
     """Return the error for a metric that no run has: empty axes would look like a result."""
-    return BentpipeError(f"there is no {metric} in any of the runs\n  nothing can be drawn")
+    return BentpipeError(f"no run has a value of {metric}\n  expected a metric with values")
 
 
 def style() -> AbstractContextManager[None]:

@@ -137,7 +137,7 @@ class _Drawer:
         bounds = ""
         if any(isinstance(each, AtLeast) for each in self.estimates):
             bounds = "; open: at least this"
-            self.notes.append("open with an arrow: not every run completed, and the mean is larger than this")
+            self.notes.append("open with an arrow: not every run completed, so the mean is larger")
         if self.is_cut:
             bounds += f"; {EXPLAINED}"
             self.notes.append(EXPLAINED)

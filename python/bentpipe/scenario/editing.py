@@ -39,7 +39,9 @@ def edited(text: str, key: str, literal: str) -> str:
         raise ScenarioError(Problem(f"not TOML: {error}", key=key)) from error
     path = [quoted or bare.strip() for quoted, bare in _STEP.findall(key)]
     if not path or ".".join(path) != key.replace('"', ""):
-        raise ScenarioError(Problem(f"{key!r} is no path of keys", key=key, expected="expected one like link.sat.rate"))
+        raise ScenarioError(
+            Problem(f"{key!r} is not a path of keys", key=key, expected="expected one like link.sat.rate")
+        )
     node: Any = document
     for place, step in enumerate(path):
         is_last = place == len(path) - 1

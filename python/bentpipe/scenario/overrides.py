@@ -53,7 +53,7 @@ def pairs(sets: Sequence[str], seed: int | None = None, tables: Collection[str] 
         if table in _READERS and table not in tables:
             raise _no_effect(key, "this command does not read it", f"expected bentpipe {_READERS[table]}")
         if not _is_step(key) and any(_is_within(key, later) for later, _ in found[place + 1 :]):
-            raise _no_effect(key, "a later --set sets it, too", "expected each key once")
+            raise _no_effect(key, "a later --set repeats it", "expected each key once")
     if seed is not None:
         refuse_replaced(found, ["seed"], "--seed")
     return found if seed is None else [*found, ("seed", seed)]
@@ -176,7 +176,7 @@ def checked_names(names: Iterable[Any], what: str) -> None:
     """Refuse invalid names of keys or cases that were given in Python."""
     for name in names:
         if not isinstance(name, str) or not name.strip():
-            raise ScenarioError(f"{name!r} is no name of {what}\n  expected text")
+            raise ScenarioError(f"{name!r} is not a name of {what}\n  expected text")
         if HIDDEN.search(name):
             what = f'the name "{visible(name)}" contains a control character or a direction mark'
             raise ScenarioError(f"{what}\n  expected a line of text")
@@ -238,7 +238,7 @@ def _spelt_out(key: str, text: str) -> str:
         return f"{path}.{'append' if key.endswith('+') else 'remove'}"
     if key.endswith("+"):
         expected = "expected KEY=VALUE, or a list to add to: node.NAME.middlebox+=VALUE"
-        raise ScenarioError(Problem(f"{path} is no list of middleboxes", path, text, expected=expected))
+        raise ScenarioError(Problem(f"{path} is not a list of middleboxes", path, text, expected=expected))
     return key
 
 
@@ -255,7 +255,7 @@ def _values(key: str, text: str) -> Any:
     found = _RANGE.fullmatch(text)
     if not found and _NEARLY.fullmatch(text):
         expected = "FROM..TO:COUNT, or FROM..TO:COUNT:log, like 1e-5..1e-1:9:log"
-        raise ScenarioError(Problem(f"--vary {key}={text} is no range", key, text, expected=f"expected {expected}"))
+        raise ScenarioError(Problem(f"--vary {key}={text} is not a range", key, text, expected=f"expected {expected}"))
     if found:
         ends = {"from": _value(found["from"]), "to": _value(found["to"]), "count": int(found["count"])}
         return ends | ({"scale": "log"} if found["log"] else {})

@@ -106,7 +106,7 @@ def scenario_of(what: AnyScenario, sets: Sets = ()) -> Scenario:
         return load(what, sets)
     if not hasattr(what, "items"):
         raise ScenarioError(
-            f"{what!r} is no scenario\n  expected a Scenario, a dict, a path, or the name of one: 'geo'"
+            f"{what!r} is not a scenario\n  expected a Scenario, a dict, a path, or the name of one: 'geo'"
         )
     return Scenario(what, sets=sets)
 
@@ -151,7 +151,7 @@ def shipped_text(name: str) -> str:
     """
     names = [path.stem for path in sorted(SHIPPED.glob("*.toml"))]
     if name not in names:
-        raise ScenarioError(unknown(_shown(name), "a scenario that comes with bentpipe", names))
+        raise ScenarioError(unknown(_shown(name), "a bundled scenario", names))
     return (SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
 
 
@@ -271,10 +271,10 @@ class Scenario:
         from bentpipe.scenario.editing import edited
 
         if self._form != "toml":
-            raise ScenarioError("a scenario in JSON has no comments to keep\n  expected TOML, or use replace")
+            raise ScenarioError("a scenario in JSON has no comments to keep\n  expected TOML, or replace()")
         if loading.changes_list(arguments.text("key", key)):
             raise ScenarioError(
-                f"{key} is no key of a file\n  expected the whole list, node.NAME.middlebox, or use replace"
+                f"{key} is not a key of a file\n  expected the whole list, node.NAME.middlebox, or replace()"
             )
         return edited(self._text, key, literals([(key, value)], {})[0][1])
 
@@ -438,7 +438,7 @@ class Scenario:
         if not self.has_sky:
             raise ScenarioError(
                 f"{self.title or 'the scenario'} has no sky\n"
-                "  expected a scenario with [sky], such as ship; a resolved one, as of a saved run, has links instead"
+                "  expected a scenario with [sky], such as ship; a saved run has resolved links instead"
             )
         with watched(progress) as watch:
             return ScenarioSky.of(self._core.sky(_told(watch)))
@@ -520,7 +520,7 @@ def _find(path: str | os.PathLike[str]) -> Path:
     if (SHIPPED / f"{name}.toml").is_file() and Path(name).name == name:
         return SHIPPED / f"{name}.toml"
     names = [scenario.stem for scenario in sorted(SHIPPED.glob("*.toml"))]
-    raise ScenarioError(unknown(_shown(name), "a file, nor a scenario that comes with bentpipe", names))
+    raise ScenarioError(unknown(_shown(name), "a file or a bundled scenario", names))
 
 
 def _read(path: Path) -> str:

@@ -33,7 +33,9 @@ def to_json(content: Mapping[str, Any], senders: Senders) -> str:
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"this dict cannot be a scenario: {error}") from error
     except RecursionError:
-        raise ScenarioError("this dict cannot be a scenario: it is nested too deep") from None
+        raise ScenarioError(
+            "this dict is nested too deep for a scenario\n  expected tables as in a scenario file"
+        ) from None
 
 
 def literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
@@ -44,14 +46,16 @@ def literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
         raise ScenarioError(f"sets = {sets!r}\n  expected a dict, or pairs of a key and a value") from None
     wrong = [key for key, _ in pairs if not isinstance(key, str)]
     if wrong:
-        raise ScenarioError(f"{wrong[0]!r} is no key of a scenario\n  expected text, such as 'link.sat.rate'")
+        raise ScenarioError(f"{wrong[0]!r} is not a key of a scenario\n  expected text, such as 'link.sat.rate'")
     try:
         return [
             (readable(key), readable(_literal(key, _placed(key, _with_classes(key, _plain(value))), senders)))
             for key, value in pairs
         ]
     except RecursionError:
-        raise ScenarioError("a value is nested too deep to be one of a scenario") from None
+        raise ScenarioError(
+            "a value is nested too deep for a scenario\n  expected values as in a scenario file"
+        ) from None
 
 
 def readable(text: str) -> str:
@@ -60,7 +64,9 @@ def readable(text: str) -> str:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError as error:
         letter = ascii(text[error.start])
-        raise ScenarioError(f"{letter} (letter {error.start + 1} of a text) is not Unicode") from error
+        raise ScenarioError(
+            f"{letter} (letter {error.start + 1} of a text) is not Unicode\n  expected text in UTF-8"
+        ) from error
 
 
 def _plain(value: Any) -> Any:

@@ -245,7 +245,7 @@ def budget(
     radio = _radio(**given, interference=interference, noise=kelvin)
     back = None if down is None else _way_down(down, noise)
     if to is not None and back is None:
-        raise SkyError("{to} is where the way down ends: it needs {down}", to=None, down=None)
+        raise SkyError("{to} is the end of the downlink\n  expected {down}, too", to=None, down=None)
     far = name if to is None else find_place(to).name
     angles = _elevations(scene)
     shares: list[float | None] = [None, *([percent] if isinstance(percent, (int, float)) else percent)]
@@ -261,7 +261,7 @@ def budget(
         except SkyError as error:
             if str(error).startswith(("city", "place")):
                 whose = name if name in str(error) else far
-                hint = "expected a city: {to}" if whose != name else "name a city that is like it: {climate}"
+                hint = "expected a city: {to}" if whose != name else "expected a similar city: {climate}"
                 city = Word("CITY")
                 raise SkyError(f"no climate is known for {whose}\n  {hint}", to=city, climate=city) from None
             raise
@@ -407,7 +407,7 @@ def _way_down(down: Mapping[str, float], noise: float) -> Radio:
     if missing := [key for key in needed if key not in down]:
         raise SkyError(f"{{down}}: {', '.join(missing)} is missing\n  expected {', '.join(needed)}", down=None)
     if strange := [key for key in down if key not in known]:
-        raise SkyError(f"the way down has no {', '.join(strange)}\n  expected some of {', '.join(known)}")
+        raise SkyError(f"{', '.join(strange)} is not a value of the downlink\n  expected some of {', '.join(known)}")
     _check_numbers(**{f"down {key}": value for key, value in down.items()})
     return _radio(**down, noise=noise)
 

@@ -145,7 +145,7 @@ class Look(Result):
             content |= {"scene": _scene(look, cls._ends(look), cls._span(content)), "asked": look}
             found = cls(**content)
             if len(found.scene.satellites) != facts["satellites"]:
-                raise SkyError(f"{facts['over']} has other satellites now\n  do the look again: {found.command()}")
+                raise SkyError(f"{facts['over']} has other satellites now\n  repeat the look: {found.command()}")
             return found._with_further(folder)
 
     def command(self) -> str:
@@ -162,8 +162,8 @@ class Look(Result):
         """Arguments of the call."""
         if self.asked is None:
             raise SkyError(
-                f"this {type(self).__name__} is of the sky of a scenario, which no sky command has\n"
-                "  expected a look of bentpipe.sky, or the scenario itself, which makes it again"
+                f"this {type(self).__name__} shows the sky of a scenario, and no sky command repeats it\n"
+                "  expected a look of bentpipe.sky, or the scenario"
             )
         return self.asked
 
@@ -198,7 +198,7 @@ class Look(Result):
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
         if metric is not None:
-            raise SkyError("{metric}: a look at the sky draws charts\n  expected chart=", metric=metric)
+            raise SkyError("{metric} has no figure: a look at the sky draws charts\n  expected chart=", metric=metric)
         return self._drawn(chart)
 
     def _estimate(self, of: str, metric: str) -> Interval:
@@ -330,7 +330,10 @@ def _spelled(value: Any) -> str:
     if isinstance(value, dict):
         north, east, height = (value[name] for name in ("latitude_deg", "longitude_deg", "height_km"))
         if value["name"] != coordinates(north, east):
-            raise SkyError(f"no command makes this again: the place {value['name']} was given in Python")
+            raise SkyError(
+                f"no command repeats this look: the place {value['name']} was given in Python\n"
+                "  expected a city, or degrees north and east"
+            )
         return _spelled([north, east, *([height] if height else [])])
     if isinstance(value, list):
         north, east, *heights = value

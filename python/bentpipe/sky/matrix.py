@@ -111,7 +111,7 @@ class SkyPaths(Look):
         is_pair = [pl.col(a).eq(origin) & pl.col(b).eq(destination) for a, b in (("from", "to"), ("to", "from"))]
         rows = self.pairs.with_row_index().filter(is_pair[0] | is_pair[1])["index"]
         if len(rows) == 0:
-            raise SkyError(f"from {origin} to itself: expected two places")
+            raise SkyError(f"{origin} is both ends\n  expected two different places")
         if self.delays is None:
             raise SkyError("delays at every instant were not kept\n  expected {series}", series=True)
         delays = array(self.delays.delay_s(rows[0]))
@@ -123,7 +123,9 @@ class SkyPaths(Look):
 
         column, meaning, unit = CHARTS[chart]
         if not (self.pairs["connected"] > 0).any():
-            raise SkyError("there is no path between any two places\n  nothing can be drawn")
+            raise SkyError(
+                "there is no path between any two places\n  expected other places or satellites, or lower elevation_min"
+            )
         return matrix_figure(self, column, meaning, unit)
 
     def _all_series(self) -> pl.DataFrame:

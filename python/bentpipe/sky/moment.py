@@ -174,7 +174,7 @@ def map(
         elements_age_max=elements_age_max,
     )
     if places and scene.places[0] == scene.places[1]:
-        raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
+        raise SkyError(f"{scene.places[0].name} is both ends\n  expected two different places")
     return map_of(scene, span.begin_s, has_path=bool(places), asked=given)
 
 

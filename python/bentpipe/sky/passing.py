@@ -65,7 +65,10 @@ class Passes(Look):
         from bentpipe.plot.skies import passes_figure
 
         if len(self.passes) == 0:
-            raise SkyError(f"no satellite passes over {self.scene.places[0].name}\n  nothing can be drawn")
+            raise SkyError(
+                f"no satellite passes over {self.scene.places[0].name}\n"
+                "  expected another place or other satellites, or a lower elevation_min"
+            )
         return passes_figure(self)
 
     @property

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 SELECTIONS = {
-    "any": "whichever makes the path best",
-    "highest": "always the highest above the horizon",
-    "nearest": "always the nearest",
-    "longest": "until it sets, then the one that stays in view longest",
+    "any": "the satellite of the best path",
+    "highest": "the highest above the horizon",
+    "nearest": "the nearest",
+    "longest": "the same until it sets, then the satellite that stays in view longest",
     "periodic": "at checks about every 10 s, the highest if the one in use has set (ns-2)",
-    "starlink": "by lot every 15 s, as Starlink was measured",
+    "starlink": "random every 15 s, as measured for Starlink",
 }
 """How an end chooses its satellite."""
 METRICS = {"delay": "the shortest delay", "hops": "the fewest hops, and of these the shortest delay"}
@@ -164,7 +164,9 @@ class SkyPath(Look):
 
         if not self.summary["connected"]:
             ends = " to ".join(place.name for place in self.scene.places[:2])
-            raise SkyError(f"there is no path from {ends}\n  nothing can be drawn")
+            raise SkyError(
+                f"there is no path from {ends}\n  expected other satellites or gateways, or a lower elevation_min"
+            )
         return path_figure(self)
 
     @property
@@ -361,9 +363,9 @@ def path(
         elements_age_max=elements_age_max,
     ).failing(failure)
     if disjoint is not None and not scene.is_linked and scene.gateways:
-        raise SkyError("disjoint paths lead over links between satellites\n  leave gateways out")
+        raise SkyError("disjoint paths use links between satellites, without gateways\n  expected no gateway")
     if scene.places[0] == scene.places[1]:
-        raise SkyError(f"from {scene.places[0].name} to itself: expected two places")
+        raise SkyError(f"{scene.places[0].name} is both ends\n  expected two different places")
     ends = " to ".join(place.name for place in scene.places[:2])
     by_hops, until_broken = metric == "hops", change == "broken"
     found = worked(

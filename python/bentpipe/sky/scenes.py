@@ -146,7 +146,7 @@ class Scene:
         if elevation_min is not None and range_max_km is not None:
             raise SkyError("range_max_km and elevation_min exclude each other\n  expected one of them")
         if not 1 <= arguments.number("stretch", stretch, error=SkyError) <= STRETCH_MAX:
-            raise SkyError(f"stretch: {stretch:g} is not within 1 to {STRETCH_MAX}")
+            raise SkyError(f"stretch = {stretch:g} is out of range\n  expected 1 to {STRETCH_MAX}")
         arguments.only_with("stretch", stretch, STRETCH, "gateway", bool(gateway), error=SkyError)
         for name, number in (("range_max_km", range_max_km), ("mean_motion", mean_motion), ("odd_planes", odd_planes)):
             if number is not None:
@@ -155,7 +155,7 @@ class Scene:
         relays = [place(each) for each in gateway]
         for each in relays:
             if relays.count(each) > 1:
-                raise SkyError(f"gateway {each.name}: it is named twice")
+                raise SkyError(f"gateway {each.name!r} is named twice\n  expected different names")
         if relay == "ground" and not relays:
             raise SkyError(
                 "relay = ground is for gateways, and there are none\n  expected {gateway}", gateway=Word("PLACE")
@@ -202,7 +202,7 @@ class Scene:
                 return known.index(each)
         near = get_close_matches(f"{self.over}-{name}", known, 3) or get_close_matches(name, known, 3)
         meant = f"did you mean {', '.join(near)}?" if near else f"expected a name such as {known[0]}, or a link: A~B"
-        raise SkyError(f"failure {given}: {name!r} is no satellite or place of this look\n  {meant}")
+        raise SkyError(f"failure {given}: {name!r} is not a satellite or place of this look\n  {meant}")
 
     @property
     def elevation_deg(self) -> float | None:
@@ -287,7 +287,10 @@ class Span:
         if abs(found.begin_s) > FAR_S:
             raise SkyError(f"at = {found.begin_s:g} s: expected a time within 30 years of the epoch")
         if found.step_s > found.duration_s:
-            raise SkyError(f"step = {found.step_s:g} s is longer than duration = {found.duration_s:g} s")
+            raise SkyError(
+                f"step = {found.step_s:g} s is longer than duration = {found.duration_s:g} s\n"
+                "  expected a shorter step, or a longer duration"
+            )
         if found.duration_s / found.step_s > LOOKS_MAX:
             looks = f"duration = {found.duration_s:g} s in steps of {found.step_s:g} s"
             raise SkyError(f"{looks}: expected at most {LOOKS_MAX:,} steps")
@@ -398,10 +401,10 @@ def _listed(at: str, row: dict[str, str | None]) -> Place:
         height_km = float(row.get("height_km") or 0)
     except ValueError:
         raise SkyError(
-            f"{at}: it has no two numbers\n  expected name,latitude,longitude, such as Fucino,41.98,13.60"
+            f"{at}: the coordinates are missing\n  expected name,latitude,longitude, such as Fucino,41.98,13.60"
         ) from None
     if not name:
-        raise SkyError(f"{at}: the place has no name")
+        raise SkyError(f"{at}: the place has no name\n  expected name,latitude,longitude, such as Fucino,41.98,13.60")
     # Written so that what is no number is refused.
     if not (abs(north_deg) <= 90 and abs(east_deg) <= 360):
         raise SkyError(f"{at}: expected degrees north (-90 to 90), then degrees east (-360 to 360)")
@@ -476,12 +479,14 @@ def _constellation(
     if over not in names and walker is None and orbits != (None, None, None):
         raise SkyError(
             f"{over} has satellites with their own orbits\n"
-            "  motion, mean_motion and odd_planes are for constellations by name and Walker's numbers"
+            "  expected no motion, mean_motion or odd_planes, which are for constellations by name and Walker's numbers"
         )
     if isinstance(over, str):
         slot = _SLOT.fullmatch(over.strip())
         if elements.are_limited and (over in names or slot is not None or walker is not None):
-            raise SkyError(f"{over} is no file\n  elements_age_max and bad are for files of element sets")
+            raise SkyError(
+                f"{over} is not a file\n  expected no elements_age_max and bad, which are for files of element sets"
+            )
         if over in names:
             return _core.Sky.preset(over, epoch, orbits)
         if slot is not None:
@@ -501,13 +506,16 @@ def _constellation(
         content = path.read_bytes()
     except FileNotFoundError:
         if path.suffix or len(path.parts) > 1:
-            raise SkyError(f"{over}: there is no such file of element sets, and no such constellation") from None
+            raise SkyError(
+                f"{over} is not a constellation or a file of element sets\n"
+                "  expected a name of bentpipe list constellations, or the path of a file"
+            ) from None
         if "," in str(over):
             raise SkyError(
-                f"{over}: several constellations\n  expected one; a scenario takes several: over = [...] in [sky]"
+                f"{over} has several constellations\n  expected one; a scenario takes several: over = [...] in [sky]"
             ) from None
         known = [*names, "geo:LONGITUDE", "delta:53:1584/72/39:550"]
-        raise SkyError(unknown(str(over), "a constellation, nor a file of element sets", known)) from None
+        raise SkyError(unknown(str(over), "a constellation or a file of element sets", known)) from None
     except OSError as error:
         expected = "expected two-line elements, or OMM in JSON, CSV, XML or KVN"
         raise SkyError(f"{over} cannot be read: {files.reason(error)}\n  {expected}") from None

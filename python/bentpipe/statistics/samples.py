@@ -196,7 +196,7 @@ def not_whole(metric: Metric, by_sender: Mapping[str, Counts]) -> str | None:
     more = f" and {len(listed) - NAMED_MAX} more not all" if len(listed) > NAMED_MAX else ""
     text = f"{metric.name}: {', '.join(listed[:NAMED_MAX])}{more}"
     if metric.is_completion:
-        return f"{text}; >: a run that did not complete counts with the time that it had, the mean is larger"
+        return f"{text}; >: a run that did not complete counts with its simulated time, so the mean is larger"
     return f"{text}; {excluded} are excluded"
 
 

@@ -37,11 +37,17 @@ pub fn climate(name: &str) -> Result<Climate, SkyError> {
     let [station_km, rain_height_km, rate_001_mm_h, temperature_k, vapour_g_m3, wet_refractivity, ref water @ ..] =
         numbers[..]
     else {
-        return Err(SkyError::new(format!("city {name:?}"), "no climate is known for it"));
+        return Err(SkyError::new(
+            format!("city {name:?}"),
+            "its climate is not known; expected a city of bentpipe list places",
+        ));
     };
     let (vapour, water) = water.split_at(water.len().min(8));
     let (Ok(vapour), Ok(kg_m2)) = (vapour.try_into(), water.try_into()) else {
-        return Err(SkyError::new(format!("city {name:?}"), "no climate is known for it"));
+        return Err(SkyError::new(
+            format!("city {name:?}"),
+            "its climate is not known; expected a city of bentpipe list places",
+        ));
     };
     // The barometric formula of the standard atmosphere (P.835): the maps have no pressure.
     let pressure_hpa = 1013.25 * libm::pow(1.0 - 0.0065 * station_km * 1e3 / 288.15, 5.2559);

@@ -286,8 +286,8 @@ fn young(records: Vec<Record>, run: Run, request: &Request, census: &mut Census)
     let limit = days(request.age_max_s);
     if young.is_empty() {
         let what = format!(
-            "all {all} satellites have elements more than {limit} from the run, the nearest {}; expected an instant near \
-             their epoch, such as {}, newer elements, or a larger elements_age_max",
+            "all {all} satellites have elements more than {limit} from the run (nearest: {}); expected an instant near \
+             {}, newer elements, or a larger elements_age_max",
             days(least),
             first.set.epoch,
         );
@@ -426,7 +426,7 @@ fn expected_error(revs_per_day: f64, age_s: f64) -> String {
         ),
         12.5..14.0 => "positions are off: the median of OneWeb is 12 km after 15 days".to_owned(),
         0.9..1.1 => "positions are off: the median of geostationary satellites is 60 km after 15 days".to_owned(),
-        _ => "how far positions are off has not been measured for such orbits".to_owned(),
+        _ => "the error of positions has not been measured for such orbits".to_owned(),
     }
 }
 

@@ -226,7 +226,7 @@ impl Constellation {
 
     fn room(&self, more: usize) -> Result<(), SkyError> {
         if self.satellites.len().saturating_add(more) > MOST_SATELLITES {
-            return Err(SkyError::new("satellites", format!("more than {MOST_SATELLITES}")));
+            return Err(SkyError::new("satellites", format!("expected at most {MOST_SATELLITES}")));
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ impl Epoch {
     pub fn from_date(year: i32, month: u32, day: u32) -> Result<Self, SkyError> {
         let wrong = |what: String| Err(SkyError::new("date", what));
         if !(1900..2200).contains(&year) {
-            return wrong(format!("the year {year} is not within 1900 to 2199"));
+            return wrong(format!("the year {year} is out of range; expected 1900 to 2199"));
         }
         if !(1..=12).contains(&month) {
             return wrong(format!("there is no month {month}"));
@@ -68,7 +68,10 @@ impl Epoch {
                 let first = Self::from_date(year, 1, 1)?;
                 let day = whole(second, 3).ok_or_else(wrong)?;
                 if day < 1 || day > if leap(year) { 366 } else { 365 } {
-                    return Err(SkyError::new(format!("time {text:?}"), format!("there is no day {day} in {year}")));
+                    return Err(SkyError::new(
+                        format!("time {text:?}"),
+                        format!("there is no day {day} in {year}; expected a day of the calendar"),
+                    ));
                 }
                 Self { day: first.day + day as i32 - 1, second: 0.0 }
             }
@@ -106,7 +109,10 @@ impl Epoch {
         let day: u32 = whole_part[2..].trim_start().parse().map_err(|_| wrong())?;
         let fraction: f64 = format!("0.{fraction}").parse().map_err(|_| wrong())?;
         if day < 1 || day > if leap(year) { 366 } else { 365 } {
-            return Err(SkyError::new(format!("epoch {field:?}"), format!("there is no day {day} in {year}")));
+            return Err(SkyError::new(
+                format!("epoch {field:?}"),
+                format!("there is no day {day} in {year}; expected a day of the calendar"),
+            ));
         }
         Ok(Self { day: days_since_2000(year, 1, 1) + day as i32 - 1, second: fraction * DAY }.after(0.0))
     }

@@ -21,7 +21,7 @@ impl SkyError {
         if value >= low && value <= high {
             Ok(value)
         } else {
-            Err(Self::new(at, format!("{value} is not within {low} to {high}")))
+            Err(Self::new(at, format!("{value} is out of range; expected {low} to {high}")))
         }
     }
 }

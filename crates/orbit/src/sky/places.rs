@@ -98,10 +98,13 @@ impl Track {
                 .map_err(|e| SkyError::new(format!("way-point {}", k + 1), e.to_string()))?;
             let before = if k == 0 { f64::NEG_INFINITY } else { points[k - 1].time_s };
             if !(point.time_s > before && point.time_s.abs() < 1e9) {
-                return Err(SkyError::new(format!("way-point {}", k + 1), "its time is not after the one before"));
+                return Err(SkyError::new(
+                    format!("way-point {}", k + 1),
+                    "its time is not after the previous one; expected times that increase",
+                ));
             }
             if k > 0 && dot(points[k - 1].at.up(), point.at.up()) < -0.999_999_9 {
-                let what = "it lies opposite to the one before: any direction leads there; add a point between";
+                let what = "it is opposite to the previous point, so the direction is open; add a point between";
                 return Err(SkyError::new(format!("way-point {}", k + 1), what));
             }
         }

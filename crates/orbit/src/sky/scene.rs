@@ -33,7 +33,7 @@ impl Cable {
         let end = |k: usize| match places.get(k).map(|place| &place.site) {
             Some(Site::Fixed(at)) => Ok(*at),
             Some(Site::Moving(_)) => Err(SkyError::new("cable", format!("place {k} moves"))),
-            None => Err(SkyError::new("cable", format!("there is no place {k}"))),
+            None => Err(SkyError::new("cable", format!("there is no place {k}; expected a place of the sky"))),
         };
         let km = central_angle(end(a)?, end(b)?) * RADIUS_KM * stretch;
         Ok(Self { a, b, delay_s: km * 1.468 / LIGHT_KM_S })
@@ -109,7 +109,7 @@ impl Sky {
     pub fn check(&self) -> Result<(), SkyError> {
         self.access.check()?;
         if self.places.len() > MOST_PLACES {
-            return Err(SkyError::new("places", format!("more than {MOST_PLACES}")));
+            return Err(SkyError::new("places", format!("expected at most {MOST_PLACES}")));
         }
         for place in &self.places {
             if let Some(access) = place.access {
@@ -128,7 +128,7 @@ impl Sky {
                 Failed::Link(a, b) => [a, b],
             };
             if let Some(node) = ends.iter().find(|node| **node as usize >= self.satellites() + self.places.len()) {
-                return Err(SkyError::new("failure", format!("there is no node {node}")));
+                return Err(SkyError::new("failure", format!("there is no node {node}; expected a node of the sky")));
             }
             if failure.from_s.is_nan() || failure.until_s.is_nan() || failure.from_s >= failure.until_s {
                 return Err(SkyError::new("failure", "expected that it begins before it ends"));
@@ -180,7 +180,7 @@ impl Sky {
         if place < self.places.len() {
             return Ok(place);
         }
-        Err(SkyError::new("place", format!("there is no place {place}; the sky has {}", self.places.len())))
+        Err(SkyError::new("place", format!("there is no place {place}; expected one of {}", self.places.len())))
     }
 
     /// Returns the positions of all satellites in the fixed frame `t` seconds after the epoch.
@@ -208,7 +208,12 @@ impl Sky {
     pub fn sighting(&self, place: usize, satellite: u32, t: f64) -> Result<Sighting, SkyError> {
         let place = self.place(place)?;
         let at = self.position(satellite, t).filter(|_| (satellite as usize) < self.satellites());
-        let at = at.ok_or_else(|| SkyError::new("satellite", format!("{satellite} has no position at {t} s")))?;
+        let at = at.ok_or_else(|| {
+            SkyError::new(
+                "satellite",
+                format!("{satellite} has no position at {t} s; expected other elements, or a shorter time"),
+            )
+        })?;
         let (stand, up) = self.places[place].site.stand(&self.earth, t);
         Ok(sight(satellite, at, stand, up))
     }

@@ -36,7 +36,7 @@ impl Span {
         if go_on(((t - self.from_s) / (self.until_s - self.from_s)).clamp(0.0, 1.0)) {
             return Ok(());
         }
-        Err(SkyError::new("work", "it was ended before it was done"))
+        Err(SkyError::new("work", "it was interrupted; run it again"))
     }
 
     /// Returns the instants.

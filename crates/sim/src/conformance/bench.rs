@@ -126,7 +126,7 @@ impl Subject for Core<'_> {
                 break;
             }
             if sent.len() == before && self.conn.next_wakeup() <= self.now {
-                return Err(format!("wakes up for ever at {}", self.now));
+                return Err(format!("wakes up without end at {}", self.now));
             }
         }
         self.now = to;

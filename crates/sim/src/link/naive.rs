@@ -134,7 +134,7 @@ impl NaiveLink {
     }
 
     pub(crate) fn deliver(&mut self) -> Packet {
-        let packet = self.on_the_way.pop_front().expect("something is on its way");
+        let packet = self.on_the_way.pop_front().expect("something is on its path");
         self.counters.dropped += u64::from(packet.is_truncated() || packet.is_erased());
         packet
     }

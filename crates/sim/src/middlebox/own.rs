@@ -152,7 +152,10 @@ mod tests {
     #[test]
     fn one_that_nobody_gave_is_refused() {
         let problems = read(&Given(Vec::new()), "Every").unwrap_err().to_string();
-        assert!(problems.contains("node.b.middlebox.1.name = \"Every\" is a function that nobody gave"), "{problems}");
+        assert!(
+            problems.contains("node.b.middlebox.1.name = \"Every\" is a custom middlebox without its class"),
+            "{problems}"
+        );
         assert!(read(&given("1"), "Evry").unwrap_err().to_string().contains("did you mean \"Every\"?"));
     }
 

@@ -111,7 +111,7 @@ impl fmt::Display for Refused {
                 let (at, now) = (at.as_secs_f64(), now.as_secs_f64());
                 write!(f, "a packet cannot enter at {at:.9} s: the network is at {now:.9} s already")
             }
-            Self::Over => write!(f, "no packet can enter: the run is over by then"),
+            Self::Over => write!(f, "no packet can enter: the run has ended by then"),
             Self::NoPort => write!(f, "no such port: expected one of this network's"),
             Self::Size { size, takes: (least, most) } => {
                 write!(f, "a packet of {size} B cannot pass: expected {least} to {most} B, headers included")

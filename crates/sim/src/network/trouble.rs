@@ -45,13 +45,13 @@ impl fmt::Display for Failure {
         write!(f, "middlebox {position} (\"{middlebox}\") of node \"{node}\" ended the run at {at:.9} s: ")?;
         match what {
             Trouble::Forgot { owed, accounted } if owed > accounted => {
-                write!(f, "of {owed} packets that it had it gave back or holds {accounted}")
+                write!(f, "it gave back or holds {accounted} of its {owed} packets")
             }
             Trouble::Forgot { owed, accounted } => {
-                write!(f, "it had {owed} packets, and gave back or holds {accounted}; packets of its own are emitted")
+                write!(f, "it had {owed} packets, and gave back or holds {accounted}; new packets must be emitted")
             }
             Trouble::Hoards => write!(f, "it holds more than {HELD_MAX} packets"),
-            Trouble::Endless => write!(f, "it would act for ever at this instant"),
+            Trouble::Endless => write!(f, "it acts without end at this instant"),
         }
     }
 }

@@ -9,7 +9,7 @@ pub(super) fn take(tree: &mut Tree, source: &str) -> Result<Vec<(String, Tree)>,
     let Some(cases) = tree.table_mut().and_then(|table| table.remove("case")) else { return Ok(Vec::new()) };
     let wrong = |at: &Tree, path: &str| {
         let expected = "expected keys of a scenario, as in [case.prr] with tcp.reduction = \"prr\"";
-        let problem = Problem::new(at.place.shown(source), path, format!("{path} = {at} is no table"), expected);
+        let problem = Problem::new(at.place.shown(source), path, format!("{path} = {at} is not a table"), expected);
         Problem { span: at.place.span(), value: at.scalar(), ..problem }
     };
     let Value::Table(table) = cases.value else { return Err(wrong(&cases, "case")) };

@@ -64,7 +64,7 @@ pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<Too
         |flow: &Flow| if let App::Arrivals(arrivals) = &*flow.app { transfers(arrivals, seconds) } else { 0.0 };
     let total: f64 = scenario.flows.iter().map(arriving).sum();
     if total > TRANSFERS_MAX {
-        let message = format!("lets about {total:.1e} transfers arrive");
+        let message = format!("makes about {total:.1e} transfers arrive");
         let expected = format!("expected at most {TRANSFERS_MAX:.0e}; lower the load or the duration");
         return TooMuch::new(["duration"], message, expected);
     }
@@ -77,13 +77,13 @@ pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<Too
         let (link, key, count) = changes.max_by(|a, b| a.2.total_cmp(&b.2))?;
         let message = format!("changes about {count:.1e} times in {}", scenario.duration);
         let expected = format!(
-            "expected at most {CHANGES_MAX:.0e} changes over all links; let it change less often or lower the duration"
+            "expected at most {CHANGES_MAX:.0e} changes over all links; expected fewer changes or a shorter duration"
         );
         return TooMuch::new(["link", link, key], message, expected);
     }
     let waiting = scenario.links.iter().zip(waiting(scenario, routes));
     if let Some((link, count)) = waiting.filter(|(_, count)| *count > WAITING_MAX).max_by(|a, b| a.1.total_cmp(&b.1)) {
-        let message = format!("lets about {count:.1e} packets wait in {}", scenario.duration);
+        let message = format!("makes about {count:.1e} packets wait in {}", scenario.duration);
         let expected = format!("expected at most {WAITING_MAX:.0e}; limit the queue, or lower what is sent");
         return TooMuch::new(["link", &link.name, "queue"], message, expected);
     }

@@ -47,7 +47,7 @@ pub struct NoFiles;
 
 impl Files for NoFiles {
     fn read(&self, _name: &str) -> Result<Vec<u8>, (String, String)> {
-        Err(("cannot be found: this scenario is in no folder".into(), "expected a scenario read from a file".into()))
+        Err(("cannot be found: this scenario has no folder".into(), "expected a scenario read from a file".into()))
     }
 }
 

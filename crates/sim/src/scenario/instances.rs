@@ -36,7 +36,7 @@ pub(super) fn instances<'a>(
             if count.is_none() && value.contains("{n}") {
                 report.value(
                     &path([what, name, key]),
-                    "contains {n}, but there is no count",
+                    "contains {n} without a count",
                     "expected count, like 10, beside it",
                 );
             }
@@ -45,7 +45,7 @@ pub(super) fn instances<'a>(
             }
         }
         if count.is_none() && name.contains("{n}") {
-            report.key(&path([what, name]), "contains {n}, but there is no count", "expected count, like 10, in it");
+            report.key(&path([what, name]), "contains {n} without a count", "expected count, like 10, in it");
         }
         let (mut itself, mut twice) = (false, false);
         for n in 1..=count.unwrap_or(1) {
@@ -87,7 +87,7 @@ pub(super) fn check_names<'a>(
         if let Some(why) = bad_name(name) {
             report.value(&key, why, NAME);
         } else if !has_count && name.contains("{n}") {
-            report.value(&key, "contains {n}, but there is no count", "expected count, like 10, beside it");
+            report.value(&key, "contains {n} without a count", "expected count, like 10, beside it");
         }
     }
     report.findings.found.len() == before

@@ -36,7 +36,7 @@ pub(super) fn settle(
             let known: Vec<&str> = flow.route.iter().map(|&link| links[link].name.as_str()).collect();
             let key = path(["flow", instance.entry, "app", "link"]);
             let expected = format!("expected one of {}", known.join(", "));
-            report.value(&key, &format!("is not on the way from \"{}\"", instance.from), &expected);
+            report.value(&key, &format!("is not on the path from \"{}\"", instance.from), &expected);
             return;
         };
         let bytes = match (written.load_headers, packets_of_transfer(flow, &arrivals)) {
@@ -110,7 +110,7 @@ pub(super) fn refuse_overload(
         let fullest = route.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
         if let Some(&link) = fullest.filter(|link| share(link) >= 1.0 - 1e-9) {
             let message = format!(
-                "and what else is offered to {} make {:.4} % of what it carries: transfers would pile up as long as the run lasts",
+                "and the other load on {} make {:.4} % of its rate: transfers would accumulate",
                 links[link].name,
                 100.0 * share(&link)
             );

@@ -71,7 +71,7 @@ fn check_asked(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Rep
     let may_change = scenario.timeline.installs().next().is_some();
     if !may_change && !flows.into_iter().any(|flow| scenario.flows[flow].app.catalogue().is_some() && passes(flow)) {
         let message =
-            format!("has nothing to keep: no flow past \"{}\" asks for objects with names", scenario.nodes[id].name);
+            format!("has no objects to keep: no flow past \"{}\" requests named objects", scenario.nodes[id].name);
         let expected = "expected catalogue in an app of kind \"request-response\" or \"page\", like { objects = 40 }";
         report.key(&below(key, "kind"), &message, expected);
     }
@@ -150,7 +150,7 @@ fn check_halves(scenario: &Scenario, report: &mut Report<'_>) {
         let Some(half) = HalfOfPair::of(function(pair.first)) else { continue };
         let (name, [role, partner]) = (&scenario.nodes[pair.first.0].name, half.roles);
         if let Some(other) = of_path().find(|other| other.first.0 == pair.first.0) {
-            let message = format!("acts on what function {} of \"{name}\" has acted on", other.first.1);
+            let message = format!("acts on packets that middlebox {} of \"{name}\" has changed", other.first.1);
             let expected = format!("expected one {role} for each direction at a node");
             return report.value(&key_of(pair.first, "role"), &message, &expected);
         }
@@ -159,8 +159,7 @@ fn check_halves(scenario: &Scenario, report: &mut Report<'_>) {
             let flow = &scenario.flows[pair.path.flow()].name;
             let message = format!("meets packets of \"{flow}\" before the {partner} of \"{name}\" does");
             let expected = format!(
-                "expected the {partner}, function {}, first along the way; packets back meet the functions last to first, and may \
-                 need a pair with a direction of their own",
+                "expected the {partner}, middlebox {}, before it; reverse packets may need a pair with its own direction",
                 other.second.1
             );
             return report.value(&key_of(pair.first, "role"), &message, &expected);
@@ -208,7 +207,7 @@ fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
         let splitter = nodes().flat_map(|link| [link.from, link.to]).find(|node| splits.iter().any(|s| has(*node, s)));
         if let Some(node) = splitter {
             let node = &scenario.nodes[node].name;
-            let message = format!("cannot work on the way of \"{}\": \"{node}\" splits the connection", flow.name);
+            let message = format!("cannot work on the path of \"{}\": \"{node}\" splits the connection", flow.name);
             return report.value(&key, &message, "expected another sender, or no split on the way");
         }
         // A link that only carries ACKs gives no feedback.
@@ -218,7 +217,7 @@ fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
         if !feeders.is_empty() && !feeders.iter().any(|node| has(*node, name)) {
             let there = ways[0].iter().map(|&link| scenario.links[link].from).take(8);
             let names: Vec<_> = there.map(|node| scenario.nodes[node].name.as_str()).collect();
-            let message = format!("follows routers, and no node on the way of \"{}\" has \"{name}\"", flow.name);
+            let message = format!("follows routers, but no node on the path of \"{}\" has \"{name}\"", flow.name);
             let expected = format!(
                 "expected {{ kind = \"{name}\" }} at the node that feeds the narrowest link, one of: {}",
                 names.join(", ")
@@ -261,7 +260,7 @@ fn check_pairs(scenario: &Scenario, report: &mut Report<'_>) {
         let others: Vec<_> =
             nodes.iter().filter(|other| *other != only).map(|other| scenario.nodes[*other].name.as_str()).collect();
         let name = &scenario.flows[flow].name;
-        let message = format!("is one gateway of SaTPEP on the way of \"{name}\", and its hop has two ends");
+        let message = format!("is the only gateway of SaTPEP on the path of \"{name}\", but a hop needs two");
         return report.key(&key, &message, &format!("expected another at one of: {}", others.join(", ")));
     }
 }
@@ -332,9 +331,9 @@ fn check_processing(scenario: &Scenario, id: NodeId, key: &[String], report: &mu
         return;
     }
     let kind = if node.kind == NodeKind::BentPipe {
-        "passes corrupted packets on unseen"
+        "forwards corrupted packets without reading them"
     } else {
-        "drops corrupted packets unseen"
+        "drops corrupted packets without reading them"
     };
     let message = format!("cannot work at \"{}\", which {kind}", node.name);
     report.value(
@@ -351,7 +350,7 @@ fn check_end(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Repor
         return;
     }
     let names: Vec<_> = ends.iter().take(8).map(|node| scenario.nodes[*node].name.as_str()).collect();
-    let message = format!("echoes for receivers, and no flow ends at \"{}\"", scenario.nodes[id].name);
+    let message = format!("echoes for receivers, but no flow ends at \"{}\"", scenario.nodes[id].name);
     report.value(key, &message, &format!("expected it at a node where one does: {}", names.join(", ")));
 }
 

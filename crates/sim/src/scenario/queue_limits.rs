@@ -57,7 +57,7 @@ pub(super) fn check_queues(
         for &link in route.iter().chain(back) {
             let classes = links[link].queue.classes().unwrap_or(usize::MAX);
             if usize::from(class) >= classes && said.insert(instance.entry) {
-                let message = format!("is not a class of the queue of \"{}\", on its way", links[link].name);
+                let message = format!("is not a class of the queue of \"{}\", on its path", links[link].name);
                 let expected = format!("expected at most {}, or more classes there", classes - 1);
                 report.value(&path(["flow", instance.entry, "class"]), &message, &expected);
             }

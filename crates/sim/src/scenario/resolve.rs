@@ -45,10 +45,10 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         report.value(&path(["title"]), HIDDEN, "expected a line of text");
     }
     if file.record.interval == Duration::ZERO {
-        report.value(&path(["record", "interval"]), "is no interval", "expected more than 0 s");
+        report.value(&path(["record", "interval"]), "is too small", "expected more than 0 s");
     }
     if file.flow.is_empty() {
-        report.key(&path(["flow"]), "is empty: nothing would be sent", "expected at least one flow");
+        report.key(&path(["flow"]), "is empty", "expected at least one flow");
     }
     let directions: BTreeMap<&str, [Direction; 2]> = file
         .link
@@ -192,7 +192,7 @@ fn check_ends(
         for (key, end) in [("from", &flow.from), ("to", &flow.to)] {
             if !nodes.contains_key(end.as_str()) && said.insert((flow.entry, key)) {
                 let hint = report.findings.guess(end, nodes.keys().copied());
-                let message = format!("is no node: no link names \"{end}\"");
+                let message = format!("is not a node: no link has \"{end}\"");
                 report.suggest(
                     &path(["flow", flow.entry, key]),
                     &message,
@@ -212,7 +212,7 @@ fn check_ends(
         for ((key, end), &node) in [("from", &link.from), ("to", &link.to)].into_iter().zip(ends) {
             if links_at[node] == 1 && !is_used[node] && said.insert((link.entry, key)) {
                 let hint = report.findings.guess(end, nodes.keys().copied().filter(|name| name != end));
-                let message = format!("leads nowhere: no other link and no flow is at \"{end}\"");
+                let message = format!("is a dead end: no other link and no flow is at \"{end}\"");
                 report.suggest(
                     &path(["link", link.entry, key]),
                     &message,
@@ -293,7 +293,7 @@ fn check_arq(
             }
         }
         if link.outage.is_some() {
-            report.value(&key, "sends again on a link that has outages", "expected arq or outage, not both");
+            report.value(&key, "retransmits on a link with outages", "expected arq or outage, not both");
         }
         let how = link.arq.map_or(Combining::None, |arq| arq.combining);
         if how == Combining::None {
@@ -304,7 +304,7 @@ fn check_arq(
             None => {
                 let expected =
                     "expected coding on the link too, like { kind = \"convolutional\" }, or combining = \"none\"";
-                report.value(&key, "has nothing to combine: the link has no code", expected);
+                report.value(&key, "cannot combine: the link has no code", expected);
             }
             Some(coded) => {
                 if let Err((_, message, expected)) = coded.combiner(how, link.interleave.is_some()) {
@@ -333,7 +333,7 @@ fn check_mtu(
         let node = names[link.from];
         if file.node.get(node).is_some_and(|node| node.kind == NodeKind::BentPipe) {
             let message =
-                format!("cannot work: the link begins at {node}, and {node} is a bent pipe, which looks at no packet");
+                format!("cannot work: the link begins at {node}, and {node} is a bent pipe, which reads no packets");
             let expected = "expected a node of kind \"processing\", or mtu at the link before it";
             report.value(&path(["link", entry, side, "mtu"]), &message, expected);
         }
@@ -394,11 +394,7 @@ fn find_routes(
         }
         Err(steps) => {
             let message = format!("needs about {:.1e} steps to find the routes", steps as f64);
-            report.key(
-                &path(["flow"]),
-                &message,
-                "expected routes to be given where so many flows start at different nodes",
-            );
+            report.key(&path(["flow"]), &message, "expected route of the flows, or fewer flows from different nodes");
         }
     }
     report.findings.found.is_empty().then_some(routes)
@@ -410,9 +406,9 @@ fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, NodeId>, report: &mut R
     for (id, link) in LinkId::all(links.len()).zip(links) {
         let name = link.name.strip_suffix(".forward").filter(|name| nodes.contains_key(name));
         if let (Some(name), true) = (name, graph.is_parallel(id)) {
-            let message = format!("link \"{name}\" is named like a node, and another link joins the same nodes");
+            let message = format!("link \"{name}\" has the name of a node, and another link joins the same nodes");
             let place = report.tree.at(["link", name]).key.clone();
-            let expected = "expected a name by which routes can tell it from the node";
+            let expected = "expected another name, so that routes are unambiguous";
             report.findings.add(&place, &join("link", name), message, expected, String::new());
         }
     }
@@ -479,11 +475,11 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
     for (is_there, of) in [(written.tcp.is_some(), "tcp"), (written.reader.is_some(), "reader")] {
         if is_there && !app.has_transport() {
             let what = if app == App::Port {
-                "packets from outside have no transport here"
+                "packets from outside bring their transport"
             } else {
                 "datagrams have no transport"
             };
-            report.key(&key(of), &format!("is of no use: {what}"), "expected an application that uses TCP");
+            report.key(&key(of), &format!("has no effect: {what}"), "expected an application that uses TCP");
         }
     }
     keys::check_start(written.start, report, &key("start"));

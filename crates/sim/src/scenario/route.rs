@@ -201,7 +201,7 @@ pub(super) fn explain(bad: &Bad, end: &str, names: &[&str], findings: &Findings)
     let message = match bad {
         Bad::Unknown(name) => {
             return (
-                format!("names \"{name}\", which is no node and no link"),
+                format!("names \"{name}\", which is not a node or a link"),
                 findings.guess(name, names.iter().copied()),
             )
         }
@@ -209,7 +209,7 @@ pub(super) fn explain(bad: &Bad, end: &str, names: &[&str], findings: &Findings)
         Bad::Several(from, to) => {
             return (
                 format!("is ambiguous: several links lead from \"{}\" to \"{}\"", names[*from], names[*to]),
-                "name the link instead of the node".into(),
+                "expected the link instead of the node".into(),
             )
         }
         Bad::Loop(node) => format!("comes through \"{}\" twice", names[*node]),

@@ -173,7 +173,7 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Fi
             }
         }
         Some((place, _)) => {
-            let message = "sweep.together is no list of tables".into();
+            let message = "sweep.together is not a list of tables".into();
             findings.add(&place, "sweep.together", message, "expected [[sweep.together]]", String::new());
         }
         None => {}
@@ -207,7 +207,7 @@ fn entries(table: &Tree, path: &str, findings: &mut Findings) -> Vec<Entry> {
     if table.table().is_some() {
         collect(table, path, "", findings, &mut found);
     } else {
-        let message = format!("{path} = {table} is no table");
+        let message = format!("{path} = {table} is not a table");
         findings.add(&table.place, path, message, EXPECTED_KEYS, String::new());
     }
     found.sort_by(|a: &Entry, b| a.place.cmp(&b.place));
@@ -239,7 +239,7 @@ fn collect(table: &Tree, path: &str, key: &str, findings: &mut Findings, found: 
             }
         };
         if values.is_empty() {
-            let message = format!("{path} is empty: nothing would be run");
+            let message = format!("{path} is empty");
             findings.add(&child.place, &path, message, "expected at least one value", String::new());
             continue;
         }
@@ -314,7 +314,12 @@ fn values_of(range: &BTreeMap<String, Tree>, place: &Place) -> Result<Vec<Tree>,
             let values = (0..=steps as usize).map(|k| written(from + step * k as f64, unit, place));
             return Ok(values.collect());
         }
-        _ => return Err(("how many values?".into(), "expected count = 9, or, if it is not logarithmic, step = ...")),
+        _ => {
+            return Err((
+                "the range has no number of values".into(),
+                "expected count = 9, or, if it is not logarithmic, step = ...",
+            ))
+        }
     };
     let at = |k: usize| {
         let x = start + (end - start) * k as f64 / (count - 1) as f64;
@@ -330,7 +335,7 @@ fn values_of(range: &BTreeMap<String, Tree>, place: &Place) -> Result<Vec<Tree>,
 
 /// Returns a number and its unit, if it has one.
 fn number(tree: &Tree) -> Result<(f64, &str), Wrong> {
-    let wrong = || (format!("{tree} is no number"), "expected a number, or one with a unit, like \"1 Mbit/s\"");
+    let wrong = || (format!("{tree} is not a number"), "expected a number, or one with a unit, like \"1 Mbit/s\"");
     let (x, unit) = match &tree.value {
         Value::Int(n) => (*n as f64, ""),
         Value::Float(x) => (*x, ""),

@@ -30,7 +30,7 @@ impl Fault {
     pub(super) fn said(&self) -> String {
         match self.line {
             0 => self.message.clone(),
-            line => format!("is no such trace: line {line}: {}", self.message),
+            line => format!("is not such a trace: line {line}: {}", self.message),
         }
     }
 }
@@ -108,7 +108,11 @@ pub(super) fn outcomes(file: &str, report: &mut Report<'_>, path: &[String]) -> 
                     '0' => {}
                     '1' => hits.push(count),
                     _ => {
-                        return Err(Fault::new(line, format!("{c:?} is no outcome"), "expected 0 or 1 for each packet"))
+                        return Err(Fault::new(
+                            line,
+                            format!("{c:?} is not an outcome"),
+                            "expected 0 or 1 for each packet",
+                        ))
                     }
                 }
                 count += 1;
@@ -128,7 +132,7 @@ pub(super) fn runs(file: &str, report: &mut Report<'_>, path: &[String]) -> (Vec
         for (line, text) in (1..).zip(text.lines()) {
             for word in text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()) {
                 let run: u64 = word.parse().map_err(|_| {
-                    Fault::new(line, format!("\"{word}\" is no number of packets"), "expected whole numbers")
+                    Fault::new(line, format!("\"{word}\" is not a number of packets"), "expected whole numbers")
                 })?;
                 let end = count.saturating_add(run);
                 if is_hit && hits.len() as u64 + run > POINTS_MAX as u64 {
@@ -152,7 +156,7 @@ pub(super) fn mahimahi(file: &str, report: &mut Report<'_>, path: &[String]) -> 
         let mut counts: Vec<(u64, u64)> = Vec::new();
         for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
             let ms: u64 = text.trim().parse().map_err(|_| {
-                Fault::new(line, format!("\"{}\" is no instant", shown(text)), "expected whole milliseconds")
+                Fault::new(line, format!("\"{}\" is not an instant", shown(text)), "expected whole milliseconds")
             })?;
             match counts.last_mut() {
                 Some((last, _)) if ms < *last => {
@@ -168,7 +172,7 @@ pub(super) fn mahimahi(file: &str, report: &mut Report<'_>, path: &[String]) -> 
         period = counts.last().map_or(0, |last| last.0);
         if period == 0 || period > LATEST_MS {
             let expected = format!("expected a last line of 1 to {LATEST_MS} ms");
-            return Err(Fault::new(0, "does not end at a time after 0 at which it could start again", expected));
+            return Err(Fault::new(0, "does not end after 0, so it cannot repeat", expected));
         }
         // An opportunity at 0 comes with the last one of the round before.
         if let Some(&(0, first)) = counts.first() {
@@ -238,7 +242,7 @@ fn columns<T, R: Fn(&str) -> Result<T, String>>(
         let Some(at) = since.map(Time::from_ps).filter(|at| *at >= last) else {
             return Err(Fault::new(
                 line,
-                format!("\"{}\" comes before the line above it, or centuries later", shown(cells[0])),
+                format!("\"{}\" is before the previous line, or centuries after it", shown(cells[0])),
                 "expected instants in order",
             ));
         };
@@ -277,11 +281,11 @@ pub(super) fn rain(content: &[u8], column: Option<&str>) -> Result<Vec<(Time, We
                 Ok(if is_rate { Wet::Rate(value) } else { Wet::Attenuation(value) })
             }
             Ok(value) if value.is_finite() => Err(format!("is not between 0 and {largest}")),
-            _ => Err("is no number".to_owned()),
+            _ => Err("is not a number".to_owned()),
         })
     })?;
     if found.is_empty() {
-        return Err(Fault::new(0, "has nothing in it", "expected a trace"));
+        return Err(Fault::new(0, "is empty", "expected a trace"));
     }
     Ok(found)
 }
@@ -315,7 +319,7 @@ fn read<T>(
         }
     };
     match text(&content).and_then(parse) {
-        Ok(entries) if entries.is_empty() => report.value(&key, "has nothing in it", "expected a trace"),
+        Ok(entries) if entries.is_empty() => report.value(&key, "is empty", "expected a trace"),
         Ok(entries) if report.traced + entries.len() > POINTS_MAX => {
             let Fault { message, expected, .. } = too_many(0);
             report.value(&key, &message, &expected);
@@ -350,12 +354,12 @@ struct Table<'a> {
 impl<'a> Table<'a> {
     fn of(text: &'a str) -> Result<Self, Fault> {
         let Some((line, head)) = lines(text).next() else {
-            return Err(Fault::new(0, "has nothing in it", "expected a trace"));
+            return Err(Fault::new(0, "is empty", "expected a trace"));
         };
         let names: Vec<&str> = cells(head).collect();
         if quantity::nearest(names[0], 1).is_ok() {
             let expected = "expected a first line with the columns' names and units, like time_s,rate_mbps";
-            return Err(Fault::new(line, "has numbers where names should be", expected));
+            return Err(Fault::new(line, "has numbers in the place of names", expected));
         }
         Ok(Self { names, line, text })
     }
@@ -537,21 +541,21 @@ mod tests {
             (
                 rate,
                 &b"time_s,rate_bps\n0,5\n1,x\n"[..],
-                "link.l.rate.file = \"t\" is no such trace: line 3: \"x\" is not a bit rate",
+                "link.l.rate.file = \"t\" is not such a trace: line 3: \"x\" is not a bit rate",
             ),
             (rate, b"time_s,rate_bps\n0,-5\n", "line 2: \"-5\" is not a bit rate: it is negative"),
-            (rate, b"time_s,rate_bps\n1,5\n0,5\n", "line 3: \"0\" comes before the line above it"),
+            (rate, b"time_s,rate_bps\n1,5\n0,5\n", "line 3: \"0\" is before the previous line"),
             (rate, b"time_s,rate_bps\n\"1,5\n", "line 2: has 1 columns"),
             (rate, b"time_s,rate_bps\n1,5,6\n", "line 2: has 3 columns"),
             (rate, b"time_s,rate_bps,rtt_ms\n1,5,6\n", "expected column to be one of: rate_bps, rtt_ms"),
             (rate, b"time_s,rate\n1,5\n", "the name of column \"rate\" does not end in a unit"),
             (rate, b"time,rate_bps\n1,5\n", "expected _s, _ms, _us or _ns at its end"),
-            (rate, b"0,5\n1,6\n", "line 1: has numbers where names should be"),
+            (rate, b"0,5\n1,6\n", "line 1: has numbers in the place of names"),
             (rate, b"time_s\n0\n", "line 1: has 1 columns"),
-            (rate, b"time_s,rate_bps\n", "link.l.rate.file = \"t\" has nothing in it"),
-            (rate, b"", "has nothing in it"),
+            (rate, b"time_s,rate_bps\n", "link.l.rate.file = \"t\" is empty"),
+            (rate, b"", "is empty"),
             (rate, b"time_s,rate_bps\n0,\xff\n", "line 2: is not text in UTF-8"),
-            (rate, b"time_s,rate_bps\n0,0\n", "never above zero"),
+            (rate, b"time_s,rate_bps\n0,0\n", "never above 0"),
             ("rate = { file = \"u\" }\ndelay = \"1 ms\"", b"", "link.l.rate.file = \"u\" is not there"),
             (
                 "rate = { file = \"t\", column = \"x\" }\ndelay = \"1 ms\"",
@@ -566,16 +570,16 @@ mod tests {
             (
                 "rate = { file = \"t\", format = \"mahimahi\", every = \"1 s\" }\ndelay = \"1 ms\"",
                 b"1\n",
-                "means nothing to a Mahimahi trace",
+                "has no effect on a Mahimahi trace",
             ),
             (mahimahi, b"5\n4\n", "line 2: 4 comes before 5"),
-            (mahimahi, b"5\n4.5\n", "line 2: \"4.5\" is no instant"),
-            (mahimahi, b"0\n0\n", "does not end at a time after 0"),
+            (mahimahi, b"5\n4.5\n", "line 2: \"4.5\" is not an instant"),
+            (mahimahi, b"0\n0\n", "does not end after 0"),
             (mahimahi, b"99999999999999\n", "expected a last line of 1 to"),
             (mahimahi, &long, "has too many points; expected at most 300000"),
             (&trace, b"time_s,loss\n0,1.5\n", "line 2: \"1.5\" is not a probability"),
             (&trace, b"time_s,loss_pct\n0,101\n", "line 2: \"101\" is not a probability"),
-            (&packets, b"01\n02\n", "line 2: '2' is no outcome"),
+            (&packets, b"01\n02\n", "line 2: '2' is not an outcome"),
             (outage, b"start_s,end_s\n1,2\n2,3\n", "overlaps or is not in order"),
             (outage, b"start_s\n1\n", "has one column"),
             (outage, b"start_s,end_s\n1,2\n3,4 s\n", "line 3: \"4 s\" is not an instant"),

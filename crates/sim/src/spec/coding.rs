@@ -187,7 +187,7 @@ impl Coded {
             Coding::Convolutional { eb_n0, burst } => self.convolutional(eb_n0.as_ref(), *burst, is_interleaved),
             _ if is_interleaved => {
                 let expected = "expected no interleave, or the convolutional code";
-                Err(("kind", "leaves losses of whole packets, and interleave spreads bytes".into(), expected.into()))
+                Err(("kind", "has losses of whole packets, but interleave spreads bytes".into(), expected.into()))
             }
             Coding::Ldpc { .. } if self.error != ErrorModel::None => Err(refused_error("eb_n0")),
             Coding::Ldpc { eb_n0, code_rate, threshold, steepness } => {
@@ -252,7 +252,7 @@ impl Coded {
                 let expected = "expected errors per bit, with states that last for times, or eb_n0, like \"4 dB\"";
                 return Err((
                     "kind",
-                    "corrects bits, and the link's errors are not those of bits".into(),
+                    "corrects bits, but the errors of the link are not bit errors".into(),
                     expected.into(),
                 ));
             }
@@ -275,11 +275,7 @@ impl Coded {
         duration: Duration,
     ) -> Result<Meets, Unworkable> {
         let Profile::Constant(symbols) = self.rate else {
-            return Err((
-                "acm",
-                "gives the rate its steps, and that has some already".into(),
-                "expected a constant rate".into(),
-            ));
+            return Err(("acm", "sets the rate, which already changes".into(), "expected a constant rate".into()));
         };
         let every = acm.every.unwrap_or(acm.feedback_delay);
         if every == Duration::ZERO || duration.as_ps() / every.as_ps() > STEPS_MAX {
@@ -313,7 +309,7 @@ impl Coded {
             note(&mut losses, at, loss);
         }
         if robust == f64::INFINITY {
-            return Err(("es_n0", "is never enough for any modulation".into(), "expected a stronger signal".into()));
+            return Err(("es_n0", "is too weak for each modulation".into(), "expected a stronger signal".into()));
         }
         let steps = |points| Profile::Points { points, linear: false, period: None };
         let rates_of_errors = Profile::Points { points: losses, linear: false, period: None };
@@ -329,7 +325,7 @@ impl Coded {
 }
 
 fn refused_error(key: &'static str) -> Unworkable {
-    (key, "sets the errors, and error of the link sets them, too".into(), "expected one of them".into())
+    (key, "sets the errors, and so does error of the link".into(), "expected one of them".into())
 }
 
 /// Adds a step where the value changes.

@@ -83,7 +83,10 @@ def made_by(facts: Mapping[str, Any]) -> str:
     refuse_without_command(facts, has_file=has_file(facts))
     command = sweep_command(facts, has_report=False)
     if not command:
-        raise BentpipeError("no command makes this again: a name or value of its cases needs quotes inside quotes")
+        raise BentpipeError(
+            "no command repeats this result: a name or value of its cases needs quotes inside quotes\n"
+            "  expected names and values without quotes"
+        )
     against = facts.get("report_against") if facts["verb"] == "sweep" else None
     return f"{command} --against {shlex.quote(against)}" if against else command
 
@@ -98,11 +101,12 @@ def refuse_without_command(facts: Mapping[str, Any], *, has_file: bool) -> None:
     """
     if not has_file:
         raise BentpipeError(
-            "no command makes this again: the scenario was given in Python\n  expected the path of a scenario file"
+            "no command repeats this result: the scenario was given in Python\n  expected the path of a scenario file"
         )
     if given := given_in_python(facts):
         raise BentpipeError(
-            f"no command makes this again: {', '.join(given)} was given in Python\n  expected FILE.py:{given[0]} as cc"
+            f"no command repeats this result: {', '.join(given)} was given in Python\n"
+            f"  expected FILE.py:{given[0]} as cc"
         )
 
 

@@ -41,7 +41,9 @@ def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             for former in sorted(now.keys() & kwargs.keys()):
                 name = function.__name__
                 expected = now[former] if "=" in now[former] else f"{now[former]}=..."
-                raise BentpipeError(f"{name}({former}=...): there is no parameter {former}\n  expected {expected}")
+                raise BentpipeError(
+                    f"{name}({former}=...): the parameter {former} has another name now\n  expected {expected}"
+                )
             return function(*args, **kwargs)
 
         return called
@@ -95,7 +97,7 @@ def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario
         if metric.is_completion and not any(_has_end(each, metric.of) for each in scenarios):
             raise BentpipeError(
                 f"{metric.name}: the flow {metric.of} has no end\n"
-                "  expected a flow with a file or a count; fct is of flows that make several transfers"
+                "  expected a flow with a file or a count; fct is for flows with several transfers"
             )
 
 
@@ -118,7 +120,7 @@ def one_of(against: str, names: Sequence[str]) -> str:
     # A custom class may be named by its file, as in the call.
     name = against.rpartition(":")[2] if against.endswith(tuple(f".py:{name}" for name in names)) else against
     if name not in names:
-        raise ScenarioError("{against}: " + unknown(against, "one of those that are compared", names), against=None)
+        raise ScenarioError("{against}: " + unknown(against, "a case of this comparison", names), against=None)
     return name
 
 
@@ -129,7 +131,9 @@ def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
         what = "a chart of a mix" if is_mix else "a chart of a comparison"
         raise BentpipeError(unknown(chart, what, known))
     if chart is not None and not is_drawn:
-        raise BentpipeError(f"a chart, {chart}, and no place for it\n  expected {{plot}} besides", plot=Word("FILE"))
+        raise BentpipeError(
+            "{chart} needs a file for the figure\n  expected {plot}, too", chart=chart, plot=Word("FILE")
+        )
 
 
 def sweep_charted(chart: str) -> None:

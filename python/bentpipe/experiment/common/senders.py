@@ -50,15 +50,14 @@ def senders_of(
         Both or neither are given, or one of them is invalid.
     """
     if cc is not None and cases:
-        raise ScenarioError("congestion controls and cases cannot be compared at once\n  expected one of them")
+        raise ScenarioError("congestion controls and cases cannot be compared together\n  expected one of the two")
     if cc is not None:
         return {name: scenario.replace(cc_keys()[0], sender) for name, sender in loading.named(cc).items()}
     checked_names(cases or (), "a case")
     alternatives = {name: as_case(scenario, name, sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:
         raise ScenarioError(
-            "nothing to compare: the scenario has no cases\n"
-            "  expected congestion controls, as {cc}, or cases, as {cases}",
+            "the scenario has no cases to compare\n  expected congestion controls, as {cc}, or cases, as {cases}",
             cc=["reno", "sack"],
             cases={"prr": {"tcp.reduction": "prr"}},
         )

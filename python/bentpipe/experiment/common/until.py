@@ -40,9 +40,7 @@ class Until:
             return None
         until = cls(**written)
         if until.half_width <= 0:
-            raise ScenarioError(
-                "a half width of 0: no interval becomes that narrow\n  expected a share above 0, such as 2 %"
-            )
+            raise ScenarioError("a half-width of 0 cannot be reached\n  expected a share above 0, such as 2 %")
         return until
 
     def is_met(self, found: Estimate) -> bool:
@@ -92,5 +90,5 @@ def checked_until(until: Mapping[str, Any] | None, known: Callable[[str], object
         except ValueError:
             rest = "?"
         if rest.strip():
-            raise ScenarioError(f"until.half_width = {until['half_width']!r} is no share{expected}")
+            raise ScenarioError(f"until.half_width = {until['half_width']!r} is not a share{expected}")
     return {"metric": until["metric"], "half_width": float(share)}

@@ -62,11 +62,11 @@ class Grid(Design["Sweep"]):
         self.metrics: list[str] = written["metrics"]
         self.tables: list[str] = written["tables"]
         if not self.metrics:
-            raise ScenarioError("no metrics: nothing would be reported\n  expected at least one, such as goodput")
+            raise ScenarioError("there is no metric to report\n  expected at least one, such as goodput")
         for key in self.keys:
             if key == "sweep" or key.startswith(("sweep.", "case.")):
                 raise ScenarioError(
-                    f"{key} cannot vary: it is no part of a run\n"
+                    f"{key} cannot vary: a run does not have this key\n"
                     "  expected keys of the scenario, or case with the names of its cases"
                 )
         judged = [*self.metrics, *([self.until.metric] if self.until else [])]
@@ -87,7 +87,7 @@ class Grid(Design["Sweep"]):
         key = next((key for key in compared_keys() if key in varied), None)
         if key is None:
             raise ScenarioError(
-                f"nothing to compare with {asked}: neither congestion controls nor cases vary\n"
+                f"{asked} has no cases to compare: congestion controls and cases do not vary\n"
                 "  expected {vary}, or cases",
                 vary={"tcp.cc": ["reno", "sack"]},
             )
@@ -227,7 +227,7 @@ def arguments(
         whole = next((other for other in keys if key.startswith(f"{other}.")), None)
         if whole is not None:
             raise ScenarioError(
-                Problem(f"{key} is a part of {whole}, and both vary", key, expected="expected one of them")
+                Problem(f"{key} is part of {whole}, and both vary", key, expected="expected one of them")
             )
     sets = case_sets(cases or {})
     for name, key in ((name, key) for name, values in (cases or {}).items() for key in values):

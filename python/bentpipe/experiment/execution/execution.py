@@ -220,7 +220,9 @@ class Execution(Generic[R]):
         done, total = self.progress.reused + self.progress.done, self.progress.total
         if not isinstance(self.store, Store):
             return ClusterError(
-                f"{error}: {done:,} of {total:,} runs were done\n  a store keeps them: {{store}}", store=Word("FOLDER")
+                f"{error}: {done:,} of {total:,} runs were done, and are lost\n"
+                f"  expected {{store}}, which keeps finished runs",
+                store=Word("FOLDER"),
             )
         begin = sweep_command(self._facts(), has_report=False)
         command = (
@@ -228,7 +230,7 @@ class Execution(Generic[R]):
         )
         return ClusterError(
             f"{error}: {done:,} of {total:,} runs are kept in {self.store.folder}\n"
-            f"  this goes on with them, here or with another {{on}}:\n  {command}",
+            f"  this continues with the kept runs, here or with another {{on}}:\n  {command}",
             on=None,
         )
 

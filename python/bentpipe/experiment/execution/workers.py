@@ -89,7 +89,11 @@ def workers(on: str | None, jobs: int | None) -> Workers:
     if on is None:
         return Threads(jobs or cores())
     if jobs is not None:
-        raise BentpipeError("{jobs} with {on}\n  expected one of them: the cluster knows its workers", jobs=jobs, on=on)
+        raise BentpipeError(
+            "{jobs} with {on}\n  expected one of the two: the cluster decides the number of its workers",
+            jobs=jobs,
+            on=on,
+        )
     local = re.fullmatch(r"local:(\d{1,9})", on)
     if local and not 1 <= int(local[1]) <= PROCESSES_MAX:
         raise BentpipeError(f"{{on}}: {int(local[1])} processes\n  expected 1 to {PROCESSES_MAX}", on=on)
@@ -221,7 +225,7 @@ class Cluster(_Queue):
             self._client: Any = self._dask.Client(self._cluster or address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             raise BentpipeError(
-                f"there is no scheduler at {address}\n  expected one that runs: dask scheduler\n  {error}"
+                f"the scheduler at {address} does not answer\n  expected a running scheduler: dask scheduler\n  {error}"
             ) from error
         if not self._workers():
             self.close()
@@ -233,7 +237,7 @@ class Cluster(_Queue):
             self.close()
             worker, why = wrong[0]
             raise BentpipeError(
-                f"the worker {worker} cannot do runs: {why}\n  expected bentpipe {__version__} on every worker"
+                f"the worker {worker} cannot run simulations: {why}\n  expected bentpipe {__version__} on every worker"
             )
 
     @property
@@ -300,10 +304,10 @@ class Cluster(_Queue):
             return self._gone()
         outcome = super()._outcome(done)
         if isinstance(outcome, self._dask.KilledWorker):
-            return Failure(f"the workers that did it died: {outcome}")
+            return Failure(f"its workers died: {outcome}")
         if isinstance(outcome, Exception) and not isinstance(outcome, BentpipeError):
             return BentpipeError(
-                f"a worker cannot do runs: {type(outcome).__name__}: {outcome}\n"
+                f"a worker cannot run simulations: {type(outcome).__name__}: {outcome}\n"
                 f"  expected bentpipe {__version__} on every worker"
             )
         return outcome

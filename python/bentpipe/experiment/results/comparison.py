@@ -122,7 +122,7 @@ class Comparison(Result):
         sweep = Sweep.load(folder, against, verb=VERB)
         with files.reading(folder):
             if not complete(sweep):
-                raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
+                raise BentpipeError(f"no replication of {folder} is finished\n  run the same command again to continue")
             arms = {
                 name: Scenario(text, source=name, senders=loading.absent(text))
                 for name, text in sweep.facts["arms"].items()
@@ -166,7 +166,7 @@ class Comparison(Result):
         both = set(self.names) & set(other.names)
         if self.scenario.digest != other.scenario.digest or self.seeds != other.seeds or both:
             raise BentpipeError(
-                "these comparisons cannot be joined\n  expected the same scenario and seeds, and other senders"
+                "these comparisons cannot be joined\n  expected the same scenario and seeds, and different cases"
             )
         columns = [name for name in self.runs.columns if name in other.runs.columns]
         runs = pl.concat([each.runs.select(columns) for each in (self, other)]).sort("replication", maintain_order=True)
@@ -227,13 +227,13 @@ class Comparison(Result):
         """Statements about any metric in plain words, corrected over the pairs of this metric."""
         metric, judgement = named(name), self.judgement
         order = self.order(name)
-        said = [f"only one {self.kind}: there is nothing to compare it with"] if len(self.names) == 1 else []
+        said = [f"only one {self.kind}: a comparison needs two"] if len(self.names) == 1 else []
         why = "no flow has an end" if name == "completion" else "no run has a value"
         said += [f"{each} has no {name}: {why}" for each in self.names if each not in order]
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
         elif len(self.names) > 1 and self._is_fixed():
-            said.append("all replications are equal: nothing that happens in this scenario is random")
+            said.append("all replications are equal: this scenario has no randomness")
         elif (
             len(self.names) > 1
             and judgement.statistic == "median"
@@ -385,12 +385,12 @@ class Comparison(Result):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the data for `load`, with `table` and `differences` as Parquet; see `RunResult.save`."""
         if self.sweep is None:
-            raise BentpipeError("comparisons that were joined cannot be saved\n  save each of them")
+            raise BentpipeError("joined comparisons cannot be saved\n  save each comparison")
         self.sweep.write(folder, {"table": self.table, "differences": self.differences})
 
     def _reporter(self) -> Reporter:
         if self.sweep is None:
-            raise BentpipeError("comparisons that were joined have no report\n  report each of them")
+            raise BentpipeError("joined comparisons have no report\n  report each comparison")
         from bentpipe.experiment.results.swept import OfComparison
 
         return OfComparison(self)
@@ -401,7 +401,7 @@ class Comparison(Result):
 
     def command(self) -> str:
         if self.sweep is None:
-            raise BentpipeError("comparisons that were joined have no command\n  repeat each of them")
+            raise BentpipeError("joined comparisons have no command\n  repeat each comparison")
         return made_by(self.sweep.facts)
 
     def _content(self) -> dict[str, Any]:

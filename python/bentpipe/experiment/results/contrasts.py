@@ -79,7 +79,7 @@ class Contrast:
         found = [judged(each, metric) for each in self.differences.values()]
         more, less = ("better", "worse") if metric.is_judged else ("above", "below")
         often = sum(1 for each in self.differences.values() if each.shares is not None and each.shares.is_shown)
-        by = f" ({often} of these by what was completed)" if often else ""
+        by = f" ({often} of these by completion)" if often else ""
         return (
             f"{self.sender} against {self.other} in {self.metric}, of {len(found)} settings: "
             f"{more} at {found.count(1)}, {less} at {found.count(-1)}{by}, "
@@ -251,9 +251,9 @@ def preferred(choices: Sequence[Choice], metric: Metric) -> str:
     """Count the settings where each case is best or not shown to be worse, most frequent first."""
     names = [name for choice in choices for name in (choice.best, *choice.equals)]
     order = sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
-    said = ", ".join(f"{name} at {names.count(name)}" for name in order)
-    first, behind = metric.ends[0], "worse" if metric.is_judged else "smaller"
-    return f"{first} in {metric.name}, or not shown to be {behind}, of {len(choices)} settings: {said}"
+    best, *others = (f"{name} in {names.count(name)}" for name in order)
+    said = ", ".join([f"{best} of {formatting.count(len(choices), 'setting')}", *others])
+    return f"{metric.ends[0]} or tied in {metric.name}: {said}"
 
 
 def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], metric: Metric) -> Iterator[str]:
@@ -273,7 +273,7 @@ def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], 
     text = f"{first} in {metric.name} at {said(best)}"
     equals = [each for each in rest if not each.is_worse]
     if best.found.replications == 1:
-        yield f"{text}; with one run nothing else can be shown to be {behind}"
+        yield f"{text}; one run cannot show that the others are {behind}"
     elif not equals:
         yield f"{text}; {'the other is' if len(rest) == 1 else 'all others are'} shown to be {behind}"
     else:

@@ -54,9 +54,7 @@ def of_replications(
         return []
     found = []
     if not facts.get("is_random", True):
-        found.append(
-            "only the timing of hosts is random here: intervals cover that alone, not other losses, loads or paths"
-        )
+        found.append("only the timing of hosts is random here: intervals do not cover other losses, loads or paths")
     if facts.get("shares_day", False):
         found.append("all replications share one day of the sky (sky.day): intervals do not cover other days")
     return found + _too_few(replications, tests, confidence)

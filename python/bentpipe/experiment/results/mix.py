@@ -175,7 +175,7 @@ class Mix(Result):
             classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
             plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
             if not complete(sweep, plan):
-                raise BentpipeError(f"no replication of {folder} is finished\n  start it again: it goes on")
+                raise BentpipeError(f"no replication of {folder} is finished\n  run the same command again to continue")
             return cls.of(sweep, scenario, plan)
 
     @classmethod
@@ -328,7 +328,7 @@ class Mix(Result):
         among = self.estimate(name, "own").mean
         ratio = (self.estimate(name, "goodput").mean or 0) / among if among else None
         often = "" if ratio is None else f"{ratio:.3g} times" if ratio > 1 else f"{100 * ratio:.3g} % of"
-        own = f"that is {often} what it gets among its own kind" if often else ""
+        own = f"that is {often} its goodput when all flows are {name}" if often else ""
         mean = self.estimate(name, "share").mean or 0
         if len(self.seeds) == 1:
             return f"{name} gets {amount}, {fair} is fair" + (f"; {own}" if own else "")
@@ -342,7 +342,7 @@ class Mix(Result):
         else:
             text = f"{name} gets {amount}, less than a fair {fair}"
         if own and mean < self.fair and tests["fair"] and not tests["taken"]:
-            return f"{text}, but no less than among its own kind can be shown ({100 * (ratio or 0):.3g} %)"
+            return f"{text}, but not less than when all flows are {name} can be shown ({100 * (ratio or 0):.3g} %)"
         return text + (f"; {own}" if own else "")
 
     def _tests(self) -> dict[str, dict[str, bool]]:

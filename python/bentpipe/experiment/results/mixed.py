@@ -35,7 +35,7 @@ class OfMix(Reporter):
             titled(mix.scenario.title, mix.scenario.source),
             f"{', '.join(mix.names)} in the same runs, {_replications(mix)}; hosts: {mix.hosts}",
             [
-                Section("Who gets how much", [Points([*self.said, *mix.notes]), shares]),
+                Section("Shares", [Points([*self.said, *mix.notes]), shares]),
                 Section("Means", [self._means()]),
                 self.scenario(),
             ],

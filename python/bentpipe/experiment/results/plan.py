@@ -48,7 +48,9 @@ class Plan:
             members |= {str(name): known[str(name)]} if is_case else senders_of(scenario, [name])
         if len(members) < 2:
             given = ", ".join(members) or "none"
-            raise ScenarioError(f"a mix of {given}\n  expected two senders or more, as reno,cubic")
+            raise ScenarioError(
+                f"a mix needs two congestion controls or more, got {given}\n  expected names such as reno,cubic"
+            )
         return cls._made(scenario, members)
 
     def on_day(self, day: int) -> Plan:
@@ -79,7 +81,7 @@ class Plan:
         for name, content in resolved.items():
             if changed := [key for key in base if _shared(base, key) != _shared(content, key)]:
                 raise ScenarioError(
-                    f"case {name} changes [{changed[0]}], which all senders share\n"
+                    f"case {name} changes [{changed[0]}], which all cases share\n"
                     "  expected changes of tcp only, such as tcp.pacing=window"
                 )
         transports = {
@@ -90,8 +92,8 @@ class Plan:
         takers = {flow: found for flow, found in transports.items() if any(each != found[0] for each in found)}
         if not takers:
             raise ScenarioError(
-                "every flow would have the same transport with each of the senders\n"
-                "  remove `cc` from [flow.NAME.tcp] of the flows that shall take part"
+                "every flow would have the same transport in each case\n"
+                "  remove `cc` from [flow.NAME.tcp] of the flows that should differ"
             )
         flows = [
             {flow: {**base["flow"][flow], "tcp": found[place]} for flow, found in takers.items()}

@@ -27,8 +27,10 @@ QUANTITIES = {
     quantity.name: quantity
     for quantity in (
         Quantity("goodput", "goodput_bps", "bit/s", "Sum over its flows"),
-        Quantity("share", "share", "1", "Of the goodput of all flows in the mix"),
-        Quantity("own", "own_bps", "bit/s", "Goodput of as many flows when all are of its own kind"),
+        Quantity("share", "share", "1", "Share of the goodput of all flows in the mix"),
+        Quantity(
+            "own", "own_bps", "bit/s", "Goodput of equally many flows if all have this congestion control or case"
+        ),
         Quantity("resent", "retransmitted_pct", "%", "Share of sent bytes that were retransmissions"),
         Quantity("timeouts", "timeouts", "1", "Retransmission timeouts of its flows"),
         Quantity("rtt", "rtt_p50_s", "s", "Median round-trip time, mean over its flows"),
@@ -52,7 +54,7 @@ def quantity(name: str) -> Quantity | Metric:
     found = of_one().get(base)
     if found is None or found.source is None or found.source.table not in OF_SENDER:
         known = [each.name for each in of_one().values() if each.source is not None and each.source.table in OF_SENDER]
-        raise BentpipeError(unknown(base, "known of a sender in a mix", dict.fromkeys([*QUANTITIES, *known])))
+        raise BentpipeError(unknown(base, "a quantity of a case in a mix", dict.fromkeys([*QUANTITIES, *known])))
     if found.is_completion and not of:
-        raise BentpipeError(f"{name} of all flows: not all of them need to have an end\n  expected {name}:FLOW")
+        raise BentpipeError(f"{name} needs a flow: some flows of this scenario never end\n  expected {name}:FLOW")
     return named(name) if of else found

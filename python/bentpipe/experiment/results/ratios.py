@@ -41,14 +41,14 @@ def ratio(metric: Metric, samples: Mapping[str, Sample], sender: str, other: str
         if np.any(np.isnan(sample.values) & ~np.isnan(sample.bounds)):
             raise BentpipeError(
                 f"no ratio of {metric.name}: {name} completed {sample.counts}\n"
-                "  expected all to complete: a ratio of those that did would praise failing"
+                "  expected all to complete: a ratio of completed replications only would favour failures"
             )
         least = np.nanmin(sample.values) if not np.isnan(sample.values).all() else np.nan
         if least <= 0:
             often = f"{int(np.sum(sample.values <= 0))} of {len(sample.values)} replications"
             raise BentpipeError(
-                f"no ratio of {metric.name}: that of {name} is not above 0 in {often}\n"
-                "  expected values above 0; the differences say how far they are apart"
+                f"no ratio of {metric.name}: it is not above 0 for {name} in {often}\n"
+                "  expected values above 0; use the differences"
             )
     return ratio_of_pairs(samples[sender].values, samples[other].values, confidence)
 

@@ -131,7 +131,7 @@ class Sweep(Result):
         known = ("sweep", "compare") if verb is None else (verb,)
         if found.facts["verb"] not in known:
             raise BentpipeError(
-                f"{folder} has the runs of a {found.facts['verb']}\n  expected those of a {' or '.join(known)}"
+                f"{folder} has the runs of a {found.facts['verb']}\n  expected the runs of a {' or '.join(known)}"
             )
         if against is not None:
             sender = sender_of(found.points, found.keys)
@@ -454,7 +454,7 @@ class Sweep(Result):
         drawn = draw_map(self, what, self.estimates(what.name))
         if drawn is None:
             raise BentpipeError(
-                "no map: fewer than two keys vary besides the congestion control or case\n  expected {chart}",
+                "a map needs two varied keys besides the congestion control or case\n  expected {chart}",
                 chart="lines",
             )
         return drawn.figure
@@ -549,8 +549,8 @@ class Sweep(Result):
         samples = self._compared(metric).samples
         names = [name for name, found in samples.items() if any(each.is_there for each in found.values())]
         if self.against is not None and self.against not in names:
-            return [f"{self.against} has no {metric}: there is nothing to compare with it"]
-        return [f"only {names[0]} has a {metric}: there is nothing to compare it with"]
+            return [f"{self.against} has no {metric}: it cannot be a baseline"]
+        return [f"only {names[0]} has a {metric}: a comparison needs two"]
 
 
 def _points(facts: Mapping[str, Any]) -> pl.DataFrame:

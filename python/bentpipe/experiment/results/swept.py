@@ -85,7 +85,7 @@ class OfSweep(Reporter):
         sections.append(Section("Means at all points", [self._points()]))
         # Means before differences, which compare them.
         ranked = [self._ranked(name) for name in sweep.metrics if len(self.ranking(name)) > 1]
-        sections += [Section("From the best to the worst", ranked)] if ranked else []
+        sections += [Section("Ranking", ranked)] if ranked else []
         compared = [self._differences(named(name)) for name in sweep.metrics if self.contrasts(name)]
         sections += [Section("Differences", compared)] if compared else []
         # Ratios need a baseline.
@@ -124,9 +124,9 @@ class OfSweep(Reporter):
         blocks += [Text(f"{note[:1].upper()}{note[1:]}.", is_warning=True)] if note else []
         full = [text for text in self.in_full(name) if text not in said]
         if sum(map(len, full)) > FOLDED_MAX:
-            blocks.append(Text(f"Setting by setting they are in tables/differences-{metric.slug}.csv."))
+            blocks.append(Text(f"tables/differences-{metric.slug}.csv has them for each setting."))
         elif full:
-            blocks.append(Folded("Setting by setting", [Points(full)]))
+            blocks.append(Folded("For each setting", [Points(full)]))
         if any(each.value is not None for each in self.estimates[name]):
             what_is_drawn = _what_is_drawn(self.estimates[name], self.judgement)
             blocks.append(
@@ -375,17 +375,16 @@ def _margins(judgement: Judgement) -> str:
 def _points(judgement: Judgement) -> str:
     middle = judgement.statistic
     return (
-        f"{middle.capitalize()} {_margins(judgement)} at each point. In brackets how many completed, or have a value, "
-        f"where not all did; > is what the {middle} is at least, as runs that did not complete count with the time "
-        "that they had."
+        f"{middle.capitalize()} {_margins(judgement)} at each point. In brackets: runs that completed, or have a "
+        "value, if not all did. A sign > marks a lower bound: an incomplete run counts with its simulated time."
     )
 
 
 def _ranking(judgement: Judgement) -> str:
     return (
-        f"First counts how much was completed, then the {judgement.statistic}. Each point against the best, in pairs "
-        f"of equal seeds: whether it is shown to be worse at {100 * judgement.alpha:.3g} %, {_corrected(judgement)}. "
-        "Those that are not may be the best in truth."
+        f"Ranked by completed runs, then by {judgement.statistic}. Each point is compared with the best in pairs of "
+        f"equal seeds. Points that are not shown to be worse at {100 * judgement.alpha:.3g} %, "
+        f"{_corrected(judgement)}, may be the best."
     )
 
 
@@ -403,12 +402,12 @@ def _tested(judgement: Judgement, metric: Metric) -> str:
     if question is None:
         return ""
     if question.sides == "two":
-        return f" Shown is a difference of more than {question.text}."
-    return f" Shown is that the first is {question.claim} the other; each end of an interval is a one-sided bound."
+        return f" A difference is shown if it exceeds {question.text}."
+    return f" It is shown if the first is {question.claim} the other; each end of an interval is a one-sided bound."
 
 
 _HELD = (
-    "Differences are of runs that both completed. How much each completed goes before; p of that is of an exact test, "
+    "Differences are over runs that both completed. The completed shares come first; their p is from an exact test, "
     "corrected with the others."
 )
 

@@ -87,8 +87,8 @@ def with_metrics(
         missing = [table for table in metric.tables if table not in kept]
         if missing:
             raise BentpipeError(
-                f"{metric.name} is of the table {missing[0]}, which was not kept of these runs\n"
-                "  expected it among the metrics that were asked for: {metric}",
+                f"{metric.name} is of the table {missing[0]}, which these runs did not keep\n"
+                "  expected it among the metrics of the call: {metric}",
                 metric=metric.name,
             )
         runs = _joined(runs, kept, metric, list(keys))

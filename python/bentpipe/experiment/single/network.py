@@ -185,7 +185,7 @@ class Network:
         place = self._places.get(port) if isinstance(port, Port) else None
         if place is None:
             ports = ", ".join(f"net.ports({flow!r})" for flow in self._flows)
-            raise NetworkError(f"{port!r} is no port of this network\n  expected one of {ports}")
+            raise NetworkError(f"{port!r} is not a port of this network\n  expected one of {ports}")
         content = _content(data)
         headers = _whole("header_len", header_len, HEADER_LEN_MAX)
         total = len(content) + headers if size is None else _whole("size", size, SIZE_MAX)
@@ -193,7 +193,7 @@ class Network:
         if time_s > end_s:
             raise NetworkError(
                 f"no packet can enter at {time_s!r} s: the run ends at {end_s:.10g} s\n"
-                "  `duration` in the scenario says when"
+                "  expected an earlier time, or a longer duration in the scenario"
             )
         core.inject(time_s, place, total, headers, content)
         self._injected += 1
@@ -215,7 +215,9 @@ class Network:
         """
         core, until_s = self._open(), _seconds("until_s", until_s)
         if until_s < core.now_s:
-            raise NetworkError(f"cannot go back to {until_s!r} s: the network is at {core.now_s!r} s already")
+            raise NetworkError(
+                f"cannot go back to {until_s!r} s: the network is at {core.now_s!r} s\n  expected a later time"
+            )
         # Python handles Ctrl-C between the calls.
         while not core.run_until(until_s, EVENTS_AT_ONCE):
             pass
@@ -251,12 +253,14 @@ class Network:
         tables = core.finish()
         if self._injected:
             packets = count(self._injected, "packet")
-            tables["notes"].append(f"{packets} came from outside by ports: the scenario alone does not repeat this run")
+            tables["notes"].append(
+                f"{packets} came from outside by ports, so the scenario alone does not repeat this run"
+            )
         return RunResult.from_tables(self.scenario, tables)
 
     def _open(self) -> _core.Network:
         if self._core is None:
-            raise NetworkError("this network was finished\n  build another one: bp.Network(scenario)")
+            raise NetworkError("this network is finished\n  build a new network: bp.Network(scenario)")
         return self._core
 
     def __repr__(self) -> str:

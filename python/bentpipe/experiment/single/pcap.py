@@ -42,7 +42,8 @@ def pcap(of: RunResult | AnyScenario, path: str | os.PathLike[str]) -> list[Path
     scenario, seed = (of.scenario, of.seed) if isinstance(of, RunResult) else (of, None)
     if isinstance(of, RunResult) and any(note.startswith("real packets came") for note in of.notes):
         raise BentpipeError(
-            "real packets came from programs, and another run would have others\n  expected pcap of emulate or speak"
+            "real packets came from programs, and a second run would have different packets\n"
+            "  expected pcap= of emulate or speak"
         )
     found = run(scenario, seed=seed, pcap=path)
     flows = found.scenario.to_dict()["flow"].values()

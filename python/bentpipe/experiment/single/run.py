@@ -98,7 +98,7 @@ def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
     """
     found = list(senders_of(scenario, cc).values())
     if len(found) != 1:
-        raise ScenarioError(f"{len(found)} congestion controls for one run\n  expected one: compare takes many")
+        raise ScenarioError(f"{len(found)} congestion controls for one run\n  expected one; compare takes several")
     return found[0]
 
 

@@ -213,7 +213,7 @@ class RunResult(Result):
     @property
     def statements(self) -> list[str]:
         """Notes for the reader. The first one: a single run has no intervals."""
-        return ["one run: no intervals, and another seed may give other values", *self.notes]
+        return ["one run has no intervals: another seed may give other values", *self.notes]
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         import polars as pl
@@ -270,7 +270,9 @@ class RunResult(Result):
             # Losses belong to a flow and to a place, which may be a link.
             column = "where" if entity == "link" and "where" in table.columns else entity
             if column not in table.columns:
-                raise BentpipeError(f"{name} is not a series of {entity}s")
+                raise BentpipeError(
+                    f"{name} is not a series of {entity}s\n  expected a series of bentpipe list series for a {entity}"
+                )
             if wanted not in known:
                 raise BentpipeError(unknown(wanted, f"a {entity} of this scenario", known))
             table = table.filter(pl.col(column) == wanted)
@@ -306,7 +308,7 @@ class RunResult(Result):
         import polars as pl
 
         if not 0 <= arguments.number("time_s", time_s) <= self.simulated_s:
-            raise BentpipeError(f"at {time_s} s\n  expected 0 to {self.simulated_s} s, which the run has")
+            raise BentpipeError(f"at {time_s} s\n  expected 0 to {self.simulated_s} s, within the run")
         values: dict[str, dict[str, float]] = {}
         for entry in dictionary()["series"]:
             name, entity = entry["name"], entry["entity"]
@@ -461,9 +463,7 @@ class RunResult(Result):
                 f"  expected plot() of its series, or a comparison"
             )
         if not any(name in self.recorded for name in PANELS) and self._is_repeatable:
-            logging.getLogger("bentpipe").warning(
-                f"nothing to draw was recorded: running again with {', '.join(PANELS)}"
-            )
+            logging.getLogger("bentpipe").warning(f"no series was recorded: running again with {', '.join(PANELS)}")
             return run_figure(self.again(series=PANELS))
         return run_figure(self)
 
@@ -516,7 +516,10 @@ class RunResult(Result):
     def command(self) -> str:
         scenario, facts = self.scenario, facts_of(self.scenario)
         if scenario.case:
-            raise BentpipeError(f"no command runs case {scenario.case} of a scenario alone\n  compare runs all cases")
+            raise BentpipeError(
+                f"no command runs only case {scenario.case} of a scenario\n"
+                "  expected bentpipe compare, which runs all cases"
+            )
         refuse_without_command(facts, has_file=has_file(facts))
         series = scenario.to_dict()["record"]["series"]
         return run_command(facts, {}, self.seed) + (f" --series {','.join(series)}" if series else "")

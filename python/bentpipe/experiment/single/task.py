@@ -89,7 +89,7 @@ def execute_text(
     """
     if version != build():
         raise BentpipeError(
-            f"a worker has bentpipe {build()}, and the sweep is by {version}\n  expected the same version everywhere"
+            f"a worker has bentpipe {build()}, but the sweep has {version}\n  expected the same version everywhere"
         )
     try:
         return execute(_scenario(text, tuple(senders)), seed, tables)

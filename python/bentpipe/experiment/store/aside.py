@@ -69,5 +69,5 @@ def refusal(folder: Path, others: Mapping[str, Any]) -> BentpipeError:
     """Return the error for uses that would read these runs as runs of this version."""
     return BentpipeError(
         f"{folder} has {said(others)}, and this bentpipe gives results {_core.RESULTS}\n"
-        "  the same sweep again does its runs with this bentpipe and keeps those beside; or use the one that made them"
+        "  repeat the sweep to run it with this bentpipe and keep the old runs beside, or use the old version"
     )

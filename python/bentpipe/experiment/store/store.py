@@ -314,13 +314,13 @@ class Store:
 
     def _has_tables_only(self) -> BentpipeError:
         return BentpipeError(
-            f"{self.folder} has exported tables and no {INDEX}, which is the store\n"
-            "  put it back, choose another folder, or read the Parquet files as they are"
+            f"{self.folder} has exported tables, but no {INDEX}, the index of the store\n"
+            "  put the index back, choose another folder, or read the Parquet files"
         )
 
     def has_no_sweep(self) -> BentpipeError:
         """Return the error for a store without an experiment."""
-        return BentpipeError(f"no sweep was begun in {self.folder}\n  expected what `bentpipe sweep` wrote")
+        return BentpipeError(f"{self.folder} has no sweep\n  expected a folder that bentpipe sweep wrote")
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -341,8 +341,8 @@ class Store:
         (layout,) = self._index.execute("pragma user_version").fetchone()
         if tables and layout != LAYOUT and self._noted("form") == _core.RESULTS:
             raise BentpipeError(
-                f"{self.folder} is of another state of bentpipe: layout {layout}, and this one writes {LAYOUT}\n"
-                "  choose another folder, or use the bentpipe that made it"
+                f"{self.folder} has layout {layout} of another bentpipe, and this one writes layout {LAYOUT}\n"
+                "  choose another folder, or use that version"
             )
 
     def _connect_to_copy(self) -> None:
@@ -436,16 +436,19 @@ class Store:
         if "malformed" in why or "not a database" in why:
             return BentpipeError(
                 f"{self.folder / INDEX} is damaged: {why}\n"
-                "  put a copy back, or choose another folder; the Parquet files have what was exported last"
+                "  put a copy back, or choose another folder; the Parquet files have the last export"
             )
         if "disk is full" in why or "No space left" in why:
             return BentpipeError(
                 f"{self.folder} cannot be written: no space left on device\n"
-                "  every run that was kept before is safe; make room and start again"
+                "  make room and start again; all kept runs are safe"
             )
         if "locked" in why:
             why = f"{self._others()} was writing to it for {BUSY_S} s"
-        return BentpipeError(f"the store {self.folder} cannot be used: {why}\n  nothing in it was changed")
+        return BentpipeError(
+            f"the store {self.folder} cannot be used: {why}\n"
+            "  try again, or choose another folder; the store is unchanged"
+        )
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self._index.execute("select name from sqlite_master")}
@@ -464,8 +467,8 @@ class Store:
     def _put_aside(self, others: Mapping[str, Any]) -> None:
         if any(path.name not in (_WRITING, self._owner) for path in (self.folder / OWNERS).iterdir()):
             raise BentpipeError(
-                f"{self.folder} has {aside.said(others)}, and another process is adding to them\n"
-                "  wait for it, or choose another folder"
+                f"{self.folder} has {aside.said(others)}, and another process adds runs\n"
+                "  wait until it ends, or choose another folder"
             )
         # The journal's content goes into the index. A new journal is empty.
         self._index.execute("pragma journal_mode = delete")

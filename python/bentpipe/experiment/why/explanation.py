@@ -32,11 +32,11 @@ CAUSES = {
     "early-drop": "its queue management dropped early",
     "forced-drop": "its queue was beyond the upper threshold",
     "outage": "it was down",
-    "handover": "it was taken away",
+    "handover": "it was removed",
     "route-missing": "there was no route on",
     "too-big": "the next link takes no packet of that size",
     "no-listener": "the host did not listen",
-    "policy": "a function of the node dropped on purpose",
+    "policy": "a middlebox of the node dropped it",
     "link-loss": "errors of the link",
     "push-out": "packets of a higher class took the room in its queue",
 }
@@ -62,7 +62,7 @@ LIMITS = (
 
 
 KINDS = {
-    "handover": "links come or go, or a flow takes another route",
+    "handover": "a link comes or goes, or a flow changes its route",
     "outage": "a link is down",
     "change": "the delay, rate or error rate of a link changes",
     "loss": "packets are lost",
@@ -70,10 +70,10 @@ KINDS = {
     "recovery-end": "recovery ends",
     "timeout": "the retransmission timer expires",
     "retransmission": "segments are retransmitted",
-    "reduction": "the sender takes a loss for congestion",
-    "no-reduction": "the sender takes a loss for an error of a link",
+    "reduction": "the sender treats a loss as congestion",
+    "no-reduction": "the sender treats a loss as a link error",
     "ecn-reduction": "ECN marks reduce the congestion window",
-    "undo": "the sender finds a loss spurious",
+    "undo": "the sender detects a spurious loss",
     "slow-start-end": "slow start ends",
     "wait": "the application or the receiver holds the sender back",
     "connection": "the connection opens, completes or gives up",
@@ -210,18 +210,20 @@ def check(
     if set(times) not in ({"at"}, {"start", "end"}):
         given = ", ".join(f"{name} = {value}" for name, value in times.items())
         raise BentpipeError(
-            f"{given}: no window of time\n  expected {{at}}, or both {{start}} and {{end}}",
+            f"{given} is not a window of time\n  expected {{at}}, or both {{start}} and {{end}}",
             at=None,
             start=None,
             end=None,
         )
     for name, value in times.items():
         if not 0 <= arguments.number(name, value) <= latest:
-            raise BentpipeError(f"{name} = {value:g} s\n  expected a time from 0 to {latest:g} s, which the run has")
+            raise BentpipeError(f"{name} = {value:g} s\n  expected a time from 0 to {latest:g} s, within the run")
     if start is not None and end is not None and not start < end:
         raise BentpipeError(f"start = {start:g} s, end = {end:g} s\n  expected an end after the start")
     if flow is None and len(scenario.flow_names) > 1:
-        raise BentpipeError(f"which flow?\n  known: {', '.join(scenario.flow_names[:8])}")
+        raise BentpipeError(
+            f"the scenario has several flows\n  expected the name of one: {', '.join(scenario.flow_names[:8])}"
+        )
 
 
 def refuse_absent(scenario: Scenario, *series: str) -> None:
@@ -230,7 +232,7 @@ def refuse_absent(scenario: Scenario, *series: str) -> None:
     if not absent:
         return
     raise BentpipeError(
-        f"the saved run lacks series that this needs, and cannot be run again without {listed([*absent])}\n"
+        f"the saved run lacks series, and cannot be run again without {listed([*absent])}\n"
         "  expected a run saved with {series}, or loaded with {classes}",
         series=list(series),
         classes=[f"FILE.py:{name}" for name in absent],
@@ -251,7 +253,7 @@ def _window(
     assert end is not None
     if not 0 <= start < end <= latest:
         asked = f"at {at:g} s" if at is not None else f"from {start:g} s to {end:g} s"
-        raise BentpipeError(f"{asked}\n  expected a time from 0 to {latest:g} s, which the run has")
+        raise BentpipeError(f"{asked}\n  expected a time from 0 to {latest:g} s, within the run")
     return start, end
 
 
@@ -485,7 +487,7 @@ class _Story:
             if limit == LIMITS.index("the application, which had nothing to send"):
                 text = f"the application had nothing to send {lasted}"
             elif limit == LIMITS.index("the receiver's window"):
-                text = f"the window that is advertised held the sender back {lasted}{self._proxies()}"
+                text = f"the receiver's window held the sender back {lasted}{self._proxies()}"
             elif limit == LIMITS.index("the send buffer"):
                 text = f"the send buffer was full {lasted}"
             else:
@@ -523,7 +525,7 @@ class _Story:
                 said.append(f"{what} {formatting.count(events.count(event), 'time')}")
         text = f"From {self.start_s:g} s to {self.end_s:g} s {self.flow} {listed(said)}."
         if proxies := self._on_the_way():
-            text += f" What is lost behind {listed(proxies)} is repaired from there."
+            text += f" {listed(proxies)} repairs the losses behind it."
         shares: dict[int, float] = {}
         for begin_s, end_s, limit in self._spans():
             shares[limit] = shares.get(limit, 0.0) + end_s - begin_s
@@ -544,14 +546,14 @@ _EVENTS = {
     "timeout": ("timeout", "the retransmission timer expires"),
     "recovery_exit": ("recovery-end", "recovery ends"),
     "slow_start_exit": ("slow-start-end", "slow start ends"),
-    "undo": ("undo", "the sender finds the last loss spurious, and restores its state"),
-    "reduction": ("reduction", "the sender takes the loss for congestion"),
+    "undo": ("undo", "the sender detects a spurious loss, and restores its state"),
+    "reduction": ("reduction", "the sender treats the loss as congestion"),
     "no_reduction": (
         "no-reduction",
-        "the sender takes the loss for an error of a link, and does not reduce its window",
+        "the sender treats the loss as a link error, and does not reduce its window",
     ),
     "ecn_reduction": ("ecn-reduction", "ECN marks reduce the congestion window"),
-    "zero_window": ("wait", "the window that the receiver advertises closes"),
+    "zero_window": ("wait", "the receiver's window closes"),
     "completed": ("connection", "all data are acknowledged"),
     "transfer": ("transfer", "a transfer is complete"),
     "aborted": ("connection", "the connection gives up"),

@@ -80,7 +80,7 @@ class Remedy:
     def effect(self) -> str:
         """Describe its effect in one run."""
         if self.before is None or self.after is None:
-            return f"{self.metric}: nothing to measure"
+            return f"{self.metric}: no value"
         also = f"; also {listed(list(self.also))}" if self.also else ""
         harms = f"; at the expense of {listed(list(self.harms))}" if self.harms else ""
         return f"{self.metric}: {_change(self.before, self.after, self.unit)}{also}{harms}"

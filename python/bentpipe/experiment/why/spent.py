@@ -193,7 +193,7 @@ class Breakdown:
     @property
     def notes(self) -> list[str]:
         """Notes for the reader."""
-        return [f"{name}: nothing has come to its end, so there is no time to explain" for name in self.missing]
+        return [f"{name}: no transfer has ended, so there is no time to explain" for name in self.missing]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain data, fit for JSON."""
@@ -240,7 +240,7 @@ def answer(
 ) -> Explanation | Breakdown:
     """Explain a time of a flow, or without a time, break down the time of flows; see `RunResult.why`."""
     if flow is None and (at, start, end) != (None, None, None):
-        raise BentpipeError("a time of no flow\n  expected the flow, too: why(FLOW, at=72)")
+        raise BentpipeError("a time needs a flow\n  expected both: why(FLOW, at=72)")
     check(result.scenario, flow, at=at, start=start, end=end)
     if flow is None or (at is None and start is None):
         return breakdown(result, flow, tries=tries, progress=progress)

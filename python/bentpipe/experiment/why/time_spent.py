@@ -33,7 +33,7 @@ PARTS = {
     "recovery": "losses were repaired",
     "silence": "the sender waited for its retransmission timer",
     "sender-limited": "the application had nothing to send, or the send buffer was full",
-    "receiver-limited": "the window that the receiver advertises was full",
+    "receiver-limited": "the receiver's window was full",
 }
 """The parts of a window, with their meanings."""
 OF_LIMITS = ("sender-limited", "", "", "receiver-limited", "sender-limited", "sender-limited", "recovery", "silence")
@@ -143,7 +143,7 @@ def time_spent(
     """Divide the time of a flow; see `RunResult.time_spent`."""
     known = result.scenario.flow_names
     if flow is None and len(known) > 1:
-        raise BentpipeError(f"which flow?\n  known: {', '.join(known[:8])}")
+        raise BentpipeError(f"the scenario has several flows\n  expected the name of one: {', '.join(known[:8])}")
     flow = known[0] if flow is None else arguments.text("flow", flow)
     if flow not in known:
         raise BentpipeError(unknown(flow, "a flow of this scenario", known))

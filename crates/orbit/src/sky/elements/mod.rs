@@ -166,8 +166,8 @@ fn checked(set: ElementSet) -> Result<ElementSet, String> {
 fn check_theory(ephemeris_type: &str) -> Result<(), String> {
     match ephemeris_type.trim() {
         "" | "0" | "2" | "3" => Ok(()),
-        "4" => Err("ephemeris type 4 is SGP4-XP; only elements for SGP4 (0, 2 or 3) can be used".to_owned()),
-        other => Err(format!("ephemeris type {other:?} is not SGP4; only 0, 2 and 3 can be used")),
+        "4" => Err("ephemeris type 4 is SGP4-XP; expected elements for SGP4 (0, 2 or 3)".to_owned()),
+        other => Err(format!("ephemeris type {other:?} is not SGP4; expected 0, 2 or 3")),
     }
 }
 

@@ -21,7 +21,7 @@ fn element_set<'a>(field: impl Fn(&str) -> Option<&'a str>) -> Result<ElementSet
     let field = |key: &str| field(key).map(str::trim).filter(|value| !value.is_empty());
     for (key, known) in SYSTEMS {
         if let Some(value) = field(key).filter(|value| !known.contains(value)) {
-            return Err(format!("{key} is {value:?}; only {} can be used", known.join(" or ")));
+            return Err(format!("{key} is {value:?}; expected {}", known.join(" or ")));
         }
     }
     check_theory(field("EPHEMERIS_TYPE").unwrap_or(""))?;
@@ -102,7 +102,10 @@ fn objects(text: &str) -> Result<Vec<(usize, &str)>, SkyError> {
             b'}' | b']' => {
                 let closed = open.pop().filter(|closed| closed.is_object == (byte == b'}'));
                 let Some(closed) = closed else {
-                    return Err(SkyError::new(format!("line {line}"), format!("an unmatched {}", char::from(byte))));
+                    return Err(SkyError::new(
+                        format!("line {line}"),
+                        format!("unmatched {}; expected valid JSON", char::from(byte)),
+                    ));
                 };
                 let may_be = closed.is_object && !closed.wraps;
                 let is_message = may_be && open.last().is_none_or(|outer| !outer.is_object);
@@ -117,10 +120,13 @@ fn objects(text: &str) -> Result<Vec<(usize, &str)>, SkyError> {
         }
     }
     if let Some(first) = open.first() {
-        return Err(SkyError::new(format!("line {}", first.line), "the JSON that begins here has no end"));
+        return Err(SkyError::new(
+            format!("line {}", first.line),
+            "the JSON that begins here does not end; expected a closing bracket",
+        ));
     }
     if quoted {
-        return Err(SkyError::new(format!("line {line}"), "a text without its closing quote"));
+        return Err(SkyError::new(format!("line {line}"), "a text without closing quote; expected \""));
     }
     Ok(found)
 }

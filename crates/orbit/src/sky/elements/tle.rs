@@ -34,13 +34,13 @@ pub(super) fn records(text: &str) -> Vec<Record> {
         } else {
             records.extend(first.take().map(lonely));
             if let Some((line, name)) = name.replace((number, line)) {
-                records.push((line, Err(format!("{name:?} is followed by no elements"))));
+                records.push((line, Err(format!("{name:?} has no elements after it"))));
             }
         }
     }
     records.extend(first.map(lonely));
     if let Some((line, name)) = name.filter(|_| first.is_none()) {
-        records.push((line, Err(format!("{name:?} is followed by no elements"))));
+        records.push((line, Err(format!("{name:?} has no elements after it"))));
     }
     records
 }
@@ -67,11 +67,11 @@ fn element_set(name: &str, one: &str, two: &str) -> Result<ElementSet, String> {
     for (line, number) in lines.iter_mut().zip(1..) {
         // The reader below expects bytes that these two tests check.
         if !line.is_ascii() || line.len() < WIDTH {
-            return Err(format!("line {number} of the elements has not {WIDTH} plain characters"));
+            return Err(format!("line {number} of the elements does not have {WIDTH} plain characters"));
         }
         *line = &line[..WIDTH];
         if !line.ends_with(|c: char| c.is_ascii_digit()) {
-            return Err(format!("line {number} of the elements ends with no digit for its checksum"));
+            return Err(format!("line {number} of the elements does not end with the digit of its checksum"));
         }
     }
     check_theory(&lines[0][TYPE..=TYPE])?;

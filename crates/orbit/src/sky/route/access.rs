@@ -75,7 +75,10 @@ impl Access {
             sky.place(*place)?;
             let known = |satellite: u32| (satellite as usize) < sky.satellites();
             if !handovers.iter().filter_map(|handover| handover.to).all(known) {
-                return Err(SkyError::new("serving", format!("place {place} is served by an unknown satellite")));
+                return Err(SkyError::new(
+                    "serving",
+                    format!("place {place} is served by an unknown satellite; expected a satellite of the sky"),
+                ));
             }
         }
         Ok(access)

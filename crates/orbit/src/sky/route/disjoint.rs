@@ -202,7 +202,7 @@ pub fn disjoint_routes_while(
     go_on: GoOn,
 ) -> Result<Vec<Vec<Route>>, SkyError> {
     if routing.over == Over::Gateways {
-        return Err(SkyError::new("disjoint paths", "are over links between satellites, not over gateways"));
+        return Err(SkyError::new("disjoint paths", "use links between satellites, not gateways; expected no gateway"));
     }
     if !(1..=MOST_PATHS).contains(&count) {
         return Err(SkyError::new("disjoint paths", format!("{count}: expected 1 to {MOST_PATHS}")));

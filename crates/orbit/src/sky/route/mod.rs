@@ -167,7 +167,7 @@ impl<'a> Router<'a> {
         SkyError::within("hop_delay_s", routing.hop_delay_s, 0.0, 10.0)?;
         for &(from, to) in pairs {
             if sky.place(from)? == sky.place(to)? {
-                return Err(SkyError::new("pair", format!("from place {from} to itself")));
+                return Err(SkyError::new("pair", format!("from place {from} to itself; expected two places")));
             }
         }
         let (froms, tos) = (distinct(pairs, |pair| pair.0), distinct(pairs, |pair| pair.1));

@@ -123,7 +123,7 @@ impl App {
             Self::Records(records) => {
                 check_size(records.size, report, &key("size"));
                 check_wait(records.interval, report, &key("interval"));
-                positive(records.interval.mean(), report, &key("interval"), "is no time between records");
+                positive(records.interval.mean(), report, &key("interval"), "is too small");
                 Spec::Records(records)
             }
             Self::RequestResponse(exchanges) => {
@@ -135,13 +135,13 @@ impl App {
             }
             Self::Page(page) => {
                 if page.multiplexed && !report.is_default(&key("connections")) {
-                    let message = "is of no use: multiplexed means one connection";
+                    let message = "has no effect: multiplexed means one connection";
                     report.value(&key("connections"), message, "expected one of the two");
                 }
                 for (is_set, other) in [(page.multiplexed, "multiplexed"), (page.tls_rtts > 0, "tls_rtts")] {
                     if is_set && page.catalogue.is_some() {
                         let message =
-                            format!("is of no use with {other}: a cache cannot tell such requests apart, or read them");
+                            format!("has no effect with {other}: a cache cannot distinguish or read such requests");
                         report.key(&key("catalogue"), &message, &format!("expected catalogue or {other}, not both"));
                     }
                 }
@@ -170,7 +170,7 @@ impl App {
                 check_datagram(size, report, &key("size"));
                 check_wait(on, report, &key("on"));
                 check_wait(off, report, &key("off"));
-                positive(on.mean(), report, &key("on"), "is never on");
+                positive(on.mean(), report, &key("on"), "is too small");
                 Spec::Datagrams(Datagrams { size, gaps: Gaps::OnOff { peak, on, off } })
             }
         }
@@ -207,26 +207,24 @@ impl App {
 fn check_frequency(arrivals: &ArrivalKeys, report: &mut Report<'_>, path: &[String]) {
     match (arrivals.load, &arrivals.link, arrivals.interval) {
         (Some(_), Some(_), None) | (None, None, Some(_)) => {}
-        (Some(_), None, None) => {
-            report.key(path, "has a load, but not of which link", "expected link, like \"sat.forward\", beside load")
-        }
-        (None, Some(_), None) => report.key(path, "has a link, but no load", "expected load, like \"60 %\""),
+        (Some(_), None, None) => report.key(path, "has a load without a link", "expected link, like \"sat.forward\""),
+        (None, Some(_), None) => report.key(path, "has a link without a load", "expected load, like \"60 %\""),
         (None, None, None) => {
-            report.key(path, "does not say how often transfers arrive", "expected load and link, or interval");
+            report.key(path, "has no rate of arrivals", "expected load and link, or interval");
         }
-        _ => report.key(path, "says twice how often transfers arrive", "expected load and link, or interval"),
+        _ => report.key(path, "has two rates of arrivals", "expected load and link, or interval"),
     }
     if let Some(load) = arrivals.load.filter(|load| load.0 == 0) {
-        report.value(&below(path, "load"), &format!("is nothing: {} %", load.0), "expected more than 0 %");
+        report.value(&below(path, "load"), &format!("is too small: {} %", load.0), "expected more than 0 %");
     }
     if let Some(interval) = arrivals.interval {
-        positive(interval, report, &below(path, "interval"), "is no time between arrivals");
+        positive(interval, report, &below(path, "interval"), "is too small");
     }
 }
 
 /// Checks the keys of a reader.
 pub(crate) fn check_reader(reader: Reader, report: &mut Report<'_>, path: &[String]) {
-    positive(reader.every, report, &below(path, "every"), "is no time between reads");
+    positive(reader.every, report, &below(path, "every"), "is too small");
     if reader.rate.bytes_in(reader.every) == 0 {
         let message = format!("is less than a byte in {}", reader.every);
         report.value(&below(path, "rate"), &message, "expected a higher rate, or a longer time between reads");
@@ -242,7 +240,7 @@ fn check_size(size: Size, report: &mut Report<'_>, path: &[String]) {
         Size::BoundedPareto { min, max, .. } => {
             some(min, report, &key("min"));
             if max <= min {
-                report.value(&key("max"), "is not above the least", "expected more than min");
+                report.value(&key("max"), "is not above min", "expected more than min");
             }
         }
         Size::Lognormal { mean, sd } => {
@@ -258,7 +256,7 @@ fn check_wait(wait: Wait, report: &mut Report<'_>, path: &[String]) {
     match wait {
         Wait::Constant(_) => {}
         Wait::Exponential { mean } | Wait::Pareto { mean, .. } => {
-            positive(mean, report, &below(path, "mean"), "is no mean of a distribution");
+            positive(mean, report, &below(path, "mean"), "is too small");
         }
     }
 }
@@ -266,7 +264,7 @@ fn check_wait(wait: Wait, report: &mut Report<'_>, path: &[String]) {
 /// Reports sizes of 0 bytes.
 fn some(bytes: u64, report: &mut Report<'_>, path: &[String]) {
     if bytes == 0 {
-        report.value(path, "is nothing to send", "expected at least 1 B");
+        report.value(path, "is too small", "expected at least 1 B");
     }
 }
 
@@ -278,12 +276,12 @@ fn positive(span: Duration, report: &mut Report<'_>, path: &[String], message: &
 
 fn flowing(rate: Rate, report: &mut Report<'_>, path: &[String]) {
     if rate.as_bps() == 0 {
-        report.value(path, "sends nothing", "expected more than 0 bit/s");
+        report.value(path, "is too small", "expected more than 0 bit/s");
     }
 }
 
 fn check_datagram(size: u16, report: &mut Report<'_>, path: &[String]) {
     if size == 0 || size > DATAGRAM_MAX {
-        report.value(path, "is no payload of a datagram", "expected 1 B to 65507 B");
+        report.value(path, "is out of range", "expected 1 B to 65507 B");
     }
 }

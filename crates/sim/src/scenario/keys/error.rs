@@ -215,7 +215,7 @@ fn stay(good: Mean, bad: Mean, report: &mut Report<'_>, path: &[String]) -> Stay
         (Mean::Packets(good), Mean::Packets(bad)) => Stay::Packets { good, bad },
         (Mean::Time(good), Mean::Time(bad)) => Stay::Time { good, bad },
         _ => {
-            let message = "is not in the measure of mean_good";
+            let message = "has another unit than mean_good";
             report.value(&below(path, "mean_bad"), message, "expected both in time, or both in packets");
             Stay::Packets { good: MILLIONTHS, bad: MILLIONTHS }
         }
@@ -224,9 +224,9 @@ fn stay(good: Mean, bad: Mean, report: &mut Report<'_>, path: &[String]) -> Stay
 
 fn at_least_something(mean: Mean, report: &mut Report<'_>, path: &[String]) {
     match mean {
-        Mean::Time(Duration::ZERO) => report.value(path, "is no duration of a state", "expected more than 0 s"),
+        Mean::Time(Duration::ZERO) => report.value(path, "is too small", "expected more than 0 s"),
         Mean::Packets(..MILLIONTHS) => {
-            report.value(path, "is no duration of a state", "expected at least 1 packet");
+            report.value(path, "is too small", "expected at least 1 packet");
         }
         Mean::Packets(_) | Mean::Time(_) => {}
     }
@@ -246,7 +246,7 @@ fn bursts(loss: f64, burst: Mean, report: &mut Report<'_>, path: &[String]) -> E
             let good = (bad as f64 * ratio).round() as u64;
             if good < MILLIONTHS {
                 let most = bad as f64 / (bad + MILLIONTHS) as f64;
-                let message = "is too much for such bursts: there is at least one packet between two";
+                let message = "is too large for such bursts: at least one packet is between two";
                 report.value(&below(path, "mean_loss"), message, &format!("expected at most {most:.6}"));
             }
             Stay::Packets { good, bad }

@@ -15,7 +15,7 @@ pub(crate) fn check_framing(framing: Framing, report: &mut Report<'_>, path: &[S
         Framing::Aal5 { header } => at_most("header", header),
         Framing::Gse { label } => {
             if ![0, 3, 6].contains(&label) {
-                report.value(&below(path, "label"), "is no length of a label", "expected 0 B, 3 B or 6 B");
+                report.value(&below(path, "label"), "is not the length of a label", "expected 0 B, 3 B or 6 B");
             }
         }
         Framing::Frames(Frames { overhead, minimum, payload, cell, .. }) => {
@@ -23,9 +23,9 @@ pub(crate) fn check_framing(framing: Framing, report: &mut Report<'_>, path: &[S
                 at_most(key, bytes);
             }
             if payload == 0 {
-                report.value(&below(path, "payload"), "carries nothing", "expected at least 1 B, like \"48 B\"");
+                report.value(&below(path, "payload"), "is too small", "expected at least 1 B, like \"48 B\"");
             } else if cell < payload {
-                let expected = format!("expected cell, at least {payload} B, like \"53 B\" with \"48 B\"");
+                let expected = format!("expected cell of at least {payload} B, like \"53 B\" with \"48 B\"");
                 report.value(&below(path, "payload"), "does not fit into a cell", &expected);
             } else if payload == 1 && cell > 1 {
                 report.value(

@@ -33,7 +33,7 @@ pub(super) fn settle(config: &mut Config, report: &mut Report<'_>, path: &dyn Fn
     }
     let cc = config.cc.kind();
     if increase != Increase::Standard && !cc.takes().increase {
-        let message = format!("means nothing to {}, which has an increase of its own", cc.name());
+        let message = format!("has no effect on {}, which has its own increase", cc.name());
         report.value(&path(&["increase"]), &message, "expected \"standard\", or another congestion control");
     }
     config.growth.whole_segments = config.ssthresh_rounding == SsthreshRounding::Window;
@@ -48,7 +48,7 @@ fn check_bounds(
     if least.1 > most.1 {
         let key = if report.is_default(&path(&["slow_start", least.0])) { most.0 } else { least.0 };
         let expected = format!("expected {} at most {}", least.0, most.0);
-        report.value(&path(&["slow_start", key]), "does not fit the other bound", &expected);
+        report.value(&path(&["slow_start", key]), "contradicts the other bound", &expected);
     }
 }
 
@@ -56,7 +56,7 @@ fn check_bounds(
 pub(super) fn idle_restart(config: &Config, is_given: bool, report: &mut Report<'_>, path: &[String]) -> bool {
     let says_itself = matches!(config.cwnd_validation, CwndValidation::Rfc2861 | CwndValidation::Rfc7661);
     if says_itself && is_given && config.idle_restart {
-        let message = "contradicts cwnd_validation, which says itself what an idle time does";
+        let message = "contradicts cwnd_validation, which decides about idle times itself";
         report.value(path, message, "expected false, or cwnd_validation = \"if-used\" or \"off\"");
     }
     if is_given {

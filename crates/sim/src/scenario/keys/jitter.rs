@@ -70,7 +70,7 @@ fn check(jitter: &Jitter, run: Duration, report: &mut Report<'_>, path: &[String
                 let expected = format!(
                     "expected rising shares, each with a delay of at least the one before it, up to {DELAY_MAX}"
                 );
-                report.value(&below(&path, "points"), "are no quantiles", &expected);
+                report.value(&below(&path, "points"), "are not quantiles", &expected);
             }
         }
         Spread::Uniform { .. } | Spread::Exponential { .. } => {}

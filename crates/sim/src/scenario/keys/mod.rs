@@ -77,10 +77,9 @@ fn take_given(own: &mut OwnConfig, report: &mut Report<'_>, path: &[String]) {
     if let Some(found) = given.iter().find(|given| given.name == own.name) {
         return own.clone_from(found);
     }
-    let expected =
-        "expected a class in its place where the scenario is run, as --set 'node.NAME.middlebox=FILE.py:CLASS'";
+    let expected = "expected its class, as in bentpipe run --set 'node.NAME.middlebox=FILE.py:CLASS'";
     let suggestion = report.findings.guess(&own.name, given.iter().map(|given| given.name.as_str()));
-    report.suggest(&below(path, "name"), "is a function that nobody gave", expected, suggestion);
+    report.suggest(&below(path, "name"), "is a custom middlebox without its class", expected, suggestion);
 }
 
 /// Checks the middlebox of a node.
@@ -104,20 +103,20 @@ pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<
         MiddleboxConfig::Snoop(snoop) => proxy::check_idle(snoop.idle, report, path),
         MiddleboxConfig::Erasure(code) => {
             if code.overhead > 1000 {
-                report.value(&below(path, "overhead"), "is no header", "expected at most 1000 B");
+                report.value(&below(path, "overhead"), "is too large", "expected at most 1000 B");
             }
         }
         MiddleboxConfig::Compress(end) => {
             if !(1..=40).contains(&end.header_len()) {
-                report.value(&below(path, "header"), "is no compressed header", "expected 1 B to 40 B");
+                report.value(&below(path, "header"), "is out of range", "expected 1 B to 40 B");
             }
         }
         MiddleboxConfig::Own(own) => take_given(own, report, path),
         MiddleboxConfig::Impair(impair) => {
             check_hold(impair.hold, report, &below(path, "hold"));
             if impair.reorder > 0.0 && impair.hold.1 == Duration::ZERO {
-                let expected = "expected hold, like \"10 ms\", beside it, or 0";
-                report.value(&below(path, "reorder"), "holds packets back for no time", expected);
+                let expected = "expected hold, like \"10 ms\", or 0";
+                report.value(&below(path, "reorder"), "needs a time to hold packets", expected);
             }
         }
     }

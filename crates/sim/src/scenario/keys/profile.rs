@@ -250,7 +250,7 @@ pub(crate) fn rate(profile: &RateProfile, report: &mut Report<'_>, path: &[Strin
         }
     };
     if profile.values().all(|rate| rate.as_bps() == 0) {
-        report.value(path, "is never above zero: the link would carry nothing", "expected a rate above 0 bit/s");
+        report.value(path, "is never above 0", "expected a rate above 0 bit/s");
     }
     check_points(&profile, report, path);
     profile
@@ -266,11 +266,7 @@ fn rate_trace(trace: &RateTrace, report: &mut Report<'_>, path: &[String]) -> Op
         RateFormat::Mahimahi => {
             for (key, is_there) in [("column", column.is_some()), ("every", every.is_some())] {
                 if is_there {
-                    report.value(
-                        &below(path, key),
-                        "means nothing to a Mahimahi trace",
-                        "expected the key to be left out",
-                    );
+                    report.value(&below(path, key), "has no effect on a Mahimahi trace", "expected no such key");
                 }
             }
             let (points, period) = trace::mahimahi(file, report, path);
@@ -362,7 +358,7 @@ pub(crate) fn outage(outage: &OutageKeys, report: &mut Report<'_>, path: &[Strin
         OutageKeys::Random(OutageRandom { mean_up, mean_down, queue }) => {
             for (key, mean) in [("mean_up", *mean_up), ("mean_down", *mean_down)] {
                 if mean == Duration::ZERO {
-                    report.value(&below(path, key), "is no duration of a state", "expected more than 0 s");
+                    report.value(&below(path, key), "is too small", "expected more than 0 s");
                 }
             }
             (Downtimes::Random { mean_up: *mean_up, mean_down: *mean_down }, *queue)

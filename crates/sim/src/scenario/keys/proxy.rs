@@ -28,7 +28,7 @@ pub(super) fn check_cache(cache: &mut CacheConfig, report: &mut Report<'_>, path
     check_split(&mut split, report, path);
     (cache.opener, cache.listener) = (split.opener, split.listener);
     if cache.room == 0 {
-        report.value(&below(path, "room"), "keeps nothing", "expected more than 0 B, or { kind = \"split\" }");
+        report.value(&below(path, "room"), "is too small", "expected more than 0 B, or { kind = \"split\" }");
     }
 }
 
@@ -36,11 +36,11 @@ pub(super) fn check_cache(cache: &mut CacheConfig, report: &mut Report<'_>, path
 pub(super) fn check_satpep(satpep: &mut SatPepConfig, report: &mut Report<'_>, path: &[String]) {
     satpep.terrestrial = settled(&satpep.terrestrial, report, &below(path, "terrestrial"));
     if satpep.rate.as_bps() == 0 {
-        report.value(&below(path, "rate"), "lets nothing leave", "expected more than 0 bit/s");
+        report.value(&below(path, "rate"), "is too small", "expected more than 0 bit/s");
     }
     for (key, span) in [("rtt", satpep.rtt), ("interval", satpep.interval)] {
         if span == Duration::ZERO {
-            report.value(&below(path, key), "is no time", "expected more than 0 s");
+            report.value(&below(path, key), "is too small", "expected more than 0 s");
         }
     }
     // The window field of the hop counts units of 256 B.
@@ -53,7 +53,7 @@ pub(super) fn check_satpep(satpep: &mut SatPepConfig, report: &mut Report<'_>, p
 /// Checks the idle time after which a proxy forgets a connection.
 pub(super) fn check_idle(idle: Duration, report: &mut Report<'_>, path: &[String]) {
     if idle == Duration::ZERO {
-        report.value(&below(path, "idle"), "keeps nothing", "expected more than 0 s");
+        report.value(&below(path, "idle"), "is too small", "expected more than 0 s");
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn check_queue(queue: &Queue, report: &mut Report<'_>, path: &[String
         Queue::Red(red) => {
             if red.max_th <= red.min_th {
                 let key = check.written(["max_th", "min_th"]);
-                check.wrong(key, "does not fit the other threshold", "expected min_th less than max_th");
+                check.wrong(key, "contradicts the other threshold", "expected min_th less than max_th");
             }
             for (key, share) in [("max_p", red.max_p), ("weight", red.weight)] {
                 if share == 0.0 {
@@ -59,7 +59,7 @@ impl Checker<'_, '_> {
     /// Checks the limit of a queue that every packet enters, even if the link is idle.
     fn room(&mut self, key: &str, limit: QueueLimit) {
         if matches!(limit, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
-            self.wrong(key, "lets nothing pass", "expected room for at least one packet");
+            self.wrong(key, "is too small", "expected room for at least one packet");
         }
     }
 
@@ -82,7 +82,7 @@ impl Checker<'_, '_> {
 
     fn span(&mut self, key: &str, span: Duration) {
         if span == Duration::ZERO {
-            self.wrong(key, "is no time", "expected more than 0 s");
+            self.wrong(key, "is too small", "expected more than 0 s");
         }
     }
 
@@ -165,24 +165,24 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_the_reason() {
         for (queue, said) in [
-            ("{ kind = \"red\", min_th = 15 }", "link.up.queue.min_th = 15 does not fit the other threshold"),
+            ("{ kind = \"red\", min_th = 15 }", "link.up.queue.min_th = 15 contradicts the other threshold"),
             ("{ kind = \"red\", max_p = 0 }", "max_p = 0 switches the discipline off"),
             ("{ kind = \"red\", weight = 0 }", "weight = 0 switches the discipline off"),
             ("{ kind = \"red\", min_th = 0 }", "min_th = 0 is out of range"),
             ("{ kind = \"red\", mean_packet = \"0 B\" }", "expected 1 B to"),
-            ("{ kind = \"codel\", interval = \"0 s\" }", "interval = \"0 s\" is no time"),
-            ("{ kind = \"codel\", target = \"0 s\" }", "target = \"0 s\" is no time"),
+            ("{ kind = \"codel\", interval = \"0 s\" }", "interval = \"0 s\" is too small"),
+            ("{ kind = \"codel\", target = \"0 s\" }", "target = \"0 s\" is too small"),
             ("{ kind = \"codel\", target = \"100 ms\" }", "target = \"100 ms\" leaves no time"),
             ("{ kind = \"codel\", interval = \"5 ms\" }", "interval = \"5 ms\" leaves no time"),
-            ("{ kind = \"codel\", limit = \"0 packets\" }", "limit = \"0 packets\" lets nothing pass"),
+            ("{ kind = \"codel\", limit = \"0 packets\" }", "limit = \"0 packets\" is too small"),
             ("{ kind = \"codel\", limit = \"1499 B\" }", "has no room for packets of"),
             ("{ kind = \"fq-codel\", queues = 0 }", "queues = 0 is out of range"),
             ("{ kind = \"fq-codel\", quantum = \"99 B\" }", "quantum = \"99 B\" is out of range"),
-            ("{ kind = \"pie\", update = \"0 s\" }", "update = \"0 s\" is no time"),
+            ("{ kind = \"pie\", update = \"0 s\" }", "update = \"0 s\" is too small"),
             ("{ kind = \"pie\", update = \"1 ns\" }", "changes about"),
             ("{ kind = \"priority\", class = [] }", "link.up.queue.class has 0 entries"),
             ("\"priority\"", "needs more than its name"),
-            ("{ kind = \"priority\", class = [{ limit = \"0 B\" }] }", "limit = \"0 B\" lets nothing pass"),
+            ("{ kind = \"priority\", class = [{ limit = \"0 B\" }] }", "limit = \"0 B\" is too small"),
             ("{ kind = \"priority\", class = [{ weight = 1 }] }", "weight is not a known key"),
             ("{ kind = \"wrr\", class = [{ weight = 0 }] }", "weight = 0 is out of range"),
             ("{ kind = \"drr\", quantum = \"1 B\", class = [{}] }", "quantum = \"1 B\" is out of range"),
@@ -197,7 +197,7 @@ mod tests {
         let two = "{ kind = \"priority\", class = [{}, {}] }";
         assert_eq!(with(two, "class = 1").unwrap().flows[0].class, 1);
         let problems = with(two, "class = 2").unwrap_err();
-        let said = "flow.f.class = 2 is not a class of the queue of \"up.forward\", on its way";
+        let said = "flow.f.class = 2 is not a class of the queue of \"up.forward\", on its path";
         assert!(problems.contains(said) && problems.contains("expected at most 1"), "{problems}");
         assert_eq!(with("\"codel\"", "class = 255").unwrap().flows[0].class, 255);
         assert!(with("\"codel\"", "class = 256").unwrap_err().contains("out of range"));

@@ -208,7 +208,7 @@ fn check_auto_buffer(config: &Config, start: u64, limit: u64, of: &Reading<'_, '
         report.value(&of.path(&["auto_buffer", "start"]), "is out of range", expected);
     } else if start < unit {
         let expected = format!("expected at least {unit} B with this limit");
-        let message = "is less than the unit in which the window is told";
+        let message = "is less than the unit of the advertised window";
         report.value(&of.path(&["auto_buffer", "start"]), message, &expected);
     }
 }
@@ -230,7 +230,7 @@ fn check_timers(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
             let key = if report.is_default(&of.path(&["rto", key])) { "max" } else { key };
             let expected =
                 format!("expected rto.{} at most rto.max", if key == "max" { "min and rto.initial" } else { key });
-            report.value(&of.path(&["rto", key]), "does not fit the other bound", &expected);
+            report.value(&of.path(&["rto", key]), "contradicts the other bound", &expected);
         }
     }
     if let Some(keepalive) = config.keepalive {
@@ -245,10 +245,10 @@ fn check_timers(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
         report.value(&of.path(&["rto", "phase"]), "is out of range", &expected);
     }
     if config.give_up == GiveUp::AfterTime(Duration::ZERO) {
-        report.value(&of.path(&["give_up"]), "gives up at once", "expected more than 0 s");
+        report.value(&of.path(&["give_up"]), "is too small", "expected more than 0 s");
     }
     if matches!(config.ack.timer, DelayTimer::FreeRunning { .. }) && config.ack.delay == Duration::ZERO {
-        report.value(&of.path(&["ack", "delay"]), "is no period for a free-running timer", "expected more than 0 s");
+        report.value(&of.path(&["ack", "delay"]), "is too small for a free-running timer", "expected more than 0 s");
     }
 }
 
@@ -257,40 +257,40 @@ fn check_losses(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
     let recovery = config.recovery;
     let uses_sack = recovery.uses_sack();
     if config.reduction != Reduction::AtOnce && !uses_sack {
-        let message = format!("counts what SACK reports, and recovery \"{}\" does not use SACK", recovery.name());
+        let message = format!("counts SACK reports, but recovery \"{}\" does not use SACK", recovery.name());
         report.value(&of.path(&["reduction"]), &message, "expected \"at-once\", or recovery \"sack\" or \"rack\"");
     }
     if config.dsack && !uses_sack {
-        let message = format!("is part of SACK, and recovery \"{}\" does not use SACK", recovery.name());
+        let message = format!("is part of SACK, but recovery \"{}\" does not use SACK", recovery.name());
         report.value(&of.path(&["dsack"]), &message, "expected false, or recovery \"sack\" or \"rack\"");
     }
     if let Some(best_effort) = config.best_effort {
         if !matches!(recovery, Recovery::Snack(_)) {
-            let message = format!("is a part of SCPS-TP, which recovery \"{}\" is not", recovery.name());
+            let message = format!("is part of SCPS-TP, but recovery is \"{}\"", recovery.name());
             report.value(&of.path(&["best_effort", "kind"]), &message, "expected recovery = \"snack\" with it");
         }
         if best_effort.wait == Duration::ZERO {
-            report.value(&of.path(&["best_effort", "wait"]), "waits for nothing", "expected more than 0 s");
+            report.value(&of.path(&["best_effort", "wait"]), "is too small", "expected more than 0 s");
         }
     }
     if config.verdict == VerdictKind::LowPriorityCopies && matches!(config.cc.kind(), CcKind::Peach | CcKind::PeachPlus)
     {
-        let message = format!("sends copies, and cc \"{}\" has dummy segments of its own", config.cc.kind().name());
+        let message = format!("sends copies, but cc \"{}\" has its own dummy segments", config.cc.kind().name());
         report.value(&of.path(&["verdict"]), &message, "expected another verdict, or another cc");
     }
     if config.copies != Copies::default() && config.verdict != VerdictKind::LowPriorityCopies {
-        let message = format!("are not sent for verdict \"{}\"", config.verdict.name());
+        let message = format!("have no effect with verdict \"{}\"", config.verdict.name());
         report.value(&of.path(&["copies"]), &message, "expected verdict = \"low-priority-copies\" with it");
     }
     match config.spurious_detection {
         SpuriousDetection::Eifel if !config.timestamps => report.value(
             &of.path(&["spurious_detection"]),
-            "works by timestamps, which are off",
+            "needs timestamps, which are off",
             "expected timestamps = true with it",
         ),
         SpuriousDetection::Dsack if !config.dsack => report.value(
             &of.path(&["spurious_detection"]),
-            "works by reports of duplicates, which are off",
+            "needs D-SACK, which is off",
             "expected dsack = true with it",
         ),
         _ => {}
@@ -305,7 +305,7 @@ fn check_losses(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
         report.value(&of.path(&["early_retransmit"]), &message, &format!("expected false: {instead}"));
     }
     if matches!(recovery, Recovery::Rack(rack) if rack.min_rtt_window == Duration::ZERO) {
-        report.value(&of.path(&["recovery", "min_rtt_window"]), "remembers nothing", "expected more than 0 s");
+        report.value(&of.path(&["recovery", "min_rtt_window"]), "is too small", "expected more than 0 s");
     }
 }
 
@@ -315,23 +315,23 @@ fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
         Pacing::Off => {}
         Pacing::Window { burst, .. } | Pacing::Rate { burst, .. } => {
             if matches!(config.pacing, Pacing::Rate { rate, .. } if rate.as_bps() == 0) {
-                report.value(&of.path(&["pacing", "rate"]), "lets nothing leave", "expected more than 0 bit/s");
+                report.value(&of.path(&["pacing", "rate"]), "is too small", "expected more than 0 bit/s");
             }
             if matches!(burst, WindowSize::Segments(0) | WindowSize::Bytes(0)) {
                 let expected = "expected at least one segment or byte";
-                report.value(&of.path(&["pacing", "burst"]), "lets nothing leave", expected);
+                report.value(&of.path(&["pacing", "burst"]), "is too small", expected);
             }
         }
     }
     if matches!(config.fast_open, Some(FastOpen { .. })) && !config.handshake {
         let expected = "expected handshake = true: Fast Open puts data into its first segment";
-        report.value(&of.path(&["fast_open", "kind"]), "has no handshake to speed up", expected);
+        report.value(&of.path(&["fast_open", "kind"]), "needs a handshake", expected);
     }
     check_transactions(config, of, report);
     check_notices(config, of, report);
     let Some(sharing) = config.sharing else { return };
     if sharing.age_max == Duration::ZERO {
-        report.value(&of.path(&["sharing", "age_max"]), "forgets everything", "expected more than 0 s");
+        report.value(&of.path(&["sharing", "age_max"]), "is too small", "expected more than 0 s");
     }
     if sharing.cwnd == SharedCwnd::Full && config.pacing == Pacing::Off {
         let expected = "expected pacing, or \"cautious\" (RFC 9040 §5.2)";
@@ -344,21 +344,25 @@ fn check_notices(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
     let is_ignored = config.error_reports == ErrorReports::Ignore;
     if config.report_copies > 1 && is_ignored {
         let expected = "expected error_reports = \"resend\" beside it, or 1";
-        report.value(&of.path(&["report_copies"]), "copies what is never sent: reports are ignored", expected);
+        report.value(&of.path(&["report_copies"]), "has no effect: reports are ignored", expected);
     }
     if config.report_resend == ReportResend::Packet {
         let path = of.path(&["report_resend"]);
         if is_ignored {
             let expected = "expected error_reports = \"resend\" beside it, or \"whole\"";
-            report.value(&path, "is about reports, which are ignored", expected);
+            report.value(&path, "has no effect: reports are ignored", expected);
         } else if matches!(config.recovery, Recovery::Rack(_)) {
             let expected = "expected \"whole\", or another recovery: ns-2 has no RACK";
-            report.value(&path, "with recovery \"rack\" would take for lost what waits", expected);
+            report.value(
+                &path,
+                "does not work with recovery \"rack\", which would count waiting data as lost",
+                expected,
+            );
         }
     }
     if matches!(config.packet_size, PacketSize::Optimum { header: 0, .. }) {
         let expected = "expected at least 1 B: without headers the smallest packet is the best";
-        report.value(&of.path(&["packet_size", "header"]), "leaves nothing to weigh", expected);
+        report.value(&of.path(&["packet_size", "header"]), "is too small", expected);
     }
 }
 
@@ -369,10 +373,10 @@ fn check_transactions(config: &Config, of: &Reading<'_, '_>, report: &mut Report
     }
     let (message, expected) = match () {
         () if !config.handshake => {
-            ("has no handshake to speed up", "expected handshake = true: connection counts are options of a SYN")
+            ("needs a handshake", "expected handshake = true: connection counts are options of a SYN")
         }
         () if config.fast_open.is_some() => {
-            ("does what fast_open does", "expected one of the two: both send data in the SYN")
+            ("has the same effect as fast_open", "expected one of the two: both send data in the SYN")
         }
         () if config.ack.congestion_control => (
             "has no room in a header",
@@ -400,23 +404,23 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_its_reason() {
         for (tcp, reason) in [
-            ("pacing = { kind = \"rate\", rate = \"0 bit/s\" }", "lets nothing leave"),
-            ("pacing = { kind = \"window\", burst = \"0 segments\" }", "lets nothing leave"),
+            ("pacing = { kind = \"rate\", rate = \"0 bit/s\" }", "is too small"),
+            ("pacing = { kind = \"window\", burst = \"0 segments\" }", "is too small"),
             ("pacing = { kind = \"window\", gain = 0 }", "0.1 to 100"),
             ("ecn = { kind = \"classic\", beta = 1 }", "0.1 to 0.99"),
-            ("fast_open = \"on\"\nhandshake = false", "no handshake to speed up"),
-            ("verdict = \"low-priority-copies\"\ncc = \"peach\"", "dummy segments of its own"),
-            ("best_effort = \"on\"\ncc = \"sack\"", "is a part of SCPS-TP"),
-            ("best_effort = { kind = \"on\", wait = \"0 s\" }\nrecovery = \"snack\"", "waits for nothing"),
-            ("copies.every = 4", "are not sent for verdict \"always-congestion\""),
-            ("transactions = \"on\"\nhandshake = false", "no handshake to speed up"),
-            ("transactions = \"on\"\nfast_open = \"on\"", "does what fast_open does"),
+            ("fast_open = \"on\"\nhandshake = false", "needs a handshake"),
+            ("verdict = \"low-priority-copies\"\ncc = \"peach\"", "its own dummy segments"),
+            ("best_effort = \"on\"\ncc = \"sack\"", "is part of SCPS-TP"),
+            ("best_effort = { kind = \"on\", wait = \"0 s\" }\nrecovery = \"snack\"", "is too small"),
+            ("copies.every = 4", "have no effect with verdict \"always-congestion\""),
+            ("transactions = \"on\"\nhandshake = false", "needs a handshake"),
+            ("transactions = \"on\"\nfast_open = \"on\"", "has the same effect as fast_open"),
             ("transactions = \"on\"\nack.congestion_control = true", "no room in a header"),
             ("receive_buffer = \"auto\"\nwindow_scaling = false", "cannot be advertised"),
             ("receive_buffer = \"auto\"\nauto_buffer = { start = \"5 MB\" }", "at most auto_buffer.limit"),
             ("receive_buffer = \"auto\"\nauto_buffer = { limit = \"2 GB\" }", "1073725440 B"),
             ("sharing = { kind = \"on\", cwnd = \"full\" }", "a whole window at once"),
-            ("sharing = { kind = \"on\", age_max = \"0 s\" }", "forgets everything"),
+            ("sharing = { kind = \"on\", age_max = \"0 s\" }", "is too small"),
         ] {
             let problems = read(tcp).unwrap_err();
             assert!(problems.contains(reason), "{tcp}: {problems}");

@@ -64,7 +64,7 @@ impl Reader<'_> {
                 return self.wrong(number, "link", "does not name two nodes", "expected the two that it joins");
             }
             _ => {
-                let message = "does not say what fails";
+                let message = "has no node or link";
                 return self.wrong(number, "", message, "expected one of: satellite, gateway, terminal, link");
             }
         };
@@ -116,7 +116,7 @@ impl Reader<'_> {
     fn satellite(&mut self, number: usize, name: &str) -> Option<u32> {
         match self.number(name) {
             Some(node) if (node as usize) < self.sky.satellites() => Some(node),
-            _ => self.unknown(number, &["satellite"], name, "is no satellite", 0..self.sky.satellites()),
+            _ => self.unknown(number, &["satellite"], name, "is not a satellite", 0..self.sky.satellites()),
         }
     }
 
@@ -124,7 +124,7 @@ impl Reader<'_> {
         match self.number(name) {
             Some(node) if self.keys.gateway.iter().any(|gateway| gateway == name) => Some(node),
             _ => {
-                let message = format!("= {} is no gateway", quoted(name));
+                let message = format!("= {} is not a gateway", quoted(name));
                 self.wrong(number, "gateway", &message, "expected one of sky.gateway")
             }
         }
@@ -141,7 +141,7 @@ impl Reader<'_> {
                 let expected = format!("expected gateway = {}", quoted(name));
                 self.wrong(number, "terminal", &message, &expected)
             }
-            _ => self.unknown(number, &["terminal"], name, "is no place of a flow", satellites..all),
+            _ => self.unknown(number, &["terminal"], name, "is not a place of a flow", satellites..all),
         }
     }
 

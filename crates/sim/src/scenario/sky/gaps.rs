@@ -50,7 +50,7 @@ impl PathGaps<'_> {
         let [from, to] = self.names(path);
         let is_single = self.keys.disjoint.is_none() || why.starts_with("no satellite");
         if let Some(disjoint) = self.keys.disjoint.as_ref().filter(|_| !is_single) {
-            let message = format!("= {} are never there from {from} to {to}: there are fewer", disjoint.paths);
+            let message = format!("= {} paths never exist from {from} to {to}: there are fewer", disjoint.paths);
             let expected = "expected fewer, or a lower elevation_min";
             return say(self.raw, findings, &["sky", "disjoint", "paths"], &message, expected);
         }
@@ -84,7 +84,7 @@ impl PathGaps<'_> {
         }
         if broken.len() > EXPLAINED {
             let more = broken.len() - EXPLAINED;
-            findings.notes.push(format!("sky: {more} more pairs of places have a path only at times"));
+            findings.notes.push(format!("sky: {more} more pairs of places have a path for a part of the time"));
         }
         Ok(())
     }

@@ -41,8 +41,8 @@ pub(super) fn read(
             let guess = findings.guess(name, names);
             let shown = path.join(".");
             let place = &raw.at(path[1..].iter().copied()).key;
-            let message = format!("{shown} is no place of a flow or gateway");
-            findings.add(place, &shown, message, "expected one that flows begin, end or pass at", guess);
+            let message = format!("{shown} is not a place of a flow or gateway");
+            findings.add(place, &shown, message, "expected a place where flows begin, end or pass", guess);
             continue;
         };
         match points(keys, files) {

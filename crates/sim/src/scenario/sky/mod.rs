@@ -182,7 +182,7 @@ fn made(
 ) -> Option<(Ground, Sky, BTreeMap<usize, gauge::Gauge>, Paths)> {
     let (keys, raw) = (&of.keys, &of.raw);
     if keys.make_before_break.is_some() && keys.break_before_make.is_some() {
-        let message = "stands beside make_before_break";
+        let message = "excludes make_before_break";
         say(raw, findings, &["sky", "break_before_make"], message, "expected one of them");
         return None;
     }
@@ -192,7 +192,7 @@ fn made(
     let ground = Ground::read(tree, keys, raw, findings)?;
     let sky = scene::make((keys, duration.as_secs_f64()), raw, &ground, files, findings)?;
     if keys.payload == Payload::Transparent && sky.links.topology != Topology::None {
-        let message = "= \"transparent\" has satellites that decode nothing and pass packets on to each other";
+        let message = "= \"transparent\" has satellites that forward packets to each other without decoding";
         say(raw, findings, &["sky", "payload"], message, "expected between_satellites = \"none\"");
         return None;
     }
@@ -233,7 +233,7 @@ fn paths(
     let (keys, raw) = (&of.keys, &of.raw);
     let (run, step) = (duration.as_secs_f64(), keys.step.as_secs_f64());
     if !(step > 0.0 && run / step * ground.pairs.len() as f64 <= LOOKS_MAX) {
-        let message = format!("looks more than {LOOKS_MAX:e} times at a path, or never");
+        let message = format!("has more than {LOOKS_MAX:e} instants, or none");
         say(raw, findings, &["sky", "step"], &message, "expected a longer one, such as \"1 s\"");
         return None;
     }
@@ -302,9 +302,9 @@ fn disjoint_is_possible(keys: &Keys, tree: &Tree, raw: &Tree, findings: &mut Fin
             let guess = findings.guess(name, names.map(String::as_str));
             let shown = format!("sky.disjoint.flow.{name}");
             let place = &raw.at(["disjoint", "flow", name]).key;
-            findings.add(place, &shown, format!("{shown} is no flow"), "expected the name of a flow", guess);
+            findings.add(place, &shown, format!("{shown} is not a flow"), "expected the name of a flow", guess);
         } else if !(1..=disjoint.paths).contains(path) {
-            let message = format!("= {path} is none of the {} paths", disjoint.paths);
+            let message = format!("= {path} is not one of the {} paths", disjoint.paths);
             let expected = format!("expected 1 to {}", disjoint.paths);
             say(raw, findings, &["sky", "disjoint", "flow", name], &message, &expected);
         }
@@ -319,7 +319,7 @@ fn relay_is_possible(keys: &Keys, raw: &Tree, findings: &mut Findings) -> bool {
         say(raw, findings, &["sky", "relay"], "= \"ground\" is for gateways, and there are none", "expected gateway");
     }
     if keys.relay == Relay::Ground && keys.payload == Payload::Transparent {
-        let message = "= \"transparent\" adds up the noise of one way up and one way down; relay = \"ground\" has more";
+        let message = "= \"transparent\" adds up the noise of one uplink and one downlink; relay = \"ground\" has more";
         say(raw, findings, &["sky", "payload"], message, "expected payload = \"regenerative\" or relay = \"fibre\"");
     }
     findings.found.len() == before
@@ -350,7 +350,7 @@ fn selections_have_places(keys: &Keys, raw: &Tree, ground: &Ground, findings: &m
         let guess = findings.guess(name, ground.places.iter().map(|place| place.name.as_str()));
         let shown = format!("sky.selection.place.{name}");
         let place = &raw.at(["selection", "place", name]).key;
-        let message = format!("{shown} is no place of a flow or gateway");
+        let message = format!("{shown} is not a place of a flow or gateway");
         findings.add(place, &shown, message, "expected a gateway, or a place of a flow", guess);
     }
     findings.found.len() == before

@@ -89,15 +89,12 @@ impl Weather {
                 return Err(wrong("is a radio link".into(), "expected none on a fibre"));
             }
             if drawn.is_shared(ends) {
-                let expected = "expected shared = false: each place has a signal of its own";
-                return Err(wrong("stands beside sky.shared".into(), expected));
+                let expected = "expected shared = false: each place has its own signal";
+                return Err(wrong("excludes sky.shared".into(), expected));
             }
             let own = table.entry(direction.into()).or_insert_with(Tree::empty);
             if own.get("coding").is_some() || own.get("error").is_some() {
-                return Err(wrong(
-                    "stands beside coding or error".into(),
-                    "expected one of them: a radio link has both",
-                ));
+                return Err(wrong("excludes coding and error".into(), "expected one of them: a radio link has both"));
             }
             let bears = bears(drawn, key, ends, direction == "forward");
             if let Some((message, expected)) = lonely(drawn, &bears, side) {
@@ -269,17 +266,18 @@ fn misrated(radio: &Radio, bears: &Bears, has_rate: bool) -> Option<(&'static st
     let is_baud = matches!(radio.modem, Modem::DvbS2 { .. });
     match (is_baud, radio.symbol_rate.is_some(), bears) {
         (_, true, Bears::Nothing) => {
-            let expected = "expected symbol_rate at the radio of the other way, whose link bears the errors of both";
-            Some(("has symbol_rate, and passes on symbols of the other way", expected))
+            let expected =
+                "expected symbol_rate at the radio of the other direction, whose link has the errors of both";
+            Some(("has symbol_rate, but forwards the symbols of the other direction", expected))
         }
         (_, _, Bears::Nothing) => None,
         (false, true, _) => {
             let expected = "expected rate at the link, or modem = \"dvb-s2\"";
-            Some(("has symbol_rate, and its modem does not count symbols", expected))
+            Some(("has symbol_rate, but its modem has no symbols", expected))
         }
         (true, _, _) if has_rate => {
             let expected = "expected symbol_rate, such as \"25 Mbaud\", instead of rate";
-            Some(("has modem = \"dvb-s2\" beside a rate, which follows from modulation and code", expected))
+            Some(("has modem = \"dvb-s2\" and a rate, which follows from modulation and code", expected))
         }
         (true, false, _) => {
             let expected = "expected one, such as \"25 Mbaud\"";
@@ -328,7 +326,7 @@ fn lonely(drawn: &Drawn<'_>, bears: &Bears, side: &str) -> Option<(&'static str,
                 "up" => (&user.down, "expected sky.user.down beside it"),
                 _ => (&user.up, "expected sky.user.up beside it"),
             };
-            let message = "has noise that is on no link: satellites are transparent";
+            let message = "has noise without a link: satellites are transparent";
             bearer.is_none().then_some((message, expected))
         }
         Bears::Both(others) => {
@@ -338,7 +336,7 @@ fn lonely(drawn: &Drawn<'_>, bears: &Bears, side: &str) -> Option<(&'static str,
                 ("up", false) => "expected sky.user.down beside it",
                 _ => "expected sky.feeder.up beside it",
             };
-            Some(("has the noise of one way only, and satellites are transparent", expected))
+            Some(("has the noise of one direction only, but satellites are transparent", expected))
         }
     }
 }

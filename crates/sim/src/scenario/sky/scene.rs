@@ -40,7 +40,7 @@ pub(super) fn make(
     if let Over::Named(name) = &keys.over {
         let known = || PRESETS.iter().map(|preset| preset.name);
         if !known().any(|preset| preset == name) {
-            let message = format!("sky.over = {} is no constellation", quoted(name));
+            let message = format!("sky.over = {} is not a constellation", quoted(name));
             let expected = format!(
                 "expected one of {}; or {{ geo = 19.2 }}, or {{ elements = \"FILE\" }}",
                 known().collect::<Vec<_>>().join(", ")
@@ -51,7 +51,7 @@ pub(super) fn make(
         }
     }
     if !matches!(keys.over, Over::Named(_)) && orbits(keys).are_given() {
-        let message = "has satellites with their own orbits, beside motion, mean_motion or odd_planes";
+        let message = "has satellites with their own orbits, which exclude motion, mean_motion and odd_planes";
         let expected = "expected a constellation by name, or these keys in each of over.shells";
         say(raw, findings, &["sky", "over"], message, expected);
         return None;
@@ -65,7 +65,7 @@ pub(super) fn make(
     };
     match (keys.elevation_min, keys.range_max_km) {
         (Some(_), Some(_)) => {
-            say(raw, findings, &["sky", "range_max_km"], "stands beside elevation_min", "expected one of them");
+            say(raw, findings, &["sky", "range_max_km"], "excludes elevation_min", "expected one of them");
             return None;
         }
         (Some(elevation), None) => sky.access = Access::MinElevation(elevation.0),
@@ -78,7 +78,7 @@ pub(super) fn make(
         None => false,
     };
     if is_grid && sky.constellation.grids.is_empty() {
-        let message = "asks for neighbours in planes, and these satellites are in no planes";
+        let message = "needs neighbours in planes, but these satellites have no planes";
         say(raw, findings, &["sky", "between_satellites"], message, "expected pairs, by name");
         return None;
     }
@@ -242,7 +242,7 @@ fn own_links(own: &OwnLinks, keys: &Keys, raw: &Tree, sky: &Sky, findings: &mut 
         Topology::Grid(GridLinks { offset: own.offset as i32, seam: own.seam, polar_cutoff_deg })
     } else {
         if own.offset > 0 || own.seam || own.polar_cutoff.is_some() {
-            let message = "stands beside offset, seam or polar_cutoff, which are those of +Grid";
+            let message = "excludes offset, seam and polar_cutoff, which belong to +Grid";
             say(raw, findings, &["sky", "between_satellites", "pairs"], message, "expected one of them");
             return None;
         }
@@ -254,7 +254,7 @@ fn own_links(own: &OwnLinks, keys: &Keys, raw: &Tree, sky: &Sky, findings: &mut 
             match found {
                 [Some(a), Some(b)] if a != b => pairs.push((a, b)),
                 _ => {
-                    let message = format!("has {} and {}, which are no two satellites", quoted(a), quoted(b));
+                    let message = format!("has {} and {}, which are not two satellites", quoted(a), quoted(b));
                     let expected = format!("expected names like {}", quoted(&names[0]));
                     let number = number.to_string();
                     say(raw, findings, &["sky", "between_satellites", "pairs", &number], &message, &expected);

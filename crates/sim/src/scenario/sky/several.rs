@@ -115,7 +115,7 @@ fn check_list(names: &[String], keys: &Keys, raw: &Tree, findings: &mut Findings
         if !is_own && !presets().any(|preset| preset == name) {
             let known = keys.constellation.keys().map(String::as_str).chain(presets());
             let guess = findings.guess(name, known);
-            let message = format!("{shown} = {} is no constellation", quoted(name));
+            let message = format!("{shown} = {} is not a constellation", quoted(name));
             let expected = format!(
                 "expected a name of bentpipe list constellations, or a table [sky.constellation.{name}] with over"
             );

@@ -139,7 +139,7 @@ fn a_slot_over_the_equator_is_a_geostationary_path() {
 fn what_is_wrong_with_a_sky_is_said_at_its_key() {
     let flow = "[flow.a]\nfrom = 'London'\nto = 'Paris'\n";
     for (sky, message, place) in [
-        ("over = 'irridium'", "sky.over = \"irridium\" is no constellation", 3),
+        ("over = 'irridium'", "sky.over = \"irridium\" is not a constellation", 3),
         ("over = 'iridium'\nstart = 'noon'", "sky.start ", 4),
         ("over = 'iridium'\nstep = '0 s'", "sky.step ", 4),
         ("over = 'iridium'\ngateway = ['Atlantis']", "sky.gateway: \"Atlantis\" is not a known place", 4),
@@ -158,16 +158,12 @@ fn what_is_wrong_with_a_sky_is_said_at_its_key() {
         ("over = { geo = 0 }\nbetween_satellites = 'grid'", "sky.between_satellites asks for neighbours in planes", 4),
         (
             "over = 'iridium'\nselection = { user = 'any', place.Rome = 'any' }",
-            "sky.selection.place.Rome is no place",
+            "sky.selection.place.Rome is not a place",
             4,
         ),
         ("over = 'iridium'\nselection = { users = 'any' }", "sky.selection.users", 4),
         ("over = 'iridium'\npayload = 'transparent'\ngateway = ['Paris']", "sky.payload = \"transparent\"", 4),
-        (
-            "over = 'iridium'\nmake_before_break = '1 s'\nbreak_before_make = '1 s'",
-            "sky.break_before_make stands beside",
-            5,
-        ),
+        ("over = 'iridium'\nmake_before_break = '1 s'\nbreak_before_make = '1 s'", "sky.break_before_make excludes", 5),
         ("over = 'iridium'\nuser.queue = 'reed'", "sky.user.queue", 4),
     ] {
         let text = said(&format!("duration = '10 s'\n[sky]\n{sky}\n{flow}"));
@@ -307,21 +303,21 @@ fn a_radio_link_that_cannot_be_is_refused_at_its_key() {
             format!("user.rate = {{ points = [['0 s', '1 Mbit/s']] }}\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"),
             "sky.user.up needs a constant rate",
         ),
-        (format!("shared = true\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"), "sky.user.up stands beside sky.shared"),
+        (format!("shared = true\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"), "sky.user.up excludes sky.shared"),
         (
             format!("[sky.user.forward]\nerror = {{ kind = 'bit', rate = 1e-6 }}\n[sky.user.up]\n{RADIO}modem = 'uncoded'\n"),
-            "sky.user.up stands beside coding or error",
+            "sky.user.up excludes coding and error",
         ),
         (
             format!("user.rate = '1 Mbit/s'\n[sky.user.up]\n{RADIO}modem = 'dvb-s2'\n"),
-            "sky.user.up has modem = \"dvb-s2\" beside a rate",
+            "sky.user.up has modem = \"dvb-s2\" and a rate",
         ),
         (
             format!("user.forward.rate = '1 Mbit/s'\n[sky.user.up]\n{RADIO}symbol_rate = '1 Mbaud'\nmodem = 'dvb-s2'\n"),
             "expected symbol_rate, such as \"25 Mbaud\", instead of rate",
         ),
         (format!("[sky.user.up]\n{RADIO}modem = 'dvb-s2'\n"), "sky.user.up has modem = \"dvb-s2\" and no symbol_rate"),
-        (format!("[sky.user.up]\n{RADIO}symbol_rate = '1 Mbaud'\nmodem = 'uncoded'\n"), "does not count symbols"),
+        (format!("[sky.user.up]\n{RADIO}symbol_rate = '1 Mbaud'\nmodem = 'uncoded'\n"), "modem has no symbols"),
         (format!("[sky.user.up]\n{RADIO}symbol_rate = '1 Mbit/s'\nmodem = 'dvb-s2'\n"), "sky.user.up.symbol_rate"),
         (format!("[sky.user.up]\n{RADIO}polarisation = 'diagonal'\nmodem = 'uncoded'\n"), "sky.user.up.polarisation"),
         (format!("[sky.user.up]\n{RADIO}polarisation = '100 deg'\nmodem = 'uncoded'\n"), "tilt_deg: 100"),
@@ -453,10 +449,10 @@ fn a_transparent_satellite_needs_the_radio_of_both_ways() {
     let transparent = "payload = 'transparent'";
     let star = format!("{transparent}\ngateway = ['B']");
     for (keys, radios, message, expected) in [
-        (&star[..], &["user.up"][..], "sky.user.up has the noise of one way only", "sky.feeder.down"),
-        (&star, &["user.down"], "sky.user.down has the noise of one way only", "sky.feeder.up"),
+        (&star[..], &["user.up"][..], "sky.user.up has the noise of one direction only", "sky.feeder.down"),
+        (&star, &["user.down"], "sky.user.down has the noise of one direction only", "sky.feeder.up"),
         (&star, &["feeder.down"], "sky.feeder.down has noise that is on no link", "sky.user.up"),
-        (transparent, &["user.up"], "sky.user.up has the noise of one way only", "sky.user.down"),
+        (transparent, &["user.up"], "sky.user.up has the noise of one direction only", "sky.user.down"),
     ] {
         let radios: Vec<(&str, &str)> = radios.iter().map(|name| (*name, way)).collect();
         let said = said(&piped(keys, &radios));
@@ -464,7 +460,7 @@ fn a_transparent_satellite_needs_the_radio_of_both_ways() {
     }
     let text = "duration = '1 s'\n[sky]\nover = 'iridium'\npayload = 'transparent'\n\
                 [flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
-    assert!(said(text).contains("sky.payload = \"transparent\" has satellites that decode nothing"), "{}", said(text));
+    assert!(said(text).contains("sky.payload = \"transparent\" has satellites that forward packets"), "{}", said(text));
 }
 
 #[test]
@@ -641,7 +637,7 @@ fn a_constellation_of_ones_own_is_the_same_as_by_name() {
             "{ shells = [{ planes = 2, per_plane = 2, inclination = 53 }] }",
             "expected either altitude_km or mean_motion",
         ),
-        ("'iridium'\nelevation_min = '8 deg'\nrange_max_km = 3000", "sky.range_max_km stands beside"),
+        ("'iridium'\nelevation_min = '8 deg'\nrange_max_km = 3000", "sky.range_max_km excludes"),
         ("'starlink'\nmean_motion = 15", "expected a constellation of one, such as kuiper-630"),
         ("{ geo = 19.2 }\nmotion = 'sgp4'", "sky.over has satellites with their own orbits"),
         ("'kuiper-630'\nrange_max = 1260", "range_max_km = ... (in km, not m)"),
@@ -699,9 +695,9 @@ fn links_between_satellites_may_be_listed() {
     for (wrong, message) in [
         (
             "pairs = [['0-0', 'sat']]",
-            "sky.between_satellites.pairs.0 has \"0-0\" and \"sat\", which are no two satellites",
+            "sky.between_satellites.pairs.0 has \"0-0\" and \"sat\", which are not two satellites",
         ),
-        ("pairs = [['0-0', '0-1']], seam = true", "sky.between_satellites.pairs stands beside"),
+        ("pairs = [['0-0', '0-1']], seam = true", "sky.between_satellites.pairs excludes"),
         ("polar_cutoff = 91", "polar_cutoff"),
     ] {
         assert!(said(&text(wrong)).contains(message), "{}", said(&text(wrong)));
@@ -750,15 +746,15 @@ fn flows_take_disjoint_paths() {
 fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
     let flow = "[flow.a]\nfrom = 'London'\nto = 'Paris'\n";
     for (sky, message, place) in [
-        ("failure = [{ from = '1 s' }]", "sky.failure.0 does not say what fails", 4),
-        ("failure = [{ satellite = '1-1', gateway = 'Madrid' }]", "sky.failure.0 does not say what fails", 4),
+        ("failure = [{ from = '1 s' }]", "sky.failure.0 has no node or link", 4),
+        ("failure = [{ satellite = '1-1', gateway = 'Madrid' }]", "sky.failure.0 has no node or link", 4),
         (
             "failure = [{ satellite = '1-1' },\n{ satellite = '99-1' }]",
-            "sky.failure.1.satellite = \"99-1\" is no satellite",
+            "sky.failure.1.satellite = \"99-1\" is not a satellite",
             5,
         ),
-        ("failure = [{ gateway = 'Madrid' }]", "sky.failure.0.gateway = \"Madrid\" is no gateway", 4),
-        ("failure = [{ terminal = 'Madrid' }]", "sky.failure.0.terminal = \"Madrid\" is no place of a flow", 4),
+        ("failure = [{ gateway = 'Madrid' }]", "sky.failure.0.gateway = \"Madrid\" is not a gateway", 4),
+        ("failure = [{ terminal = 'Madrid' }]", "sky.failure.0.terminal = \"Madrid\" is not a place of a flow", 4),
         ("failure = [{ link = ['1-1'] }]", "sky.failure.0.link does not name two nodes", 4),
         ("failure = [{ link = ['1-1', '1-1'] }]", "sky.failure.0.link joins a node with itself", 4),
         ("failure = [{ link = ['London', 'Paris'] }]", "sky.failure.0.link joins places that no fibre joins", 4),
@@ -771,8 +767,8 @@ fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
         ("failure = [{ link = ['1-1', '3-9'] }]", "sky.failure.0.link joins satellites that are never linked", 4),
         ("failure = [{ satellite = '1-1', from = '3 s', to = '3 s' }]", "sky.failure.0.to is not after from", 4),
         ("disjoint = { paths = 1 }", "sky.disjoint.paths", 4),
-        ("disjoint = { paths = 2, flow = { b = 1 } }", "sky.disjoint.flow.b is no flow", 4),
-        ("disjoint = { paths = 2, flow = { a = 3 } }", "sky.disjoint.flow.a = 3 is none of the 2 paths", 4),
+        ("disjoint = { paths = 2, flow = { b = 1 } }", "sky.disjoint.flow.b is not a flow", 4),
+        ("disjoint = { paths = 2, flow = { a = 3 } }", "sky.disjoint.flow.a = 3 is not one of the 2 paths", 4),
         ("selection = 'highest'\ndisjoint = { paths = 2 }", "sky.disjoint needs several satellites", 5),
         (
             "between_satellites = 'none'\ngateway = ['Madrid']\ndisjoint = { paths = 2 }",
@@ -782,7 +778,7 @@ fn failures_and_disjoint_paths_that_cannot_be_are_refused_at_their_keys() {
         ("selection = { place.Paris = 'longest' }\ndisjoint = { paths = 2 }", "sky.disjoint needs several", 5),
         (
             "disjoint = { paths = 9, flow = { a = 9 } }",
-            "sky.disjoint.paths = 9 are never there from London to Paris",
+            "sky.disjoint.paths = 9 paths never exist from London to Paris",
             4,
         ),
     ] {
@@ -884,11 +880,11 @@ fn what_is_wrong_with_a_file_of_rain_is_said_with_its_line() {
         (
             "",
             &b"time_s,rain_mm_h\n0,1\n1,x\n"[..],
-            "sky.rain.place.London.file = \"t\" is no such trace: line 3: \"x\" is no number",
+            "sky.rain.place.London.file = \"t\" is not such a trace: line 3: \"x\" is not a number",
         ),
         ("", b"time_s,rain_mm_h\n0,1\n\n1,-1\n", "line 4: \"-1\" is not between 0 and 1000"),
         ("", b"time_s,fade_db\n0,301\n", "line 2: \"301\" is not between 0 and 300"),
-        ("", b"time_s,rain_mm_h\n1,1\n0,1\n", "line 3: \"0\" comes before the line above it"),
+        ("", b"time_s,rain_mm_h\n1,1\n0,1\n", "line 3: \"0\" is before the previous line"),
         ("", b"time_s,rain_mm_h\n0,1,2\n", "line 2: has 3 columns"),
         (
             "",
@@ -896,8 +892,8 @@ fn what_is_wrong_with_a_file_of_rain_is_said_with_its_line() {
             "the name of column \"rain\" does not end in a unit; expected _mm_h or _db at its end",
         ),
         ("", b"time_s,a_db,b_db\n0,1,1\n", "expected column to be one of: a_db, b_db"),
-        ("", b"0,1\n", "line 1: has numbers where names should be"),
-        ("", b"time_s,a_db\n", "has nothing in it"),
+        ("", b"0,1\n", "line 1: has numbers in the place of names"),
+        ("", b"time_s,a_db\n", "is empty"),
         ("", b"time_s,a_db\n0,\xff\n", "line 2: is not text in UTF-8"),
         (", column = 'c_db'", b"time_s,a_db\n0,1\n", "has no column \"c_db\" of values"),
         (", every = '1 s'", b"time_s,a_db\n0,1\n1,2\n", "sky.rain.place.London.every is too short for the series"),
@@ -911,7 +907,7 @@ fn what_is_wrong_with_a_file_of_rain_is_said_with_its_line() {
                 [flow.a]\nfrom = 'Madrid'\nto = 'London'\n";
     let problems = said(text);
     assert!(
-        problems.contains("sky.rain.place.Lodnon is no place of a flow") && problems.contains("London"),
+        problems.contains("sky.rain.place.Lodnon is not a place of a flow") && problems.contains("London"),
         "{problems}"
     );
 }

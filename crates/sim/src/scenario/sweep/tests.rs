@@ -93,21 +93,21 @@ fn ranges_worked_by_hand() {
 #[test]
 fn a_grid_that_makes_no_sense_is_refused_where_it_stands() {
     for (text, wanted) in [
-        ("[sweep.vary]\ntcp.cc = []", "sweep.vary.tcp.cc is empty: nothing would be run"),
+        ("[sweep.vary]\ntcp.cc = []", "sweep.vary.tcp.cc is empty"),
         ("[sweep.vary]\ntcp.cc = \"reno\"", "sweep.vary.tcp.cc = \"reno\" is a single value"),
         ("[sweep.vary]\ntcp.cc = [\"reno\", \"reno\"]", "sweep.vary.tcp.cc has \"reno\" twice"),
-        ("[sweep]\nvary = 3", "sweep.vary = 3 is no table"),
-        ("[sweep]\ntogether = 3", "sweep.together is no list of tables"),
+        ("[sweep]\nvary = 3", "sweep.vary = 3 is not a table"),
+        ("[sweep]\ntogether = 3", "sweep.together is not a list of tables"),
         ("[sweep]\nreplication = 3", "did you mean \"replications\"?"),
         ("[sweep]\ntables = [\"flow\"]", "did you mean \"flows\"?"),
         ("[sweep.vary]\nseed = [1]\n[[sweep.together]]\nseed = [2]", "the sweep has seed twice"),
         ("[[sweep.together]]\nseed = [2]\ntcp.cc = [\"reno\", \"sack\"]", "seed has 1, tcp.cc has 2"),
         ("[sweep.vary]\nseed = { from = 1, to = \"2 s\", count = 2 }", "the units differ"),
-        ("[sweep.vary]\nseed = { from = 1, to = 2 }", "how many values?"),
+        ("[sweep.vary]\nseed = { from = 1, to = 2 }", "the range has no number of values"),
         ("[sweep.vary]\nseed = { from = 0, to = 2, count = 2, scale = \"log\" }", "not positive"),
         ("[sweep.vary]\nseed = { from = 0, to = 2, step = 0 }", "step = 0"),
-        ("[sweep.vary]\nseed = { from = 0, to = 2, step = nan }", "is no number"),
-        ("[sweep.vary]\nseed = { from = inf, to = 2, count = 3 }", "is no number"),
+        ("[sweep.vary]\nseed = { from = 0, to = 2, step = nan }", "is not a number"),
+        ("[sweep.vary]\nseed = { from = inf, to = 2, count = 3 }", "is not a number"),
         ("[sweep.vary]\nseed = { from = 1, to = 2, count = 1 }", "count = 1"),
         ("[sweep.vary]\nseed = { from = 1, to = 2, cuont = 1 }", "has no \"cuont\""),
         (

@@ -56,12 +56,12 @@ impl Handover {
         let plan = match (written.make_before_break, written.break_before_make) {
             (Some(_), Some(_)) => {
                 let expected = "expected make_before_break or break_before_make";
-                report.key(&path, "says twice which of the two links is first", expected);
+                report.key(&path, "has two rules for the first of its two links", expected);
                 return None;
             }
             (None, Some(Duration::ZERO)) => {
                 let key = below(&path, "break_before_make");
-                report.value(&key, "is no time", "expected more than 0 s, or to leave it out");
+                report.value(&key, "is too small", "expected more than 0 s, or no such key");
                 return None;
             }
             (None, Some(gap)) => Plan::Gap(gap),
@@ -72,7 +72,7 @@ impl Handover {
             Plan::Gap(span) => ("break_before_make", span),
         };
         if span > DURATION_MAX || at.time + span > Time::ZERO + DURATION_MAX {
-            let message = "makes the handover end out of range";
+            let message = "makes the handover end too late";
             report.value(&below(&path, key), message, "expected its end at 200 days (4800 h) at most");
             return None;
         }
@@ -91,7 +91,11 @@ impl Handover {
         let Some(moves) = self.moves(state, names, report) else { return Vec::new() };
         if moves.ways.is_empty() {
             let key = below(&self.origin.path(), "from");
-            report.value(&key, "hands nothing over: nothing passes it", "expected what a route leads over then");
+            report.value(
+                &key,
+                "has no effect: no route passes it",
+                "expected a node or link of a route at that instant",
+            );
             return Vec::new();
         }
         for &path in moves.ways.keys() {
@@ -212,7 +216,7 @@ impl Between {
             if found.0.is_none() && found.1.is_empty() {
                 let known = names.links.iter().filter_map(|link| link.name.strip_suffix(".forward"));
                 let hint = report.findings.guess(name, names.nodes.keys().copied().chain(known));
-                report.suggest(&below(path, key), "is no node and no link", "expected two nodes or two links", hint);
+                report.suggest(&below(path, key), "is not a node or a link", "expected two nodes or two links", hint);
             }
             found
         });

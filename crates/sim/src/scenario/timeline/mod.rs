@@ -133,13 +133,13 @@ impl Compiler<'_> {
                 continue;
             }
             if [at.up.len(), at.down.len(), at.install.len(), at.withdraw.len(), at.handover.len()] == [0; 5] {
-                report.key(&table, "changes nothing", "expected up, down, install, withdraw or handover");
+                report.key(&table, "has no effect", "expected up, down, install, withdraw or handover");
             }
             for key in ["waiting", "in_flight"] {
                 if at.down.is_empty() && at.handover.is_empty() && !report.is_default(&below(&table, key)) {
                     report.value(
                         &below(&table, key),
-                        "is of no use: no link goes down here",
+                        "has no effect: no link goes down here",
                         "expected down beside it",
                     );
                 }
@@ -177,7 +177,7 @@ impl Compiler<'_> {
     fn read_install(&mut self, time: Time, install: &Install, origin: Origin, report: &mut Report<'_>) {
         let sides = [("route", &install.route), ("reverse_route", &install.reverse_route)];
         if sides.iter().all(|(_, route)| route.is_none()) {
-            report.key(&origin.path(), "installs nothing", "expected route or reverse_route, or both");
+            report.key(&origin.path(), "has no route", "expected route or reverse_route, or both");
         }
         let names = self.names;
         let flows = names.flows_named(&install.flow, &below(&origin.path(), "flow"), report);

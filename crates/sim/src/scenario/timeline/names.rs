@@ -48,7 +48,7 @@ impl<'a> Known<'a> {
             let known = self.links.iter().filter_map(|link| link.name.strip_suffix(".forward"));
             let hint = report.findings.guess(name, known);
             let expected = "expected the name of a link, or with .forward or .reverse that of a direction";
-            report.suggest(&origin.path(), "is no link", expected, hint);
+            report.suggest(&origin.path(), "is not a link", expected, hint);
         }
         found
     }
@@ -68,7 +68,7 @@ impl<'a> Known<'a> {
         if found.is_empty() {
             let known = self.by_entry.keys().chain(self.by_name.keys()).copied();
             let hint = report.findings.guess(name, known);
-            report.suggest(key, "is no flow", "expected the name of a flow or of an entry", hint);
+            report.suggest(key, "is not a flow", "expected the name of a flow or of an entry", hint);
         }
         found
     }

@@ -266,22 +266,22 @@ handover = [{ from = "beam-2", to = "beam-1", break_before_make = "80 ms" }]
 fn what_a_handover_cannot_do_is_refused() {
     let handover = |keys: &str| format!("[[at]]\ntime = \"30 s\"\nhandover = [{{ {keys} }}]\n");
     for (keys, message) in [
-        ("from = \"sat-a\", to = \"sat-c\"", "at.0.handover.0.to = \"sat-c\" is no node and no link"),
+        ("from = \"sat-a\", to = \"sat-c\"", "at.0.handover.0.to = \"sat-c\" is not a node or a link"),
         ("from = \"sat-a\", to = \"sat-c\"", "did you mean \"sat-a\"?"),
         ("from = \"sat-a\", to = \"beam-1\"", "is not what \"sat-a\" is"),
         ("from = \"sat-a\", to = \"sat-a\"", "is the same as from"),
         ("from = \"beam-1\", to = \"ua\"", "does not join the nodes that \"beam-1\" joins"),
-        ("from = \"sat-b\", to = \"sat-a\"", "at.0.handover.0.from = \"sat-b\" hands nothing over: nothing passes it"),
-        ("from = \"beam-2\", to = \"beam-1\"", "nothing passes it"),
-        ("from = \"server\", to = \"sat-a\"", "nothing passes it"),
+        ("from = \"sat-b\", to = \"sat-a\"", "at.0.handover.0.from = \"sat-b\" has no effect: no route passes it"),
+        ("from = \"beam-2\", to = \"beam-1\"", "no route passes it"),
+        ("from = \"server\", to = \"sat-a\"", "no route passes it"),
         ("from = \"gateway\", to = \"sat-b\"", "at.0.handover.0 has no link from \"sat-a\" to \"sat-b\""),
         ("from = \"sat-a\", to = \"gateway\"", "brings the route of flow \"f1\" through \"gateway\" twice"),
         (
             "from = \"sat-a\", to = \"sat-b\", make_before_break = \"1 s\", break_before_make = \"1 s\"",
-            "at.0.handover.0 says twice which",
+            "at.0.handover.0 has two rules",
         ),
-        ("from = \"sat-a\", to = \"sat-b\", break_before_make = \"0 s\"", "is no time"),
-        ("from = \"sat-a\", to = \"sat-b\", make_before_break = \"4800 h\"", "makes the handover end out of range"),
+        ("from = \"sat-a\", to = \"sat-b\", break_before_make = \"0 s\"", "is too small"),
+        ("from = \"sat-a\", to = \"sat-b\", make_before_break = \"4800 h\"", "makes the handover end too late"),
     ] {
         wrong(&handover(keys), message);
     }
@@ -299,7 +299,7 @@ fn what_a_handover_cannot_do_is_refused() {
 fn what_cannot_change_is_refused_at_its_place() {
     for (at, message) in [
         ("up = [\"ub\"]", "at.0.up.0 = \"ub\" comes up while it is up, since the start"),
-        ("down = [\"uc\"]", "at.0.down.0 = \"uc\" is no link"),
+        ("down = [\"uc\"]", "at.0.down.0 = \"uc\" is not a link"),
         ("down = [\"beam2\"]", "did you mean \"beam-2\"?"),
         ("down = [\"ub\", \"ub.forward\"]", "at.0.down.1 = \"ub.forward\" goes down while it is down, since 10 s"),
         ("down = [\"ub\"]\n[[at]]\ntime = \"20 s\"\ndown = [\"ub\"]", "goes down while it is down, since 10 s"),
@@ -308,10 +308,10 @@ fn what_cannot_change_is_refused_at_its_place() {
         ("down = [\"ub\"]\n[[at]]\ntime = \"20 s\"\nup = [\"ub\"]\ndown = [\"ub\"]", "goes down at the same instant"),
         ("down = [\"ua\"]", "at.0.down.0 = \"ua\" goes down, and the route of flow \"f1\" leads over it"),
         ("down = [\"ua\"]", "expected another route for it at the same instant, its withdrawal, or waiting = \"kept\""),
-        ("withdraw = [\"g\"]", "at.0.withdraw.0 = \"g\" is no flow"),
+        ("withdraw = [\"g\"]", "at.0.withdraw.0 = \"g\" is not a flow"),
         ("withdraw = [\"nera\"]", "did you mean \"near\"?"),
-        ("install = [{ flow = \"g\", route = [\"server\"] }]", "at.0.install.0.flow = \"g\" is no flow"),
-        ("install = [{ flow = \"f1\" }]", "at.0.install.0 installs nothing"),
+        ("install = [{ flow = \"g\", route = [\"server\"] }]", "at.0.install.0.flow = \"g\" is not a flow"),
+        ("install = [{ flow = \"f1\" }]", "at.0.install.0 has no route"),
         ("install = [{ flow = \"f1\", route = [] }]", "ends at \"user\", not at \"server\""),
         ("install = [{ flow = \"f1\", route = [\"server\"] }]", "has no link"),
         (
@@ -327,7 +327,7 @@ fn what_cannot_change_is_refused_at_its_place() {
         ("install = [{ flow = \"f1\", route = [\"user\", \"sat-b\", \"gateway\", \"server\"] }]", "is ambiguous"),
         (
             "install = [{ flow = \"near\", route = [\"user\", \"sat{n}\", \"gateway\"] }]",
-            "contains {n}, but there is no count",
+            "contains {n} without a count",
         ),
         ("install = [{ flow = \"near\", route = [\"user\", \"\"] }]", "at.0.install.0.route.1 = \"\" is empty"),
         (
@@ -339,8 +339,8 @@ fn what_cannot_change_is_refused_at_its_place() {
             "down = [\"ub\"]\n[[at]]\ntime = \"20 s\"\ninstall = [{ flow = \"near\", route = [\"ub\", \"gateway\"] }]",
             "at.1.install.0 leads the route of flow \"near\" over \"ub.forward\", which is down since 10 s",
         ),
-        ("", "at.0 changes nothing"),
-        ("up = [\"ub\"]\nwaiting = \"lost\"", "at.0.waiting = \"lost\" is of no use: no link goes down here"),
+        ("", "at.0 has no effect"),
+        ("up = [\"ub\"]\nwaiting = \"lost\"", "at.0.waiting = \"lost\" has no effect: no link goes down here"),
         ("down = [\"ub\"]\nwaiting = \"lots\"", "did you mean \"lost\"?"),
         ("down = [\"ub\"]\n[[at]]\ntime = \"4801 h\"\nup = [\"ub\"]", "at most 200 days"),
     ] {
@@ -411,11 +411,11 @@ fn classes_and_loads_are_checked_on_all_routes() {
     let flow = |keys: &str| {
         format!("{prio}[flow.x]\nfrom = \"user\"\nto = \"gateway\"\nroute = [\"ua\", \"gateway\"]\n{keys}\n{install}")
     };
-    wrong(&flow("class = 1"), "is not a class of the queue of \"ub.forward\", on its way");
+    wrong(&flow("class = 1"), "is not a class of the queue of \"ub.forward\", on its path");
     let arrivals = flow("app = { kind = \"arrivals\", size = \"10 kB\", load = \"60 %\", link = \"ua\" }");
     assert!(with(&arrivals).is_ok(), "{:?}", with(&arrivals).map(drop));
     let slow = arrivals.replace("[link.ub.forward]\n", "[link.ub.forward]\nrate = \"5 Mbit/s\"\n");
-    wrong(&slow, "and what else is offered to ub.forward make 120.0000 % of what it carries");
+    wrong(&slow, "and the other load on ub.forward make 120.0000 % of its rate");
 }
 
 #[test]
@@ -447,8 +447,8 @@ fn ports_have_no_transport() {
     let resolved = port("").unwrap();
     let again = from_toml(&resolved.to_toml(), "again", &[]).unwrap();
     assert_eq!(again.scenario, resolved.scenario);
-    assert!(port("tcp = { cc = \"reno\" }").unwrap_err().contains("packets from outside have no transport here"));
-    assert!(port("reader = { rate = \"1 Mbit/s\" }").unwrap_err().contains("is of no use"));
+    assert!(port("tcp = { cc = \"reno\" }").unwrap_err().contains("packets from outside bring their transport"));
+    assert!(port("reader = { rate = \"1 Mbit/s\" }").unwrap_err().contains("has no effect"));
 }
 
 #[test]

@@ -55,15 +55,14 @@ impl Coded {
         if is_interleaved {
             let expected = "expected no interleave, or no combining";
             return refused(
-                "has nothing to combine: interleave decodes blocks, which a packet is only a part of",
+                "cannot combine: interleave decodes blocks, and a packet is only a part of a block",
                 expected,
             );
         }
         let (signal, curve) = match &self.coding {
             Coding::Convolutional { .. } if how == Combining::Incremental => {
                 let message =
-                    "gains nothing over \"chase\" with this code: of the best codes with constraint length 7, that of \
-                               rate 1/4 has twice the free distance of that of rate 1/2, as a copy has";
+                    "equals \"chase\" with this code: a copy doubles the free distance, like the best code of rate 1/4";
                 return refused(message, "expected \"chase\", or coding of kind \"dvb-s2\"");
             }
             Coding::Convolutional { eb_n0, burst } => {
@@ -85,7 +84,7 @@ impl Coded {
             }
             Coding::Ldpc { .. } if how == Combining::Incremental => {
                 return refused(
-                    "needs the signal of a symbol, and this code has that of a bit",
+                    "needs the signal of a symbol, but this code has the signal of a bit",
                     "expected \"chase\", or coding of kind \"dvb-s2\"",
                 );
             }
@@ -94,7 +93,7 @@ impl Coded {
                 (SignalOverTime::Profile(eb_n0.profile("eb_n0")?.map(linear)), Curve::Ldpc(blocks))
             }
             Coding::DvbS2 { modcod: None, .. } => {
-                let message = "has nothing to combine: where modulation and code adapt, a copy may have another one";
+                let message = "cannot combine: with adaptive modulation, a copy may have another code";
                 return refused(message, "expected modcod instead of acm");
             }
             Coding::DvbS2 { es_n0, modcod: Some(modcod), implementation_loss, losses, .. } => {
@@ -192,6 +191,6 @@ mod tests {
         assert!((left[0] - 0.99948).abs() < 1e-5, "{left:?}");
         assert!((left[1] / 3.6206e-4 - 1.0).abs() < 1e-3, "{left:?}");
         let refused = link(coded, ErrorModel::None).combiner(Combining::Incremental, false);
-        assert!(refused.unwrap_err().1.contains("gains nothing"));
+        assert!(refused.unwrap_err().1.contains("equals \"chase\""));
     }
 }

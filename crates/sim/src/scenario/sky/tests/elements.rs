@@ -66,7 +66,7 @@ fn an_impossible_instant_is_refused_at_its_place() {
     for (start, message) in [
         ("'2026-02-30'", "sky.start = \"2026-02-30\" is not an instant: there is no day 30 in 2026-02"),
         ("'2026-13-01'", "is not an instant: there is no month 13"),
-        ("'1600-01-01'", "is not an instant: the year 1600 is not within 1900 to 2199"),
+        ("'1600-01-01'", "is not an instant: the year 1600 is out of range; expected 1900 to 2199"),
         ("'2026-06-14T25:00:00'", "is not an instant: expected a time before 24:00:00"),
         ("'noon'", "sky.start = \"noon\" is not an instant"),
         ("12:30:00", "sky.start = 12:30:00 is not an instant"),

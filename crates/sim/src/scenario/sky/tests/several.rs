@@ -144,7 +144,7 @@ fn what_is_wrong_with_several_constellations_is_said_at_its_key() {
         ("over = []", "sky.over has no constellation"),
         ("over = 'iridium'\nelements_age_max = '1 d'", "sky.elements_age_max is for elements of a file"),
         ("over = ['iridium']\nelements_age_max = '1 d'", "sky.elements_age_max is for elements of a file"),
-        ("over = ['iridum']", "sky.over[0] = \"iridum\" is no constellation"),
+        ("over = ['iridum']", "sky.over[0] = \"iridum\" is not a constellation"),
         ("over = ['iridium', 'iridium']", "sky.over[1] = \"iridium\" is in the list twice"),
         ("over = 'iridium'\nback_after = '1 s'", "sky.back_after is for several constellations"),
         ("over = 'iridium'\nplace.London.over = ['iridium']", "sky.place.London.over is for several"),
@@ -156,7 +156,7 @@ fn what_is_wrong_with_several_constellations_is_said_at_its_key() {
         ("over = ['iridium']\ndisjoint.paths = 2", "sky.disjoint is for one constellation"),
         (
             "over = ['iridium']\nconstellation.iridium.failure = [{ satellite = '99-1' }]",
-            "sky.constellation.iridium.failure.0.satellite = \"99-1\" is no satellite",
+            "sky.constellation.iridium.failure.0.satellite = \"99-1\" is not a satellite",
         ),
         (
             "over = ['iridium']\nconstellation.iridium.gateway = ['Atlantis']",
