@@ -1,4 +1,4 @@
-"""All papers on one page that opens anywhere: verdicts, claims, figures."""
+"""Builds the common page of all papers, which opens anywhere: verdicts, claims, figures."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import polars as pl
 from bentpipe.papers import entries, pages, summary
 from bentpipe.reports.figures import inline
 from bentpipe.reports.page import Folded, Page, Picture, Points, Section, Tabled, Text
+from bentpipe.reports.provenance import Provenance
 from bentpipe.reports.tables import Table
 from bentpipe.version import __version__
 
@@ -22,16 +23,37 @@ if TYPE_CHECKING:
 
 
 def page(found: Sequence[Entry], papers: Sequence[Reproduced]) -> str:
-    """The whole file: of papers that were reproduced before, the section that they have."""
-    count = sum(each.claims for each in found)
-    lead = f"{count} claims; made by {' and '.join(pages.commands(found))}, bentpipe {__version__}"
-    caption = "Claims by paper and verdict. One world: those that hold together with one choice of readings."
+    """Builds the whole file. Papers that were reproduced before keep their section."""
+    provenance = Provenance(
+        title="; ".join(each.title for each in found),
+        source="",
+        seeds="",
+        replications="",
+        version=f"bentpipe {__version__}",
+        senders="",
+        command=" && ".join(pages.commands(found)),
+    )
+    caption = (
+        "Claims by paper and verdict. One world: claims that hold together with one choice of readings. Some reading: "
+        "claims that hold in at least one reading."
+    )
     fresh = {each.paper.name: each for each in papers}
     sections = [Section("Verdicts", [Tabled(_counts(found), caption)])]
     for each in found:
         made = Section(each.title, html=each.html)
         sections.append(_section(fresh[each.name]) if each.name in fresh else made)
-    return Page("Papers, claim by claim", lead, sections).html()
+    return Page("Papers, claim by claim", _answer(found), sections, provenance=provenance).html()
+
+
+def _answer(found: Sequence[Entry]) -> str:
+    """How many claims hold, in all papers together."""
+    claims, some, world = (sum(counts) for counts in zip(*((e.claims, e.some, e.world) for e in found), strict=True))
+    papers = "one paper" if len(found) == 1 else f"{len(found)} papers"
+    counts = [(kind, sum(each.counts.get(kind, 0) for each in found)) for kind in entries.kinds(found)]
+    return (
+        f"{some} of {claims} claims in {papers} hold in some reading, {world} of {claims} together in one world per "
+        f"paper. Verdicts: {', '.join(f'{count} {kind}' for kind, count in counts)}."
+    )
 
 
 def _counts(found: Sequence[Entry]) -> Table:
@@ -62,10 +84,10 @@ def _section(each: Reproduced) -> Section:
             Picture(inline(drawn, f"{paper.name}{figure.name}".replace("-", ""), figure.title), f"{figure.title}.")
             for figure, drawn in each.figures.items()
         ),
-        Tabled(table, "What is printed, what was measured in the reading that decided, and what follows."),
+        Tabled(table, "Printed value, measured value in the reading that decided, and verdict."),
         *_by_reading(each),
-        Folded("Each claim: how it is measured, every reading, why", [_claim(verdict) for verdict in each.verdicts]),
-        *([Folded("What we assumed", [Points(paper.assumed)])] if paper.assumed else []),
+        Folded("Each claim: method, readings, reason of the verdict", [_claim(verdict) for verdict in each.verdicts]),
+        *([Folded("Assumptions", [Points(paper.assumed)])] if paper.assumed else []),
     ]
     return Section(paper.title, blocks, anchor=entries.anchor(paper.name))
 
@@ -76,7 +98,7 @@ def _by_reading(each: Reproduced) -> list[Block]:
         return []
     head = ["reading", *map(summary.number, found.claims)]
     table = _table(f"{each.paper.name}-readings", head, [[name, *cells] for name, cells in found.rows], len(head))
-    return [Tabled(table, "Which claims hold in which reading; nothing stands where one was not measured.")]
+    return [Tabled(table, "Claims that hold, by reading. An empty cell is a reading that was not measured.")]
 
 
 def _claim(verdict: Verdict) -> Block:

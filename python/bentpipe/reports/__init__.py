@@ -1,1 +1,1 @@
-"""Reports: pages that open anywhere, with figures and tables that say where they are from."""
+"""Reports: pages that open anywhere, with their figures and tables as files and their provenance."""

@@ -1,6 +1,6 @@
-"""A page that opens anywhere: one file, no scripts, nothing fetched; for screens, phones, dark rooms and paper.
+"""Builds a page that opens anywhere: one file without scripts that fetches nothing, for screens, phones and paper.
 
-What it looks like is in `templates`.
+The files in `templates` define its look, which is that of the site: colours, type and tables, light and dark.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bentpipe.reports.tables import Table
 
     Block: TypeAlias = "Text | Points | Code | Folded | Picture | Tabled"
-    """What a section is made of."""
+    """Part of a section."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Code:
-    """Text that is shown as it is: a command, a file."""
+    """Verbatim text: a command, a file."""
 
     kind: ClassVar = "code"
     text: str
@@ -48,7 +48,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Folded:
-    """What only some readers want to see."""
+    """Details for some readers, folded at first."""
 
     kind: ClassVar = "folded"
     summary: str
@@ -58,22 +58,20 @@ class Folded:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with its caption and where it is from."""
+    """A figure with its caption."""
 
     kind: ClassVar = "picture"
     svg: str
     caption: str
-    provenance: Provenance | None = None
 
 
 @dataclass(frozen=True)
 class Tabled:
-    """A table with its caption and where it is from."""
+    """A table with its caption."""
 
     kind: ClassVar = "tabled"
     table: Table
     caption: str
-    provenance: Provenance | None = None
 
 
 @dataclass(frozen=True)
@@ -84,26 +82,31 @@ class Section:
     blocks: Sequence[Block] = field(default_factory=list)
     anchor: str = ""
     html: str = ""
-    """A section that was rendered before, which is taken as it is."""
+    """Finished HTML of the whole section, used as it is."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """All of it."""
+    """A page: the answer first, then figures and tables, then the provenance of all of them."""
 
     title: str
-    lead: str
+    answer: str
+    """First paragraph: the result in sentences."""
     sections: Sequence[Section]
-    foot: str = ""
+    about: str = ""
+    """Sample: points, replications, hosts."""
+    method: str = ""
+    """Statistics of the page, in sentences."""
+    provenance: Provenance | None = None
 
     def html(self) -> str:
-        """The whole file."""
+        """Renders the whole file."""
         return _templates().get_template("page.html.j2").render(page=self)
 
 
 @cache
 def _templates() -> Environment:
-    # What is not marked as safe is escaped.
+    # Text that is not marked as safe is escaped.
     return Environment(
         loader=PackageLoader("bentpipe.reports"),
         autoescape=True,
