@@ -1,6 +1,6 @@
 """Makes the pages of the site that follow from the program itself, while mkdocs builds the site.
 
-Columns, causes, metrics and names come from what the core exports (`bentpipe.catalog`), the command line from the
+Columns, causes, metrics and names come from the exports of the core (`bentpipe.catalog`), the command line from the
 Click application, the gallery from the bundled scenarios. mkdocs calls `on_files` (see `hooks` in
 mkdocs.yml); everything else is free of mkdocs.
 """
@@ -183,7 +183,7 @@ def causes() -> str:
 
 
 def metrics() -> str:
-    """What compare, mix and sweep can judge by."""
+    """Page of the metrics by which compare, mix and sweep judge."""
     heads = "metric column unit better meaning"
 
     def rows(found: Mapping[str, Metric]) -> list[list[str]]:
@@ -296,7 +296,7 @@ def gallery_index() -> str:
     return (
         "# Gallery\n\nThe bundled scenarios. Use a name in place of a file: `bentpipe run geo`. Each page has the"
         " commands, a figure and the file to start from. The cards show the goodput of each flow, averaged over at"
-        " least five round trips.\n\n"
+        " least five round trips. Data that waited for a repair counts when it crossed the link.\n\n"
         '<div class="gallery">\n' + "\n".join(cells) + "\n</div>\n"
     )
 
