@@ -47,7 +47,7 @@ RESULTS: int
 
 @final
 class Init:
-    """What a congestion control starts from."""
+    """Facts at the start of a connection."""
 
     @property
     def now_s(self) -> float:
@@ -59,7 +59,7 @@ class Init:
 
     @property
     def seed(self) -> int:
-        """For what is chosen at random; two connections have different ones."""
+        """Seed for random choices; each connection has its own."""
 
     @property
     def smss(self) -> int:
@@ -75,7 +75,7 @@ class Init:
 
 @final
 class AckSample:
-    """What one ACK of new data taught."""
+    """Facts from one ACK of new data."""
 
     @property
     def newly_acked(self) -> int:
@@ -107,7 +107,7 @@ class PathState:
 
     @property
     def snd_nxt(self) -> int:
-        """Offset of the next new byte (SND.NXT); what the ACK at hand lets go is not sent yet."""
+        """Offset of the next new byte (SND.NXT), before the segments that this ACK releases."""
 
     @property
     def flight_size(self) -> int:
@@ -115,7 +115,7 @@ class PathState:
 
     @property
     def ssthresh_base(self) -> int:
-        """What a reaction to loss takes its share of, bytes: FlightSize or min(cwnd, rwnd), as configured."""
+        """Base of the reaction to a loss, bytes: FlightSize or min(cwnd, rwnd), as configured."""
 
     @property
     def ssthresh_unit(self) -> int:
@@ -155,14 +155,14 @@ class Congestion:
 
     @property
     def beta(self) -> float | None:
-        """For marks, the part of the window that is left, if the scenario says so (RFC 8511)."""
+        """Part of the window that remains after an ECN mark, if the scenario sets it (RFC 8511)."""
 
     def left(self, after_loss: float = 0.5) -> float:
         """The part of the window that is left, where a loss leaves `after_loss`."""
 
 @final
 class Delivery:
-    """What one ACK taught of delivery and loss, also during recovery."""
+    """Facts from one ACK on delivery and loss, also during recovery."""
 
     @property
     def newly_delivered(self) -> int:
@@ -186,7 +186,7 @@ class Delivery:
 
     @property
     def is_cwnd_limited(self) -> bool:
-        """As in `AckSample`."""
+        """See `AckSample`."""
 
     @property
     def is_repairing(self) -> bool:
@@ -194,7 +194,7 @@ class Delivery:
 
     @property
     def one_way_delay_s(self) -> float | None:
-        """How long the newest segment took, by both ends' clocks, seconds; only with timestamps (RFC 7323)."""
+        """One-way delay of the newest segment by both ends' clocks, seconds; only with timestamps (RFC 7323)."""
 
     @property
     def receiver_clock_ms(self) -> int | None:
@@ -322,7 +322,7 @@ class PacketSender:
 
 @disjoint_base
 class Middlebox:
-    """What a function of the network may ask and call."""
+    """Facts and calls for a middlebox."""
 
     def __new__(cls) -> Self: ...
     def on_packet(self, packet: Packet) -> None:
@@ -351,15 +351,15 @@ class Middlebox:
 
     @property
     def node(self) -> str:
-        """Where it stands."""
+        """Name of its node."""
 
     @property
     def seed(self) -> int:
-        """For what is chosen at random; two functions have different ones."""
+        """Seed for random choices; each middlebox has its own."""
 
     @property
     def queue_packets(self) -> int:
-        """Packets in front of the link by which the packet would leave, the one being sent not included."""
+        """Packets in the queue of the packet's next link, without the packet in transmission."""
 
     @property
     def queue_bytes(self) -> int:
@@ -375,7 +375,7 @@ class Middlebox:
         """The packet has reached its end here. It counts as delivered."""
 
     def delay(self, seconds: float) -> None:
-        """The packet goes on after so many seconds."""
+        """Forward the packet after this time in seconds."""
 
     def hold(self) -> int:
         """The packet stays here; `release` and `discard` take what this returns."""
@@ -390,7 +390,7 @@ class Middlebox:
         """A copy of the packet sets out, in front of it."""
 
     def segment_size(self, bytes: int) -> None:
-        """Ask the end that sent the packet for segments of so many bytes of payload; a message travels there."""
+        """Ask the sender of the packet for segments with this payload in bytes; a message travels there."""
 
     def notify(
         self, sender: PacketSender | Packet, ranges: Iterable[tuple[int, int]], ber: float | None = None
@@ -436,7 +436,7 @@ class CongestionControl:
     def on_rto(self, first: bool, path: PathState) -> None:
         """The retransmission timer expired; `first` is false for repeated timeouts of the same segment.
 
-        Those must not lower ssthresh again (RFC 5681 §3.1). Reno: slow start from one segment.
+        Later timeouts must not lower ssthresh again (RFC 5681 §3.1). Reno: slow start from one segment.
         """
 
     def on_delivery(self, delivery: Delivery, path: PathState) -> None:
@@ -469,7 +469,7 @@ class CongestionControl:
         """The rate at which to send, bit/s, headers included; None: as the scenario has it. Asked after each hook."""
 
     def undo(self, before: CongestionControl) -> None:
-        """What looked like congestion was none: go on as `before` it."""
+        """Called if the loss was spurious: restore the state of `before`."""
 
     def slow_start(self, ack: AckSample, path: PathState) -> int:
         """Slow start's part in an ACK, as the scenario has it. With `extends` it raises TypeError.
@@ -479,13 +479,13 @@ class CongestionControl:
         """
 
     def increase(self, bytes: int, path: PathState) -> None:
-        """Congestion avoidance by additive increase, as the scenario has it, for so many bytes acknowledged.
+        """Applies the scenario's additive increase for these acknowledged bytes.
 
         With `extends` it raises TypeError.
         """
 
     def add(self, bytes: float) -> None:
-        """So many bytes more, fractions included. Never more than doubles."""
+        """Adds bytes, also fractions, to the window. At most doubles it."""
 
     def reduce(self, ssthresh: float, cwnd: float) -> None:
         """Congestion: the new threshold and window, bytes."""
@@ -580,7 +580,7 @@ class Network:
 
     def inject(self, at_s: float, port: int, size: int, header_len: int, data: bytes) -> None: ...
     def run_until(self, until_s: float, events: int) -> bool:
-        """Go on to an instant, but handle no more than about so many events; whether it was reached."""
+        """Advances to an instant, by at most about this many events. Returns whether it was reached."""
 
     def drain(self) -> list[tuple[float, int, float, int, bool, bytes]]: ...
     def drain_lost(self) -> list[tuple[float, int, float, str, str, int, bytes]]: ...
@@ -593,9 +593,9 @@ class Network:
 
 @final
 class Emulation:
-    """Hosts, with the network between them in real time. Only on Linux, as all that is about emulation.
+    """Hosts, with the network between them in real time. Only on Linux, as all of emulation.
 
-    `pcap` names files, with `{host}` for a host's name, and says how many bytes of a packet they have; None: all.
+    `pcap` has the name of the files, with `{host}` for a host's name, and the bytes per packet; None: all.
     """
 
     def __new__(
@@ -628,7 +628,7 @@ class Emulation:
         """Move this process, which is about to become a program, to a host for ever; it can change nothing outside."""
 
     def run(self, slice_s: float, process: int | None) -> str:
-        """Go on for so many seconds, or until a process ends: `slice`, `ended`, or `over` with the scenario."""
+        """Runs for this time in seconds, or until a process ends. Returns `slice`, `ended`, or `over` at the end."""
 
     def outside(self) -> dict[str, Any]: ...
     def finish(self) -> Tables: ...
@@ -646,10 +646,10 @@ def schema() -> str: ...
 def choices() -> str: ...
 def dictionary() -> str: ...
 def quantity(text: str) -> tuple[float, str] | None:
-    """A number with a unit, in `s`, `bit/s`, `B`, `m`, `deg`, `1` or a unit of its own; None: it is no such text."""
+    """Reads a number with a unit, in `s`, `bit/s`, `B`, `m`, `deg`, `1` or a custom unit; None for any other text."""
 
 def hooks() -> tuple[list[str], list[str]]:
-    """What a congestion control, and a function of the network, may override."""
+    """Names of the hooks that a congestion control, and a middlebox, may override."""
 
 def conformance_scripts() -> list[tuple[str, str]]:
     """Name and text of each."""

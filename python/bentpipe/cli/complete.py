@@ -1,4 +1,4 @@
-"""What a shell completes: names of scenarios, congestion controls, metrics, series and keys."""
+"""Completes words in a shell: names of scenarios, congestion controls, metrics, series and keys."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ def _metrics(ctx: Context, begin: str) -> dict[str, str]:
 
 
 def papers(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Papers, and folders of one's own."""
+    """Completes papers and custom folders."""
     from bentpipe.papers.claims import names
 
     return _items(dict.fromkeys(names(), ""), incomplete) + files(incomplete)
 
 
 def topics(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """What `list` lists."""
+    """Completes topics of `list`."""
     from bentpipe.cli.list import topics
 
     return _items(dict.fromkeys(topics(), ""), incomplete)
@@ -116,7 +116,7 @@ def places(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
 
 
 def selections(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """How a place chooses its satellite."""
+    """Completes rules by which a place chooses its satellite."""
     from bentpipe.sky.paths import SELECTIONS
 
     return _items(SELECTIONS, incomplete)

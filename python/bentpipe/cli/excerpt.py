@@ -69,7 +69,7 @@ def _typed(value: Any) -> str:
 
 
 def _coloured(line: str, place: re.Match[str] | None) -> str:
-    """`error` is red, what helps stands back."""
+    """Colours an error: `error` red, the advice dim."""
     end = len(line) if place is None else place.start()
     text, rest = line[:end], line[end:]
     if text.startswith("error:"):
@@ -90,7 +90,7 @@ def _line(file: str, row: int, read: dict[str, list[str]]) -> str:
 
 
 def _excerpt(text: str, row: int, column: int, length: int, is_coloured: bool) -> list[str]:
-    """The part of a line around a column, counted from 1, and carets under so many letters, at least one."""
+    """Cuts a line around a column, counted from 1, with carets under `length` letters, at least one."""
     first = max(0, column - 1 - BEFORE) if len(text) > WIDTH else 0
     # A tab or a hidden character would move the caret.
     shown = HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text[first : first + WIDTH].replace("\t", " "))

@@ -1,4 +1,4 @@
-"""How help looks: a part with examples, and colour on terminals."""
+"""Formats help: a section with examples, and colour on terminals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Formatter(click.HelpFormatter):
 
 
 class Context(click.Context):
-    """Of a command: its help follows NO_COLOR."""
+    """Context of a command, whose help follows NO_COLOR."""
 
     formatter_class = Formatter
 
@@ -76,7 +76,7 @@ class Command(click.Command):
         super().__init__(*args, **kwargs)
         self.aliases = aliases or {}
         self.examples = [f"bentpipe {example}" for example in examples]
-        # Indented by four: code, for what makes pages of it.
+        # Four spaces mark code for generators of pages.
         self.epilog = "Examples:\n\n" + "\n".join(f"    {example}" for example in self.examples)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -87,7 +87,7 @@ def command(name: str | None, source: str | None) -> None:
     place = place if place.suffix == ".toml" else place.with_name(f"{place.name}.toml")
     if not str(place).isprintable():
         raise BentpipeError(f"{str(place)!a} is not a name for a file\n  expected printable letters")
-    # Before anything is asked.
+    # Before the first question.
     if place.exists():
         raise _is_there(place)
     text = _asked(place) if source is None else _copied(source, place)
@@ -114,7 +114,7 @@ def _copied(source: str, place: Path) -> str:
 
 
 def _asked(place: Path) -> str:
-    """The template, with what is answered on a terminal; otherwise a bulk transfer over GEO."""
+    """Fills the template with the answers on a terminal, or with a bulk transfer over GEO."""
     orbit, traffic = "geo", "bulk"
     if is_answered():
         orbit = click.prompt("Orbit", type=click.Choice(list(ORBITS)), default=orbit)

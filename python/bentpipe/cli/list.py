@@ -41,7 +41,7 @@ ONE_ONLY = "of one flow or link only"
 
 
 class Entry(NamedTuple):
-    """What can be named."""
+    """A name that a scenario or an option can have, with its meaning."""
 
     name: str
     summary: str
@@ -97,7 +97,7 @@ def _meant(word: str, known: Iterable[str]) -> str:
 
 
 def topics() -> dict[str, Callable[[], list[Entry]]]:
-    """By topic, what makes its list."""
+    """Maps each topic to the function that makes its list."""
 
     def chosen(topic: str) -> Callable[[], list[Entry]]:
         return lambda: [Entry(entry["name"], entry["summary"]) for entry in found[topic]]
@@ -179,7 +179,7 @@ def _places() -> list[Entry]:
 
 
 def _print(entries: list[Entry]) -> None:
-    """Names with what they are; those of a table under its name."""
+    """Prints names with their meanings, grouped by table."""
     # Not by Rich, whose tables take longer to import than all of this takes.
     formatter = Formatter(width=get_terminal_size().columns)
     for table, group in groupby(entries, key=lambda entry: entry.table):

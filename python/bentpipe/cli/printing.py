@@ -1,4 +1,4 @@
-"""What goes to the standard output, and what to the error output."""
+"""Prints results to the standard output and messages to the error output."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 UNKNOWN_WIDTH = 80
-"""Letters in a line where nobody says how many there are."""
+"""Letters of a line if the width of the terminal is unknown."""
 
 
 def print_result(
     content: Callable[[], Any], shown: Callable[[], Iterable[RenderableType]], *, json: bool, quiet: bool
 ) -> None:
-    """Print a result as was asked: its content as JSON, as tables and sentences, or not at all."""
+    """Print a result in the chosen form: as JSON, as tables and sentences, or not at all."""
     if json:
         print_json(content())
     elif not quiet:
@@ -38,7 +38,7 @@ def print_parts(parts: Iterable[RenderableType]) -> None:
     """Print tables and sentences, in colour on a terminal. Plain text, such as paths to copy, is never broken."""
     from rich.console import Console
 
-    # A width of 0, which some environments give, is one that is not known.
+    # Some environments report an unknown width as 0.
     is_unknown = set(os.environ.get("COLUMNS", "")) == {"0"}
     stream = terminal.as_it_is(sys.stdout)
     console = Console(file=stream, highlight=False, width=UNKNOWN_WIDTH if is_unknown else None)

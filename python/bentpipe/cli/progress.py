@@ -1,4 +1,4 @@
-"""How far a command is, on the terminal's error output."""
+"""Shows the progress of a command on the terminal's error output."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Bar:
     Parameters
     ----------
     begun : callable, optional
-        Called once, when the work is under way: what was asked for has been checked by then.
+        Called once when the work starts, after all arguments were checked.
     is_quiet : bool
         Show nothing.
     is_summed_up : bool
-        Print a line at the end that says what was done, also without a terminal.
+        Print a summary at the end, also without a terminal.
     """
 
     is_bar = True

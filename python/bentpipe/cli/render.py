@@ -1,4 +1,4 @@
-"""What the command line prints of experiments with many runs, and of papers: tables for 80 columns."""
+"""Renders experiments with many runs, and papers, as tables for 80 columns."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def hosts(result: Result) -> Text:
 
 
 def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[RenderableType]:
-    """A comparison: a row per sender, means over half widths, then what can be said."""
+    """Renders a comparison: a row per case, means above half widths, then the statements."""
     estimates = {
         metric: [comparison.estimate(name, metric) for name in comparison.names] for metric in comparison.metrics
     }
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
-    # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
+    # Metrics of flows with several transfers go into a separate table, so that both tables fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if _is_of_transfers(name)}
     # Columns of losses only on request: with all, the table is wider than a terminal. Jain's index needs equal flows.
     is_mixed = len(set(comparison.scenario.flow_kinds)) > 1
@@ -121,7 +121,7 @@ def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:
 
 
 def mix(mix: Mix) -> Iterator[RenderableType]:
-    """Senders in one run: a row per sender, means over half widths, then what can be said."""
+    """Renders a mix: a row per congestion control, means above half widths, then the statements."""
     from bentpipe.statistics.samples import Counts
 
     yield hosts(mix)
@@ -150,7 +150,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
 
 
 def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
-    """A sweep: a row per point, means over half widths, what can be said, what failed, and where it all is."""
+    """Renders a sweep: a row per point, means above half widths, statements, failures, and the path of the store."""
     yield hosts(result)
     keys = [formatting.short_key(key, result.keys) for key in result.keys]
     table = make_table("", keys[0], keys[1:])
@@ -222,7 +222,7 @@ def reproduction(result: Reproduction, place: Path | None) -> Iterator[Renderabl
 
 
 def report(report: Report) -> Iterator[RenderableType]:
-    """What can be said, and where the parts of the report are."""
+    """Renders the statements of a report and the paths of its parts."""
     # Not a table: that would break a path which somebody copies.
     places = [f"page     {report.page}"]
     for what, files in (("figures", report.figures), ("tables", report.tables)):
@@ -283,12 +283,12 @@ def _quantity(name: str) -> str:
 
 
 def _is_of_transfers(name: str) -> bool:
-    """Whether it stands with what flows have that make several transfers."""
+    """Whether the column belongs to the table of flows with several transfers."""
     return named(name).base in TRANSFERS or named(name).is_of_transfers
 
 
 def _head(name: str, unit: str) -> str:
-    """Of a column; the name of a flow or link under that of the metric."""
+    """Head of a column: the metric, and below it the flow or link."""
     return _SHORT.get(name) or heading(name.replace(":", "\n"), unit)
 
 

@@ -1,4 +1,4 @@
-"""What the command line prints of one run."""
+"""Renders a single run for the terminal."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _flow_columns(flows: Rows) -> list[Shown]:
 
 
 def _times(flows: Rows, simulated_s: float, is_many: bool) -> Iterator[RenderableType]:
-    """What kept the senders from sending: a row per flow, or the sums of each sender's; seconds over per cent."""
+    """Renders the limits of the senders: a row per flow or congestion control, seconds above per cent."""
     names = [*_TIMES.values(), *_ERROR_TIMES.values()]
     timed = [row for row in flows if row[names[0]] is not None]
     labels = _all(timed, "flow")
@@ -114,7 +114,7 @@ def _times(flows: Rows, simulated_s: float, is_many: bool) -> Iterator[Renderabl
 
 
 def _verdicts(flows: Rows, is_many: bool) -> Iterator[RenderableType]:
-    """What the senders took their losses for: a row per flow, or the sums of each sender's."""
+    """Renders loss differentiation: a row per flow or congestion control."""
     signs = ("reductions", "congestion_losses", "link_losses")
     found = [row for row in flows if any(row[sign] for sign in signs)]
     if not found:
@@ -151,7 +151,7 @@ def _percent(part: float, whole: float) -> str:
 
 
 def _completions(result: RunResult, show_all: bool) -> Iterator[RenderableType]:
-    """Transfers: a row per flow; of a single flow a row per class of sizes; of many flows all together."""
+    """Renders transfers: a row per flow, a row per class of sizes for a single flow, or one row for many flows."""
     rows = result.rows("completions")
     if not rows:
         return
@@ -296,4 +296,4 @@ _TIMES = {
     "\ntimeout": "timeout_s",
     "\noutage": "outage_s",
 }
-"""What kept a sender from sending, as titled, with its column of `flows`."""
+"""Titles of the limits of a sender, with their columns in `flows`."""

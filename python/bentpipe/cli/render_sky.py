@@ -1,4 +1,4 @@
-"""What `bentpipe sky` prints: tables for 80 columns."""
+"""Renders the results of `bentpipe sky` as tables for 80 columns."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ROWS_MAX = 12
 
 
 RARE = 1e-15
-"""Nobody sees errors that are rarer."""
+"""Rates below this are shown as `<1e-15`."""
 
 
 def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
-    """What the path is like, and its changes."""
+    """Renders the path and its changes."""
     summary, scene = found.summary, found.scene
     start, end = (place.name for place in scene.places[:2])
     title = f"{start} to {end} over {scene.over}"
@@ -258,7 +258,7 @@ def _polarised(polarisation: str | float) -> str:
 
 
 def _few(number: float | None) -> str:
-    """How many on average: fractions where they are few."""
+    """Formats an average count, with a fraction if it is small."""
     if number is None:
         return formatting.MISSING
     return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
@@ -271,7 +271,7 @@ def _rare(value: float | None) -> str:
 
 
 def moment(found: Map) -> Iterator[RenderableType | str]:
-    """Where the nodes of the path are."""
+    """Renders a map of one moment: the positions of the nodes of the path."""
     scene = found.scene
     yield _head(
         scene.over, scene, None, f"{found.scene.instant(found.at_s)}, {formatting.count(len(found.links), 'link')}"

@@ -143,7 +143,7 @@ def command(
         json=json,
         quiet=quiet,
     )
-    # Last: there may be nothing to draw, and what was computed is worth having all the same.
+    # Last: if there is nothing to draw, the results are already printed and saved.
     if plot is not None:
         from bentpipe.plot import save as save_figure
 

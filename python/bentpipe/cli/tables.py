@@ -1,4 +1,4 @@
-"""How tables are laid out in a terminal: units in their heads, columns that do not fit below."""
+"""Lays out tables in a terminal: units in the heads, columns that do not fit in a second table below."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Blocks(Table):
     """A table that is never wider than the terminal: columns that do not fit follow below, with the names again."""
 
     names = 1
-    """So many columns on the left say what a row is of."""
+    """Number of columns on the left that identify a row."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         blocks = self._blocks(options.max_width)
@@ -113,12 +113,12 @@ def make_table(title: str, key: str, texts: Sequence[str]) -> Blocks:
 
 
 def heading(name: str, unit: str) -> str:
-    """Of a column of numbers."""
-    # The unit stands under the name; where there is none the name moves down, next to its numbers.
+    """Returns the head of a column of numbers."""
+    # The unit is under the name. A name without a unit moves down, next to its numbers.
     return f"{name}\n{unit}" if unit else f"\n{name}"
 
 
 def hidden(count: int, what: str, hint: str = "; --all shows each") -> Iterator[Text]:
-    """A line that says how many rows are not shown, if any."""
+    """Line with the number of hidden rows; empty if all are shown."""
     if count > 0:
         yield Text(f"{count} {what}{hint}", style="dim")

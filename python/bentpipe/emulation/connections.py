@@ -37,7 +37,7 @@ SERIES = ("cwnd_bytes", "ssthresh_bytes", "srtt_s", "flight_size_bytes", "pacing
 
 
 def samples(columns: dict[str, list[Any]]) -> pl.DataFrame:
-    """What the engine noted, as a table."""
+    """Converts the samples of the engine to a table."""
     return pl.DataFrame(columns, schema=SCHEMA)
 
 
@@ -68,7 +68,7 @@ def with_series(
             continue
         rows = of_flow(found, (about["from"], about["to"]))
         for name in SERIES:
-            # A round trip of 0 is one that was not measured yet.
+            # A round trip of 0 was not measured yet.
             kept = rows.filter(pl.col(name).is_not_null() & (pl.col(name) > 0))
             if kept.is_empty():
                 continue

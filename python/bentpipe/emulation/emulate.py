@@ -67,32 +67,32 @@ HINTS = {
     "": "this needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
     " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container wants --cap-add SYS_ADMIN,NET_ADMIN",
 }
-"""What helps where the system refuses, by a word of the step."""
+"""Remedies where the system refuses a step, by a word of the step."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Emulation(Result):
-    """What an emulated run gave.
+    """Result of an emulated run.
 
     Attributes
     ----------
     result : RunResult
         Tables and series of the simulated path, as `bentpipe.run` gives them.
     trust : Trust
-        How late packets were, and what was lost outside the scenario.
+        Lateness of packets, losses outside the scenario, and the verdict.
     status : int or None
         Exit status of the program; None if it did not end by itself, negative if a signal ended it.
     stopped : str
         Why the run ended: `ended` (the program did), `over` (the duration of the scenario), `interrupted`.
     samples : polars.DataFrame
-        The kernel's connections between hosts, each at both ends, every 20 ms while something about them changed:
-        windows, round trips, data acknowledged, retransmissions, what limited them. Those of the connection of a flow
-        that sent most are series of `result`, too.
+        The kernel's connections between hosts, each at both ends, every 20 ms while they changed: windows, round trips,
+        data acknowledged, retransmissions, limits. The samples of the connection that sent most of a flow are series of
+        `result`, too.
     kernel : dict
         Its release, and settings of TCP at the hosts, by the names that the kernel gives them.
     spoken : list of dict
-        How each connection of bentpipe's own TCP ended, with the counters that it has in virtual time: at the host of
-        `speak`, and at proxies that split connections, where it is one of two towards each end. `host` is its node.
+        Outcome of each connection of bentpipe's TCP, with the counters of virtual time: at the host of `speak`, and at
+        proxies that split connections, which have one connection towards each end. `host` is its node.
     asked : mapping
         The verb, origin of the scenario, options and program of the command that repeats it.
     """
@@ -236,12 +236,12 @@ class Emulation(Result):
 
 @dataclass(frozen=True)
 class Own:
-    """What bentpipe's own TCP does at the host that is not the program's."""
+    """Task of bentpipe's TCP at the host without the program."""
 
     service: str
     """`bulk`, `echo`, `send` or `take`."""
     file: str | None
-    """What is sent, or where it goes."""
+    """File to send, or to write."""
     port: int
     connects: bool
     """To the program's host, once it listens; otherwise the program connects."""
@@ -265,9 +265,9 @@ def emulate(
 ) -> Emulation:
     """Run a program over the path of a scenario, in real time.
 
-    Both ends of a flow become hosts of Linux in namespaces of their own, without root where the system allows it. What
-    they send passes the simulated links, queues, errors and functions; flows of the scenario that stay simulated share
-    them. Programs have the user's files, and change nothing else outside. Nothing stays.
+    Both ends of a flow become hosts of Linux in private namespaces, without root where the system allows it. Their
+    packets pass the simulated links, queues, errors and middleboxes; flows of the scenario that stay simulated share
+    them. Programs have the user's files and change nothing else outside. Nothing remains afterwards.
 
     Parameters
     ----------
@@ -287,28 +287,28 @@ def emulate(
         Instead of the scenario's own.
     pcap : path, optional
         Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`, and `{host}` in its
-        name is that of the host. A packet that the path lost stands in the capture of its sender, with the cause as a
+        name is that of the host. A packet that the path lost is in the capture of its sender, with the cause as a
         comment.
     cc : str, optional
         Congestion control of all connections at the hosts, regardless of the programs' choice, by its name in the
         kernel or in bentpipe: `reno`, `cubic`, `bbr` or `bbr1`, for example. By default that of the machine.
     backend : str
-        What the hosts' devices are: `tun`; `packet`, a pair of Ethernet devices and a packet socket, which need no
-        /dev/net/tun; `auto`, the first of them that the system allows.
+        Devices of the hosts. `tun`; or `packet`: a pair of Ethernet devices and a packet socket, without /dev/net/tun.
+        `auto` takes the first of them that the system allows.
     offload : str
-        Whether hosts hand over TCP data in units of up to 64 kB. Each segment is then a packet of its own on the path,
-        with its own place in queues and its own errors, and those that leave it at the same time are given to the
+        Whether hosts hand over TCP data in units of up to 64 kB. Each segment is still a separate packet on the path,
+        with its own place in queues and its own errors. Segments that leave the path at the same time go to the
         receiver as one unit. `on`, `off`, or `auto`: where the kernel has it.
     initial_window : int, optional
         Initial window of all connections at the hosts, in segments; by default the kernel's 10.
     quiet : bool
-        What the program prints goes to the error output.
+        Send the output of the program to the error output.
 
     Raises
     ------
     EmulationError
         The system does not allow it, the kernel has no such congestion control, or a program could not be started. The
-        text says what helps.
+        text names a remedy.
     ScenarioError
         The scenario is not valid, or has no such flow.
     """
@@ -475,12 +475,12 @@ def _hosts(scenario: Scenario) -> list[str]:
 
 
 def reported(job: dict[str, Any]) -> dict[str, Any]:
-    """What the front reports of a job.
+    """Report of the front on a job.
 
     Raises
     ------
     EmulationError
-        It could not be done. The text says what helps.
+        The job failed. The text names a remedy.
     """
     content = _wait(job)
     if "error" in content:
@@ -545,7 +545,7 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
 def _await(front: subprocess.Popen[bytes], before: set[int | signal.Signals]) -> bool:
     """Wait for the end, and return whether Ctrl-C asked for it; from here on it arrives again.
 
-    After Ctrl-C the engine is to end and to report; the second time nobody waits for it.
+    After Ctrl-C the engine ends and reports. A second Ctrl-C ends the wait.
     """
     # A wait for a process goes on after a signal where a library has asked for that; this one does not.
     descriptor = os.pidfd_open(front.pid)
@@ -556,7 +556,7 @@ def _await(front: subprocess.Popen[bytes], before: set[int | signal.Signals]) ->
         end.poll()
         return False
     except KeyboardInterrupt:
-        # A terminal tells it, too; a notebook or another program may have told this process only.
+        # A terminal signals the program, too. A notebook or another program may have signalled this process only.
         front.terminate()
         end.poll()
         return True

@@ -1,8 +1,8 @@
-"""The processes of an emulation. This module runs in a process of its own, which has one thread and imports little.
+"""The processes of an emulation. This module runs in a separate process with one thread and few imports.
 
 The caller starts the front: it leaves the namespaces of the machine and starts the engine, the first process of
-a namespace of processes. The engine makes the hosts, starts the programs and drives the network. Each ends with the one
-that started it, and all that programs have started ends with the engine.
+a namespace of processes. The engine makes the hosts, starts the programs and drives the network. Each process ends with
+its parent, and all children of programs end with the engine.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
     except Exception as error:
         _write(report, {"error": _text(error)})
         os._exit(FAILED)
-    # Its other end is closed when this process ends, at whatever instant.
+    # Its other end is closed when this process ends, at any instant.
     alive, held = os.pipe()
     engine = os.fork()
     if engine:
@@ -102,7 +102,7 @@ def _pass_on(engine: int, number: int, frame: FrameType | None) -> None:
 
 def _text(error: Exception) -> str:
     """The text of an error that is for people; all others are raised again."""
-    # Loaded when something goes wrong: all that is imported before adds to the start of each run.
+    # Loaded only on errors: earlier imports would slow the start of each run.
     from bentpipe.errors import BentpipeError
 
     if isinstance(error, BentpipeError):
@@ -122,7 +122,7 @@ def _write(report: int, content: dict[str, Any]) -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    # Once: what cleans up is not to be interrupted.
+    # Once: the clean-up must not be interrupted.
     _hear_nothing()
     raise StopError
 
@@ -186,7 +186,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
     before_s, before = os.times(), machine.counters()
     try:
         for host, command in job["serve"]:
-            # In a session of its own: Ctrl-C is for the program that the user sees.
+            # In a separate session: Ctrl-C is for the program that the user sees.
             server = start(host, command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
             _wait_for(emulation, hosts.index(host), server, command)
         if job["own"] and not job["own"]["connects"]:
@@ -209,7 +209,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
     except StopError:
         stopped = "interrupted"
     _end(emulation, programs)
-    # While packets are due nobody waits for it.
+    # Only now: it would wait while packets are due.
     late_wakes = wakes.stop() if wakes else []
     after_s = os.times()
     return {
@@ -229,7 +229,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _classes(sent: list[tuple[str, str | None, bytes, tuple[int, int]]]) -> list[tuple[str, str, str | None, type]]:
-    """Classes of one's own, as `travel.sent` sent them."""
+    """Loads custom classes that `travel.sent` sent."""
     if not sent:
         return []
     from bentpipe.own import travel
@@ -238,7 +238,7 @@ def _classes(sent: list[tuple[str, str | None, bytes, tuple[int, int]]]) -> list
 
 
 def _kernel(emulation: _core.Emulation) -> dict[str, str]:
-    """Release, and what the hosts have for the settings that the simulator has, too."""
+    """Reads the release of the kernel, and the values of settings that the simulator has, too."""
     emulation.enter(0)
     found = {"release": os.uname().release}
     for name in SYSCTLS:

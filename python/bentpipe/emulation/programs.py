@@ -54,7 +54,7 @@ def http() -> None:
 
     class Files(server.SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # As servers have it: the end of a file would wait a round trip for the ACK of what is before it.
+        # As in servers: otherwise the end of a file waits a round trip for the ACK of earlier data.
         disable_nagle_algorithm = True
 
         def log_message(self, format: str, *args: object) -> None:

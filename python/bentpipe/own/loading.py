@@ -1,4 +1,4 @@
-"""Classes of your own: how they are found, named and told apart."""
+"""Finds, names and distinguishes custom classes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Function: TypeAlias = "str | type[Middlebox] | Mapping[str, Any]"
     """`FILE.py:CLASS`, a class, or a table as in a scenario."""
     Own: TypeAlias = type[CongestionControl] | type[Middlebox]
-    """A class of one's own."""
+    """A custom class."""
 
 LIKE = {
     "sack": "sack",
@@ -52,7 +52,7 @@ _IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 
 def base_of(key: str) -> type | None:
-    """What a class extends that stands at a dotted key of a scenario, or of what a sweep varies; None: none does."""
+    """Returns the base of classes at a dotted key of a scenario or sweep; None if no class can be there."""
     if key.endswith(".cc") and any(f".{key}".endswith(f".{each}") for each in cc_keys()):
         return CongestionControl
     return Middlebox if is_place(key) else None
@@ -69,17 +69,17 @@ def changes_list(key: str) -> bool:
 
 
 def is_own(what: object) -> bool:
-    """Whether it is meant as a class of one's own."""
+    """Whether the value refers to a custom class."""
     return isinstance(what, type) or (isinstance(what, str) and _IN_FILE.fullmatch(what.strip()) is not None)
 
 
 def name_of(own: str | Own) -> str:
-    """What tables call it."""
+    """Name in tables."""
     return own if isinstance(own, str) else str(vars(own).get("name", own.__name__))
 
 
 def in_scenario(cls: Own) -> Any:
-    """As a scenario names it."""
+    """Value of its key in scenarios."""
     return {"kind": "own", "name": name_of(cls)} if issubclass(cls, Middlebox) else name_of(cls)
 
 
@@ -90,12 +90,12 @@ def taken(own: Any, base: type | None = None) -> Any:
     ----------
     own : class or str
     base : class, optional
-        What it has to extend: `CongestionControl` or `Middlebox`; one of them if not given.
+        Required base: `CongestionControl` or `Middlebox`; either of them if not given.
 
     Raises
     ------
     ScenarioError
-        There is no such file or class, it cannot be imported, or it cannot be what is asked for.
+        There is no such file or class, it cannot be imported, or it has another base.
     """
     bases = {CongestionControl: "a congestion control", Middlebox: "a function of the network"}
     bases = {each: what for each, what in bases.items() if base in (None, each)}
@@ -191,7 +191,7 @@ def _refuse_twice(sender: Sender, others: Iterable[Sender]) -> None:
 def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     """Congestion controls by name, in the order asked for; a text may have several, with commas between them.
 
-    `all` stands for every one that comes with bentpipe.
+    `all` stands for all bundled congestion controls.
 
     Raises
     ------
@@ -278,7 +278,7 @@ def imported(path: str, source: bytes) -> ModuleType:
     ScenarioError
         It cannot be imported. The text has the traceback.
     """
-    # Under a name of its own, which hides no other module.
+    # Under a unique name, which hides no other module.
     name = f"_bentpipe_{Path(path).stem}_{hashlib.sha256(os.fsencode(path) + source).hexdigest()[:12]}"
     spec = spec_from_file_location(name, path)
     assert spec is not None, "it is a Python file"
@@ -330,7 +330,7 @@ def present(text: str, classes: Iterable[Sender | Function]) -> dict[str, Own]:
 
 
 def absent(text: str | Mapping[str, Any]) -> dict[str, Own]:
-    """By name, what stands for the classes that a resolved scenario names, as a text or as data."""
+    """Placeholders for the classes that a resolved scenario names, by name."""
     content = tomllib.loads(text) if isinstance(text, str) else text
     transports = [content.get("tcp", {}), *(flow.get("tcp", {}) for flow in content["flow"].values())]
     named = [tcp["cc"] for tcp in transports if "code" in tcp.get("cc", {})]

@@ -45,18 +45,18 @@ class Budget(Look):
     ----------
     scene : Scene
     radio : dict
-        What it was asked of: carrier, powers, symbol rate, climate.
+        Arguments: carrier, powers, symbol rate, climate.
     lines : polars.DataFrame
         A row per elevation, weather and line: `elevation_deg`, `percent` (of the year in which the rain is exceeded;
-        null: dry), `line`, `value`, `unit`. What the way takes is negative.
+        null: dry), `line`, `value`, `unit`. Losses are negative.
     bears : polars.DataFrame
         A row per elevation and weather: `elevation_deg`, `percent`, `range_km`, `es_n0_db`, `qpsk_bit_error_rate`
         without coding, `modcod` of DVB-S2 without implementation loss (null: none), `margin_db` over its threshold,
         `packet_loss` by a waterfall curve through the threshold's 1e-7, `rate_bps` with it.
     fades : polars.DataFrame
-        A row per elevation, weather and duration: `elevation_deg`, `percent`, `duration_s`, `fades_per_year` that are
-        deeper than the rain's attenuation and last longer, `time_share` of the rain's time that they make
-        (P.1623-1, for satellites that stand still; 10 to 50 GHz, 5 to 60 degrees).
+        A row per elevation, weather and duration: `elevation_deg`, `percent`, `duration_s`, `fades_per_year`,
+        `time_share`. Counted are fades that are deeper than the rain's attenuation and last longer, and their share of
+        the rain's time (P.1623-1, for geostationary satellites; 10 to 50 GHz, 5 to 60 degrees).
     availability : polars.DataFrame
         A row per elevation and percentage of the year, 0.001 to 5: `elevation_deg`, `percent`, `fade_db` (Es/N0 in a
         clear sky less the Es/N0 that is exceeded in all but this percentage), `es_n0_db`, `modcod`.
@@ -81,7 +81,7 @@ class Budget(Look):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The least and the largest Es/N0, dry and in rain, and what DVB-S2 carries then."""
+        """Sentences on the least and the largest Es/N0, dry and in rain, and on the rate of DVB-S2 at each."""
         import polars as pl
 
         dry = self.bears["percent"].is_null()
@@ -200,9 +200,9 @@ def budget(
         The way down of a bent pipe, whose satellite passes the noise of the way up on: `frequency`, `eirp` and
         `g_over_t`, and if you want `losses` and `interference`, as above. The rest but `noise` is then the way up.
     to : str or tuple, optional
-        Where the way down ends, a city; there it is dry, and the satellite stands as high. Without it, at `place`.
+        City at the end of the downlink; dry, with the satellite at the same elevation. Default: `place`.
     percent : float or list of float
-        Of an average year in which the rain is exceeded, 0.001 to 5.
+        Share of an average year in which the rain is exceeded, 0.001 to 5.
     clouds : bool
         Rain comes with clouds (P.840-8), as rare as `recommendation` has them.
     scintillation : bool

@@ -26,11 +26,11 @@ CHARTS = {
     "min": "satellites in view at least",
     "covered": "share of time with a satellite in view",
 }
-"""What a map of coverage may show."""
+"""Quantities of a map of coverage."""
 
 
 def checked(chart: str) -> str:
-    """What a map is to show, if it can."""
+    """Checks the quantity of a map."""
     if chart not in CHARTS:
         raise SkyError(unknown(chart, "a map of coverage", CHARTS))
     return chart
@@ -38,7 +38,7 @@ def checked(chart: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Coverage(Look):
-    """How cells of the Earth's surface are covered.
+    """Coverage of the cells of the Earth's surface.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ class Passes(Look):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """How many pass, how long, how many are in view, and how long there is none."""
+        """Sentences on the passes, their length, the satellites in view, and the time without one."""
         import polars as pl
 
         begin_s, end_s, _ = self.span.times
@@ -138,7 +138,7 @@ def passes(
     elements_age_max, progress
         As in `path`.
     step : float or str
-        How often the place looks; rise and set are then sought. A pass that is shorter may be missed.
+        Interval of the search; rise and set are then computed exactly. A shorter pass may be missed.
 
     Returns
     -------

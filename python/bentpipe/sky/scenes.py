@@ -1,4 +1,4 @@
-"""What all looks at the sky have in common: a constellation, places, and a span of time."""
+"""The scene of all looks at the sky: a constellation, places, and a span of time."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ EARTH_KM = 6371.009
 """Mean radius, for distances along the ground."""
 LIGHT_KM_S = 299_792.458
 GLASS = 1.468
-"""Light is so many times slower in a fibre of silica at 1550 nm."""
+"""Refractive index of silica fibre at 1550 nm."""
 STRETCH = 1.5
 STRETCH_MAX = 10
 SEED_MAX = 2**64 - 1
-"""Fibres between gateways are so many times as long as the great circle."""
+"""Length of fibres between gateways, relative to the great circle."""
 HEIGHT_MAX_KM = 100.0
 """Places are no higher."""
 MOTIONS = {
@@ -95,7 +95,7 @@ class Scene:
         When time is 0, UTC.
     places : tuple of Place
     gateways : tuple of Place
-        Those of the places that forward packets.
+        Places that forward packets.
     satellites : tuple of str
         Their names.
     skipped : tuple of (int, str)
@@ -195,7 +195,7 @@ class Scene:
         return replace(self, core=self.core.without(nodes, links)) if names else self
 
     def _number(self, name: str, given: str) -> int:
-        """Of a satellite or place; a satellite also by its name without that of the constellation."""
+        """Index of a satellite or place. The name of a satellite may omit that of the constellation."""
         known = [*self.satellites, *(place.name for place in self.places)]
         for each in (name, f"{self.over}-{name}"):
             if each in known:
@@ -227,16 +227,16 @@ class Scene:
         return self.core.is_linked
 
     def instant(self, seconds: float) -> str:
-        """UTC so many seconds after the epoch, such as `2026-06-14T12:00:00.000Z`."""
+        """Formats the UTC time of an instant after the epoch, such as `2026-06-14T12:00:00.000Z`."""
         return self.core.instant(seconds)
 
     def name(self, node: int) -> str:
-        """Of a satellite or place."""
+        """Name of a satellite or place."""
         count = len(self.satellites)
         return self.satellites[node] if node < count else self.places[node - count].name
 
     def to_dict(self) -> dict[str, Any]:
-        """What it is made of, fit for JSON."""
+        """Converts its parameters to plain data for JSON."""
         return {
             "over": self.over,
             "epoch": self.epoch,
@@ -305,7 +305,7 @@ def constellations() -> list[dict[str, str]]:
     Returns
     -------
     list of dict
-        `name`, `about` and `source`: where its figures are from, and what they leave open.
+        `name`, `about` and `source`: origin of the figures, and assumptions.
     """
     return [{"name": name, "about": about, "source": source} for name, about, source in _core.constellations()]
 
@@ -322,7 +322,7 @@ def cities() -> list[dict[str, Any]]:
 
 
 def place(given: PlaceLike) -> Place:
-    """A place from what somebody wrote.
+    """Reads a place.
 
     >>> place("51.5N, 0.12W")
     Place(name='51.50N 0.12W', latitude_deg=51.5, longitude_deg=-0.12, height_km=0.0)
@@ -431,7 +431,7 @@ def degrees(name: str, angle: Degrees) -> float:
 
 
 def coordinates(north_deg: float, east_deg: float) -> str:
-    """As people write them.
+    """Formats coordinates for people.
 
     >>> coordinates(-33.87, 151.2)
     '33.87S 151.20E'
