@@ -20,7 +20,7 @@ from bentpipe.experiment.execution import workers
 from bentpipe.experiment.single import task
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell has it ignored for what it starts in the background. Programs that tests interrupt would inherit that.
+    # A shell ignores SIGINT for background processes. Programs that tests interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -31,7 +31,7 @@ BROWSER = Path(__file__).parent.parent / "docs" / "guides" / "browser.md"
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "emulate.md"
 PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "25 ms", "queue": "83 packets"}
 EMULATORS = 2
-"""Processes of an emulation that goes on: the front and the engine, beside one that looks how late programs wake."""
+"""Processes of a running emulation: the front, the engine, and the measurement of late wake-ups."""
 KILLS = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_ALL") else "4"))
 DEVICES = [(backend, offload) for backend in ("tun", "packet") for offload in ("on", "off")]
 
@@ -424,7 +424,7 @@ def test_the_shortest_round_trip_of_the_kernel_is_set_beside_the_paths(trusted):
 
 
 def packets(capture):
-    """Direction, bytes and comment of each packet of a capture, and its time; read as the standard of pcapng says."""
+    """Reads direction, bytes, comment and time of each packet of a capture (pcapng)."""
     data, found = capture.read_bytes(), []
     while data:
         kind, length = struct.unpack_from("<II", data)
@@ -525,7 +525,7 @@ def test_a_browser_takes_the_time_that_is_simulated(tmp_path, trusted):
 
 
 def processes(mark):
-    """Those that have the mark in their environment, with their command lines."""
+    """Processes with the mark in their environment, and their command lines."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -537,7 +537,7 @@ def processes(mark):
 
 
 def spaces():
-    """What an emulation could leave on the machine: mounts, devices, routes, and files for them.
+    """Possible remains of an emulation on the machine: mounts, devices, routes, and files for them.
 
     A network namespace lives by a process, by a descriptor of one, or by a mount.
     """

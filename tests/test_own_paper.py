@@ -1,4 +1,4 @@
-"""A paper of one's own: a folder, or an installed package, that is treated as those that come with bentpipe."""
+"""Custom papers, in a folder or an installed package: they work as the bundled ones."""
 
 import ast
 import csv

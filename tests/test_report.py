@@ -171,7 +171,7 @@ def test_equal_stores_have_equal_reports(tmp_path):
         swept(tmp_path / name, {"tcp.cc": ["reno", "sack"], **RATES}, jobs=jobs)
     one, other = (texts(report(tmp_path / name).folder) for name in ("one", "other name"))
     assert one == other
-    # Again in place of the old one, whatever was left there.
+    # A new report replaces the old one and all files in it.
     (tmp_path / "one" / "report" / "figures" / "old.png").write_text("")
     assert texts(report(tmp_path / "one").folder) == one
 
@@ -413,7 +413,7 @@ def test_where_no_command_can_name_a_sender_that_is_said(tmp_path):
 
 
 def test_the_command_for_a_scenario_that_was_in_no_file(tmp_path, monkeypatch):
-    # Not the resolved scenario: in that, what follows from the sender would no longer follow.
+    # Not the resolved scenario: defaults that depend on the congestion control are fixed in it.
     swept(tmp_path / "s", {"tcp.cc": ["newreno", "sack"], "case": ["plain", "small_&_<b>"], **RATES})
     first = report(tmp_path / "s")
     made = json.loads((first.folder / "provenance.json").read_text())
@@ -623,7 +623,7 @@ def test_a_single_run_has_no_interval_in_the_figure(tmp_path):
     assert all(len(bars.get_segments()) == 0 for bars in axes.collections)
 
 
-# Pages, whatever they are about.
+# Pages.
 
 
 def test_a_page_is_made_of_parts():

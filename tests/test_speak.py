@@ -48,7 +48,7 @@ to = "user"
 app = "port"
 """
 
-# A program over ordinary sockets: what it gets goes to a file, or a file to it, or both.
+# A program over ordinary sockets: it receives into a file, sends a file, or both.
 CLIENT = """
 import socket, sys, threading
 way, place, family = sys.argv[1:4]
@@ -195,7 +195,7 @@ import bentpipe
 
 
 class Fixed(bentpipe.CongestionControl):
-    \"\"\"A window of 40 segments, whatever happens.\"\"\"
+    \"\"\"A constant window of 40 segments.\"\"\"
 
     def on_ack(self, ack, path):
         self.cwnd = 40 * path.smss

@@ -1,11 +1,11 @@
-"""The command line with a notebook: every run that is begun is written down, and a test can hold or kill it there.
+"""Runs the command line with a log of all begun runs; a test can hold or kill it there.
 
     python watched.py '{"log": "begun.txt", ...}' sweep FILE ...
 
-- `log`: a line `PROCESS RUN` for each run that is begun.
-- `hold`: after so many runs here, hold each one until told to stop.
-- `meet`: hold every run until so many processes have begun one.
-- `die`: `[name, number, "before" or "after"]`: kill this process at that call of this method of the store.
+- `log`: file with a line `PROCESS RUN` for each begun run.
+- `hold`: number of runs in this process after which each run is held until a stop.
+- `meet`: number of processes with a begun run until which every run is held.
+- `die`: `[name, number, "before" or "after"]`. Kill this process at that call of this method of the store.
 """
 
 import itertools
@@ -43,7 +43,7 @@ def watch(asked):
 
 
 def wait_until(is_so, what):
-    """Look again and again: what is waited for is done by other processes, or by whoever sends a signal."""
+    """Poll until the condition holds. Other processes or a signal make it so."""
     end_s = time.monotonic() + PATIENCE_S
     while not is_so():
         if time.monotonic() > end_s:
@@ -52,7 +52,7 @@ def wait_until(is_so, what):
 
 
 def processes(log):
-    """How many have begun a run."""
+    """Count the processes that have begun a run."""
     return len({line.split()[0] for line in log.read_text().splitlines()})
 
 
@@ -74,7 +74,7 @@ def kill_at(kind, name, number, when):
 
 
 def write_down(log, line):
-    """In one piece, whoever else is writing."""
+    """Append a line in one piece, also if other processes write."""
     file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(file, line.encode())
     os.close(file)

@@ -58,7 +58,7 @@ class App(Group):
 
 
 def _leave_if_a_sender_hangs() -> None:
-    """End the process at once where a congestion control in Python does not: its end would wait for it for ever."""
+    """End the process immediately if a congestion control in Python hangs: a normal exit would wait for it."""
     from bentpipe.experiment.single.threads import is_anyone_left
 
     if is_anyone_left():

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 def scenarios(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Bundled scenarios, and files."""
+    """Completes bundled scenarios and files."""
     from bentpipe.scenario.scenario import shipped
 
     return _items(shipped(), incomplete) + files(incomplete, (".toml", ".json"))
 
 
 def bundled(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Bundled scenarios."""
+    """Completes bundled scenarios."""
     from bentpipe.scenario.scenario import shipped
 
     return _items(shipped(), incomplete)
 
 
 def files(incomplete: str, suffixes: tuple[str, ...] = ()) -> list[CompletionItem]:
-    """Files that end like this, and folders."""
+    """Completes files with this ending, and folders."""
     folder, name = os.path.split(incomplete)
     found = []
     for path in sorted(Path(folder or ".").glob("*")):
@@ -48,26 +48,26 @@ def files(incomplete: str, suffixes: tuple[str, ...] = ()) -> list[CompletionIte
 
 
 def senders(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Congestion controls, several with commas between them."""
+    """Completes congestion controls, several separated by commas."""
     from bentpipe.catalog import choices
 
     return _listed({choice["name"]: choice["summary"] for choice in choices()["cc"]}, incomplete)
 
 
 def series(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Time series, several with commas between them."""
+    """Completes time series, several separated by commas."""
     from bentpipe.listing import series_rows
 
     return _listed({row["name"]: row["meaning"] for row in series_rows()}, incomplete)
 
 
 def metrics(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Metrics, several with commas between them; after `NAME:`, flows or links of the scenario."""
+    """Completes metrics, several separated by commas; after `NAME:`, flows or links of the scenario."""
     return _listed(_metrics(ctx, incomplete.rpartition(",")[2]), incomplete)
 
 
 def until(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
-    """A metric, before its share."""
+    """Completes a metric, before its share."""
     return _items({f"{name}=": meaning for name, meaning in _metrics(ctx, incomplete).items()}, incomplete)
 
 
@@ -167,7 +167,7 @@ def _items(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
 
 
 def _listed(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
-    """Names, the last of several with commas between them; none twice."""
+    """Completes the last of several names separated by commas, without repetition."""
     before, comma, last = incomplete.rpartition(",")
     left = {name: text for name, text in known.items() if name not in before.split(",")}
     return [CompletionItem(f"{before}{comma}{item.value}", help=item.help) for item in _items(left, last)]

@@ -57,7 +57,7 @@ def _option(options: Mapping[str, str], name: str, value: Any, sign: str) -> str
 
 
 def _typed(value: Any) -> str:
-    """A value as one types it: `reno,sack`, `'prr: tcp.reduction=prr'`, `tcp.cc=reno,sack`."""
+    """Spells a value for the command line: `reno,sack`, `'prr: tcp.reduction=prr'`, `tcp.cc=reno,sack`."""
     if isinstance(value, Word):
         return value.strip("'\"")
     if isinstance(value, dict):
@@ -78,7 +78,7 @@ def _coloured(line: str, place: re.Match[str] | None) -> str:
 
 
 def _line(file: str, row: int, read: dict[str, list[str]]) -> str:
-    """A line of a scenario file; empty where there is none, as of the standard input."""
+    """Reads a line of a scenario file; empty for the standard input."""
     if file not in read:
         try:
             path = Path(file)

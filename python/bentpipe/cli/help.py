@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
 class Formatter(click.HelpFormatter):
-    """Headings are bold, and names have a colour. Click removes both where no terminal shows them."""
+    """Formats headings in bold and names in colour. Click removes both for other outputs than terminals."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         before, prefix = len(self.buffer), prefix or "Usage:"
@@ -80,7 +80,7 @@ class Command(click.Command):
         self.epilog = "Examples:\n\n" + "\n".join(f"    {example}" for example in self.examples)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Its options go along with an error, which names parameters."""
+        """Run the command, and attach its options to errors, which name parameters."""
         try:
             return super().invoke(ctx)
         except BentpipeError as error:
@@ -89,7 +89,7 @@ class Command(click.Command):
 
     @property
     def options(self) -> dict[str, str]:
-        """By parameter of the library, the option that stands for it."""
+        """Maps parameters of the library to options."""
         given = [each for each in self.params if isinstance(each, click.Option)]
         return {**{str(each.name): max(each.opts, key=len) for each in given}, **self.aliases}
 

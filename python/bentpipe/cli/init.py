@@ -106,7 +106,7 @@ def _is_there(place: Path) -> BentpipeError:
 
 
 def _copied(source: str, place: Path) -> str:
-    """A bundled scenario, whose commands name the copy."""
+    """Copies a bundled scenario; its commands name the copy."""
     from bentpipe.scenario.scenario import shipped_text
 
     commands = re.compile(rf"^(#  +bentpipe \w+ ){re.escape(source)}(?=\s|$)", re.MULTILINE)
@@ -138,5 +138,5 @@ def _ends(source: str, destination: str) -> str:
 
 
 def is_answered() -> bool:
-    """Whether somebody is there to answer."""
+    """Whether a user can answer on a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()

@@ -83,7 +83,7 @@ def command(topic: str | None, json: bool) -> None:
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
-    """The topic that has this name, in singular or plural, or that it is another word for; else the word as it is."""
+    """Returns the topic with this name, singular, plural or synonym; otherwise the word itself."""
     plain = word.lower().replace("_", "-").replace(" ", "-")
     near = (
         plain,
@@ -125,7 +125,7 @@ def _defined(table: str) -> list[Entry]:
 
 
 def _as_metric(table: str, entry: Entry) -> str:
-    """What to call a column as a metric, if it is one."""
+    """Returns the metric of a column, if it has one."""
     from bentpipe.metric import NOT_METRICS, known, name_of, of_one
 
     name = name_of(table, entry.name)
@@ -189,7 +189,7 @@ def _print(entries: list[Entry]) -> None:
 
 
 def _shortened(topic: str, names: list[str]) -> str:
-    """The first of many names; a topic's own list has them all."""
+    """Cuts a long list of names; the list of the topic has all."""
     shown = ", ".join(names[:MOST])
     return shown if len(names) <= MOST else f"{shown}, and {len(names) - MOST} more: bentpipe list {topic}"
 

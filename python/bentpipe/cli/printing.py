@@ -60,7 +60,7 @@ class _Visible(NamedTuple):
 
 
 class Title:
-    """Title and key facts of a scenario, printed once: when the work is under way, as an error may come before."""
+    """Title and key facts of a scenario, printed once: after the work has started, as errors come before."""
 
     def __init__(self, scenario: Scenario, *, is_shown: bool, with_hosts: bool = False) -> None:
         self._scenario = scenario
@@ -68,7 +68,7 @@ class Title:
         self._with_hosts = with_hosts
 
     def show(self) -> None:
-        """Print it, unless it has been."""
+        """Print the title, once."""
         if self._is_due:
             self._is_due = False
             from bentpipe.cli.render import facts
@@ -87,14 +87,14 @@ def print_json(content: Any) -> None:
 
 
 def print_error(error: BaseException) -> None:
-    """Print an error, the lines of the scenario that it is about, and nothing of Python."""
+    """Print an error with the lines of its scenario, without a traceback."""
     from bentpipe.cli.excerpt import described
 
     print(described(error, is_coloured(sys.stderr)), file=sys.stderr)
 
 
 def styled(text: str, **look: Any) -> str:
-    """Text in a colour of ours."""
+    """Colour a text."""
     return terminal.marked(click.style(terminal.visible(text), **look))
 
 
@@ -111,7 +111,7 @@ def _encoding(stream: IO[str]) -> str:
 
 
 def check_places(save: Path | None = None, plot: Path | None = None, pcap: str | None = None) -> None:
-    """Refuse what cannot be written before anything is run for it."""
+    """Check before any run that the files can be written."""
     if pcap is not None:
         from bentpipe.files import captures
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Bar:
-    """A bar on a terminal for work that takes more than a second. It is passed as `progress`.
+    """Bar on a terminal for work of more than a second, passed as `progress`.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def load(
     tables: Collection[str] = (),
     is_quiet: bool = False,
 ) -> Scenario:
-    """The scenario that a command is given, with a bar where reading takes long.
+    """Read the scenario of a command, with a bar if it takes long.
 
     `more` goes over all; `tables` are those besides a run that the command reads.
     """

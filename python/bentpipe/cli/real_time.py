@@ -29,7 +29,7 @@ OWN = {
 
 
 def give(found: Emulation, *, save: Path | None, plot: Path | None, json: bool, quiet: bool, strict: bool) -> NoReturn:
-    """Write and print it, and end with the status of the program, or that of a run which is not trustworthy."""
+    """Save and print a run, and exit with the status of its program, or of an untrustworthy run."""
     if save is not None:
         found.save(save)
     if plot is not None:

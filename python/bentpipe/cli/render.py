@@ -44,7 +44,7 @@ def facts(scenario: Scenario) -> Text:
 
 
 def hosts(result: Result) -> Text:
-    """Which hosts a result is of: the first line of it."""
+    """Renders the hosts of a result, as its first line."""
     return Text(f"hosts: {result.hosts or 'none, the flows are datagrams'}")
 
 
@@ -82,13 +82,13 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
 
 
 def notes(result: Comparison | Mix | Sweep) -> Iterator[RenderableType]:
-    """The notes and hints of a result, printed last."""
+    """Renders the notes and hints of a result, as its last lines."""
     for note in result.notes:
         yield Text(f"note: {note}", style="yellow")
 
 
 def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:
-    """Ratios to the baseline: a row per sender and setting, a column per metric; below, why there is none."""
+    """Renders ratios to the baseline: a row per case and setting, a column per metric; below, why some are missing."""
     frame = result.ratios
     shown = frame["metric"].unique(maintain_order=True).to_list()
     last = ("replications", "ratio", "low", "high", "note")
@@ -190,7 +190,7 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
 
 
 def reproduction(result: Reproduction, place: Path | None) -> Iterator[RenderableType]:
-    """Papers: a row per claim, then how many of each verdict; without a place, claims at length."""
+    """Renders papers: a row per claim, then counts of verdicts; without a place, claims at length."""
     from bentpipe.papers import entries, pages, summary
 
     for each in result.papers:
@@ -265,7 +265,7 @@ def _sample(of: str, judgement: Judgement) -> Text:
 
 
 def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:
-    """Divisor and unit of a metric, the same for all of its quantity that are shown (`fct`, `fct_p95`)."""
+    """Divisor and unit of a metric, equal for all shown metrics of its quantity (`fct`, `fct_p95`)."""
     if named(name).base == "utilisation":
         return 0.01, "%"
     unit = named(name).unit
@@ -293,7 +293,7 @@ def _head(name: str, unit: str) -> str:
 
 
 def _cell(found: Estimate | Interval, divisor: float, counts: Counts | None = None) -> str:
-    """The value, and under it its margin, or two where the interval is not symmetric; then of how many, if not all."""
+    """Cell with the value, below it one margin, or two for asymmetric intervals, then the count of completed ones."""
     from bentpipe.statistics.samples import bound
 
     text = bound(_value_and_margin(found, divisor), found)

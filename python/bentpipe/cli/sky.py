@@ -45,7 +45,7 @@ def _shown(
     json: bool,
     quiet: bool,
 ) -> None:
-    """Do the work, then save, print and draw what it found."""
+    """Compute a look, then save, print and draw it."""
     check_places(save, plot)
     with Bar(is_quiet=quiet) as bar:
         found = find(bar)

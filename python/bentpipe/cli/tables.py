@@ -74,7 +74,7 @@ class Blocks(Table):
 
 
 def _needed(column: Column) -> int:
-    """The letters that a column takes at least, with the space to the next; long texts are broken."""
+    """Least width of a column in letters, with the space to the next; long texts are broken."""
     lines = [line for cell in (column.header, *column.cells) for line in str(cell).split("\n")]
     widest = max(map(cell_len, lines), default=0)
     return GAP + (min(widest, BROKEN_AT) if column.overflow == "fold" else widest)
@@ -83,7 +83,7 @@ def _needed(column: Column) -> int:
 def make_rows(
     title: str, key: str, names: Sequence[str], texts: Sequence[tuple[str, Sequence[str]]], columns: Sequence[Shown]
 ) -> Blocks:
-    """A table with a row for each name: texts, then numbers, those of one quantity in one unit."""
+    """Builds a table with a row per name: texts, then numbers, with one unit per quantity."""
     table = make_table(title, key, [name for name, _ in texts])
     printed = []
     for column in columns:

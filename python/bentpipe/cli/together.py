@@ -29,7 +29,7 @@ def carry_out(
     json: bool,
     quiet: bool,
 ) -> None:
-    """Do the work, then save, print and draw its result.
+    """Run an experiment, then save, print and draw its result.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def carry_out(
 def refuse_unused(
     scenario: Scenario, sets: Sequence[str], cases: Mapping[str, Mapping[str, Any]], *, is_cc: bool
 ) -> None:
-    """Refuse values of `--set` that `--cc` or each of the cases sets, too.
+    """Reject keys of `--set` that `--cc` or every case sets, too.
 
     Raises
     ------

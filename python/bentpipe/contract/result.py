@@ -50,7 +50,7 @@ class Result(ABC):
     @property
     @abstractmethod
     def differences(self) -> pl.DataFrame:
-        """Differences between what was compared, with intervals; without rows where nothing was."""
+        """Differences between the compared cases, with intervals; without rows if nothing was compared."""
 
     @property
     @abstractmethod

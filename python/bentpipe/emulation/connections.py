@@ -42,7 +42,7 @@ def samples(columns: dict[str, list[Any]]) -> pl.DataFrame:
 
 
 def connections(found: pl.DataFrame) -> pl.DataFrame:
-    """One row for each end of a connection, in order of its start: how it was when it was seen last."""
+    """Last sample of each end of a connection, in order of its start."""
     return found.group_by(ENDS, maintain_order=True).last().select(*SCHEMA)
 
 
@@ -58,7 +58,7 @@ def of_flow(found: pl.DataFrame, ends: tuple[str, str]) -> pl.DataFrame:
 def with_series(
     recorded: Mapping[str, pl.DataFrame], found: pl.DataFrame, scenario: Scenario
 ) -> dict[str, pl.DataFrame]:
-    """The series of a run and those of the kernel: flows with ports have the connection that sent most."""
+    """Joins the series of a run with those of the kernel: a flow with a port gets the connection that sent most."""
     tables = dict(recorded)
     if found.is_empty():
         return tables

@@ -139,7 +139,7 @@ class Emulation(Result):
         return self.result.notes
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write what `RunResult.save` writes, which opens it, too, and the samples and the trust besides."""
+        """Write the files of `RunResult.save`, which `RunResult.load` opens, with the samples and the verdict."""
         content = self.result.written()
         about: dict[str, Any] = {
             "status": self.status,
@@ -188,7 +188,7 @@ class Emulation(Result):
 
     @property
     def connections(self) -> pl.DataFrame:
-        """One row for each end of a connection: how it was when it was seen last, with the columns of `samples`."""
+        """Last sample of each end of a connection, with the columns of `samples`."""
         return connections.connections(self.samples)
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
@@ -443,7 +443,7 @@ def built_in(name: str) -> list[str]:
 
 
 def with_port(scenario: Scenario, flow: str | None = None) -> Scenario:
-    """The scenario with a port in the place of a flow, if it has none, or where `flow` is given.
+    """Copy of the scenario with a port instead of a flow, if it has no port or `flow` is given.
 
     Raises
     ------
@@ -510,7 +510,7 @@ def _hint(error: str) -> str:
 
 
 def _wait(job: dict[str, Any]) -> dict[str, Any]:
-    """Start the front, and return what it reports. If this process ends, all of them end."""
+    """Start the front and return its report. If this process ends, all processes end."""
     # Files, not pipes: an interrupt would lose what was just read.
     with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as report:
         # Read and written by the same interpreter, and in nothing else's way: the front starts without json and pickle.
@@ -543,7 +543,7 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _await(front: subprocess.Popen[bytes], before: set[int | signal.Signals]) -> bool:
-    """Wait for the end, and return whether Ctrl-C asked for it; from here on it arrives again.
+    """Wait for the end, and return whether Ctrl-C caused it. From here on Ctrl-C works again.
 
     After Ctrl-C the engine ends and reports. A second Ctrl-C ends the wait.
     """

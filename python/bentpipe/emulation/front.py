@@ -32,9 +32,9 @@ FAILED = 125
 """Exit status of the emulator's own failures; a program's own status is passed on."""
 LISTENS_WITHIN_S = 5.0
 GRACE_S = 2.0
-"""How long programs may take to end after SIGTERM."""
+"""Time for programs to end after SIGTERM, seconds."""
 SLICE_S = 0.1
-"""How often signals are looked at."""
+"""Interval between checks for signals, seconds."""
 
 PROGRAMS = "bentpipe.emulation.programs"
 """The module of built-in programs."""
@@ -50,7 +50,7 @@ class StopError(Exception):
 
 
 def main() -> None:
-    """Start the engine, wait for it, and end as it ends."""
+    """Start the engine, wait for it, and exit with its status."""
     # A terminal sends Ctrl-C to all, and the engine acts on it. The caller has held it back until here.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -101,7 +101,7 @@ def _pass_on(engine: int, number: int, frame: FrameType | None) -> None:
 
 
 def _text(error: Exception) -> str:
-    """The text of an error that is for people; all others are raised again."""
+    """Returns the text of an error for users; raises any other error again."""
     # Loaded only on errors: earlier imports would slow the start of each run.
     from bentpipe.errors import BentpipeError
 
@@ -134,7 +134,7 @@ def _hear_nothing() -> None:
 
 
 def _no_more(number: int, frame: FrameType | None) -> None:
-    """It is ending already."""
+    """Ignores further signals during the end."""
 
 
 def _engine(job: dict[str, Any]) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def _kernel(emulation: _core.Emulation) -> dict[str, str]:
 
 
 def _wait_for(emulation: _core.Emulation, host: int, server: subprocess.Popen[bytes], command: Sequence[str]) -> None:
-    """Return when something listens at the host: not after a fixed pause, as servers start slowly on a busy machine."""
+    """Return when a program listens at the host. A fixed pause would be too short on a busy machine."""
     emulation.enter(host)
     until = time.monotonic() + LISTENS_WITHIN_S
     while not _is_anything_open():
@@ -280,7 +280,7 @@ def _read(file: str) -> str:
 
 
 def _end(emulation: _core.Emulation, programs: list[subprocess.Popen[bytes]]) -> None:
-    """End the programs while packets still flow, so that they can say goodbye; then by force."""
+    """End the programs while packets still flow, so that they can close connections; then kill them."""
     for program in programs:
         program.terminate()
     until = time.monotonic() + GRACE_S

@@ -41,7 +41,7 @@ def limits(groups: str) -> list[str]:
 
 
 def throttled_s(stat: str) -> float:
-    """How long a limit stopped a group of processes; the first version counts nanoseconds, the second microseconds."""
+    """Time in which a limit stopped a group of processes, from nanoseconds (version 1) or microseconds (version 2)."""
     counts = dict(line.split(" ", 1) for line in stat.splitlines() if " " in line)
     return int(counts.get("throttled_usec", 0)) * 1e-6 + int(counts.get("throttled_time", 0)) * 1e-9
 

@@ -86,7 +86,7 @@ def sent(capture: str | os.PathLike[str], flow: int | None = None) -> list[Sent]
 
 
 def divergence(simulated: Sequence[Sent], emulated: Sequence[Sent]) -> str:
-    """The first segment with data that both did not send alike, or that had another fate; in words."""
+    """Describes the first data segment that differs between both runs, or that had another fate."""
     for number, (one, other) in enumerate(zip(simulated, emulated, strict=False), 1):
         if (one.offset, one.size, one.fate) != (other.offset, other.size, other.fate):
             return (

@@ -20,7 +20,7 @@ CHUNK = bytes(1 << 16)
 
 
 def bulk() -> None:
-    """Send without end to each who connects."""
+    """Send without end to each client."""
 
     def send(connection: socket.socket) -> None:
         try:
@@ -58,7 +58,7 @@ def http() -> None:
         disable_nagle_algorithm = True
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing of requests."""
+            """Do not log requests."""
 
     class Server(server.ThreadingHTTPServer):
         address_family = socket.AF_INET6
@@ -69,7 +69,7 @@ def http() -> None:
 
 
 def fetch(limit_s: str = "inf") -> None:
-    """Take from the peer's bulk server for so long, or until SIGTERM, and print how fast it came."""
+    """Receive from the peer's bulk server for some seconds, or until SIGTERM, and print the rate."""
     start_s, received = time.monotonic(), 0
     with contextlib.suppress(EndError), socket.socket() as peer:
         signal.signal(signal.SIGTERM, _end)

@@ -123,7 +123,7 @@ class Trust:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the run is not to be trusted; none: it is."""
+        """Reasons why the run is not trustworthy; empty if it is."""
         found = []
         share = self.late_packets / max(self.packets_left, 1)
         if share > LATE_SHARE_MAX:
@@ -209,7 +209,7 @@ class Trust:
         return found
 
     def _share(self, limited_s: float) -> str:
-        """Share of the time in which senders had unacknowledged data."""
+        """Share of the time with unacknowledged data."""
         return f"{limited_s / self.busy_s:.1%}" if self.busy_s else "none"
 
     def rows(self) -> list[tuple[str, str]]:

@@ -183,7 +183,7 @@ class Twin(Result):
         return estimate(self._runs(of)[verdict.SHORT_NAMES[metric]].to_numpy(), DEFAULT.confidence)
 
     def _runs(self, of: str) -> pl.DataFrame:
-        """The runs of a side that count."""
+        """Trustworthy runs of a side."""
         return self.runs.filter(pl.col("side") == dict(zip(self.names, SIDES, strict=True))[of], "is_trustworthy")
 
     def _row(self, of: str, metric: str) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def twin(
     seed: int | None = None,
     progress: Wish = None,
 ) -> Twin:
-    """Simulate a bulk transfer, run it by the kernel's TCP over the same path, and say where they differ.
+    """Compare a simulated bulk transfer with the kernel's TCP over the same path.
 
     Simulated senders get the preset `linux-6` with the congestion control and the settings of the kernel. Other flows
     stay simulated on both sides: with that preset in the simulation, with the settings of the file in the emulation.
@@ -393,7 +393,7 @@ def _bulk(flows: dict[str, Any]) -> str:
 
 
 def _trusted(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Path) -> _Side:
-    """A run that is trustworthy, or else the last of some tries: a machine is seldom busy all the time."""
+    """Repeat a run until it is trustworthy, a few times: a machine is seldom busy all the time."""
     for _ in range(TRIES):
         found = _emulated(scenario, name, cc, seed, pcap)
         if found.is_trustworthy:

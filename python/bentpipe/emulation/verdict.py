@@ -255,7 +255,7 @@ def _more(spread: Spread, runs: int, matters: float) -> int | None:
 
 
 def whole(quantities: Sequence[Judged]) -> str:
-    """The verdict on all quantities; without any, there is none."""
+    """Verdict on all quantities, or its absence without quantities."""
     if not quantities:
         return "No verdict: no emulated run was trustworthy."
     differ = [each.sentence for each in quantities if each.verdict == "differs"]
@@ -301,7 +301,7 @@ def more_runs(quantities: Sequence[Judged]) -> int | None:
 
 
 def margins(written: float | Mapping[str, float] | None) -> dict[str, float]:
-    """The share of each quantity that was given one: one for all, or by quantity, by its name here or its short name.
+    """Margins by quantity, from one share for all or from shares by name or short name.
 
     Raises
     ------
@@ -346,7 +346,7 @@ def measured(
 
 
 def _levels(series: pl.DataFrame, name: str, start_s: float, end_s: float) -> list[tuple[float, float]]:
-    """Each value with how long it held."""
+    """Each value with its duration."""
     times = [max(time, start_s) for time in series["time_s"].to_list()] + [end_s]
     values = series[name].to_list()
     return [
@@ -371,7 +371,7 @@ def _quantile(levels: Sequence[tuple[float, float]], share: float) -> float:
 
 
 def divergence(simulated: Sequence[float], emulated: Sequence[float], round_trip_s: float) -> str:
-    """The first loss that one side has and the other has not within two round trips; times since the first data."""
+    """First loss of one side that the other lacks within two round trips; times since the first data."""
     for number, (one, other) in enumerate(zip(simulated, emulated, strict=False), 1):
         if abs(one - other) > 2 * round_trip_s:
             return f"The losses part at number {number}: at {one:.3f} s simulated, at {other:.3f} s emulated."

@@ -25,7 +25,7 @@ class Wakes:
 
     @classmethod
     def start(cls) -> Wakes:
-        """Start it. This process has one thread."""
+        """Start the process. The caller has one thread."""
         report, given = os.pipe()
         # It waits for the handler below: Python forgets signals that come at the instant of a fork.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
@@ -41,7 +41,7 @@ class Wakes:
             os._exit(0)
 
     def stop(self) -> list[int]:
-        """End it: how often it woke late, by steps. Empty if something else ended it."""
+        """End the process and return its counts of late wake-ups by step; empty if it was killed."""
         os.kill(self.process, signal.SIGTERM)
         with os.fdopen(self.report, "rb") as report:
             text = report.read()

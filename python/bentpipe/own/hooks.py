@@ -85,7 +85,7 @@ class Absent:
     """A class that a saved result names, and that is not known."""
 
     instead: ClassVar[str]
-    """How to put a class in its place."""
+    """Advice on the use of the class instead."""
 
     def __init__(self, *args: Any) -> None:
         raise ScenarioError(

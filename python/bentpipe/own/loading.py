@@ -84,7 +84,7 @@ def in_scenario(cls: Own) -> Any:
 
 
 def taken(own: Any, base: type | None = None) -> Any:
-    """A class as it is, `FILE.py:CLASS` as the class, and any other text as it is.
+    """Load `FILE.py:CLASS`; return classes and other texts unchanged.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _check_class(cls: Any, what: str) -> None:
 
 
 def united(*classes: Mapping[str, Own]) -> dict[str, Own]:
-    """All of them by name.
+    """Unite classes by name.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def united(*classes: Mapping[str, Own]) -> dict[str, Own]:
 
 
 def parts(cc: Sender | Iterable[Sender]) -> list[Sender]:
-    """Each by itself; a text may have several, with commas between them.
+    """Split texts with several names separated by commas.
 
     Raises
     ------
@@ -182,14 +182,14 @@ def parts(cc: Sender | Iterable[Sender]) -> list[Sender]:
 
 
 def _refuse_twice(sender: Sender, others: Iterable[Sender]) -> None:
-    """A sender beside itself would look like a result."""
+    """Reject a name that occurs twice."""
     if sender in others:
         name = sender if isinstance(sender, str) else name_of(sender)
         raise ScenarioError(f"{name} is there twice\n  expected each congestion control or case once")
 
 
 def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
-    """Congestion controls by name, in the order asked for; a text may have several, with commas between them.
+    """Congestion controls by name, in the given order. A text may have several, separated by commas.
 
     `all` stands for all bundled congestion controls.
 
@@ -271,7 +271,7 @@ def _is_usable(value: object, bases: tuple[type, ...]) -> bool:
 
 @cache
 def imported(path: str, source: bytes) -> ModuleType:
-    """A file as a module; another one when its content has changed.
+    """Import a file as a module; a changed file becomes a new module.
 
     Raises
     ------

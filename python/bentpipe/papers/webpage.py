@@ -46,7 +46,7 @@ def page(found: Sequence[Entry], papers: Sequence[Reproduced]) -> str:
 
 
 def _answer(found: Sequence[Entry]) -> str:
-    """How many claims hold, in all papers together."""
+    """Counts the claims that hold, in all papers together."""
     claims, some, world = (sum(counts) for counts in zip(*((e.claims, e.some, e.world) for e in found), strict=True))
     papers = "one paper" if len(found) == 1 else f"{len(found)} papers"
     counts = [(kind, sum(each.counts.get(kind, 0) for each in found)) for kind in entries.kinds(found)]

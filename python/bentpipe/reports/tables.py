@@ -1,4 +1,4 @@
-"""Tables: as CSV for programs, as LaTeX for papers, as HTML for the page."""
+"""Writes tables as CSV for programs, as LaTeX for papers, and as HTML for the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS_MAX = 100
-"""In LaTeX and on the page; the CSV file has all."""
+"""Rows in LaTeX and on the page. The CSV file has all rows."""
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -37,9 +37,9 @@ _LATEX = {
 
 
 FORMULA = r"^([=+\-@\t\r])"
-"""The beginnings of formulas in spreadsheets."""
+"""Beginnings of formulas in spreadsheets."""
 _MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)")
-"""Of a negative number; a hyphen in a name or an exponent is none."""
+"""Minus sign of a negative number, but not the hyphen of a name or an exponent."""
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,25 @@ class Table:
     """A table for people and the data behind it."""
 
     name: str
-    """Of its files."""
+    """Name of its files."""
     data: pl.DataFrame
-    """All of it, for CSV: plain numbers, units in the names of the columns."""
+    """All rows, for CSV: plain numbers, units in the names of the columns."""
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    """As people read it; perhaps only the first ones."""
+    """Formatted rows, at most `ROWS_MAX`."""
     texts: int
-    """The first so many columns are text, the others numbers."""
+    """Number of text columns, which come first; the others are numbers."""
     total: int
-    """Rows that there are."""
+    """Number of all rows."""
 
     def csv(self) -> str:
-        """All rows. Text that a spreadsheet would take for a formula has an apostrophe before it."""
+        """Formats all rows. Text that a spreadsheet would take for a formula gets an apostrophe."""
         import polars as pl
 
         return self.data.with_columns(pl.col(pl.String).str.replace(FORMULA, "'${1}")).write_csv()
 
     def latex(self, note: str = "") -> str:
-        """A plain `tabular`: it needs no package. The note stands before it as a comment."""
+        """Formats a plain `tabular`, which needs no package. The note is a comment before it."""
         lines = [f"% {line}" for line in note.splitlines()]
         if self.total > len(self.rows):
             lines.append(f"% The first {len(self.rows)} of {self.total} rows; {self.name}.csv has all.")
@@ -76,7 +76,7 @@ class Table:
 
 
 def latex(text: str) -> str:
-    r"""Text that LaTeX prints as it is.
+    r"""Escapes text for LaTeX.
 
     >>> print(latex("10 % of_all & more"))
     10 \% of\_all \& more
@@ -88,5 +88,5 @@ def latex(text: str) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     first, *rest = (latex(cell) for cell in cells)
-    # A bracket at the beginning would be taken for an option of the line's end before.
+    # LaTeX would take a bracket at the beginning for an option of the line end before it.
     return " & ".join(["{}" + first if first.startswith(("[", "*")) else first, *rest]) + r" \\"

@@ -55,8 +55,8 @@ class Budget(Look):
         `packet_loss` by a waterfall curve through the threshold's 1e-7, `rate_bps` with it.
     fades : polars.DataFrame
         A row per elevation, weather and duration: `elevation_deg`, `percent`, `duration_s`, `fades_per_year`,
-        `time_share`. Counted are fades that are deeper than the rain's attenuation and last longer, and their share of
-        the rain's time (P.1623-1, for geostationary satellites; 10 to 50 GHz, 5 to 60 degrees).
+        `time_share`. These are fades that are deeper than the rain's attenuation and last longer, and their share of
+        the rain's time. P.1623-1: geostationary satellites, 10 to 50 GHz, 5 to 60 degrees.
     availability : polars.DataFrame
         A row per elevation and percentage of the year, 0.001 to 5: `elevation_deg`, `percent`, `fade_db` (Es/N0 in a
         clear sky less the Es/N0 that is exceeded in all but this percentage), `es_n0_db`, `modcod`.
@@ -81,7 +81,7 @@ class Budget(Look):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Sentences on the least and the largest Es/N0, dry and in rain, and on the rate of DVB-S2 at each."""
+        """Least and largest Es/N0, dry and in rain, and the rate of DVB-S2 at each."""
         import polars as pl
 
         dry = self.bears["percent"].is_null()
@@ -174,9 +174,9 @@ def budget(
     Parameters
     ----------
     place : str or tuple
-        As in `path`.
+        See `path`.
     over, start, elevation_min, bad, elements_age_max
-        As in `path`.
+        See `path`.
     frequency : float
         Carrier, 1 to 350 GHz.
     eirp : float
@@ -334,7 +334,7 @@ def budget(
 
 
 def _elevations(scene: Scene) -> list[float]:
-    """Degrees: the lowest and the highest that occur, and some between them; one where the satellite hardly moves."""
+    """Elevations in degrees: lowest, highest and some between them; one if the satellite hardly moves."""
     least = scene.elevation_deg or 0.0
     occur = scene.core.elevations()
     if occur is None:
@@ -374,7 +374,7 @@ def _is_newer(recommendation: str) -> bool:
 
 
 def _holds(threshold: float, clear: float, signals: Sequence[tuple[float, float]]) -> float | None:
-    """Per cent of the year with at least this Es/N0, from that in a clear sky and those of rising percentages."""
+    """Percentage of the year with at least this Es/N0, from Es/N0 in clear sky and at rising percentages."""
     if clear < threshold:
         return 0.0
     if signals[0][1] >= threshold:
@@ -413,7 +413,7 @@ def _way_down(down: Mapping[str, float], noise: float) -> Radio:
 
 
 def _check_numbers(**given: float | None) -> None:
-    """Refuse what is no number; the bounds of physics are the core's."""
+    """Reject arguments that are not numbers. The core checks their ranges."""
     for name, value in given.items():
         if value is not None:
             arguments.number(name, value, -NUMBER_MAX, NUMBER_MAX, error=SkyError)

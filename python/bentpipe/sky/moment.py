@@ -134,7 +134,7 @@ def map(
     relay: str = "fibre",
     stretch: float = STRETCH,
 ) -> Map:
-    """Satellites, links and, between two places, the path of the shortest delay at one instant.
+    """Compute satellites, links and the path of the shortest delay between two places, at one instant.
 
     Parameters
     ----------

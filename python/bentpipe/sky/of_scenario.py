@@ -139,7 +139,7 @@ class SkyConstellation:
         cell: float = 3.0,
         progress: Wish = None,
     ) -> Coverage:
-        """How many satellites are in view, all over the Earth."""
+        """Count the satellites in view, all over the Earth."""
         return coverage_in(self.scene, self._span(start_s, end_s, step_s), cell, progress)
 
     def _span(self, start_s: Time, end_s: Time | None, step_s: Time) -> Span:

@@ -45,7 +45,7 @@ class Passes(Look):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Sentences on the passes, their length, the satellites in view, and the time without one."""
+        """Number and length of passes, satellites in view, and the time without one."""
         import polars as pl
 
         begin_s, end_s, _ = self.span.times
@@ -132,11 +132,11 @@ def passes(
     Parameters
     ----------
     place : str or tuple
-        As in `path`.
+        See `path`.
     over, start, at, duration, elevation_min, range_max_km, motion, mean_motion, odd_planes, bad
-        As in `path`.
+        See `path`.
     elements_age_max, progress
-        As in `path`.
+        See `path`.
     step : float or str
         Interval of the search; rise and set are then computed exactly. A shorter pass may be missed.
 

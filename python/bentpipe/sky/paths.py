@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 SELECTIONS = {
-    "any": "whichever makes the path best",
+    "any": "the satellite of the best path",
     "highest": "always the highest above the horizon",
     "nearest": "always the nearest",
-    "longest": "until it sets, then the one that stays in view longest",
+    "longest": "until it sets, then the satellite that stays in view longest",
     "periodic": "at checks about every 10 s, the highest if the one in use has set (ns-2)",
     "starlink": "by lot every 15 s, as Starlink was measured",
 }
-"""How an end chooses its satellite."""
+"""Rules for the choice of a satellite at an end."""
 METRICS = {"delay": "the shortest delay", "hops": "the fewest hops, and of these the shortest delay"}
 """Which path is best."""
 CHANGES = {"better": "as soon as another one is better", "broken": "when the one in use is broken"}

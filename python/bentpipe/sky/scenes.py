@@ -46,7 +46,7 @@ MOTIONS = {
     "kepler": "not at all",
     "sgp4": "by SGP4 without drag",
 }
-"""How orbits of shells change."""
+"""Models of the motion of shells."""
 BETWEEN = {
     "none": "none",
     "grid": "to the neighbours in the plane and in the next planes",
@@ -54,7 +54,7 @@ BETWEEN = {
 }
 """Links between satellites."""
 BAD = {"refuse": "the file is refused, with the line", "skip": "they are left out"}
-"""What to do with records of a file that cannot be used."""
+"""Treatment of unusable records in a file."""
 RELAYS = {"fibre": "by fibre", "ground": "down to a gateway and up again to any satellite in view"}
 """Way of packets from gateway to gateway."""
 LOOKS_MAX = 10_000_000
@@ -182,7 +182,7 @@ class Scene:
         )
 
     def failing(self, names: Sequence[str]) -> Scene:
-        """The same where these satellites, gateways and links (`A~B`) are out of use."""
+        """Copy of the scene without these satellites, gateways and links (`A~B`)."""
         nodes, links = [], []
         for name in names:
             ends = [self._number(each.strip(), name) for each in name.split("~")]
@@ -216,7 +216,7 @@ class Scene:
 
     @property
     def reach(self) -> str:
-        """Which satellites a place uses, in words."""
+        """Limit of usable satellites, in words."""
         if self.elevation_deg is not None:
             return f"from {self.elevation_deg:g}° on"
         return f"up to {self.range_max_km:g} km"
@@ -300,7 +300,7 @@ class Span:
 
 
 def constellations() -> list[dict[str, str]]:
-    """The constellations that are known by name.
+    """List the named constellations.
 
     Returns
     -------
@@ -311,7 +311,7 @@ def constellations() -> list[dict[str, str]]:
 
 
 def cities() -> list[dict[str, Any]]:
-    """The places that are known by name.
+    """List the named places.
 
     Returns
     -------
@@ -357,7 +357,7 @@ def place(given: PlaceLike) -> Place:
 
 
 def places(file: str | os.PathLike[str]) -> list[Place]:
-    """The places of a CSV file.
+    """Read places from a CSV file.
 
     Parameters
     ----------

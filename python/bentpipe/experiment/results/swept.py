@@ -121,7 +121,7 @@ class OfSweep(Reporter):
         return [*best, *others][:SENTENCES_MAX]
 
     def best(self, name: str) -> list[str]:
-        """Says at how many settings each case is best, if there are several settings."""
+        """Counts the settings at which each case is best, if there are several settings."""
         choices = self.sweep.choices(name)
         is_known = max(self.sweep.points["replications"].to_list()) > 1
         return [preferred(choices, named(name))] if len(choices) > 1 and is_known else []
